@@ -20,7 +20,7 @@ func (w *fixture) failed(url string) string {
 
 func (w *fixture) states() map[string]flow.DeliveryState {
 	w.t.Helper()
-	p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryChoice{WorkspaceID: ws, Limit: 2000})
+	p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryQuery{WorkspaceID: ws, Limit: 2000})
 	w.must(err)
 	m := map[string]flow.DeliveryState{}
 	for _, r := range p.Rows {
@@ -36,7 +36,7 @@ func TestRedeliverFailed(t *testing.T) {
 		since := w.clock.Now()
 		late := w.failed("https://a.test:8443/y")
 		other := w.failed("https://b.test")
-		choice := flow.FailedChoice{WorkspaceID: ws, FlowID: w.flow.ID, Since: since, Asked: w.clock.Now()}
+		choice := flow.FailedQuery{WorkspaceID: ws, FlowID: w.flow.ID, Since: since, Asked: w.clock.Now()}
 		endpoints, err := w.ListEndpoints(w.ctx, ws, "", true, 10)
 		w.must(err)
 		wantEqual(t, "endpoints", len(endpoints), 2)
@@ -82,7 +82,7 @@ func TestRedeliverFailed_in_batches(t *testing.T) {
 			}
 		}
 		f.exec(t, w.Store, "UPDATE deliveries SET state = 'failed' WHERE state = 'delivered' AND endpoint_id = 'end_01'")
-		all := flow.FailedChoice{WorkspaceID: ws, Asked: w.clock.Now()}
+		all := flow.FailedQuery{WorkspaceID: ws, Asked: w.clock.Now()}
 		before, err := w.CountFailed(w.ctx, all, 10_000)
 		w.must(err)
 		if before <= failed {
@@ -108,7 +108,7 @@ func TestDropStale_removes_webhook_tests(t *testing.T) {
 		d, err := w.AddTest(w.ctx, ws, w.flow.ID, test)
 		w.must(err)
 		w.deliver(d.ID, flow.DeliveryFailed)
-		n, err := w.CountFailed(w.ctx, flow.FailedChoice{WorkspaceID: ws, Asked: w.clock.Now()}, 10)
+		n, err := w.CountFailed(w.ctx, flow.FailedQuery{WorkspaceID: ws, Asked: w.clock.Now()}, 10)
 		w.must(err)
 		wantEqual(t, "sent again with the others", n, 0)
 		real := w.failed("https://a.test")

@@ -12,10 +12,10 @@ import (
 )
 
 // choices are common filters, and filters whose matches are rare.
-func (f *sent) choices() map[string]flow.DeliveryChoice {
+func (f *sent) choices() map[string]flow.DeliveryQuery {
 	states := func(s ...flow.DeliveryState) []flow.DeliveryState { return s }
 	day := 24 * time.Hour
-	return map[string]flow.DeliveryChoice{
+	return map[string]flow.DeliveryQuery{
 		"all":                      {},
 		"older":                    {Before: f.rows[len(f.rows)/3].Position},
 		"newer":                    {After: f.rows[len(f.rows)/3].Position},
@@ -57,7 +57,7 @@ func TestListDeliveryRows_pages(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 2_000)
 		for _, url := range []string{"", "https://h2.test/in/1"} {
-			c := flow.DeliveryChoice{WorkspaceID: ws, Host: "h2.test", URL: url, Limit: 7}
+			c := flow.DeliveryQuery{WorkspaceID: ws, Host: "h2.test", URL: url, Limit: 7}
 			all := c
 			all.Limit = 2_000
 			want := f.first(&all)
@@ -87,13 +87,13 @@ func TestListDeliveryRows_pages(t *testing.T) {
 func TestListDeliveryRows_has_the_last_attempt(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
-		p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryChoice{WorkspaceID: ws, Limit: 5})
+		p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryQuery{WorkspaceID: ws, Limit: 5})
 		w.must(err)
 		if p.Rows[0].Last != nil {
 			t.Errorf("an attempt before the first: %+v", p.Rows[0].Last)
 		}
 		w.deliver(id, flow.DeliveryPending)
-		p, err = w.ListDeliveryRows(w.ctx, flow.DeliveryChoice{WorkspaceID: ws, Limit: 5})
+		p, err = w.ListDeliveryRows(w.ctx, flow.DeliveryQuery{WorkspaceID: ws, Limit: 5})
 		w.must(err)
 		r := p.Rows[0]
 		if r.ID != id || r.Tries != 1 || r.Last == nil || r.Last.Status != 500 || r.Last.Latency != time.Second || !r.NextAt.Equal(w.clock.Now().Add(time.Minute)) {
@@ -130,7 +130,7 @@ func BenchmarkListDeliveryRows(b *testing.B) {
 }
 
 // first returns the expected rows by filtering all rows in memory.
-func (f *sent) first(c *flow.DeliveryChoice) (ids []string) {
+func (f *sent) first(c *flow.DeliveryQuery) (ids []string) {
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		r := &f.rows[i]
 		if (r.EndpointID == "end_29") == (c.WorkspaceID == otherWS) && (c.FlowID == "" || c.FlowID == r.FlowID) && (c.EndpointID == "" || c.EndpointID == r.EndpointID) &&
@@ -154,7 +154,7 @@ func deliveryIDs(rows []flow.DeliveryRow) (ids []string) {
 
 var wholeTable = regexp.MustCompile(`Seq Scan on (deliveries|delivery_attempts)|^SCAN (deliveries|d|a)\b`)
 
-func (w *fixture) wantIndexes(what string, c flow.DeliveryChoice) {
+func (w *fixture) wantIndexes(what string, c flow.DeliveryQuery) {
 	w.t.Helper()
 	queries, err := w.DeliveryQueries(w.ctx, c)
 	w.must(err)

@@ -12,7 +12,7 @@ import (
 
 // DeliveryQueries returns all queries that lists of deliveries, endpoints and failed
 // deliveries may run.
-func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]ChoiceQuery, error) {
+func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryQuery) ([]ChoiceQuery, error) {
 	k := webhooks.NewDeliveryFilter(&c)
 	list := []ChoiceQuery{}
 	add := func(name string, q *lists.Query) { list = append(list, ChoiceQuery{name, q.Text.String(), q.Args}) }
@@ -26,7 +26,7 @@ func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]C
 	}
 	add("endpoints", k.EndpointsQuery(50))
 	failed := &lists.Query{}
-	webhooks.FailedQuery(failed, &flow.FailedChoice{WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, EndpointID: c.EndpointID, Since: c.From, Asked: dbconn.TimeOf(1)}, 500)
+	webhooks.FailedQuery(failed, &flow.FailedQuery{WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, EndpointID: c.EndpointID, Since: c.From, Asked: dbconn.TimeOf(1)}, 500)
 	add("failed", failed)
 	return list, err
 }

@@ -39,7 +39,7 @@ type ChoiceQuery struct {
 }
 
 // ChoiceQueries returns all queries that a choice may need, in their order.
-func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQuery, error) {
+func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunQuery) ([]ChoiceQuery, error) {
 	k := newRunFilter(&c)
 	groups, err := s.runGroups(ctx, &k, c.Limit+1)
 	if err != nil {

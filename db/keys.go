@@ -180,7 +180,7 @@ func (s Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
 		if err != nil {
 			return dbconn.NotFoundErr(err, "key")
 		}
-		if now := core.KeyOf(row); now.Name != before.Name || !now.Opens(before) {
+		if now := core.KeyOf(row); now.Name != before.Name || !now.SameAccess(before) {
 			return flow.ErrKeyOutdated
 		}
 		n, err := tx.UpdateKey(tx.Ctx, gen.UpdateKeyParams{
@@ -202,7 +202,7 @@ func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 		tx.Batch.KeysChanged = true
 		return tx.RollKey(tx.Ctx, gen.RollKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
-			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RolledAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
+			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RotatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
 	})
 }

@@ -59,7 +59,7 @@ func TestStartRun_refuses_an_outdated_cached_key(t *testing.T) {
 		"flows": func(w *fixture, k *flow.Key) error { k.Flows = []string{"flow_other"}; return w.updateKey(k) },
 		"limit": func(w *fixture, k *flow.Key) error { k.Concurrency = 1; return w.updateKey(k) },
 		"text": func(w *fixture, k *flow.Key) error {
-			k.Previous = flow.KeyText{Prefix: k.Prefix, Until: time.Now()}
+			k.Previous = flow.PreviousSecret{Prefix: k.Prefix, Until: time.Now()}
 			k.Prefix, k.Hash = "slu_new", "another"
 			return w.RollKey(w.ctx, k)
 		},

@@ -61,7 +61,7 @@ var allStates = []flow.RunState{
 }
 
 // newRunFilter converts a choice.
-func newRunFilter(c *flow.RunChoice) runFilter {
+func newRunFilter(c *flow.RunQuery) runFilter {
 	states := c.States
 	if len(states) == 0 {
 		states = allStates

@@ -38,10 +38,10 @@ func BenchmarkListRuns(b *testing.B) {
 }
 
 // choices are common filters, and filters whose matches are rare.
-func (f *filled) choices() map[string]flow.RunChoice {
+func (f *filled) choices() map[string]flow.RunQuery {
 	states := func(s ...flow.RunState) []flow.RunState { return s }
 	day := 24 * time.Hour
-	return map[string]flow.RunChoice{
+	return map[string]flow.RunQuery{
 		"all":                  {},
 		"all_older":            {Before: f.rows[len(f.rows)/3].ID},
 		"all_newer":            {After: f.rows[len(f.rows)/3].ID},
@@ -106,10 +106,10 @@ func TestListRunRows_random(t *testing.T) {
 }
 
 // randomChoice filters by each column with a probability of one third.
-func (f *filled) randomChoice(random *rand.Rand) flow.RunChoice {
+func (f *filled) randomChoice(random *rand.Rand) flow.RunQuery {
 	maybe := func() bool { return random.IntN(3) == 0 }
 	row := func() *flow.RunRow { return &f.rows[random.IntN(len(f.rows))] }
-	c := flow.RunChoice{WorkspaceID: ws, Limit: 1 + random.IntN(60)}
+	c := flow.RunQuery{WorkspaceID: ws, Limit: 1 + random.IntN(60)}
 	if random.IntN(5) == 0 {
 		c.WorkspaceID = otherWS
 	}
@@ -149,7 +149,7 @@ func (f *filled) randomChoice(random *rand.Rand) flow.RunChoice {
 func TestListRunRows_pages(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 2_000)
-		c := flow.RunChoice{WorkspaceID: ws, FlowID: f.flows[2], States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 7}
+		c := flow.RunQuery{WorkspaceID: ws, FlowID: f.flows[2], States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 7}
 		all := c
 		all.Limit = 2_000
 		want := f.first(&all)
@@ -181,7 +181,7 @@ func TestListRunRows_pages(t *testing.T) {
 func TestListRunRows_searches_text(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 12_000)
-		c := flow.RunChoice{WorkspaceID: ws, Text: "zanziBAR,", Limit: 5}
+		c := flow.RunQuery{WorkspaceID: ws, Text: "zanziBAR,", Limit: 5}
 		p, err := w.ListRunRows(w.ctx, c)
 		w.must(err)
 		wantEqual(t, "found", len(p.Rows), 0)
@@ -195,7 +195,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 		}
 		wantEqual(t, "found further back", strings.Join(idsOf(p.Rows), " "), f.rows[0].ID)
 		quoted := w.start(func(n *flow.NewRun) { n.Run.Metadata = map[string]any{"order": "7\" <b>\nÄ"} })
-		p, err = w.ListRunRows(w.ctx, flow.RunChoice{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
+		p, err = w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
 		w.must(err)
 		wantEqual(t, "found in metadata", strings.Join(idsOf(p.Rows), " "), quoted.ID)
 		wantEqual(t, "gist", p.Rows[0].InputSummary, "help")
@@ -203,7 +203,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 }
 
 // first returns the expected rows by filtering all rows in memory.
-func (f *filled) first(c *flow.RunChoice) (ids []string) {
+func (f *filled) first(c *flow.RunQuery) (ids []string) {
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		if f.has(i, c) {
 			ids = append(ids, f.rows[i].ID)
@@ -215,7 +215,7 @@ func (f *filled) first(c *flow.RunChoice) (ids []string) {
 	return ids[:min(len(ids), c.Limit)]
 }
 
-func (f *filled) has(i int, c *flow.RunChoice) bool {
+func (f *filled) has(i int, c *flow.RunQuery) bool {
 	r := &f.rows[i]
 	return (i%1000 == 999) == (c.WorkspaceID == otherWS) && (c.FlowID == "" || c.FlowID == r.FlowID) && (c.KeyID == "" || c.KeyID == r.KeyID) &&
 		(len(c.States) == 0 || slices.Contains(c.States, r.State)) && (c.Version == 0 || c.Version == r.Version) && (!c.Draft || r.Draft) &&
@@ -243,7 +243,7 @@ var onlyIndexes = map[string]string{
 }
 
 // wantNoScan checks the plan of each query of a list.
-func (w *fixture) wantNoScan(what string, c flow.RunChoice) {
+func (w *fixture) wantNoScan(what string, c flow.RunQuery) {
 	w.t.Helper()
 	queries, err := w.ChoiceQueries(w.ctx, c)
 	w.must(err)

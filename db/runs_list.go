@@ -18,7 +18,7 @@ import (
 
 // ListRunRows returns a page of the runs that match, newest first. If a page of
 // newer runs would not be full, it returns the first page instead.
-func (s Runs) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error) {
+func (s Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
 	k := newRunFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Until: time.Now().Add(cmp.Or(c.SearchTime, searchTime)), Match: s.matchText(c.Text),
@@ -47,7 +47,7 @@ func (s Runs) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, 
 
 // ListRuns returns the runs that match with all their content, newest first.
 func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
-	k := newRunFilter(&flow.RunChoice{
+	k := newRunFilter(&flow.RunQuery{
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
 	})

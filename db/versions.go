@@ -113,7 +113,7 @@ const (
 // CountVersionRuns counts the runs of each published version since a time.
 // complete is false if a version may have more runs than were counted.
 func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, complete bool, err error) {
-	k := newRunFilter(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
+	k := newRunFilter(&flow.RunQuery{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestFirstMinute(t *testing.T) {
 	}
 	_, answer, _ := strings.Cut(r.out, "\n") // the first line is about publishing
 	checkRouted(t, []byte(answer))
-	if s.stop(); strings.Contains(firstLines(s), "These flows are here") {
+	if s.stop(); strings.Contains(firstLines(s), "Sample flows to try") {
 		t.Error("the greeting is still for a newUser although there is a key")
 	}
 }

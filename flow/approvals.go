@@ -14,7 +14,7 @@ type Approval struct {
 	WorkspaceID WorkspaceID
 	FlowID      string
 	RunID       string
-	Path        string // of the step that asks; unique within the run
+	Path        string // of the asking step; unique within the run
 	Node        string
 	Question    Question
 	CreatedAt   time.Time
@@ -71,8 +71,8 @@ type Decision struct {
 	At      time.Time      `json:"at"`
 }
 
-// Answerer is who answered: a member, a key, or somebody with the link. It is empty
-// for a question that expired.
+// Answerer identifies who answered: a member, a key, or anyone with the link. It is empty for
+// a question that expired.
 type Answerer struct {
 	Type AnswererType `json:"kind,omitempty"`
 	ID   string       `json:"id,omitempty"`   // of the user or the key
@@ -98,17 +98,16 @@ const (
 
 // Approvals lets steps ask. All methods are safe to repeat after a crash.
 type Approvals interface {
-	// AskApproval stores an open question and returns the link that answers it. If the
-	// step has asked before, the new link replaces the former one, unless somebody has
-	// answered already.
+	// AskApproval stores an open question and returns the link to answer it. If the step has
+	// asked before, the new link replaces the previous one, unless the question is answered.
 	AskApproval(ctx context.Context, a *Approval) (link string, err error)
 	// TakeDecision returns the decision on a step's question, or nil while it is open.
 	// A question that is overdue at now expires.
 	TakeDecision(ctx context.Context, ws WorkspaceID, runID, path string, now time.Time) (*Decision, error)
 }
 
-// MayAnswer returns an error if somebody may not answer. email is that of a member;
-// startedBy is the ID of the key that started the run, or empty.
+// MayAnswer returns an error if by may not answer. email is the address of a member, otherwise
+// empty; startedBy is the ID of the key that started the run, or empty.
 func (q *Question) MayAnswer(by Answerer, email, startedBy string) error {
 	switch {
 	case q.Audience == AudienceNamed && by.Type != ByMember:
@@ -150,7 +149,7 @@ func (q *Question) CheckDecision(d Decision) (Decision, error) {
 		}
 	}
 	if problems != nil {
-		return d, &Error{Code: CodeInputInvalid, Message: "Some values cannot be taken.", Fields: problems}
+		return d, &Error{Code: CodeInputInvalid, Message: "Some values are invalid.", Fields: problems}
 	}
 	if len(EncodeJSON(changed)) > MaxQuestion {
 		return d, Errorf(CodeInputInvalid, "The edited values are larger than %s.", Size(MaxQuestion))
@@ -189,8 +188,8 @@ func ApprovalLink(token string) string { return "/approval/" + token }
 // base32.
 var approvalLinks = regexp.MustCompile(`/approval/[A-Z2-7]{26}`)
 
-// HideApprovalLinks removes the tokens from the links in a message. Who may read messages
-// that were sent may not therefore answer what they ask.
+// HideApprovalLinks removes the tokens from the approval links in a message: permission to read
+// sent messages does not include permission to answer their questions.
 func HideApprovalLinks(body []byte) []byte {
 	return approvalLinks.ReplaceAll(body, []byte("/approval/…"))
 }

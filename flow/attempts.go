@@ -2,45 +2,44 @@ package flow
 
 import "time"
 
-// MaxAttempts is how many attempts a step remembers, the newest ones.
+// MaxAttempts bounds the attempts stored with a step. The oldest are dropped.
 const MaxAttempts = 20
 
-// MaxRunModels bounds the models that a run remembers.
+// MaxRunModels bounds the models stored with a run.
 const MaxRunModels = 20
 
-// Attempt is one try of a step. A step that needed a single one, and wrote no log,
-// keeps none: its own times and error say it all.
+// Attempt is one try of a step. A step with a single attempt and no log stores no list,
+// because its own times and error are those of the attempt.
 type Attempt struct {
 	Number    int       `json:"number"` // as Step.Attempt counts them
 	StartedAt time.Time `json:"started_at"`
-	EndedAt   time.Time `json:"ended_at,omitzero"` // zero while it runs, or when a crash cut it
+	EndedAt   time.Time `json:"ended_at,omitzero"` // zero while it runs, or if a crash ended it
 	Error     *Error    `json:"error,omitempty"`
 	Log       string    `json:"log,omitempty"`    // what code wrote to its console
 	Paused    bool      `json:"paused,omitempty"` // it ended because the step waits and continues later
 	Model     string    `json:"model,omitempty"`  // provider/model that it called
-	// What it has used. Unpriced is set if the cost is not all known.
+	// The usage of the attempt. Unpriced means that the cost is incomplete.
 	InputTokens  int64   `json:"input_tokens,omitempty"`
 	OutputTokens int64   `json:"output_tokens,omitempty"`
 	CostNanoUSD  NanoUSD `json:"cost_nano_usd,omitempty"`
 	Unpriced     bool    `json:"unpriced,omitempty"`
-	// Next is the alternative of the config that the attempts after it take; see
-	// Kind.Alternative.
+	// Next is the alternative config that later attempts use; see Kind.Alternative.
 	Next int `json:"next,omitempty"`
 }
 
-// Charge adds what the attempt has used.
+// Charge adds usage to the attempt.
 func (a *Attempt) Charge(u Usage) {
 	a.InputTokens, a.OutputTokens, a.CostNanoUSD = a.InputTokens+u.InputTokens, a.OutputTokens+u.OutputTokens, a.CostNanoUSD+u.CostNanoUSD
 	a.Unpriced = a.Unpriced || u.UnpricedSteps > 0
 }
 
-// Model returns the model that the step was given, or "".
+// Model returns the model in the input of the step, or "".
 func (s *Step) Model() string {
 	model, _ := s.Input["model"].(string)
 	return model
 }
 
-// Alternative returns which alternative of its config the step takes; see
+// Alternative returns the number of the alternative config that the step uses; see
 // Kind.Alternative.
 func (s *Step) Alternative() int {
 	if n := len(s.Attempts); n > 0 {
@@ -49,7 +48,8 @@ func (s *Step) Alternative() int {
 	return 0
 }
 
-// Tries are the attempts of a step that began, the newest MaxAttempts of them.
+// Tries returns the newest MaxAttempts attempts, including a single one that is not stored as
+// a list.
 func (s *Step) Tries() []Attempt {
 	if len(s.Attempts) > 0 || s.StartedAt.IsZero() || s.Attempt == 0 {
 		return s.Attempts
@@ -59,7 +59,7 @@ func (s *Step) Tries() []Attempt {
 	return []Attempt{a}
 }
 
-// Log returns what code wrote to its console in the newest attempt.
+// Log returns the console output of the newest attempt.
 func (s *Step) Log() string {
 	if len(s.Attempts) == 0 {
 		return ""

@@ -10,7 +10,7 @@ type AuditEntry struct {
 	Person         string // the name of that person or key
 	Action         string // noun.verb, such as key.create
 	Target, Detail string
-	IP             string // where it came from; empty for the command line
+	IP             string // of the client; empty for the command line
 	CreatedAt      time.Time
 }
 

@@ -13,22 +13,22 @@ import (
 type BudgetUnit string
 
 const (
-	BudgetRuns BudgetUnit = "runs" // that were accepted
+	BudgetRuns BudgetUnit = "runs" // accepted runs
 	BudgetUSD  BudgetUnit = "usd"  // in nano-dollars
 )
 
-// Budget is what one key or one flow may use on a UTC day, and what it has used.
+// Budget is the daily limit of one key or flow, and the usage of the current UTC day.
 type Budget struct {
-	KeyID, FlowID string // whose it is: one of the two
+	KeyID, FlowID string // the owner; only one is set
 	Name          string // of the key or the flow; empty for the flow of the run itself
 	Unit          BudgetUnit
 	Limit, Used   int64
 }
 
-// UsedUp reports whether nothing is left of it.
+// UsedUp reports whether the usage has reached the limit.
 func (b *Budget) UsedUp() bool { return b.Used >= b.Limit }
 
-// Refusal says that the budget is used up, and until when.
+// Refusal returns the error for a budget that is used up. After is the time until it resets.
 func (b *Budget) Refusal(now time.Time) *Error {
 	whose := "This flow"
 	switch {
@@ -48,28 +48,26 @@ func (b *Budget) Refusal(now time.Time) *Error {
 	}
 }
 
-// NextDay is when the UTC day after that of a time begins, and with it every
-// budget again.
+// NextDay returns the start of the next UTC day, when all budgets reset.
 func NextDay(t time.Time) time.Time {
 	return t.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 }
 
-// BudgetStore knows what keys and flows may cost.
+// BudgetStore enforces the budgets of keys and flows.
 type BudgetStore interface {
-	// ReserveSpending reserves what a step may cost of the budgets in dollars of its
-	// flow, the flows above a child run and, if there is one, the key. It returns the Refusal of a budget that is
-	// used up, UnknownPrice if a budget does not allow that, and ErrBudgetReserved
-	// if running steps reserve so much that the rest does not suffice. Something is
-	// always left for a first step: if nothing else is reserved and the budget is
-	// not used up, any amount may be reserved.
+	// ReserveSpending reserves the cost of a step in the dollar budgets of its flow, of the
+	// flows above a child run and of the key. It returns the Refusal of a budget that is used
+	// up, UnknownPrice if a budget does not allow unpriced models, and ErrBudgetReserved if
+	// reservations of other steps leave too little. Without other reservations, any amount can
+	// be reserved in a budget that is not used up.
 	ReserveSpending(ctx context.Context, r Reservation) error
 }
 
-// Reservation is what a step may cost. It ends when the step does, or when another
-// worker takes the run over.
+// Reservation is the estimated cost of a step. It ends with the step, or when another worker
+// claims the run.
 type Reservation struct {
 	WorkspaceID   WorkspaceID
-	FlowID, KeyID string   // KeyID is empty for runs of people
+	FlowID, KeyID string   // KeyID is empty for runs started by users
 	FlowsAbove    []string // see Run.FlowsAbove
 	RunID, Path   string
 	Attempt       int64 // of the run
@@ -77,31 +75,31 @@ type Reservation struct {
 	Unpriced      string // the model, if its price is unknown
 }
 
-// ErrBudgetReserved reports that a budget has something left, but that running steps
-// may need it.
+// ErrBudgetReserved means that a budget is not used up, but running steps have reserved the
+// rest of it.
 var ErrBudgetReserved = errors.New("running steps reserve the rest of the budget")
 
-// ErrPricesWanted reports that a start must tell which of its models have no price,
-// because a budget depends on it; see NewRun.Prices.
+// ErrPricesWanted means that the caller must determine which models of the run have no price,
+// because a budget depends on that; see NewRun.Prices.
 var ErrPricesWanted = errors.New("the prices of the run's models are needed")
 
 // UnknownPrice returns the error for models without a price under a budget in
 // dollars.
 func UnknownPrice(models []string) *Error {
-	return Errorf(CodePriceUnknown, "There is a budget in dollars, and the price of %s is unknown. Enter it with 'sluice price set', or let the budget allow models without a price.", InputNames(models))
+	return Errorf(CodePriceUnknown, "The price of %s is unknown, which a budget in dollars requires. Set it with 'sluice price set', or let the budget allow models without a price.", InputNames(models))
 }
 
-// Charge is what a step may cost money for.
+// Charge describes how a step is charged.
 type Charge struct {
-	Model    string // provider/model as prices name it; empty when it comes by an edge
-	Reported bool   // the provider itself says what a call costs
-	Tokens   bool   // it is charged by tokens of text, as in price lists
-	// Estimates of what a step with the config uses at most.
+	Model    string // provider/model as in price lists; empty if it arrives through an edge
+	Reported bool   // the provider reports the cost of each call
+	Tokens   bool   // charged by text tokens, as in price lists
+	// Use and Seconds are upper estimates for one step.
 	Use     TokenUse
 	Seconds float64 // of compute
 }
 
-// Price returns the price of the model, if it is known for such a charge.
+// Price returns the price of the model, and whether it is known and applies to this charge.
 func (c *Charge) Price(ctx context.Context, prices PriceStore, ws WorkspaceID) (p Price, known bool, err error) {
 	if prices == nil || c.Model == "" {
 		return p, false, nil
@@ -120,7 +118,7 @@ func ParseCount(text string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Check tells what is wrong with limits that were typed, by the name of each.
+// Check returns the validation errors of the limits, by field name.
 func (l Limits) Check() map[string]string {
 	wrong := map[string]string{}
 	for name, n := range map[string]int64{"max_running": l.MaxRunning, "max_queued": l.MaxQueued, "runs_per_day": l.RunsPerDay} {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CallLimits bound the calls with one credential. Zero is no limit.
+// CallLimits bound the calls with one credential. Zero means unlimited.
 type CallLimits struct{ AtOnce, PerMinute int64 }
 
 // String returns the limits for people, such as "4 at once, 60 a minute".
@@ -19,12 +19,11 @@ func (l CallLimits) String() string {
 	return count(l.AtOnce) + " at once, " + count(l.PerMinute) + " a minute"
 }
 
-// MaxCallLimit bounds both.
+// MaxCallLimit is the largest value of either limit.
 const MaxCallLimit = 100_000
 
-// DelayError ends an attempt that did nothing yet: the step begins again after Wait.
+// DelayError ends an attempt that has had no effect yet. The step starts again after Wait.
 type DelayError struct{ Wait time.Duration }
 
-// Error describes the delay for logs; a run never shows it, because the step is
-// repeated.
-func (e *DelayError) Error() string { return "the step waits for its turn" }
+// Error describes the delay for logs; runs never show it.
+func (e *DelayError) Error() string { return "the step waits for a rate limit" }

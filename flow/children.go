@@ -2,10 +2,9 @@ package flow
 
 import "context"
 
-// A child run is started by a step of another run, its caller, and runs another flow:
-// once, or once for each item of a list. It is a run like any other, with steps, a
-// worker and a cost of its own, so that the items of one list can use all instances,
-// and an item can wait for a person. The calling step waits without a worker.
+// A child run executes another flow for a step of its caller run: once, or once per item of a
+// list. It is a normal run with its own steps, worker and cost, so the items of a list can use
+// all instances, and an item can wait for an approval. The calling step waits without a worker.
 
 // Limits of child runs.
 const (
@@ -53,7 +52,7 @@ type Children struct {
 	FlowID       string      // that the children run
 	Version      int64       // 0 for the draft
 	DocumentHash string
-	Document     []byte // to be stored, if it is a draft; never read back
+	Document     []byte // stored if it is a draft; never read back
 	Concurrency  int    // how many run at once
 	KeepErrors   bool   // a failed item does not stop the others
 	Total        int    // items; -1 until all are stored
@@ -62,14 +61,14 @@ type Children struct {
 	Succeeded    int // reused results included
 	Failed       int // canceled items included
 	Reused       int
-	Stopped      bool  // the pending items never start
+	Stopped      bool  // pending items will not start
 	Usage        Usage // of the children that have ended, and of their children
 }
 
 // Ended reports whether no child runs any more and none will start.
 func (c *Children) Ended() bool { return c.Total >= 0 && c.Pending == 0 && c.Running == 0 }
 
-// ChildUsage returns the sum of what the children of several steps have used.
+// ChildUsage returns the total usage of the children of several steps.
 func ChildUsage(steps []Children) (sum Usage) {
 	for i := range steps {
 		sum = sum.Add(steps[i].Usage)
@@ -77,14 +76,14 @@ func ChildUsage(steps []Children) (sum Usage) {
 	return sum
 }
 
-// Decided reports whether the step need not wait any longer: all children have ended,
-// or one has failed and the step fails with it.
+// Decided reports whether the step can stop waiting: all children have ended, or one has
+// failed and the step fails with it.
 func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed > 0 && !c.KeepErrors }
 
-// ChildTemplate is what all child runs of a step have in common, besides the flow.
+// ChildTemplate holds the settings that all child runs of a step share, besides the flow.
 type ChildTemplate struct {
 	Version       int64          `json:"version,omitempty"`
-	Draft         bool           `json:"draft,omitempty"` // the children run drafts, and so do theirs
+	Draft         bool           `json:"draft,omitempty"` // the children and their children run drafts
 	FlowsAbove    []string       `json:"flows_above,omitempty"`
 	KeyID         string         `json:"key_id,omitempty"`
 	UserID        string         `json:"user_id,omitempty"`
@@ -94,20 +93,20 @@ type ChildTemplate struct {
 	Nodes         int            `json:"nodes"` // of the document
 }
 
-// ChildItem is an item before it has a run.
+// ChildItem is an item that has no run yet.
 type ChildItem struct {
 	Item   int
 	Inputs map[string]any
-	Error  *Error // why it cannot start
-	Reused string // ID of the run that has its result already
+	Error  *Error // why it cannot start; nil if it can
+	Reused string // ID of a run whose result is reused
 }
 
-// ChildResult is how an item ended.
+// ChildResult is the result of an item.
 type ChildResult struct {
 	Item    int
 	RunID   string // empty for an item that could not start
 	State   RunState
-	Reused  bool // the run is that of the run that is repeated
+	Reused  bool // the result is from the run that this rerun repeats
 	Inputs  map[string]any
 	Outputs map[string]any
 	Error   *Error // set unless the item succeeded

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Credential is a named secret that flows use to reach something outside. The
-// secret itself is kept sealed and given out only for use.
+// Credential is a named secret that flows use to call external services. The secret itself is
+// stored encrypted and decrypted only for use.
 type Credential struct {
 	ID          string
 	WorkspaceID WorkspaceID
 	Name        string
 	Provider    string   // openai, anthropic …; empty for a plain secret
-	BaseURL     string   // where the provider is reached; empty: its own address
+	BaseURL     string   // of the provider; empty for its default
 	Hosts       []string // hosts it may be sent to, as ParseHost returns them; empty: any
-	Trusted     bool     // the operator entered the base URL, so it may be private
-	// Overlap is for how long a plain secret that is replaced signs webhooks
-	// beside the new one. It is of the saving alone and not kept.
+	Trusted     bool     // the operator entered the base URL, so it may be a private address
+	// Overlap is how long a replaced plain secret still signs webhooks along with the new
+	// one. It is a parameter of saving and is not stored.
 	Overlap              time.Duration
 	Limits               CallLimits
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Plain reports whether the secret is not for a provider: it is for headers and
-// the like, or was typed into a node.
+// Plain reports whether the secret is not for a model provider. It is for headers and the like,
+// or was extracted from a node.
 func (c *Credential) Plain() bool {
 	return c.Provider == "" || strings.HasPrefix(c.Provider, ExtractedPrefix)
 }
@@ -36,21 +36,20 @@ func (c *Credential) Plain() bool {
 // hosts. A secret for a provider is bound to the provider's address.
 func (c *Credential) Unbound() bool { return c.Plain() && len(c.Hosts) == 0 }
 
-// Access is what lets a step in at a provider.
+// Access is a decrypted credential for a provider.
 type Access struct {
 	Provider string
 	Name     string // of the credential, or of the environment variable
 	Secret   string
-	BaseURL  string   // empty: the provider's own
-	Hosts    []string // that the secret may be sent to; empty: any
+	BaseURL  string   // empty for the provider's default
+	Hosts    []string // hosts that the secret may be sent to; empty: any
 	Trusted  bool     // the base URL may be private
 	// RefuseUnbound prevents a secret without hosts from being sent.
 	RefuseUnbound bool
 	Limits        CallLimits
 }
 
-// Plain reports whether the secret was not made for a provider: one for headers
-// and the like, or one that was typed into a node.
+// Plain is Credential.Plain.
 func (a *Access) Plain() bool {
 	return a.Provider == "" || strings.HasPrefix(a.Provider, ExtractedPrefix)
 }
@@ -75,8 +74,8 @@ func (a *Access) Refusal(host string) *Error {
 		a.Name, shownHost(host), strings.Join(a.Hosts, ", "))
 }
 
-// ErrNoAccess says that there is no credential for a provider. The caller
-// knows what the provider is called and words it.
+// ErrNoAccess means that there is no credential for a provider. The caller adds the name of
+// the provider to the message for users.
 var ErrNoAccess = errors.New("there is no credential for this provider")
 
 // SealedError returns the error for a stored credential that cannot be
@@ -92,14 +91,14 @@ type CredentialStore interface {
 	OpenCredential(ctx context.Context, ws WorkspaceID, name string) (c Credential, secret string, err error)
 }
 
-// Resolver is the one place where secrets are looked up for use.
+// Resolver looks up all secrets that steps use.
 type Resolver struct {
 	Store CredentialStore
-	// Environment are secrets that the operator gave the process, by provider.
-	// Only the default workspace may use them: others have their own bill.
+	// Environment holds the secrets in environment variables, by provider. Only the default
+	// workspace may use them, because they are billed to the operator.
 	Environment map[string]Access
-	// Reach is told of a base URL that the operator entered, right before it is
-	// used, so that a private address is let through. It may be nil.
+	// Reach is called with a base URL that the operator entered, immediately before its use,
+	// to allow a private address. It may be nil.
 	Reach func(ctx context.Context, baseURL string) error
 	// RefuseUnbound prevents plain credentials without hosts from being sent.
 	RefuseUnbound bool
@@ -118,14 +117,14 @@ func (r *Resolver) Secret(ctx context.Context, ws WorkspaceID, name, host string
 	return a.Secret, nil
 }
 
-// previousStore is what a store of credentials may also do: give the secrets of
-// a credential that were replaced and sign for a while.
+// previousStore is an optional method of a CredentialStore. It returns the previous secrets of
+// a credential that still sign during the overlap.
 type previousStore interface {
 	PreviousSecrets(ctx context.Context, ws WorkspaceID, name string) ([]SigningSecret, error)
 }
 
-// SigningSecrets opens a credential for signing: its secret, and those that it
-// had a while ago.
+// SigningSecrets returns the secrets with which a credential signs: the current one, and the
+// previous ones during the overlap after a rotation.
 func (r *Resolver) SigningSecrets(ctx context.Context, ws WorkspaceID, name string) ([]SigningSecret, error) {
 	secret, err := r.Secret(ctx, ws, name, "")
 	if err != nil {
@@ -138,14 +137,13 @@ func (r *Resolver) SigningSecrets(ctx context.Context, ws WorkspaceID, name stri
 	}
 	before, err := store.PreviousSecrets(ctx, ws, name)
 	if err != nil {
-		return nil, fmt.Errorf("read what credential %q was: %w", name, err)
+		return nil, fmt.Errorf("read the previous secrets of credential %q: %w", name, err)
 	}
 	return append(list, before...), nil
 }
 
-// Access finds the credential for a provider. A reference names it; otherwise
-// it is the workspace's credential of the provider's name, the first that was
-// made for the provider, or the environment's.
+// Access returns the credential for a provider: the one that ref names, or else the default of
+// the workspace (see ChooseCredential), or else the one in the environment.
 func (r *Resolver) Access(ctx context.Context, ws WorkspaceID, provider string, ref any) (Access, error) {
 	a, err := r.find(ctx, ws, provider, ref)
 	if err == nil && a.Trusted && a.BaseURL != "" && r.Reach != nil {
@@ -156,9 +154,7 @@ func (r *Resolver) Access(ctx context.Context, ws WorkspaceID, provider string, 
 	return a, err
 }
 
-// find chooses the credential of a node: the one that it names, or else the default of
-// the workspace for the provider; see ChooseCredential. The server's environment serves only the default workspace:
-// its keys are the operator's, and other workspaces would spend their money.
+// find is Access without the check of the base URL.
 func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, ref any) (Access, error) {
 	if name, isRef := SecretRef(ref); isRef {
 		return r.open(ctx, ws, name)
@@ -196,8 +192,8 @@ func ChooseCredential(list []Credential, provider string) string {
 	return first.Name
 }
 
-// older makes the choice stay: a credential that is added later must not
-// change who pays.
+// older orders credentials by creation, so that adding another credential does not change
+// which account is billed.
 func (c *Credential) older(than *Credential) bool {
 	if !c.CreatedAt.Equal(than.CreatedAt) {
 		return c.CreatedAt.Before(than.CreatedAt)
@@ -205,8 +201,8 @@ func (c *Credential) older(than *Credential) bool {
 	return c.ID < than.ID
 }
 
-// open decrypts a credential. That it is missing is the user's problem to fix, so it
-// gets the code of a refused credential and not that of an internal error.
+// open decrypts a credential. A missing credential gets the code of a rejected one, because
+// the user can fix it.
 func (r *Resolver) open(ctx context.Context, ws WorkspaceID, name string) (Access, error) {
 	c, secret, err := r.Store.OpenCredential(ctx, ws, name)
 	if errors.Is(err, &Error{Code: CodeNotFound}) {
@@ -246,5 +242,5 @@ func CredentialsIn(v any) []string {
 	return slices.Compact(list)
 }
 
-// ExtractedPrefix begins the provider of a credential that was typed into a node.
+// ExtractedPrefix begins the provider of a credential that was extracted from a node.
 const ExtractedPrefix = "flow:"

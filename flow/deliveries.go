@@ -5,55 +5,55 @@ import (
 	"time"
 )
 
-// DeliveryState is where a delivery stands.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 const (
 	DeliveryPending   DeliveryState = "pending"   // being sent, or waiting for its next attempt
 	DeliveryDelivered DeliveryState = "delivered" // answered 2xx
-	DeliveryFailed    DeliveryState = "failed"    // all attempts used up, or stopped by 410
+	DeliveryFailed    DeliveryState = "failed"    // all attempts failed, or the receiver answered 410
 )
 
-// Delivery is one webhook message and where it stands. Its ID is the
-// webhook-id header, the same on every attempt.
+// Delivery is one webhook message and its state. Its ID is the webhook-id header, which is
+// the same for every attempt.
 type Delivery struct {
 	ID               string
 	WorkspaceID      WorkspaceID
 	FlowID           string
-	Position         string // orders deliveries by when they were made
+	Position         string // orders deliveries by creation
 	RunID            string // empty for a test, which belongs to no run
 	Node             string // empty for the per-run webhook
 	EndpointID       string
 	EndpointFailures int64 // failed attempts at its endpoint since the last success; set only for workers
 	URL              string
 	Body             []byte
-	Secret           any    // secret value; nil for that of the signer
+	Secret           any    // secret value; nil for the secret of the signer
 	Signer           string // ID of the key or of the webhook secret that signs it; empty for the flow
 	Header           string // custom signature header
-	Signature        any    // its value: secret reference or text
+	Signature        any    // value of that header: secret reference or text
 	State            DeliveryState
-	Attempt          int64 // attempts begun in the present series
+	Attempt          int64 // attempts begun in the current series
 	CreatedAt        time.Time
-	NextAt           time.Time // when it is due; zero when ended
+	NextAt           time.Time // when it is due; zero once ended
 	EndedAt          time.Time
-	Erased           Code // why its content is gone; empty while it is there
+	Erased           Code // why the content was erased; empty while it exists
 }
 
 // Test marks a message sent to test a receiver. It is sent once.
 func (d *Delivery) Test() bool { return d.RunID == "" }
 
-// Cause is what kind of failure an attempt ended with, for advice.
+// Cause classifies the failure of an attempt, so that pages can suggest a fix.
 type Cause string
 
 // The causes. An attempt that succeeded has none.
 const (
-	CauseStatus     Cause = "status"     // an answer that is not 2xx
+	CauseStatus     Cause = "status"     // a response that is not 2xx
 	CauseRedirect   Cause = "redirect"   // 3xx
 	CauseGone       Cause = "gone"       // 410
-	CauseTimeout    Cause = "timeout"    // no complete answer in time
-	CauseTLS        Cause = "tls"        // a certificate, or no HTTPS at all
-	CauseConnection Cause = "connection" // everything else on the way there
-	CauseOwn        Cause = "own"        // it could not be signed or addressed
+	CauseTimeout    Cause = "timeout"    // no complete response in time
+	CauseTLS        Cause = "tls"        // an invalid certificate, or no HTTPS at all
+	CauseConnection Cause = "connection" // any other network error
+	CauseOwn        Cause = "own"        // it could not be signed or its URL is invalid
 )
 
 // DeliveryAttempt is one try at sending a delivery.
@@ -62,17 +62,17 @@ type DeliveryAttempt struct {
 	Number     int64 // 1, 2, 3 … over all series
 	StartedAt  time.Time
 	Latency    time.Duration
-	Status     int    // HTTP status; 0 when there was no answer
+	Status     int    // HTTP status; 0 without a response
 	Response   string // at most the first 4 KiB of the body
-	Error      string // why there was no success, as a person reads it
+	Error      string // message for users; empty on success
 	Cause      Cause
-	Signature  string // the webhook-signature header; empty when it could not be made
+	Signature  string // the webhook-signature header; empty if signing failed
 }
 
 // Header is one header of a request.
 type Header struct{ Name, Value string }
 
-// Headers are what an attempt at a delivery sends, without the custom signature.
+// Headers returns the request headers of an attempt, without the custom signature.
 func (a *DeliveryAttempt) Headers() []Header {
 	return []Header{
 		{"Content-Type", "application/json"},

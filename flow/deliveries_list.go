@@ -2,30 +2,29 @@ package flow
 
 import "time"
 
-// DeliveryChoice is which deliveries a list shows. What is left empty does not
-// narrow it.
-type DeliveryChoice struct {
+// DeliveryQuery selects the deliveries of a list. Empty fields do not filter.
+type DeliveryQuery struct {
 	WorkspaceID WorkspaceID
 	FlowID      string
 	EndpointID  string
 	Host        string // with its port, if it has one
-	URL         string // what the URL begins with; give its Host as well
+	URL         string // prefix of the URL; requires Host
 	States      []DeliveryState
-	From, Until time.Time // made at From or later, and before Until; by the millisecond
+	From, Until time.Time // created at From or later and before Until; in milliseconds
 
 	// Before continues with deliveries older than this position, After with newer ones.
 	Before, After string
 	Limit         int
 }
 
-// DeliveryRow is a delivery as a list shows it, without what is large.
+// DeliveryRow is a delivery in a list, without its body and responses.
 type DeliveryRow struct {
 	ID, FlowID, RunID, Node, EndpointID, URL string
 	Position                                 string // as of Delivery
 	State                                    DeliveryState
 	Tries                                    int64 // attempts over all series
 	CreatedAt                                time.Time
-	NextAt                                   time.Time // zero when ended
+	NextAt                                   time.Time // zero once ended
 	EndedAt                                  time.Time
 	Erased                                   Code
 	// Last is the newest attempt without its response; nil before the first.
@@ -38,18 +37,18 @@ type DeliveryPage struct {
 	// Older and Newer are the positions at which the adjacent pages begin;
 	// empty at the ends of the list.
 	Older, Newer string
-	// Looked is how many deliveries were compared with the URL, and More that
-	// there are others that were not.
+	// Looked is the number of deliveries that were compared with the URL. More reports
+	// whether others were not compared.
 	Looked int
 	More   bool
 }
 
-// FailedChoice is which failed deliveries are to be sent again.
-type FailedChoice struct {
+// FailedQuery selects failed deliveries to be sent again.
+type FailedQuery struct {
 	WorkspaceID        WorkspaceID
 	FlowID, EndpointID string    // one of them, or neither for the whole workspace
-	Since              time.Time // made then or later; zero for all
-	// Asked is when the person looked at how many there are. What failed later
-	// is left alone, so that asking twice sends nothing twice.
+	Since              time.Time // created then or later; zero for all
+	// Asked is when the user saw the count. Deliveries that failed later are not selected, so
+	// that a repeated request sends nothing twice.
 	Asked time.Time
 }

@@ -12,10 +12,10 @@ import (
 // Schema names the document format this code reads and writes.
 const Schema = "sluice.flow/v1"
 
-// Document is a flow as people keep it: readable, diffable, free of secrets.
+// Document is the definition of a flow: readable, diffable and free of secrets.
 type Document struct {
 	Schema      string  `json:"schema"`
-	Slug        string  `json:"slug,omitempty"` // name in URLs; only in files and answers, stored with the flow instead
+	Slug        string  `json:"slug,omitempty"` // name in URLs; only in files and responses, because it is stored with the flow
 	Name        string  `json:"name"`
 	Description string  `json:"description,omitempty"`
 	Nodes       []Node  `json:"nodes"`
@@ -43,15 +43,15 @@ type Position struct {
 	Y float64 `json:"y"`
 }
 
-// Retry repeats a failed step whose error says that a retry could help.
+// Retry is the retry policy of a step. It applies to retryable errors.
 type Retry struct {
-	Attempts int     `json:"attempts"`            // failed attempts at most, the first included
+	Attempts int     `json:"attempts"`            // maximum number of failed attempts, including the first
 	BackoffS float64 `json:"backoff_s,omitempty"` // pause after the first failure, doubled after each
 }
 
-// OnError says what a failed step does to the run. The nil value fails it.
+// OnError is the error handling of a step. A nil *OnError fails the run.
 type OnError struct {
-	Route    bool           // an error port carries what went wrong
+	Route    bool           // an error port outputs the error
 	Continue map[string]any // values for output ports, as if it had succeeded
 }
 
@@ -92,13 +92,13 @@ var (
 	// NodeIDPattern matches the IDs of nodes. They are parts of port references
 	// ("node.port"), URLs and file names, so they need no escaping anywhere.
 	NodeIDPattern = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
-	// InputNamePattern matches the names of inputs and outputs. They are names of
-	// members in JSON and of variables in code samples.
+	// InputNamePattern matches the names of inputs and outputs, which are member names in
+	// JSON and variable names in code samples.
 	InputNamePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 )
 
-// Encode writes the document as indented JSON with sorted config names, the
-// form that export gives and git keeps.
+// Encode returns the document as indented JSON with sorted config names, the form of exported
+// files.
 func (d *Document) Encode() []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, EncodeJSON(d), "", "  "); err != nil {
@@ -108,10 +108,10 @@ func (d *Document) Encode() []byte {
 	return b.Bytes()
 }
 
-// Canonical writes the document compactly; equal documents give equal bytes.
+// Canonical returns the document as compact JSON. Equal documents have equal bytes.
 func (d *Document) Canonical() []byte { return EncodeJSON(d) }
 
-// Hash identifies a canonical document or any other content.
+// Hash returns the SHA-256 of data in hexadecimal digits.
 func Hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	var text [2 * sha256.Size]byte
@@ -119,7 +119,7 @@ func Hash(data []byte) string {
 	return string(text[:])
 }
 
-// Node returns the node of an ID, or nil.
+// Node returns the node with an ID, or nil.
 func (d *Document) Node(id string) *Node {
 	for i := range d.Nodes {
 		if d.Nodes[i].ID == id {

@@ -15,12 +15,12 @@ func plural(n int64, one, many string) string {
 	return many
 }
 
-// ErrFenced refuses a write of a worker whose attempt is no longer the run's:
-// somebody else carries the run on.
+// ErrFenced is returned for a write with an old attempt number: another worker has claimed
+// the run.
 var ErrFenced = errors.New("the run was handed to another worker")
 
-// ErrNotSaved tells a step that its state is certainly not on disk, so no later
-// attempt continues what it began. After any other error of In.Save that is open.
+// ErrNotSaved means that the state of a step is certainly not on disk, so no later attempt
+// resumes it. After any other error of In.Save, the state may or may not be on disk.
 var ErrNotSaved = errors.New("the state of the step is not on disk")
 
 // Code is the machine-readable reason of a failure. The codes of a failed run
@@ -51,7 +51,7 @@ const (
 	CodeInternal            Code = "internal"
 )
 
-// Codes of a refused request.
+// Codes of a rejected request.
 const (
 	CodeInvalidJSON           Code = "invalid_json"
 	CodeInvalidHeader         Code = "invalid_header"
@@ -62,7 +62,7 @@ const (
 	CodeKeyRevoked            Code = "key_revoked"
 	CodeScopeMissing          Code = "scope_missing"
 	CodeFlowNotAllowed        Code = "flow_not_allowed"
-	CodeExceedsKey            Code = "exceeds_key" // the key in the request may less than what it would change or make
+	CodeExceedsKey            Code = "exceeds_key" // the target would have more rights than the requesting key
 	CodeOriginNotAllowed      Code = "origin_not_allowed"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
@@ -72,7 +72,7 @@ const (
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeNotPublished          Code = "not_published"
 	CodeRunNotEnded           Code = "run_not_ended"
-	CodeChildRun              Code = "child_run" // it is erased with the run that started it
+	CodeChildRun              Code = "child_run" // only erased together with the run that started it
 	CodeResultNotSaved        Code = "result_not_saved"
 	CodeRunExpired            Code = "run_expired"
 	CodeIdempotencyMismatch   Code = "idempotency_mismatch"
@@ -96,24 +96,24 @@ const (
 	CodeSlugTaken             Code = "slug_taken"         // by another flow of the workspace
 	CodeAlreadyDecided        Code = "already_decided"    // an approval, by somebody else or by its expiry
 	CodeAnswerNotAllowed      Code = "answer_not_allowed" // of an approval, by this key, link or person
-	// CodeDocumentInvalid refuses a flow document on import or publish.
+	// CodeDocumentInvalid rejects a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )
 
-// Error is a failure that a person may read and a program may act on. Anything
-// that is not an Error is internal and stays private.
+// Error is a failure that users may see and programs may handle. All other errors are internal
+// and are not shown to users.
 type Error struct {
 	Code      Code          `json:"code"`
 	Message   string        `json:"message"`
 	Node      string        `json:"node,omitempty"`
 	Retryable bool          `json:"retryable"`
-	Fields    []Problem     `json:"-"` // every problem of the input, each with its place
-	After     time.Duration `json:"-"` // do not try again sooner; zero when unknown
-	Budget    *Budget       `json:"-"` // of CodeBudgetExceeded: which one
-	Quota     *Quota        `json:"-"` // of CodeQuotaExceeded: which one
+	Fields    []Problem     `json:"-"` // problems of the input
+	After     time.Duration `json:"-"` // minimum wait before a retry; zero if unknown
+	Budget    *Budget       `json:"-"` // set with CodeBudgetExceeded
+	Quota     *Quota        `json:"-"` // set with CodeQuotaExceeded
 }
 
-// Error returns the sentence, followed by the places when there are any.
+// Error returns the message, followed by one line per problem.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {
 		return e.Message
@@ -126,7 +126,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Sentence is the message alone, made for people.
+// Sentence returns only the message for users.
 func (e *Error) Sentence() string { return e.Message }
 
 // Is matches another Error of the same code, so errors.Is works with a
@@ -136,13 +136,13 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && t.Message == ""
 }
 
-// Errorf makes an Error of a code with a formatted sentence.
+// Errorf returns an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns the Error inside err, or a private CodeInternal one that
-// says nothing about the cause.
+// AsError returns the Error that err wraps, or a CodeInternal one that does not reveal the
+// cause.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -150,8 +150,8 @@ func AsError(err error) *Error {
 	return Errorf(CodeInternal, "Something went wrong inside Sluice. The log has the details.")
 }
 
-// InField returns err with the place of the value that caused it before its
-// message. Errors that are not for people are returned as they are.
+// InField prefixes the message of an Error with the place of the invalid value. Other errors
+// are returned unchanged.
 func InField(err error, place string) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -162,12 +162,12 @@ func InField(err error, place string) error {
 	return &own
 }
 
-// Problem is one thing that is wrong in a document or an input, and where.
+// Problem is one problem in a document or an input, and its location.
 type Problem struct {
 	Pointer string `json:"pointer"` // RFC 6901, "" is the whole document
 	Code    string `json:"code"`
 	Detail  string `json:"detail"`
-	Node    string `json:"node,omitempty"` // the node it belongs to, when there is one
+	Node    string `json:"node,omitempty"` // ID of the node, if it is in one
 }
 
 // InField reports whether the problem is in the member of that name, or within it.
@@ -176,8 +176,8 @@ func (p Problem) InField(name string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// String returns the problem as one line for terminals and logs, with the ID of the node that the
-// pointer names by its position only: "/nodes/3/config (reply): …".
+// String returns the problem as one line for terminals and logs. It adds the ID of the node,
+// because the pointer has only its index: "/nodes/3/config (reply): …".
 func (p Problem) String() string {
 	at := cmp.Or(p.Pointer, "/")
 	if p.Node != "" {
@@ -186,7 +186,7 @@ func (p Problem) String() string {
 	return at + ": " + p.Detail
 }
 
-// Pointer joins path tokens to an RFC 6901 JSON pointer.
+// Pointer returns the RFC 6901 JSON Pointer of path tokens.
 func Pointer(tokens ...any) string {
 	var b strings.Builder
 	for _, t := range tokens {
@@ -200,7 +200,7 @@ func Pointer(tokens ...any) string {
 // permanentError is a failure that a retry cannot fix.
 type permanentError struct{ error }
 
-// Unwrap exposes the error, so that its code is still found.
+// Unwrap returns the marked error, so that errors.Is and errors.As work.
 func (e permanentError) Unwrap() error { return e.error }
 
 // Permanent marks an error that a retry cannot fix, such as a stored row that
@@ -222,7 +222,7 @@ func IsPermanent(err error) bool {
 // tried, in case the mark is wrong.
 const PermanentTries = 3
 
-// MergeProblems adds what further checks found; a place is blamed once.
+// MergeProblems appends problems of further checks, except at places that already have one.
 func MergeProblems(problems, more []Problem) []Problem {
 	if len(problems) == 0 || len(more) == 0 {
 		return append(problems, more...)
@@ -239,8 +239,7 @@ func MergeProblems(problems, more []Problem) []Problem {
 	return problems
 }
 
-// Count writes a number with its noun, as in "2 files". The noun's plural must end in
-// s.
+// Count returns a number with its noun, such as "2 files". The plural of the noun must end in s.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

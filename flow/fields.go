@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Check holds a typed value against the field's declaration.
+// Check returns the problems of a typed value of the field.
 func (f *Field) Check(value any) []Problem {
 	one := func(code, format string, args ...any) []Problem {
 		return []Problem{{Code: code, Detail: fmt.Sprintf(format, args...)}}
@@ -15,12 +15,12 @@ func (f *Field) Check(value any) []Problem {
 	if named, ok := value.(map[string]any); ok && f.Type == FieldMap {
 		return f.checkMap(named)
 	}
-	if !f.takes(value) {
+	if !f.accepts(value) {
 		got := TypeOf(value)
 		if got == "number" && f.Type != FieldSecret {
 			got = Text(value)
 		}
-		return one("wrong_type", "%q wants %s, got %s", f.Name, f.wants(), got)
+		return one("wrong_type", "%q wants %s, got %s", f.Name, f.expected(), got)
 	}
 	if f.Values != nil && !slices.ContainsFunc(f.Values, func(v any) bool { return EqualValues(v, value) }) {
 		return one("not_allowed", "%q wants one of %s", f.Name, EncodeJSON(f.Values))
@@ -39,9 +39,9 @@ func (f *Field) Check(value any) []Problem {
 	return nil
 }
 
-// takes reports whether a typed value has a type that the field accepts. It is false for
-// every value of a map field: the caller checks objects before, and nothing else fits.
-func (f *Field) takes(value any) bool {
+// accepts reports whether a typed value has a type that the field accepts. It is false for map
+// fields, because Check has handled objects before and they accept nothing else.
+func (f *Field) accepts(value any) bool {
 	switch f.Type {
 	case FieldText, FieldArea:
 		return TypeOf(value) == "text" || f.Value == TypeAny || f.Value == TypeJSON
@@ -66,7 +66,7 @@ func (f *Field) takes(value any) bool {
 	return true
 }
 
-// checkMap finds the names whose values are neither texts nor secrets.
+// checkMap returns a problem for each value that is neither a text nor a secret.
 func (f *Field) checkMap(named map[string]any) []Problem {
 	var list []Problem
 	for _, name := range SortedNames(named) {
@@ -78,8 +78,8 @@ func (f *Field) checkMap(named map[string]any) []Problem {
 	return list
 }
 
-// wants names the values that the field accepts, for the error about another one.
-func (f *Field) wants() string {
+// expected describes the values that the field accepts, for errors.
+func (f *Field) expected() string {
 	switch f.Type {
 	case FieldText, FieldArea, FieldSelect, FieldValueType, FieldModel:
 		return "text"
@@ -98,10 +98,10 @@ func (f *Field) wants() string {
 // IsSecretRef reports whether a value is {"credential": "name"}.
 func IsSecretRef(value any) bool { _, ok := SecretRef(value); return ok }
 
-// SecretRefTo is {"credential": "name"}.
+// SecretRefTo returns {"credential": "name"}.
 func SecretRefTo(name string) map[string]any { return map[string]any{"credential": name} }
 
-// SecretRef is the credential name inside {"credential": "name"}.
+// SecretRef returns the credential name in {"credential": "name"}.
 func SecretRef(value any) (name string, ok bool) {
 	m, isMap := value.(map[string]any)
 	if !isMap || len(m) != 1 {
@@ -111,8 +111,8 @@ func SecretRef(value any) (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// SecretPlace says where literal secrets are looked for in a field's value, and
-// that references to credentials are resolved there when the node runs.
+// SecretPlace is where the value of a field may hold literal secrets, and where references to
+// credentials are resolved when the node runs.
 type SecretPlace string
 
 // The places of secrets.
@@ -120,8 +120,7 @@ const (
 	// SecretsByName are values under names such as Authorization or password: in
 	// a map, and at any depth of a JSON value. See IsSecretName.
 	SecretsByName SecretPlace = "names"
-	// SecretsInURL are user names with passwords, and query parameters whose name
-	// says that they are secrets.
+	// SecretsInURL are user names with passwords, and query parameters with secret names.
 	SecretsInURL SecretPlace = "url"
 )
 
@@ -134,13 +133,13 @@ func (f *Field) Redact(v any) any {
 	}
 	named, isMap := v.(map[string]any)
 	if f.Secrets == SecretsInURL {
-		return shownURLs(v)
+		return redactURLs(v)
 	}
 	if f.Secrets != SecretsByName {
 		return v
 	}
 	if !isMap || f.Type != FieldMap {
-		return f.shownMembers(v)
+		return f.redactMembers(v)
 	}
 	out := maps.Clone(named)
 	for name, item := range named {
@@ -151,28 +150,28 @@ func (f *Field) Redact(v any) any {
 	return out
 }
 
-// shownURLs is ShownURL for a URL or a list of them.
-func shownURLs(v any) any {
+// redactURLs is ShownURL for a URL or a list of them.
+func redactURLs(v any) any {
 	switch v := v.(type) {
 	case string:
 		return ShownURL(v)
 	case []any:
 		out := slices.Clone(v)
 		for i := range out {
-			out[i] = shownURLs(out[i])
+			out[i] = redactURLs(out[i])
 		}
 		return out
 	}
 	return v
 }
 
-// shownMembers leaves the secrets out of a body that arrived as data.
-func (f *Field) shownMembers(v any) any {
+// redactMembers redacts the members with secret names in a JSON value.
+func (f *Field) redactMembers(v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = f.shownMembers(v[i])
+			out[i] = f.redactMembers(v[i])
 		}
 		return out
 	case map[string]any:
@@ -184,7 +183,7 @@ func (f *Field) shownMembers(v any) any {
 			if s, isText := item.(string); isText && s != "" && IsSecretMember(name, s) {
 				out[name] = Redacted
 			} else {
-				out[name] = f.shownMembers(item)
+				out[name] = f.redactMembers(item)
 			}
 		}
 		return out
@@ -202,7 +201,7 @@ func isReference(v any) bool {
 	return ok && len(TextCredentials(s)) > 0
 }
 
-// IsSecretName reports whether a map field keeps the value of a name secret.
+// IsSecretName reports whether a map field hides the value of a name.
 func (f *Field) IsSecretName(name string) bool {
 	return f.Secrets == SecretsByName && IsSecretName(name)
 }

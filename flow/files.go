@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// File is content that travels through runs by reference. What lies on disk is
-// kept once per Hash, however many files have the same content.
+// File is content that runs pass by reference. Files with the same Hash share their content on
+// disk.
 type File struct {
 	ID          string
 	WorkspaceID WorkspaceID
@@ -23,28 +23,28 @@ type File struct {
 	CreatedAt   time.Time
 }
 
-// NewFile is a file to be kept. An empty MIME is found out from the content.
+// NewFile describes a file to store. An empty MIME is detected from the content.
 type NewFile struct {
 	WorkspaceID WorkspaceID
-	RunID       string // the run it belongs to and is erased with; empty for an upload
+	RunID       string // the run that it is erased with; empty for an upload
 	KeyID       string
 	Name, MIME  string
-	MaxSize     int64 // bytes; zero means the store's own limit
-	// ID is the ID of the new file; empty makes a random one.
+	MaxSize     int64 // bytes; zero means the limit of the store
+	// ID is the ID of the new file; empty for a random one.
 	ID string
 	// Refusable files count against the workspace's quota before they are stored.
 	// Other files of an accepted run are never refused.
 	Refusable bool
 }
 
-// FileStore keeps files. Content larger than the limit is an *Error of
-// CodeBodyTooLarge, a missing file one of CodeNotFound.
+// FileStore stores files. It returns CodeBodyTooLarge for content above the limit, and
+// CodeNotFound for a missing file.
 type FileStore interface {
 	SaveFile(ctx context.Context, n NewFile, content io.Reader) (*File, error)
 	OpenFile(ctx context.Context, ws WorkspaceID, id string) (*File, io.ReadSeekCloser, error)
 }
 
-// Size is a number of bytes for people, such as 512 MiB.
+// Size formats a number of bytes, such as 512 MiB.
 func Size(bytes int64) string {
 	size, unit := float64(bytes), 0
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
@@ -54,12 +54,12 @@ func Size(bytes int64) string {
 	return strconv.FormatFloat(math.Round(size*10)/10, 'f', -1, 64) + " " + units[unit]
 }
 
-// FileUse is that a file belongs to runs of a flow that a key started.
+// FileUse is a use of a file in runs of a flow that a key started.
 type FileUse struct{ FlowID, KeyID string }
 
-// MayUseFile reports whether a key may read a file or start a run with it: one
-// that it uploaded, or one that it can see in a run. A key for all flows that
-// reads may use every file of its workspace. No key is a person, who may too.
+// MayUseFile reports whether a key may read a file or start a run with it: a file that it
+// uploaded or can see in a run. A key with ScopeRead for all flows may use every file of its
+// workspace, and so may a user (a nil key).
 func MayUseFile(key *Key, f *File, uses []FileUse) bool {
 	switch {
 	case key == nil:
@@ -74,7 +74,7 @@ func MayUseFile(key *Key, f *File, uses []FileUse) bool {
 	})
 }
 
-// Value is the file as a value of a run.
+// Value returns the file as a value in runs.
 func (f *File) Value() map[string]any {
 	return map[string]any{"file": f.ID, "name": f.Name, "mime": f.MIME, "size": Number(f.Size)}
 }
@@ -84,8 +84,8 @@ const FileIDPattern = `^` + PrefixFile + `[0-9a-z]{26}$`
 
 var fileID = regexp.MustCompile(FileIDPattern)
 
-// FileID is the ID inside a file value. An object that only looks like one,
-// such as another service's {"file": "report.pdf"}, has none.
+// FileID returns the ID in a file value. ok is false for objects that only look like one, such
+// as {"file": "report.pdf"} of another service.
 func FileID(v any) (id string, ok bool) {
 	m, isMap := v.(map[string]any)
 	if !isMap {
@@ -95,7 +95,7 @@ func FileID(v any) (id string, ok bool) {
 	return id, ok && fileID.MatchString(id)
 }
 
-// FileIDs lists the files inside a value, at any depth, each once.
+// FileIDs returns the IDs of all files in a value, at any depth, without duplicates.
 func FileIDs(v any) []string {
 	var ids []string
 	seen := map[string]bool{}
@@ -108,8 +108,8 @@ func FileIDs(v any) []string {
 	return ids
 }
 
-// MapFiles returns v with every file value inside it replaced by what f makes
-// of it. v itself is not changed; what holds no file is not copied.
+// MapFiles returns v with every file value in it replaced by the result of f. It does not
+// change v, and copies only the parts with files.
 func MapFiles(v any, f func(id string, file map[string]any) map[string]any) any {
 	out, _ := RewriteFiles(v, f)
 	return out

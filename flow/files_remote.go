@@ -10,18 +10,17 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// RemoteFile is a file value that a caller gave by its address instead of
-// uploading it: an http or https URL, or a data URL that holds the content. A step
-// turns it into a stored file; see In.FetchFile.
+// RemoteFile is a file value that a caller passed as a URL instead of uploading it: an http,
+// https or data URL. A step turns it into a stored file; see In.FetchFile.
 type RemoteFile struct {
 	URL  string
 	Name string // for the stored file; empty: the name from the server or the URL
 }
 
-// RemoteFileOf reads a value such as "https://example.com/cat.png",
-// "data:image/png;base64,…" or {"url": "…", "name": "cat.png"}. It reports false
-// for anything else, such as a stored file or a text that is no address. It does
-// not check that the URL is valid or may be fetched.
+// RemoteFileOf parses a value such as "https://example.com/cat.png",
+// "data:image/png;base64,…" or {"url": "…", "name": "cat.png"}. ok is false for other values,
+// such as a stored file or a text that is not a URL. It does not check whether the URL is
+// valid or may be fetched.
 func RemoteFileOf(v any) (f RemoteFile, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -50,10 +49,10 @@ func RemoteFileOf(v any) (f RemoteFile, ok bool) {
 // IsData reports whether the URL holds the content itself.
 func (f RemoteFile) IsData() bool { return len(f.URL) > 5 && strings.EqualFold(f.URL[:5], "data:") }
 
-// Data decodes a data URL. Only base64 is accepted, as browsers and clients write
-// files. mediaType is empty if the URL does not name one.
+// Data decodes a data URL. It accepts only base64, which browsers and clients use for files.
+// mediaType is empty if the URL has none.
 func (f RemoteFile) Data() (content []byte, mediaType string, err error) {
-	bad := Errorf(CodeInputInvalid, "The data URL cannot be read. Write it like data:image/png;base64,….")
+	bad := Errorf(CodeInputInvalid, "The data URL is invalid. Use the form data:image/png;base64,….")
 	if !f.IsData() {
 		return nil, "", bad
 	}
@@ -70,9 +69,8 @@ func (f RemoteFile) Data() (content []byte, mediaType string, err error) {
 	return content, mediaType, nil
 }
 
-// Shown is the address for lists, records of steps and logs: the query of a URL
-// may be a signature that lets anybody read the file, and the content of a data URL
-// is long.
+// Shown returns the URL for lists, steps and logs. It omits the query, which may be a signature
+// that allows anyone to read the file, and shortens a data URL.
 func (f RemoteFile) Shown() string {
 	if f.IsData() {
 		head, data, _ := strings.Cut(f.URL, ",")
@@ -89,7 +87,7 @@ func hideQuery(address string) string {
 	return address
 }
 
-// ShownFile returns a file value as records show it.
+// ShownFile returns a file value as steps show it.
 func ShownFile(v any) any {
 	if f, ok := RemoteFileOf(v); ok {
 		return f.Shown()
@@ -97,17 +95,15 @@ func ShownFile(v any) any {
 	return v
 }
 
-// FetchedFileID derives the ID of a file that a step fetches from the step's
-// execution key and the place of the value in the step. A step that runs again
-// after a crash or a retry finds the file that it has stored, instead of fetching
-// it a second time. The time in the ID is the time in the run's ID.
+// FetchedFileID derives the ID of a downloaded file from the execution key of the step and the
+// place of the value in it. A step that runs again after a crash or a retry finds the stored
+// file instead of downloading it again. The time in the ID is that of the run's ID.
 func FetchedFileID(key, place string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "file\x00%s\x00%s", key, place))
 	return derivedID(PrefixFile, key, sum[:])
 }
 
-// derivedID makes an ID from a hash and from the time in the ID of a run, which
-// the key begins with.
+// derivedID returns an ID made of a hash and the time in the run ID with which key begins.
 func derivedID(prefix, key string, sum []byte) string {
 	var id ulid.ULID
 	copy(id[:], sum)

@@ -21,16 +21,16 @@ func TestMayUseFile(t *testing.T) {
 		uses []flow.FileUse
 		want bool
 	}{
-		"a person may":                                  {nil, others, nil, true},
-		"its own upload":                                {key([]string{"flow_a"}, flow.ScopeRun), own, nil, true},
-		"own ID in another workspace":                   {key(nil, flow.ScopeRead), &flow.File{WorkspaceID: "ws_2", KeyID: "key_a"}, nil, false},
-		"a reader of all flows may":                     {key(nil, flow.ScopeRead), others, nil, true},
-		"one who only starts runs may not":              {key(nil, flow.ScopeRun), others, inA, false},
-		"one who only starts runs, of a run it started": {key(nil, flow.ScopeRun), others, ofB, true},
-		"a reader of one flow, of a run of it":          {key([]string{"flow_a"}, flow.ScopeRead), others, inA, true},
-		"a reader of another flow":                      {key([]string{"flow_c"}, flow.ScopeRead), others, inA, false},
-		"a run it started of a flow it lost":            {key([]string{"flow_a"}, flow.ScopeRun), others, ofB, false},
-		"a nameless key is not everybody without one":   {&flow.Key{WorkspaceID: "ws"}, &flow.File{WorkspaceID: "ws"}, []flow.FileUse{{}}, false},
+		"a user":                          {nil, others, nil, true},
+		"its own upload":                  {key([]string{"flow_a"}, flow.ScopeRun), own, nil, true},
+		"its own ID in another workspace": {key(nil, flow.ScopeRead), &flow.File{WorkspaceID: "ws_2", KeyID: "key_a"}, nil, false},
+		"a reader of all flows":           {key(nil, flow.ScopeRead), others, nil, true},
+		"a key that only starts runs, of another run":            {key(nil, flow.ScopeRun), others, inA, false},
+		"a key that only starts runs, of its own run":            {key(nil, flow.ScopeRun), others, ofB, true},
+		"a reader of one flow, of a run of it":                   {key([]string{"flow_a"}, flow.ScopeRead), others, inA, true},
+		"a reader of another flow":                               {key([]string{"flow_c"}, flow.ScopeRead), others, inA, false},
+		"its own run of a flow that it may no longer use":        {key([]string{"flow_a"}, flow.ScopeRun), others, ofB, false},
+		"a key without an ID does not match files without a key": {&flow.Key{WorkspaceID: "ws"}, &flow.File{WorkspaceID: "ws"}, []flow.FileUse{{}}, false},
 	} {
 		if got := flow.MayUseFile(c.key, c.file, c.uses); got != c.want {
 			t.Errorf("%s: got %v", name, got)

@@ -2,8 +2,7 @@ package flow
 
 import "time"
 
-// Flow is what a workspace owns: a draft that the editor edits and published
-// versions that programs call.
+// Flow has a draft, which the editor changes, and published versions, which programs call.
 type Flow struct {
 	ID                string
 	WorkspaceID       WorkspaceID
@@ -12,8 +11,8 @@ type Flow struct {
 	Tags              []string // by name; see ParseTags
 	Draft             []byte   // canonical document; it may be invalid
 	Rev               int64    // counts edits of the draft
-	LiveVersion       int64    // 0 when it was never published
-	LiveHash          string   // document of the live version
+	LiveVersion       int64    // 0 if it was never published
+	LiveHash          string   // document hash of the live version
 	Limits
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -25,8 +24,8 @@ type Flow struct {
 
 // Limits bound the runs of a flow.
 type Limits struct {
-	MaxRunning int64   // runs at once, more wait in the queue; 0 means no limit, as below
-	MaxQueued  int64   // waiting runs beyond which a start is refused; 0 means the workspace's
+	MaxRunning int64   // concurrent runs, others are queued; 0 means no limit, as below
+	MaxQueued  int64   // queued runs above which starts are rejected; 0 means the workspace's limit
 	RunsPerDay int64   // runs accepted per UTC day
 	USDPerDay  NanoUSD // nano-dollars per UTC day
 	// AllowUnpriced lets runs use models without a price although USDPerDay is set.
@@ -40,7 +39,7 @@ type Version struct {
 	Number       int64
 	DocumentHash string
 	Summary      string
-	By           string // user ID of who published it, or the name of a program
+	By           string // user ID of the publisher, or the name of a program
 	CreatedAt    time.Time
 }
 
@@ -58,7 +57,7 @@ type Caller struct {
 type AliasUse struct {
 	WorkspaceID WorkspaceID
 	Slug, KeyID string
-	At          time.Time // of the newest
+	At          time.Time // of the newest request
 	Count       int64
 }
 
@@ -66,10 +65,10 @@ type AliasUse struct {
 type Workspace struct {
 	ID         WorkspaceID
 	Name       string
-	MaxRunning int64 // runs at once over all flows; 0 means no limit
-	MaxQueued  int64 // waiting runs beyond which a start is refused
+	MaxRunning int64 // concurrent runs of all flows; 0 means no limit
+	MaxQueued  int64 // queued runs above which starts are rejected
 	CreatedAt  time.Time
 }
 
-// DefaultWorkspace is made at first start.
+// DefaultWorkspace is the ID of the workspace that is created at the first start.
 const DefaultWorkspace = "default"

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTemplate(t *testing.T) {
+func TestTemplate_renders_values(t *testing.T) {
 	t.Parallel()
 	values := map[string]any{
 		"name": "Ann", "n": json.Number("1.50"), "yes": true, "nothing": nil, "list": []any{"a", json.Number("2")},
@@ -49,7 +49,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-func TestTemplateErrors(t *testing.T) {
+func TestTemplate_reports_place_of_error(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{{":       `"{{" at character 1`,
@@ -81,8 +81,8 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
-// FuzzTemplate: rendering never panics, what is put in is never read as a
-// template again, and a JSON text stays one.
+// FuzzTemplate checks that rendering never panics, never parses values as templates, and keeps
+// JSON text valid.
 func FuzzTemplate(f *testing.F) {
 	f.Add("Hello {{a}} {{b.c}} \\{{", `"}}{{a}}`)
 	f.Add(`{"a": "{{a}}", "b": {{b}}}`, "\\\" \n\u2028\x00")
@@ -114,7 +114,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// wantValidJSON: when harmless values give valid JSON, all do.
+// wantValidJSON checks that all values give valid JSON if harmless values do.
 func wantValidJSON(t *testing.T, tpl *Template, values, marks map[string]any) {
 	for name := range marks {
 		marks[name] = "x"
@@ -132,7 +132,7 @@ func wantValidJSON(t *testing.T, tpl *Template, values, marks map[string]any) {
 	}
 }
 
-func TestKeyText(t *testing.T) {
+func TestValidKeyText_rejects_changed_keys(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 100 {
@@ -153,7 +153,7 @@ func TestKeyText(t *testing.T) {
 	}
 }
 
-// FuzzKeyText: nothing panics, and no text that is not a key's passes.
+// FuzzKeyText checks that ValidKeyText never panics and accepts only secrets of keys.
 func FuzzKeyText(f *testing.F) {
 	f.Add(NewKeyText())
 	f.Add("slu_" + strings.Repeat("0", 36))
@@ -168,8 +168,8 @@ func FuzzKeyText(f *testing.F) {
 	})
 }
 
-// FuzzHost: a host that is accepted has one canonical form, which covers the
-// same host in a URL and no other.
+// FuzzHost checks that a valid host has one canonical form, which matches the same host in a URL
+// and no other.
 func FuzzHost(f *testing.F) {
 	for _, s := range []string{"api.example.com", "API.example.com.:8443", "*.example.com", "[2001:db8::7]:8443", "192.0.2.7:1", "bücher.example", "*.com", "a..b", "0x7f.1", "a:b:c", "https://a/b", "\x00", "[::1%25lo]"} {
 		f.Add(s)
@@ -204,8 +204,8 @@ func FuzzHost(f *testing.F) {
 	})
 }
 
-// FuzzSecretText: a text is divided into references and what is between them
-// without a loss, and JSON stays JSON whatever the secret is.
+// FuzzSecretText checks that a text is split into references and literal text without loss, and
+// that JSON stays valid with any secret.
 func FuzzSecretText(f *testing.F) {
 	f.Add("Bearer {{credential:token}}!", `a"b\`)
 	f.Add("{{ credential: a.b }}{{credential:}}{{credential:x}}", "\x00")
@@ -228,7 +228,7 @@ func FuzzSecretText(f *testing.F) {
 		if got := parsed.Fill(secrets, nil); parsed != nil && got != parsed.String() {
 			t.Errorf("%q is %q, filled in %q", text, parsed.String(), got)
 		}
-		tpl, err := ParseTemplate(WithPlaces(text))
+		tpl, err := ParseTemplate(WithPlaceholders(text))
 		if err != nil || !tpl.HasCredentials() || len(tpl.Names()) > 0 {
 			return
 		}

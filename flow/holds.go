@@ -1,26 +1,26 @@
 package flow
 
-// Hold is an entry of the tables that says who has a run or an attempt at a
-// delivery, for an instance that checks whether that is so.
+// Hold is the recorded holder of a run or of a delivery attempt. An instance compares it with
+// the work that it is doing.
 type Hold struct {
 	Kind    string // JobRun or JobDelivery
 	ID      string
 	Attempt int64
-	Row     int64 // of a job in the queue's table, 0 if the hold has none
+	Row     int64 // ID of the job in the queue table; 0 if there is no job
 	By      Holder
 }
 
-// Holder says who has what a Hold is about.
+// Holder is the holder in a Hold.
 type Holder int
 
 // Holders.
 const (
-	// HeldHere is by the instance that asks. It knows whether that is true: the
-	// answer that would have told it may have been lost.
+	// HeldHere means the calling instance. It may not know of the hold, because the response
+	// of the database may have been lost.
 	HeldHere Holder = iota
-	// HeldByNone is by no instance, and no job waits for one.
+	// HeldByNone means no instance, and no queued job.
 	HeldByNone
-	// HeldTooLong is by any instance, or by a job that waits for one, although
-	// the run is past its deadline or was asked to cancel.
+	// HeldTooLong means any instance or queued job, although the run is past its deadline or
+	// its cancellation was requested.
 	HeldTooLong
 )

@@ -17,18 +17,17 @@ import (
 // errHostForm describes the form of a host binding.
 var errHostForm = errors.New("write a host such as api.example.com, api.example.com:8443 or *.example.com, without a scheme or a path")
 
-// ParseHost reads one host that a credential may be sent to and returns its
-// canonical form. There are three forms:
+// ParseHost returns the canonical form of a host that a credential may be sent to. There are
+// three forms:
 //
 //	api.example.com       that host, on any port
 //	api.example.com:8443  that host, on that port only
 //	*.example.com         every host below example.com, but not example.com itself
 //
-// A port may also follow a wildcard. Names have no case, a dot at the end is
-// dropped, and international names become their DNS form (xn--…). Addresses are
-// written 192.0.2.7, 2001:db8::7 or [2001:db8::7]:8443. A wildcard above a
-// public suffix, such as *.com or *.github.io, is refused, because strangers
-// own the hosts below it.
+// A port may also follow a wildcard. Names are lowercased, a trailing dot is removed, and
+// international names become their DNS form (xn--…). IP addresses have the forms 192.0.2.7,
+// 2001:db8::7 or [2001:db8::7]:8443. A wildcard for a public suffix, such as *.com or
+// *.github.io, is rejected, because strangers own the hosts below it.
 func ParseHost(text string) (string, error) {
 	name, port, err := SplitHost(strings.ToLower(strings.TrimSpace(text)))
 	if err != nil {
@@ -54,7 +53,7 @@ func ParseHost(text string) (string, error) {
 	return JoinHost("*."+name, port), nil
 }
 
-// ParseHosts reads a list of hosts and drops repeats. Empty items are skipped.
+// ParseHosts parses a list of hosts and removes duplicates. Empty items are skipped.
 func ParseHosts(list []string) ([]string, error) {
 	var hosts []string
 	for _, text := range list {
@@ -72,7 +71,7 @@ func ParseHosts(list []string) ([]string, error) {
 	return hosts, nil
 }
 
-// SplitHost separates a port. An IPv6 address with a port is in brackets.
+// SplitHost splits a host and an optional port. An IPv6 address with a port is in brackets.
 func SplitHost(text string) (name, port string, err error) {
 	if strings.Count(text, ":") > 1 && !strings.HasPrefix(text, "[") {
 		return text, "", nil
@@ -96,7 +95,7 @@ func SplitHost(text string) (name, port string, err error) {
 	return name, port, nil
 }
 
-// JoinHost joins what SplitHost split. An empty port is left out.
+// JoinHost is the reverse of SplitHost. An empty port is omitted.
 func JoinHost(name, port string) string {
 	if port == "" {
 		return name
@@ -104,8 +103,8 @@ func JoinHost(name, port string) string {
 	return net.JoinHostPort(name, port)
 }
 
-// hostName checks a DNS name. The last label must not be a number: programs
-// read such names as addresses in different ways.
+// hostName validates a DNS name. The last label must not be a number, because programs parse
+// such names as addresses in different ways.
 func hostName(name string) (string, error) {
 	name = strings.TrimSuffix(name, ".")
 	if strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }) {
@@ -130,8 +129,8 @@ func hostName(name string) (string, error) {
 	return name, nil
 }
 
-// HostPort returns the host and port of a URL in the form that Access.May
-// takes. Without a port it uses the scheme's default.
+// HostPort returns the host and port of a URL in the form that Access.May expects. The port
+// defaults to that of the scheme.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	switch {
@@ -154,8 +153,8 @@ func BoundHost(u *url.URL) string {
 	return host
 }
 
-// HostAllowed reports whether one of the patterns covers host, with or without
-// a port. A pattern with a port covers only a host with that port.
+// HostAllowed reports whether one of the patterns matches host, which may have a port. A
+// pattern with a port matches only a host with that port.
 func HostAllowed(patterns []string, host string) bool {
 	name, port, err := SplitHost(strings.ToLower(host))
 	if err != nil {
@@ -186,7 +185,7 @@ func URLHost(field string) func(n *Node) []string {
 			if host := FixedHost(v); host != "" {
 				return []string{host}
 			}
-		case []any: // those of the URLs that hold credentials
+		case []any: // only URLs with credentials count
 			var hosts []string
 			for _, item := range v {
 				s, _ := item.(string)
@@ -205,8 +204,7 @@ func URLHost(field string) func(n *Node) []string {
 	}
 }
 
-// FixedHost returns the host of a URL that may be a template; "" if the template
-// makes the host.
+// FixedHost returns the host of a URL that may be a template, or "" if the host is templated.
 func FixedHost(address string) string {
 	_, rest, found := strings.Cut(strings.TrimSpace(address), "://")
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {

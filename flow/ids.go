@@ -30,34 +30,33 @@ const (
 	PrefixSession    = "sess_"
 )
 
-// IDs makes prefixed identifiers of 128 bits: 48 of milliseconds, 80 random,
-// in lower-case Crockford base32, so that later IDs sort after earlier ones.
+// IDs generates prefixed ULIDs: 48 bits of milliseconds and 80 random bits, in lower-case
+// Crockford base32, so that later IDs sort after earlier ones.
 type IDs struct {
 	Now    func() time.Time
 	Random io.Reader
 }
 
-// NewIDs makes identifiers from the real clock and the system's randomness.
+// NewIDs returns a generator with the system clock and random source.
 func NewIDs() IDs { return IDs{Now: time.Now, Random: rand.Reader} }
 
-// New returns a fresh identifier.
+// New returns a new ID.
 func (g IDs) New(prefix string) string {
 	id := ulid.MustNew(ulid.Timestamp(g.Now()), g.Random)
 	return prefix + strings.ToLower(id.String())
 }
 
-// DeliveryID derives the ID of a webhook message from its run and the path of
-// the step that sends it, so that a step that runs again, as after a restore,
-// sends the same message and receivers can deduplicate it. n distinguishes
-// messages of one step. The webhook of the run itself has an empty path. The
-// time in the ID is the time in the run's ID.
+// DeliveryID derives the ID of a webhook message from its run and the path of the sending
+// step. A step that runs again, as after a restore, sends the same ID, so that receivers can
+// deduplicate. n numbers the messages of a step. The per-run webhook has an empty path. The
+// time in the ID is that of the run's ID.
 func DeliveryID(runID, path string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "delivery\x00%s\x00%s\x00%d", runID, path, n))
 	return derivedID(PrefixDelivery, runID, sum[:])
 }
 
-// ValidID reports whether s has the form of an ID with this prefix. It is
-// checked before the store is asked, so malformed and unknown look the same.
+// ValidID reports whether s has the form of an ID with this prefix. Callers check it before a
+// query, and treat malformed IDs like unknown ones.
 func ValidID(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix)
 	if !ok || len(rest) != ulid.EncodedSize || strings.ToLower(rest) != rest {
@@ -67,8 +66,7 @@ func ValidID(prefix, s string) bool {
 	return err == nil
 }
 
-// FirstID is the least identifier of a moment, so that a range of time is a
-// range of IDs: what was made at t or later is not less.
+// FirstID returns the smallest ID of time t, so that a time range maps to an ID range.
 func FirstID(prefix string, t time.Time) string {
 	var id ulid.ULID
 	if ms := t.UnixMilli(); ms > 0 {
@@ -77,8 +75,7 @@ func FirstID(prefix string, t time.Time) string {
 	return prefix + strings.ToLower(id.String())
 }
 
-// TimeOfID returns the moment when an identifier was made, to the millisecond;
-// zero for anything else.
+// TimeOfID returns the creation time in an ID, in milliseconds, or zero for anything else.
 func TimeOfID(prefix, id string) time.Time {
 	parsed, err := ulid.Parse(strings.TrimPrefix(id, prefix))
 	if err != nil {

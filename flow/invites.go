@@ -20,26 +20,24 @@ func (i *Invite) Life() time.Duration {
 	return InviteLife
 }
 
-// Invite is a link that works once. It lets somebody become a member, or, with
-// a UserID, lets that member set a new password.
+// Invite is a link that works once. It makes someone a member or, with a UserID, allows that
+// member to set a new password.
 type Invite struct {
 	ID                   string
 	WorkspaceID          WorkspaceID
 	Workspace            string
-	Email                string // for whom it is
+	Email                string // of the recipient
 	Role                 MemberRole
-	UserID               string // whose password it sets; empty on invitations
-	CreatedBy, InvitedBy string // ID and name of who made it
+	UserID               string // for a password reset; empty on invitations
+	CreatedBy, InvitedBy string // ID and name of the creator
 	CreatedAt, ExpiresAt time.Time
 }
 
-// NewLinkToken makes the secret part of a link: 130 random bits. It is kept
-// nowhere but as its Hash.
+// NewLinkToken returns the secret part of a link: 130 random bits. Only its Hash is stored.
 func NewLinkToken() string { return rand.Text() }
 
-// MayResetPassword reports whether a person may hand out a new password for
-// another: who sets a password can act as that person, so they must own every
-// workspace that the other is in.
+// MayResetPassword reports whether a user may reset the password of another user. The user
+// could then act as the other, so they must own every workspace of the other.
 func MayResetPassword(own, theirs []Member) bool {
 	for _, their := range theirs {
 		owned := false

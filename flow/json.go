@@ -15,16 +15,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxJSONDepth is how deep arrays and objects may nest in anything we read.
+// MaxJSONDepth bounds the nesting of arrays and objects in JSON that is decoded.
 const MaxJSONDepth = 64
 
-// TimeForm is how times are written in JSON, in UTC: RFC 3339 with milliseconds.
+// TimeForm is the format of times in JSON: RFC 3339 in UTC with milliseconds.
 const TimeForm = "2006-01-02T15:04:05.000Z"
 
-// DecodeJSON reads exactly one JSON value: valid UTF-8, no duplicate names, no
-// trailing data, at most MaxJSONDepth deep. Objects become map[string]any,
-// arrays []any and numbers json.Number, which keeps every digit. The error is
-// a Problem that says where.
+// DecodeJSON decodes exactly one JSON value: valid UTF-8, no duplicate names, no trailing data,
+// at most MaxJSONDepth deep. Objects become map[string]any, arrays []any and numbers
+// json.Number, which keeps every digit. An error is a *ProblemError with the location.
 func DecodeJSON(data []byte) (any, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data))
 	v, err := decodeValue(d)
@@ -39,13 +38,12 @@ func DecodeJSON(data []byte) (any, error) {
 	return v, nil
 }
 
-// EncodeJSON writes a value as compact JSON with sorted names and without
-// HTML escapes. Values come from DecodeJSON or are built from its types, so
-// failing to encode is a programming error and panics.
+// EncodeJSON returns a value as compact JSON with sorted names and without HTML escapes.
+// Values consist of the types of DecodeJSON, so a failure is a programming error and panics.
 func EncodeJSON(v any) []byte { return appendJSON(make([]byte, 0, 128), v) }
 
-// appendJSON writes the most common values directly, since every step is
-// encoded to be hashed, and leaves the rest to encoding/json.
+// appendJSON encodes the most common types directly, because every step is encoded for its
+// hash, and leaves the rest to encoding/json.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -63,7 +61,7 @@ func appendJSON(b []byte, v any) []byte {
 	case int:
 		return strconv.AppendInt(b, int64(v), 10)
 	case float64:
-		if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 { // beyond, JSON has an exponent
+		if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 { // encoding/json uses an exponent for others
 			return strconv.AppendFloat(b, v, 'f', -1, 64)
 		}
 	case []any:
@@ -89,9 +87,8 @@ func appendList(b []byte, list []any) []byte {
 	return append(b, ']')
 }
 
-// appendObject appends an object with its members in order, so that equal values have
-// equal encodings: hashes of steps and idempotency depend on it. Small objects are
-// sorted without an allocation.
+// appendObject appends an object with sorted members, so that equal values have equal
+// encodings, on which step hashes and idempotency depend. Small objects need no allocation.
 func appendObject(b []byte, m map[string]any) []byte {
 	var few [16]string
 	names := few[:0]
@@ -110,7 +107,7 @@ func appendObject(b []byte, m map[string]any) []byte {
 	return append(b, '}')
 }
 
-// isPlain reports whether a text stands in JSON as it is.
+// isPlain reports whether a text needs no escapes in JSON.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
@@ -120,8 +117,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// appendReflected encodes types that values do not have, such as structs of this
-// program. They come only from code, so a failure is a bug and panics.
+// appendReflected encodes other types, such as structs, with encoding/json. A failure is a bug
+// and panics.
 func appendReflected(b []byte, v any) []byte {
 	w := bytes.NewBuffer(b)
 	enc := json.NewEncoder(w)
@@ -132,16 +129,16 @@ func appendReflected(b []byte, v any) []byte {
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
-// jsonError is a violation of a rule that JSON itself does not have, such as the maximum
-// depth. at is a JSON Pointer.
+// jsonError is a violation of a rule beyond JSON syntax, such as the maximum depth. at is a
+// JSON Pointer.
 type jsonError struct{ at, msg string }
 
 func (e *jsonError) Error() string { return e.msg }
 
-// ProblemError carries one Problem as an error.
+// ProblemError wraps one Problem as an error.
 type ProblemError struct{ Problem }
 
-// Error is the problem as one line.
+// Error returns the problem as one line.
 func (e *ProblemError) Error() string { return e.Problem.String() }
 
 // jsonProblem converts an error of the decoder to a ProblemError with a JSON Pointer and a
@@ -210,8 +207,8 @@ func syntaxWords(err error) string {
 	return "this is not JSON"
 }
 
-// decodeValue decodes one value. Numbers stay as they are written, because a conversion
-// to float64 would change large IDs.
+// decodeValue decodes one value. Numbers are not converted to float64, which would change
+// large IDs.
 func decodeValue(d *jsontext.Decoder) (any, error) {
 	t, err := d.ReadToken()
 	if err != nil {
@@ -235,8 +232,8 @@ func decodeValue(d *jsontext.Decoder) (any, error) {
 	return nil, nil
 }
 
-// decodeObject decodes the members of an object up to its end. The decoder refuses
-// repeated names.
+// decodeObject decodes the members of an object up to its end. The decoder rejects duplicate
+// names.
 func decodeObject(d *jsontext.Decoder) (any, error) {
 	m := map[string]any{}
 	for d.PeekKind() != '}' {
@@ -266,8 +263,8 @@ func decodeArray(d *jsontext.Decoder) (any, error) {
 	return list, err
 }
 
-// LooksLikeJSON reports whether a text begins like an object or an array. It is a guess
-// that decides how templates escape, not a validation.
+// LooksLikeJSON reports whether a text begins like an object or an array. This heuristic
+// decides how templates escape values; it does not validate.
 func LooksLikeJSON(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '{' || s[0] == '[')

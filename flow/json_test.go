@@ -27,7 +27,7 @@ func TestDecodeJSON(t *testing.T) {
 	}
 }
 
-func TestEncodeJSONPanicsOnWhatIsNoValue(t *testing.T) {
+func TestEncodeJSON_panics_on_invalid_value(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if recover() == nil {
@@ -37,7 +37,7 @@ func TestEncodeJSONPanicsOnWhatIsNoValue(t *testing.T) {
 	EncodeJSON(func() {})
 }
 
-func TestEncodeJSONIsThatOfTheLibrary(t *testing.T) {
+func TestEncodeJSON_matches_encoding_json(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{
 		0.0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e20, 1e21, -1.5, 1.0 / 3, 100.0, math.MaxFloat64, 5, -7, int64(8), true, nil, "", "\x7f", "é", "\u2028", "<&>\"\\\n\x00",
@@ -56,7 +56,7 @@ func TestPointer(t *testing.T) {
 	}
 }
 
-// FuzzNumber: a number is what JSON says it is.
+// FuzzNumber compares IsNumber with encoding/json.
 func FuzzNumber(f *testing.F) {
 	for _, s := range []string{"-0", "0.10", "1e+5", "01", "-", "1.", ".5", "1e", "+1", "1 ", "0x1", "-01", "1E-05", "00"} {
 		f.Add(s)
@@ -69,8 +69,8 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// FuzzDecodeJSON: what is accepted reads the same as with encoding/json, and
-// comes back the same from its own encoding; nothing panics.
+// FuzzDecodeJSON checks that decoding never panics, agrees with encoding/json and round-trips
+// through EncodeJSON.
 func FuzzDecodeJSON(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.50,{"b":null}],"c":"\u00e9\ud83d\ude00"}`, `[[[]]]`, `"\ud800"`, "\"\xff\"", `{"a":1,"a":2}`, `1 2`, `nul`, `-`, `{"a":}`, "\ufeff1", `1e999`, strings.Repeat("[", 70)} {
 		f.Add([]byte(s))
@@ -106,9 +106,9 @@ func FuzzDecodeJSON(f *testing.F) {
 	})
 }
 
-// TestJSONProblemsAreOurs holds that what is wrong with JSON is said in words for
-// the person who wrote it, with its place.
-func TestJSONProblemsAreOurs(t *testing.T) {
+// TestDecodeJSON_explains_syntax_errors checks that errors have a location and a message for
+// users.
+func TestDecodeJSON_explains_syntax_errors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"a": }`:        `a value is missing after a name, at byte 6`,

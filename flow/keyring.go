@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ErrKeyTaken refuses a key whose ID another has, in this workspace or in one
-// that nobody here may learn of.
-var ErrKeyTaken = errors.New("flow: there is a key of this ID")
+// ErrKeyTaken means that a key with this ID exists, possibly in another workspace, whose
+// existence must not be revealed.
+var ErrKeyTaken = errors.New("flow: a key with this ID exists already")
 
-// Actor is who does something, as the audit log has it.
+// Actor is the author of an action in the audit log.
 type Actor struct{ ID, IP string }
 
-// MaxOverlap is how long an old text may work beside the new one.
+// MaxOverlap bounds how long the previous secret works after a rotation.
 const MaxOverlap = 30 * 24 * time.Hour
 
 // OverlapEnd returns when the previous secret stops working after a rotation: after the
@@ -25,15 +25,15 @@ func (k *Key) OverlapEnd(now time.Time, overlap time.Duration) time.Time {
 	return end
 }
 
-// RenewedExpiry is when the key expires if it is rolled now: it gets as much
-// time as its present text had. Zero is never.
+// RenewedExpiry returns when the key expires if it is rotated now: the new secret gets the same
+// lifetime as the current one. Zero means never.
 func (k *Key) RenewedExpiry(now time.Time) time.Time {
 	if k.ExpiresAt.IsZero() {
 		return time.Time{}
 	}
 	began := k.CreatedAt
-	if k.RolledAt.After(began) {
-		began = k.RolledAt
+	if k.RotatedAt.After(began) {
+		began = k.RotatedAt
 	}
 	return now.Add(k.ExpiresAt.Sub(began))
 }

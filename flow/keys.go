@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Scope is something a key may do.
+// Scope is a permission of a key.
 type Scope string
 
 const (
@@ -24,16 +24,16 @@ const (
 	ScopeAdmin Scope = "admin"
 )
 
-// Key lets a program call /v1. The key text itself is kept nowhere.
+// Key allows a program to call /v1. Only a hash of its secret is stored.
 type Key struct {
 	ID          string
 	WorkspaceID WorkspaceID
 	Name        string
-	Prefix      string // the first characters, to recognize it by
-	Hash        string // SHA-256 of the key text, in hex
+	Prefix      string // the first characters of the secret, to recognize it
+	Hash        string // SHA-256 of the secret, in hex
 	Scopes      []Scope
-	Flows       []string // allowed flow IDs; empty means all of the workspace
-	RPM         int64    // requests a minute; 0 means no limit, as below
+	Flows       []string // allowed flow IDs; empty means all flows of the workspace
+	RPM         int64    // requests per minute; 0 means no limit, as below
 	Concurrency int64    // runs that have not ended
 	USDPerDay   NanoUSD  // nano-dollars per UTC day
 	// AllowUnpriced lets runs use models without a price although USDPerDay is set.
@@ -41,8 +41,8 @@ type Key struct {
 	RunsPerDay    int64 // runs accepted per UTC day
 	CreatedAt     time.Time
 	CreatedBy     string    // ID of a person or of a key, or "cli"
-	RolledAt      time.Time // when the present text was made, if it is not the first
-	Previous      KeyText
+	RotatedAt     time.Time // when the present text was made, if it is not the first
+	Previous      PreviousSecret
 	ExpiresAt     time.Time // zero: never
 	RevokedAt     time.Time // zero unless revoked
 	LastUsedAt    time.Time
@@ -50,31 +50,30 @@ type Key struct {
 	Uses          int64
 	Trigger       Trigger // what runs started with it are triggered by; empty means api
 
-	// Makers are the keys that this one was made by, its own maker first. Their limits
-	// count what it uses too. They are read where a caller presents the key.
+	// Makers are the key that created this one, the key that created that one, and so on.
+	// Their limits include its usage. They are set only for a key that a caller presents.
 	Makers []Key
 
 	// Presented is the hash of the secret that the caller sent: Hash or
-	// Previous.Hash. It is empty where nobody did.
+	// Previous.Hash. It is empty if the key was read for another reason.
 	Presented string
-	// Recent reports that the key was remembered from an earlier request, so that
-	// it may have changed since.
+	// Recent reports that the key comes from a cache, so it may have changed.
 	Recent bool
 }
 
-// Opens reports whether a remembered key allows the same as this one, which has
-// just been read.
-func (k *Key) Opens(remembered *Key) bool {
-	r := remembered
+// SameAccess reports whether a cached key grants the same access as this one, which was read
+// just now.
+func (k *Key) SameAccess(cached *Key) bool {
+	r := cached
 	return k.RevokedAt.Equal(r.RevokedAt) && k.ExpiresAt.Equal(r.ExpiresAt) &&
 		k.Hash == r.Hash && k.Previous.Hash == r.Previous.Hash && k.Previous.Until.Equal(r.Previous.Until) &&
 		slices.Equal(k.Scopes, r.Scopes) && slices.Equal(k.Flows, r.Flows) && k.RPM == r.RPM &&
 		k.Concurrency == r.Concurrency && k.USDPerDay == r.USDPerDay && k.RunsPerDay == r.RunsPerDay && k.AllowUnpriced == r.AllowUnpriced
 }
 
-// KeyText is the text that a key had before its present one. It works until a
-// time, so that callers can change over one by one.
-type KeyText struct {
+// PreviousSecret is the secret of a key before its rotation. It works until a time, so that
+// callers can switch one by one.
+type PreviousSecret struct {
 	Prefix, Hash string
 	Until        time.Time
 	UsedAt       time.Time // last use since it was replaced
@@ -82,21 +81,21 @@ type KeyText struct {
 	Uses         int64 // since it was replaced
 }
 
-// KeyMaker is a person who created keys. Member reports whether they still belong to the
+// KeyMaker is a user who created keys. Member reports whether they are still a member of the
 // workspace.
 type KeyMaker struct {
 	Name   string
 	Member bool
 }
 
-// KeyFate says what happens to the keys of a person who leaves a workspace or
-// loses the right to create keys. The zero value revokes them.
+// KeyFate determines what happens to the keys of a user who leaves a workspace or loses the
+// right to create keys. The zero value revokes them.
 type KeyFate struct {
-	HeirID string // the member who takes them over; the secrets of the keys stay
-	By     Actor  // who decided, for the audit log
+	HeirID string // the member who takes them over; their secrets keep working
+	By     Actor  // author of the decision, for the audit log
 }
 
-// KeyState is where a key stands.
+// KeyState is the state of a key.
 type KeyState string
 
 // The states of keys.
@@ -106,10 +105,10 @@ const (
 	KeyRevoked KeyState = "revoked"
 )
 
-// KeyWarning is how long before its end people are warned of it.
+// KeyWarning is how long before the expiry of a key users are warned.
 const KeyWarning = 7 * 24 * time.Hour
 
-// State tells where the key stands at a time.
+// State returns the state of the key at a time.
 func (k *Key) State(now time.Time) KeyState {
 	switch {
 	case !k.RevokedAt.IsZero():
@@ -120,8 +119,8 @@ func (k *Key) State(now time.Time) KeyState {
 	return KeyActive
 }
 
-// EndsSoon reports whether the key works and expires within the warning period.
-func (k *Key) EndsSoon(now time.Time) bool {
+// ExpiresSoon reports whether the key is active and expires within KeyWarning.
+func (k *Key) ExpiresSoon(now time.Time) bool {
 	return k.State(now) == KeyActive && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) <= KeyWarning
 }
 
@@ -130,7 +129,7 @@ func (k *Key) Overlaps(now time.Time) bool {
 	return k.State(now) == KeyActive && k.Previous.Prefix != "" && now.Before(k.Previous.Until)
 }
 
-// Refusal is why the text that a caller bore opens nothing at a time, or nil.
+// Refusal returns why the secret that the caller presented is not valid at a time, or nil.
 func (k *Key) Refusal(now time.Time) error {
 	switch k.State(now) {
 	case KeyRevoked:
@@ -144,11 +143,10 @@ func (k *Key) Refusal(now time.Time) error {
 	return nil
 }
 
-// MaxKeyMakers bounds how many keys may stand between a key and the person who made
-// the first of them.
+// MaxKeyMakers bounds the length of Key.Makers.
 const MaxKeyMakers = 5
 
-// Maker returns the ID of the key that made this one, or "" if a person did.
+// Maker returns the ID of the key that created this one, or "" if a user did.
 func (k *Key) Maker() string {
 	if strings.HasPrefix(k.CreatedBy, PrefixKey) {
 		return k.CreatedBy
@@ -156,12 +154,12 @@ func (k *Key) Maker() string {
 	return ""
 }
 
-// MayMakeKeys reports whether other keys may have this one as their maker. Scopes never
-// change, so a key without the scope admin never has any.
+// MayMakeKeys reports whether this key may have created other keys. Scopes never change, so a
+// key without ScopeAdmin never has.
 func (k *Key) MayMakeKeys() bool { return k.Has(ScopeAdmin) }
 
-// KeysMadeBy returns the keys of a list that a person or a key made, directly or through
-// other keys of the list.
+// KeysMadeBy returns the keys in a list that a user or a key created, directly or through other
+// keys in the list.
 func KeysMadeBy(maker string, keys []Key) (made []Key) {
 	for makers := []string{maker}; len(makers) > 0; makers = makers[1:] {
 		for i := range keys {
@@ -186,12 +184,12 @@ const (
 	keyRandom   = 30
 	keyChecksum = 6
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	// KeyShown is how many characters of a key are kept to recognize it by.
+	// KeyShown is the number of characters of a secret that are stored to recognize it.
 	KeyShown = len(keyPrefix) + 6
 )
 
-// NewKeyText makes a key: slu_, 30 random base62 characters (178 bits) and
-// their CRC-32 in 6 base62 characters, so that scanners can find and check it.
+// NewKeyText returns a new secret: slu_, 30 random base62 characters (178 bits) and their CRC-32
+// in 6 base62 characters, so that secret scanners can find and check it.
 func NewKeyText() string {
 	var b strings.Builder
 	b.WriteString(keyPrefix)
@@ -205,8 +203,8 @@ func NewKeyText() string {
 	return b.String() + checksum(b.String()[len(keyPrefix):])
 }
 
-// ValidKeyText reports whether the text has a key's form and checksum. It says
-// nothing about whether such a key exists.
+// ValidKeyText reports whether a text has the form and checksum of a secret. Such a key need
+// not exist.
 func ValidKeyText(s string) bool {
 	rest, ok := strings.CutPrefix(s, keyPrefix)
 	if !ok || len(rest) != keyRandom+keyChecksum {
@@ -220,8 +218,8 @@ func ValidKeyText(s string) bool {
 	return checksum(rest[:keyRandom]) == rest[keyRandom:]
 }
 
-// checksum returns the last characters of a key: a CRC-32 in base 62. Scanners for
-// leaked secrets can tell real keys from similar texts without asking the server.
+// checksum returns the last characters of a secret: a CRC-32 in base 62. With it, secret
+// scanners can distinguish keys from similar texts without the server.
 func checksum(random string) string {
 	sum := crc32.ChecksumIEEE([]byte(random))
 	out := [keyChecksum]byte{}

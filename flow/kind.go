@@ -11,33 +11,32 @@ import (
 	"time"
 )
 
-// Class says how a kind's work is carried out and recorded.
+// Class determines how steps of a kind are executed and recorded.
 type Class int
 
 const (
-	// Inline work takes microseconds and has no outside effect: it runs on the
-	// engine's own goroutine and is recorded together with the next write.
+	// Inline work takes microseconds and has no external effect. It runs in the goroutine of
+	// the run and is recorded together with the next write.
 	Inline Class = iota
-	// Compute work takes time but has no outside effect: a repeat costs
-	// nothing but the time.
+	// Compute work takes time but has no external effect, so a repeat costs only time.
 	Compute
-	// Outside work reaches out of the process (a model, HTTP, a file): its
-	// result is on disk, synced, before anything that depends on it starts.
+	// Outside work leaves the process (a model, HTTP, a file). Its result is durably on disk
+	// before its dependents start.
 	Outside
 )
 
-// Role marks the kinds that the flow's own interface is made of.
+// Role marks the kinds that form the interface of a flow.
 type Role int
 
 const (
 	RoleNode   Role = iota
-	RoleInput       // takes a value of the run's inputs
+	RoleInput       // outputs a value of the inputs of the run
 	RoleOutput      // its value is an output of the run
-	RoleCanvas      // lives on the canvas only and never runs
+	RoleCanvas      // exists only on the canvas and never runs
 )
 
-// Kind declares what a node is. Editor form, validation, JSON Schema, docs and
-// `sluice kinds` all derive from it.
+// Kind declares a kind of nodes. The editor form, validation, JSON Schema, docs and
+// `sluice kinds` are derived from it.
 type Kind struct {
 	Name    string // as in documents: http_request
 	Title   string // as on the canvas: HTTP request
@@ -51,51 +50,48 @@ type Kind struct {
 	Fields  []Field
 	Inputs  []Port // input ports that are not fields
 	Outputs []Port
-	// OutputsField names the field that lists output nodes by name; the node then
-	// depends on them and is given their values (In.Collected). Empty list
-	// means all.
+	// OutputsField names the field that lists output nodes by name. The node depends on them
+	// and receives their values in In.Collected. An empty list means all.
 	OutputsField string
 	Example      Example
 	// Sends describes where the node's credentials are sent; nil for kinds that
 	// send none.
 	Sends *Destination
-	// DynamicSchema declares what depends on a node's own config, such as the inputs of
-	// the model that it names. It is pure and deterministic.
+	// DynamicSchema returns declarations that depend on the config of a node, such as the
+	// inputs of a model. It must be pure and deterministic.
 	DynamicSchema func(n *Node) DynamicSchema
-	// Open is set on a shaped kind: input ports that begin with it are taken as
-	// they are, because what there is can only be known when the node runs.
+	// Open is a prefix of input ports that are accepted without a declaration, because they
+	// are known only when the node runs. Only kinds with a DynamicSchema have it.
 	Open string
-	// Check finds what the declaration alone cannot: it is pure. Pointers of
-	// the problems are relative to the node's config.
+	// Check returns problems that the declaration cannot express. It must be pure. Pointers
+	// are relative to the config of the node.
 	Check func(n *Node) []Problem
-	// Run does the node's job. It must obey ctx, and returns an *Error for
-	// everything a person can act on.
+	// Run executes a step. It must stop when ctx ends, and must return an *Error for
+	// everything that users can fix.
 	Run func(ctx context.Context, in *In) (Out, error)
-	// WaitsFor is what a run is said to wait for while it waits for a step of the kind.
+	// WaitsFor is what a run reports to wait for while a step of the kind waits.
 	WaitsFor WaitsFor
-	// Partial reports that the outputs of a step that succeeded are incomplete, so
-	// that a rerun carries the step out again. Nil means that they never are.
+	// Partial reports whether the outputs of a successful step are incomplete, so that a
+	// rerun executes the step again. Nil means never.
 	Partial func(outputs map[string]any) bool
-	// Charge tells what a step of the config, as typed or as it runs, may cost
-	// money for; nil means that none ever does. No such step begins once a budget
-	// of its run is used up.
+	// Charge returns how a step with the config is charged. paid is false if it is free; a nil
+	// Charge means that all steps are free. The engine checks budgets before paid steps.
 	Charge func(config map[string]any) (c Charge, paid bool)
-	// Alternative returns the config with which a step continues after its retries ended n
-	// times because what it called was unavailable, such as another model. It is pure and
-	// depends only on what is typed.
+	// Alternative returns the config, such as another model, with which a step continues after
+	// the retries of n configs failed because a service was unavailable. It must be pure and
+	// depend only on the typed config.
 	Alternative func(config map[string]any, n int) (map[string]any, bool)
-	// Cleanup tells the outside that a step which saved a State (see In.Save and
-	// Suspension) failed or was canceled and is not gone on with, so that nothing
-	// keeps costing money. In.State is what was saved. It has ten seconds; the
-	// end of the step is recorded after it.
+	// Cleanup ends the external work of a step that saved a state (see In.Save and
+	// Suspension) and failed or was canceled, so that it stops costing money. In.State is the
+	// saved state. ctx ends after ten seconds; the end of the step is recorded afterwards.
 	Cleanup func(ctx context.Context, in *In) error
 }
 
-// DynamicSchema is what a node's own config adds to the declaration of its kind.
+// DynamicSchema is what the config of a node adds to the declaration of its kind.
 type DynamicSchema struct {
 	Fields []Field
-	// Outputs are ports of the node. A port that its kind also has sets the
-	// type, the items and the schema shown for that port, and whether it is optional.
+	// Outputs are output ports. One with the name of a port of the kind overrides the type,
+	// items and schema shown for that port, and whether it is optional.
 	Outputs []Port
 	Open    string // see Kind.Open
 }
@@ -112,7 +108,7 @@ type Destination struct {
 	Hosts func(n *Node) []string
 }
 
-// FieldType is what a config field holds.
+// FieldType is the type of a config field, which also determines its control in forms.
 type FieldType string
 
 const (
@@ -128,11 +124,11 @@ const (
 	FieldSecret    FieldType = "secret" // {"credential": "name"}, never a literal at rest
 	FieldValueType FieldType = "type"   // a value type, such as the type of an input
 	FieldFile      FieldType = "file"   // a file value; with Value any also a URL
-	FieldModel     FieldType = "model"  // provider/model; Task says what for
+	FieldModel     FieldType = "model"  // provider/model; see Task
 	FieldFlow      FieldType = "flow"   // a flow of the workspace, by slug or ID
 )
 
-// Escape is how template values are written into a field.
+// Escape is how values are escaped in the template of a field.
 type Escape int
 
 const (
@@ -148,110 +144,108 @@ type Field struct {
 	Help     string
 	Type     FieldType
 	Value    Type // the type of its input port; derived from Type when empty
-	Template bool // grows an input port per {{name}}
+	Template bool // adds an input port per {{name}}
 	Escape   Escape
-	Syntax   string // of code that is typed: javascript
-	Typed    bool   // never a port: it can only be typed
+	Syntax   string // language of code: javascript
+	Typed    bool   // not a port: it can only be typed
 	Required bool
-	Unless   string // a field that stands in for a required one
+	Unless   string // name of a field whose value makes this one optional
 	Default  any
-	Suggest  any         // what the other side takes when nothing is set: shown, but never sent
+	Suggest  any         // default of the service: shown, but never sent
 	Options  []string    // of a select
 	Values   []any       // of a select whose values are not texts: one per option
 	Task     string      // of a model: chat, embed, image, speech, transcribe, hosted
 	Accept   []string    // of a file: media types such as image/*, or endings such as .csv
-	Min, Max *float64    // bounds of a number, of the characters or of the items
+	Min, Max *float64    // bounds of a number, or of the number of characters or items
 	More     bool        // shown under "More" in the editor
 	Secrets  SecretPlace // where the value may hold secrets; empty: nowhere, unless Type is FieldSecret
-	Signs    bool        // of a secret: it signs and is never sent itself
-	Items    bool        // a list that is stored elsewhere, item by item: a step shows its length
+	Signs    bool        // of a secret: it signs and is never sent
+	Items    bool        // a list that is stored item by item outside the step, which shows only its length
 }
 
 // Example is a runnable use of a kind: config and port values in, outputs out.
 type Example struct {
 	Config  map[string]any
-	Ports   map[string]any // values that arrive by edges
-	Outputs map[string]any // nil when the output depends on the outside world
+	Ports   map[string]any // values that arrive through edges
+	Outputs map[string]any // nil if they depend on external services
 }
 
-// In is what a node is given to do its job.
+// In is the input of an attempt of a step, with the functions that it may call.
 type In struct {
 	WorkspaceID   WorkspaceID
 	FlowID, RunID string
 	Path, Node    string
 	Attempt       int
-	Key           string         // execution key run_id:path, the same over retries
-	Config        map[string]any // every field: edge over typed value over default, templates filled in
-	Ports         map[string]any // what arrived by edges; a list port holds []any
-	Inputs        map[string]any // the run's inputs
-	Collected     map[string]any // output values by name, for kinds that collect
-	State         any            // what this step saved earlier, in this attempt or one before
-	// Secret reads the credential that a secret value refers to, for use
-	// against host; a plain text that came by an edge is returned as it is.
+	Key           string         // execution key run_id:path, the same for all attempts
+	Config        map[string]any // all fields: edges take precedence over typed values, and those over defaults
+	Ports         map[string]any // values that arrived through edges; a list port holds []any
+	Inputs        map[string]any // inputs of the run
+	Collected     map[string]any // output values by name, for kinds with an OutputsField
+	State         any            // state that this step saved in this or an earlier attempt
+	// Secret returns the credential that a secret value refers to, for use with a host. A
+	// plain text that arrived through an edge is returned unchanged.
 	Secret func(ctx context.Context, value any, host string) (string, error)
-	// Access finds the credential for a provider: the one that ref names, or else
-	// the workspace's own for that provider, or else the environment's. Without
-	// any it is ErrNoAccess.
+	// Access returns the credential for a provider: the one that ref names, or else the
+	// default of the workspace, or else the one in the environment. Without one it returns
+	// ErrNoAccess.
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
-	// TakeCall waits for the turn of a call with a credential that has limits: it returns a
-	// *DelayError, which the kind returns, if the step must begin again later. The call
-	// ends when the attempt does.
+	// TakeCall begins a call with a credential that may have limits. It returns a *DelayError,
+	// which the kind must return, if the step must start again later. The call ends with the
+	// attempt.
 	TakeCall func(ctx context.Context, a Access) error
-	// Price is what the workspace pays for a model, written provider/model.
+	// Price returns the price of a model (provider/model) in the workspace.
 	Price func(ctx context.Context, model string) (p Price, known bool, err error)
-	// Origin says when the run was created and what its random numbers follow. A rerun has
-	// the origin of the run that it repeats, so that code gives the same.
+	// Origin returns the creation time of the run and the seed of its random numbers. A rerun
+	// has the origin of the run that it repeats, so that code is reproducible.
 	Origin func(ctx context.Context) (Origin, error)
-	// Clock is the time that all instances share; nil means time.Now. See Now.
+	// Clock is the clock that all instances share; nil means time.Now. See Now.
 	Clock func() time.Time
-	// Save records what the step must not forget, such as the ID of something
-	// that is being paid for. When it returns nil, that is on disk, and In.State
-	// of the worker that continues after a crash. Saving nil deletes it.
+	// Save persists the state of the step, such as the ID of external work that costs money.
+	// Once it returns nil, the state is on disk; a worker that continues after a crash
+	// receives it as In.State. Saving nil deletes it. See ErrNotSaved.
 	Save func(ctx context.Context, state any) error
-	// Emit passes on text of the answer as it comes. It is shown to those who
-	// watch and kept nowhere.
+	// Emit streams text of the answer to subscribers of the run. It is not stored.
 	Emit func(text string)
-	// OpenFile opens the content of a file value. It must be closed.
+	// OpenFile opens the content of a file value. The caller must close it.
 	OpenFile func(ctx context.Context, value any) (*File, io.ReadSeekCloser, error)
-	// SaveFile keeps content as a file that belongs to the run, and returns its
-	// value. An empty MIME is found out from the content.
+	// SaveFile stores content as a file of the run and returns its value. An empty MIME is
+	// detected from the content.
 	SaveFile func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error)
-	// Failures counts the attempts that failed; cuts by a crash do not count.
+	// Failures counts failed attempts. Attempts that a crash ended do not count.
 	Failures int
-	// Timeout is the time limit that is typed in the node; zero without one.
+	// Timeout is the time limit typed in the node; zero without one.
 	Timeout time.Duration
-	// ReuseFrom is the run that this one repeats, if the step may take over results
-	// of it; empty otherwise.
+	// ReuseFrom is the ID of the run that this one repeats, if the step may reuse results of
+	// it; otherwise empty.
 	ReuseFrom string
 	// Children starts runs of other flows.
 	Children ChildRuns
-	// FetchFile stores the file at an address with the run and returns its value.
-	// place tells the files of a step apart: what was fetched for a place is not
-	// fetched again by a later attempt. Files that accepts rejects are not stored.
+	// FetchFile downloads a file, stores it with the run and returns its value. place
+	// distinguishes the files of a step: a later attempt reuses the file of a place. Files
+	// that accepts rejects are not stored.
 	FetchFile func(ctx context.Context, place string, f RemoteFile, accepts func(*File) error) (map[string]any, error)
-	// AskApproval asks people a question and returns the link that answers it. The step
-	// then suspends itself until expires; an answer wakes it earlier.
+	// AskApproval asks people a question and returns the link to answer it. The step must then
+	// suspend until expires; an answer wakes it earlier.
 	AskApproval func(ctx context.Context, q Question, expires time.Time) (link string, err error)
 	// TakeDecision returns the decision on the step's question, or nil while it is open.
 	TakeDecision func(ctx context.Context) (*Decision, error)
 }
 
-// Fetcher gets files by their address. Errors for the person who gave the address
-// are *Error.
+// Fetcher downloads files. It returns an *Error for problems that users can fix.
 type Fetcher interface {
-	// FetchFile calls save with the name, the media type and the content of a
-	// file, unless accepts rejects its name and type.
+	// FetchFile calls save with the name, media type and content of a file, unless accepts
+	// rejects its name and type.
 	FetchFile(ctx context.Context, f RemoteFile, accepts func(*File) error, save func(name, mime string, content io.Reader) error) error
 }
 
-// Origin is what the clock and the random numbers of code depend on.
+// Origin determines the clock and the random numbers of code.
 type Origin struct {
 	Time time.Time
 	Seed string // differs from step to step
 }
 
-// Now returns the time by which Suspension.Until is due. Moments that a step
-// saves are told by it as well, because another machine may go on with the step.
+// Now returns the current time of the clock that decides when Suspension.Until is due. Use it
+// for all times in a saved state, because another machine may continue the step.
 func (in *In) Now() time.Time {
 	if in.Clock == nil {
 		return time.Now()
@@ -259,39 +253,39 @@ func (in *In) Now() time.Time {
 	return in.Clock()
 }
 
-// Text is a config field as text.
+// Text returns a config field as text.
 func (in *In) Text(name string) string { return Text(in.Config[name]) }
 
-// Int is a config field as a whole number.
+// Int returns a config field as a whole number.
 func (in *In) Int(name string) int { f, _ := Float(in.Config[name]); return int(f) }
 
-// Out is what a node gives back; the engine alone writes it down. An output
-// port that is absent from Outputs was not taken.
+// Out is the result of an attempt. A port that is missing in Outputs has no value, so its
+// branch is not taken.
 type Out struct {
 	Outputs map[string]any
-	// Log is what the node's code wrote to its console, at most a few dozen KiB. It is
-	// also kept when the step fails.
+	// Log is the console output of code, at most a few dozen KiB. It is also stored if the
+	// step fails.
 	Log string
-	// Deliveries are sent once the result is on disk. A step that suspends itself may
-	// send some with its first suspension, and then none with its end.
+	// Deliveries are sent once the result is on disk. A step that suspends may send them with
+	// its first suspension, and must then send none with its end.
 	Deliveries []NewDelivery
 	Suspend    *Suspension
 	Usage      Usage
 }
 
-// Suspension asks to be run again later, holding no worker until then.
+// Suspension ends an attempt and starts the next one later. A long wait needs no worker.
 type Suspension struct {
 	Until time.Time
-	State any // handed back as In.State
-	// Event says that something else may wake the step before Until. The run then
-	// always waits without a worker, however short the time.
+	State any // In.State of the next attempt
+	// Event means that an event may wake the step before Until. The run then always waits
+	// without a worker, even for a short time.
 	Event bool
 }
 
-// Registry holds the kinds. It is filled at start and read-only after.
+// Registry holds the kinds. It is read-only, so it is safe for concurrent use.
 type Registry struct{ kinds map[string]*Kind }
 
-// NewRegistry makes a registry of kinds; a bad declaration panics at start.
+// NewRegistry returns a registry of kinds. It panics on an invalid declaration.
 func NewRegistry(kinds ...Kind) *Registry {
 	r := &Registry{kinds: map[string]*Kind{}}
 	for _, k := range kinds {
@@ -303,8 +297,8 @@ func NewRegistry(kinds ...Kind) *Registry {
 // kindName matches the names of kinds, which are part of documents and never change.
 var kindName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// add checks and registers a kind. Declarations are code, so a mistake in one panics at
-// start instead of failing in some flow.
+// add validates and registers a kind. Declarations are code, so an invalid one panics at start
+// instead of failing in a flow.
 func (r *Registry) add(k Kind) {
 	if !kindName.MatchString(k.Name) || k.Title == "" || k.Summary == "" || k.Group == "" {
 		panic(fmt.Sprintf("flow: kind %q lacks a name, title, group or summary", k.Name))
@@ -318,14 +312,14 @@ func (r *Registry) add(k Kind) {
 	r.kinds[k.Name] = &k
 }
 
-// Find returns the kind of a name, or nil.
+// Find returns the kind with a name, or nil.
 func (r *Registry) Find(name string) *Kind { return r.kinds[name] }
 
 // ByName returns all kinds by name. The map must not be modified.
 func (r *Registry) ByName() map[string]*Kind { return r.kinds }
 
-// For returns the kind of a node with everything that the node's own config
-// adds to it, or nil.
+// For returns the kind of a node with the DynamicSchema of its config applied, or nil if the
+// kind is unknown.
 func (r *Registry) For(n *Node) *Kind {
 	k := r.kinds[n.Kind]
 	if k == nil || k.DynamicSchema == nil {
@@ -344,7 +338,7 @@ func (r *Registry) For(n *Node) *Kind {
 		switch {
 		case i >= 0 && i < len(k.Outputs):
 			if !copied {
-				own.Outputs, copied = slices.Clone(own.Outputs), true // the kind's own are shared
+				own.Outputs, copied = slices.Clone(own.Outputs), true // those of the kind are shared
 			}
 			o := &own.Outputs[i]
 			o.Shown, o.Items, o.Schema, o.Optional = p.Type, p.Items, p.Schema, p.Optional
@@ -368,8 +362,8 @@ func (k *Kind) CodeField() *Field {
 // StartsRuns reports whether steps of the kind start child runs.
 func (k *Kind) StartsRuns() bool { return k.WaitsFor == WaitsForChildren }
 
-// TakesAny reports whether the kind accepts input ports that it does not declare.
-func (k *Kind) TakesAny(port string) bool {
+// AcceptsPort reports whether the kind accepts input ports that it does not declare.
+func (k *Kind) AcceptsPort(port string) bool {
 	return k.Open != "" && strings.HasPrefix(port, k.Open) && len(port) > len(k.Open)
 }
 
@@ -392,7 +386,7 @@ func (k *Kind) Field(name string) *Field {
 	return nil
 }
 
-// PortType is the value type that the field's input port takes.
+// PortType returns the value type of the input port of the field.
 func (f *Field) PortType() Type {
 	if f.Value != "" {
 		return f.Value

@@ -2,12 +2,12 @@ package flow
 
 // Errors for changes to the members of a workspace.
 var (
-	ErrAlreadyMember = Errorf(CodeInputInvalid, "This person is a member of the workspace already.")
-	ErrEmailTaken    = Errorf(CodeInputInvalid, "There is already a person with this e-mail address.")
+	ErrAlreadyMember = Errorf(CodeInputInvalid, "This person is already a member of the workspace.")
+	ErrEmailTaken    = Errorf(CodeInputInvalid, "A user with this email address already exists.")
 )
 
-// CheckOwnerLeaves returns an error if a member of this role is the only owner
-// of the workspace and would stop being one. owners includes the member.
+// CheckOwnerLeaves returns an error if an owner who leaves or loses the role is the only one of
+// the workspace. owners includes that owner.
 func CheckOwnerLeaves(name string, owners int64) error {
 	if owners >= 2 {
 		return nil
@@ -15,8 +15,8 @@ func CheckOwnerLeaves(name string, owners int64) error {
 	return Errorf(CodeInputInvalid, "A workspace needs an owner, and %s is the only one. Make somebody else an owner first.", name)
 }
 
-// CheckHeir returns an error unless keys of a member can be handed over to
-// another one with this role. The role is empty if there is no such member.
+// CheckHeir returns an error unless the heir is another member whose role may own keys. role is
+// that of the heir, or empty if they are not a member.
 func (f KeyFate) CheckHeir(userID string, role MemberRole) error {
 	if f.HeirID == userID || !role.AtLeast(MemberEditor) {
 		return Errorf(CodeInputInvalid, "Choose an editor or owner of this workspace to hand the keys over to.")

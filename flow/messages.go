@@ -2,10 +2,10 @@ package flow
 
 import "strings"
 
-// TypeMessages is a conversation: a list of messages in the form of OpenAI's API,
+// TypeMessages is a conversation: a list of messages in the format of OpenAI's API,
 // {"role": "user", "content": "…"}. The content is a text or a list of parts, which are
-// texts, {"type": "text", "text": "…"}, or pictures, {"type": "image_url", "image_url": …}
-// with a file value or {"url": "…"}. It is the type of inputs; ports take it as a list.
+// texts, {"type": "text", "text": "…"}, or images, {"type": "image_url", "image_url": …}
+// with a file value or {"url": "…"}. Only inputs have this type; ports treat it as a list.
 const TypeMessages Type = "messages"
 
 // MaxMessages bounds the messages of a conversation.
@@ -26,8 +26,7 @@ func UserMessage(content any) []any {
 	return []any{map[string]any{"role": RoleUser, "content": content}}
 }
 
-// MessageText returns the text of a message: its content, or the text parts of it, one a
-// line.
+// MessageText returns the text of a message: its content, or its text parts, one per line.
 func MessageText(message any) string {
 	m, _ := message.(map[string]any)
 	parts, isList := m["content"].([]any)

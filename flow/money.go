@@ -18,7 +18,7 @@ const USD NanoUSD = 1_000_000_000
 // MaxUSD is the largest amount that a budget or price may be.
 const MaxUSD = 1_000_000 * USD
 
-// USDOf converts dollars.
+// USDOf converts dollars, rounded to nano-dollars.
 func USDOf(dollars float64) NanoUSD { return NanoUSD(math.Round(dollars * float64(USD))) }
 
 // Dollars returns the amount in dollars.
@@ -27,8 +27,7 @@ func (n NanoUSD) Dollars() float64 { return float64(n) / float64(USD) }
 // Micros returns the amount in millionths of a dollar, rounded.
 func (n NanoUSD) Micros() int64 { return (int64(n) + 500) / 1000 }
 
-// String returns the amount in dollars with as many decimals as it has: 5, 0.5,
-// 0.0001.
+// String returns the exact amount in dollars without trailing zeros: 5, 0.5, 0.0001.
 func (n NanoUSD) String() string {
 	return strings.TrimSuffix(strings.TrimRight(n.decimal(), "0"), ".")
 }
@@ -55,7 +54,7 @@ func (n NanoUSD) Rounded() string {
 	return strconv.FormatFloat(math.Round(float64(n)/1000)/1e6, 'f', -1, 64)
 }
 
-// ParseUSD reads dollars as people write them, such as 5, 0.25 or $1,500.
+// ParseUSD parses an amount in dollars that a user typed, such as 5, 0.25 or $1,500.
 func ParseUSD(text string) (amount NanoUSD, ok bool) {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "$")
 	whole, cents, _ := strings.Cut(text, ".")

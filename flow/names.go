@@ -9,61 +9,60 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName tells in a sentence why a text cannot be the name of something that
-// lists show; nothing when it can. That it is empty is for the caller to judge.
+// CheckName returns why a text is invalid as a name in lists, as a sentence, or "". An empty
+// name is valid here; the caller decides. most is the maximum number of characters.
 func CheckName(name string, most int) string {
 	switch {
 	case !utf8.ValidString(name):
 		return "This is not text in UTF-8. Type it again."
 	case utf8.RuneCountInString(name) > most:
-		return fmt.Sprintf("%d characters at most.", most)
+		return fmt.Sprintf("Use at most %d characters.", most)
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return "One line, without control characters."
+		return "Use one line without control characters."
 	case HiddenRune(name) != 0:
-		return fmt.Sprintf("There is a character in it that does not show (%U). Type it again without.", HiddenRune(name))
-	case name != "" && !strings.ContainsFunc(name, shows):
-		return "Nothing of it shows. Use a letter or a number."
+		return fmt.Sprintf("It contains an invisible character (%U). Type it again without.", HiddenRune(name))
+	case name != "" && !strings.ContainsFunc(name, isVisible):
+		return "It has no visible characters. Use a letter or a number."
 	}
 	return ""
 }
 
-// unseen are characters that show nothing but turn, split or stand in for what
-// does, so that a name could be read as another. The joiners U+200C and U+200D
-// and the marks of direction are not among them: scripts and emoji need those.
-var unseen = &unicode.RangeTable{LatinOffset: 1, R16: []unicode.Range16{
+// invisibleRunes are characters that are invisible but reorder, split or replace visible ones,
+// so that a name could be mistaken for another. They do not include the joiners U+200C and
+// U+200D and the direction marks, which scripts and emoji need.
+var invisibleRunes = &unicode.RangeTable{LatinOffset: 1, R16: []unicode.Range16{
 	{Lo: 0x00AD, Hi: 0x00AD, Stride: 1}, // soft hyphen
-	{Lo: 0x115F, Hi: 0x1160, Stride: 1}, // fillers of Hangul
-	{Lo: 0x180E, Hi: 0x180E, Stride: 1}, // separator of Mongolian
-	{Lo: 0x200B, Hi: 0x200B, Stride: 1}, // space of no width
-	{Lo: 0x2028, Hi: 0x202E, Stride: 1}, // ends of line and paragraph; turns of direction
-	{Lo: 0x2060, Hi: 0x206F, Stride: 1}, // more of both, and operators that do not show
-	{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // blank of Braille
-	{Lo: 0x3164, Hi: 0x3164, Stride: 1},
-	{Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}, // mark of byte order
+	{Lo: 0x115F, Hi: 0x1160, Stride: 1}, // Hangul fillers
+	{Lo: 0x180E, Hi: 0x180E, Stride: 1}, // Mongolian vowel separator
+	{Lo: 0x200B, Hi: 0x200B, Stride: 1}, // zero-width space
+	{Lo: 0x2028, Hi: 0x202E, Stride: 1}, // line and paragraph separators; bidirectional overrides
+	{Lo: 0x2060, Hi: 0x206F, Stride: 1}, // word joiner, invisible operators, bidirectional isolates
+	{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // Braille blank
+	{Lo: 0x3164, Hi: 0x3164, Stride: 1}, // Hangul filler
+	{Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}, // byte order mark
 	{Lo: 0xFFA0, Hi: 0xFFA0, Stride: 1},
 	{Lo: 0xFFF9, Hi: 0xFFFB, Stride: 1}, // annotations
 }}
 
-// HiddenRune is the first unseen character of a text; 0 when it has none.
+// HiddenRune returns the first invisible character of a text, or 0.
 func HiddenRune(text string) rune {
 	for _, r := range text {
-		if unicode.Is(unseen, r) {
+		if unicode.Is(invisibleRunes, r) {
 			return r
 		}
 	}
 	return 0
 }
 
-// shows reports whether a character is visible. A name needs one, or else it could not be
-// distinguished from another.
-func shows(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
+// isVisible reports whether a character is visible. A name needs at least one.
+func isVisible(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
 
-// SortedNames returns the keys of a map in ascending order. Use it for everything that is
-// shown or hashed, because Go iterates over maps in random order.
+// SortedNames returns the keys of a map in ascending order. Use it for everything that is shown
+// or hashed, because map iteration is random.
 func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Closest returns `; did you mean "x"?` for the known name nearest to name, or
-// nothing when none is near.
+// Closest returns `; did you mean "x"?` with the most similar known name, or "" if none is
+// similar.
 func Closest[V any](name string, known map[string]V) string {
 	best, least := "", 3
 	for _, k := range SortedNames(known) {
@@ -77,8 +76,8 @@ func Closest[V any](name string, known map[string]V) string {
 	return `; did you mean "` + best + `"?`
 }
 
-// editDistance is Levenshtein's, over bytes; long names are cut, since a name
-// that long is not a slip of the finger.
+// editDistance returns the Levenshtein distance in bytes. It considers only the first 64 bytes,
+// to bound its cost.
 func editDistance(a, b string) int {
 	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	row := make([]int, len(b)+1)

@@ -15,7 +15,7 @@ func TestCheckName(t *testing.T) {
 	for name, says := range map[string]string{
 		strings.Repeat("ü", 21): "20 characters", "a\nb": "control", "a\x00": "control", "\xff": "UTF-8",
 		"exe\u202egnp": "U+202E", "a\u2066b": "U+2066", "a\u200bb": "U+200B", "\ufeffa": "U+FEFF", "a\u00adb": "U+00AD", "\u3164": "U+3164", "a\u2028b": "U+2028",
-		"\u200d\u200d": "Nothing of it shows", " ": "Nothing of it shows", "\u0301": "Nothing of it shows",
+		"\u200d\u200d": "It has no visible characters", " ": "It has no visible characters", "\u0301": "It has no visible characters",
 	} {
 		if sentence := CheckName(name, 20); !strings.Contains(sentence, says) {
 			t.Errorf("%q: %q, want %q in it", name, sentence, says)

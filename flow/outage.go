@@ -8,10 +8,9 @@ import (
 // outlastKey is the context key that OutlastOutages sets.
 type outlastKey struct{}
 
-// OutlastOutages returns a context whose reads and writes of the store wait
-// until an unavailable database is back, instead of failing. Steps of accepted
-// runs get one: a restart of the database must not fail them. The wait ends
-// with the context.
+// OutlastOutages returns a context with which reads and writes of the store wait for an
+// unavailable database instead of failing. Steps of accepted runs use it, because a restart of
+// the database must not fail them. The wait ends with the context.
 func OutlastOutages(ctx context.Context) context.Context {
 	return context.WithValue(ctx, outlastKey{}, true)
 }
@@ -22,6 +21,5 @@ func OutlastsOutages(ctx context.Context) bool {
 	return outlasts
 }
 
-// IsUnavailable reports whether an error says that the database cannot be
-// reached at the moment.
+// IsUnavailable reports whether an error means that the database is unavailable.
 func IsUnavailable(err error) bool { return errors.Is(err, &Error{Code: CodeUnavailable}) }

@@ -2,8 +2,8 @@ package flow
 
 import "time"
 
-// Pin is sample outputs that stand in for a node when a draft is tried out.
-// Pins are kept beside the draft and are not part of the document.
+// Pin holds sample outputs that replace a node in test runs of a draft. Pins are stored with
+// the draft but are not part of the document.
 type Pin struct {
 	Node      string
 	Outputs   map[string]any
@@ -13,17 +13,17 @@ type Pin struct {
 // MaxPinBytes bounds the outputs of a pin, as JSON.
 const MaxPinBytes = 1 << 20
 
-// Check refuses a pin that is too large, or that no node can have.
+// Check returns an error for a pin that is too large or has an invalid node ID.
 func (p *Pin) Check() error {
 	if !NodeIDPattern.MatchString(p.Node) || p.Outputs == nil {
 		return Errorf(CodeNotFound, "There is no such node.")
 	}
 	if size := len(EncodeJSON(p.Outputs)); size > MaxPinBytes {
-		return Errorf(CodeBodyTooLarge, "These outputs are %s; at most %s can be pinned.", Size(int64(size)), Size(MaxPinBytes))
+		return Errorf(CodeBodyTooLarge, "These outputs are %s; pin at most %s.", Size(int64(size)), Size(MaxPinBytes))
 	}
 	return nil
 }
 
-// CanPin reports whether outputs can be pinned to nodes of a kind. An input has
-// the value that the run is started with, and an output passes on what it gets.
+// CanPin reports whether nodes of a kind can be pinned. Inputs and outputs cannot, because
+// their values come from the start of the run and from other nodes.
 func (k *Kind) CanPin() bool { return k.Role == RoleNode && len(k.Outputs) > 0 }

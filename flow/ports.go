@@ -5,28 +5,29 @@ import (
 	"strings"
 )
 
-// CollectedPort is the name that implicit edges of a collecting node arrive at.
+// CollectedPort is the port at which the implicit edges of a node with an OutputsField arrive.
 const CollectedPort = "(outputs)"
 
 // Source returns the node and the output port that the edge comes from.
 func (e Edge) Source() (node, port string) { return SplitPort(e.From) }
+
+// Target returns the node and the input port that the edge leads to.
 func (e Edge) Target() (node, port string) { return SplitPort(e.To) }
 
-// FromNode is the node that the edge leaves from.
+// FromNode returns the ID of the node that the edge comes from.
 func (e Edge) FromNode() string { node, _ := e.Source(); return node }
 
-// ToNode is the node that the edge arrives at.
+// ToNode returns the ID of the node that the edge leads to.
 func (e Edge) ToNode() string { node, _ := e.Target(); return node }
 
-// SplitPort splits a reference to a port. A port may contain dots; the ID of a node
-// cannot.
+// SplitPort splits a port reference (node.port). Ports may contain dots; node IDs cannot.
 func SplitPort(s string) (node, port string) {
 	node, port, _ = strings.Cut(s, ".")
 	return node, port
 }
 
-// InputPorts are the ports that edges may arrive at: the kind's own, one per
-// field that is not Typed, and one per template name.
+// InputPorts returns the input ports of a node: those of the kind, one per field that is not
+// Typed, and one per template name.
 func InputPorts(n *Node, k *Kind) []Port {
 	ports := append([]Port(nil), k.Inputs...)
 	for i := range k.Fields {
@@ -38,30 +39,30 @@ func InputPorts(n *Node, k *Kind) []Port {
 	own := len(ports)
 	for _, name := range templateNames(n, k) {
 		if slices.ContainsFunc(ports[:own], func(p Port) bool { return p.Name == name }) {
-			continue // refused by Validate
+			continue // rejected by Validate
 		}
 		ports = append(ports, Port{Name: name, Title: name, Type: TypeAny, Required: true, Template: true})
 	}
 	return ports
 }
 
-// HasValue reports whether a field has a value of its own; an empty text does not count
-// where a value is required.
+// HasValue reports whether a field has a typed value. An empty text does not count if the field
+// is required.
 func (n *Node) HasValue(f *Field) bool {
 	v, ok := n.Config[f.Name]
 	return ok && !(f.Required && v == "")
 }
 
-// Own returns what a field of a node holds without an edge: the typed value, or else the
+// ValueOrDefault returns the value of the field without an edge: the typed value, or else the
 // default.
-func (f *Field) Own(n *Node) (v any, has bool) {
+func (f *Field) ValueOrDefault(n *Node) (v any, has bool) {
 	if v, has = n.Config[f.Name]; has {
 		return v, true
 	}
 	return f.Default, f.Default != nil
 }
 
-// OutputPorts are the ports that edges may leave from.
+// OutputPorts returns the output ports of a node.
 func OutputPorts(n *Node, k *Kind) []Port {
 	if n.OnError != nil && n.OnError.Route {
 		return append(append([]Port(nil), k.Outputs...), Port{Name: ErrorPort, Title: "Error", Help: "What went wrong: code, message and node.", Type: TypeJSON})
@@ -69,8 +70,7 @@ func OutputPorts(n *Node, k *Kind) []Port {
 	return k.Outputs
 }
 
-// EdgeType returns the type of the value that an edge carries, as far as the node that it
-// leaves from declares it; otherwise any.
+// EdgeType returns the type of the value of an edge that its source node declares, or TypeAny.
 func (d *Document) EdgeType(e Edge, kinds *Registry) Type {
 	node, port := e.Source()
 	from := d.Node(node)
@@ -95,9 +95,10 @@ func (d *Document) EdgeType(e Edge, kinds *Registry) Type {
 	return TypeAny
 }
 
-// ErrorPort carries what went wrong on a node that routes its errors.
+// ErrorPort is the output port for the error of a node that routes its errors.
 const ErrorPort = "error"
 
+// PortsByName indexes ports by their names.
 func PortsByName(ports []Port) map[string]Port {
 	m := make(map[string]Port, len(ports))
 	for _, p := range ports {
@@ -106,8 +107,8 @@ func PortsByName(ports []Port) map[string]Port {
 	return m
 }
 
-// templateNames are the ports grown by all template fields of a node, each
-// once. Fields that do not parse grow none; Validate reports them.
+// templateNames returns the ports of all template fields of a node, without duplicates. Invalid
+// templates have no ports; Validate reports them.
 func templateNames(n *Node, k *Kind) []string {
 	var list []string
 	seen := map[string]bool{}
@@ -125,8 +126,8 @@ func templateNames(n *Node, k *Kind) []string {
 	return list
 }
 
-// TextSet returns the texts in a list as a set. Values of other types are ignored.
-func TextSet(v any) map[string]bool {
+// StringSet returns the texts in a list as a set. It ignores values of other types.
+func StringSet(v any) map[string]bool {
 	set := map[string]bool{}
 	list, _ := v.([]any)
 	for _, item := range list {
@@ -137,25 +138,25 @@ func TextSet(v any) map[string]bool {
 	return set
 }
 
-// Port is a named place where a node takes or gives a value.
+// Port is a named input or output of a node.
 type Port struct {
 	Name     string `json:"name"`
 	Title    string `json:"title,omitempty"`
 	Help     string `json:"help,omitempty"`
 	Type     Type   `json:"type"`
-	Shown    Type   `json:"shown,omitempty"` // what usually comes, where Type allows more; not checked
+	Shown    Type   `json:"shown,omitempty"` // usual type of the value, if Type allows more; not checked
 	Required bool   `json:"required,omitempty"`
-	List     bool   `json:"list,omitempty"`     // takes many edges, in order
-	First    bool   `json:"first,omitempty"`    // of a list: only its first value counts, so later edges are not waited for
-	Template bool   `json:"template,omitempty"` // grown by a {{name}}
+	List     bool   `json:"list,omitempty"`     // accepts many edges, in order
+	First    bool   `json:"first,omitempty"`    // of a list: only the first value counts, without waiting for later edges
+	Template bool   `json:"template,omitempty"` // declared by a {{name}}
 
 	// The rest describes the values of an output port for callers of the flow.
 	Items    Type           `json:"items,omitempty"`    // of a list: the type of all items
-	Accept   []string       `json:"accept,omitempty"`   // of a file, or of the files of a list: media types
-	Schema   map[string]any `json:"schema,omitempty"`   // JSON Schema, where Type says less; it has no references
-	Passes   string         `json:"passes,omitempty"`   // the input port whose value is given unchanged
-	Branch   bool           `json:"branch,omitempty"`   // a step that succeeds gives a value on exactly one of its branches
-	Optional bool           `json:"optional,omitempty"` // a step that succeeds may give no value
+	Accept   []string       `json:"accept,omitempty"`   // of a file or a list of files: media types
+	Schema   map[string]any `json:"schema,omitempty"`   // JSON Schema that is more precise than Type; it has no references
+	Passes   string         `json:"passes,omitempty"`   // name of the input port whose value is passed unchanged
+	Branch   bool           `json:"branch,omitempty"`   // a successful step has a value on exactly one of its branches
+	Optional bool           `json:"optional,omitempty"` // a successful step may have no value
 }
 
 // ShownType returns the type that is shown to users.

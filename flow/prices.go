@@ -2,8 +2,8 @@ package flow
 
 import "context"
 
-// Price is what a workspace pays for the use of a model: as it entered it, or from a
-// price list. It counts where the provider does not report a cost itself.
+// Price is the price of a model for a workspace, from its settings or a price list. It applies
+// if the provider does not report the cost of calls.
 type Price struct {
 	WorkspaceID WorkspaceID
 	Model       string  // provider/model
@@ -11,25 +11,25 @@ type Price struct {
 	Output      NanoUSD // per million tokens
 	Second      NanoUSD // of compute
 	Call        NanoUSD
-	// Tokens are the prices of a price list, which count in place of the others.
-	// They are of chat and embeddings: pictures and speech have other units.
+	// Tokens holds the prices of a price list, which replace the other fields. They apply to
+	// chat and embeddings; images and speech have other units.
 	Tokens *TokenPrices
 }
 
-// PriceStore keeps prices. A model without a price is no error.
+// PriceStore stores prices. A model without a price is not an error.
 type PriceStore interface {
 	FindPrice(ctx context.Context, ws WorkspaceID, model string) (p Price, known bool, err error)
 }
 
-// TokenPrices are the prices of a model for the kinds of tokens, per million. A nil
-// rate means that such tokens cost what the other input or output tokens cost.
+// TokenPrices are the prices of a model per million tokens of each category. A nil rate means
+// that the tokens cost as much as other input or output tokens.
 type TokenPrices struct {
 	Input, Output  *TokenRate
 	CacheRead      *TokenRate // input read from the provider's cache
 	CacheWrite     *TokenRate // input written to it
-	CacheWriteHour *TokenRate // input written to it for an hour
-	Reasoning      *TokenRate // output that the model thinks and does not show
-	Call           NanoUSD    // each call
+	CacheWriteHour *TokenRate // input written to a cache that lasts an hour
+	Reasoning      *TokenRate // hidden reasoning output
+	Call           NanoUSD    // per call
 }
 
 // TokenRate is a price per million tokens. Some depend on the length of the prompt.
@@ -44,8 +44,8 @@ type TokenTier struct {
 	Price NanoUSD
 }
 
-// TokenUse is how many tokens a call used. Input includes what was read from and
-// written to a cache, Output includes reasoning.
+// TokenUse is the number of tokens that a call used. Input includes cache reads and writes,
+// Output includes reasoning.
 type TokenUse struct {
 	Input, Output                         int64
 	CacheRead, CacheWrite, CacheWriteHour int64 // CacheWrite includes CacheWriteHour
@@ -54,7 +54,7 @@ type TokenUse struct {
 
 const million = 1_000_000
 
-// Cost is what one call costs. Seconds are of compute, for hosted models.
+// Cost returns the cost of one call. seconds is the compute time of hosted models.
 func (p *Price) Cost(u TokenUse, seconds float64) NanoUSD {
 	if p.Tokens != nil {
 		return p.Tokens.cost(u)
@@ -62,8 +62,8 @@ func (p *Price) Cost(u TokenUse, seconds float64) NanoUSD {
 	return p.Call + perMillion(u.Input, p.Input) + perMillion(u.Output, p.Output) + NanoUSD(seconds*float64(p.Second))
 }
 
-// cost adds up the kinds of tokens, each counted once: tokens of a kind without a rate
-// of its own stay in the kind that includes it.
+// cost adds up the categories of tokens, counting each token once. Tokens of a category without
+// a rate count in the category that includes it.
 func (t *TokenPrices) cost(u TokenUse) NanoUSD {
 	input, written, output := u.Input, u.CacheWrite, u.Output
 	sum := t.Call
@@ -99,8 +99,8 @@ func (r *TokenRate) at(input int64) NanoUSD {
 	return price
 }
 
-// perMillion is what tokens cost, rounded; whole millions are counted apart so that
-// the product fits into 64 bits.
+// perMillion returns the cost of tokens, rounded. It multiplies whole millions separately, so
+// that the product fits into 64 bits.
 func perMillion(tokens int64, price NanoUSD) NanoUSD {
 	return NanoUSD(tokens/million)*price + (NanoUSD(tokens%million)*price+million/2)/million
 }

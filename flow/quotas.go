@@ -8,18 +8,17 @@ import (
 // Storage counts what a workspace stores. As a quota, each number is an upper
 // limit, and 0 means unlimited.
 //
-// Bytes count files at their full size, whether or not another file has the
-// same content, and the text of runs, flow documents, edits, pinned outputs and
-// webhook messages. Each file, run, flow and version counts StorageItem bytes
-// more. Flows are those that are not archived. Runs are those that still have
-// their content, open ones included.
+// Bytes includes the full size of files, even if files share their content, and the text of
+// runs, flow documents, edits, pinned outputs and webhook messages, plus StorageItem bytes for
+// each file, run, flow and version. Flows excludes archived flows. Runs excludes runs whose
+// content was erased.
 type Storage struct{ Bytes, Flows, Runs int64 }
 
 // StorageItem is the number of bytes that each file, run, flow and version
 // counts in addition to its content, so that empty ones are not free.
 const StorageItem = 512
 
-// SignupQuota is the default quota of workspaces while strangers may sign up.
+// SignupQuota is the default quota of workspaces while public sign-up is enabled.
 var SignupQuota = Storage{Bytes: 1 << 30, Flows: 100, Runs: 10000}
 
 // Add returns the sum of both.
@@ -63,7 +62,7 @@ func (s *Storage) Set(k QuotaUnit, n int64) {
 	}
 }
 
-// Quota is one number that a workspace may not exceed, and how much of it is used.
+// Quota is a limit of a workspace and its usage.
 type Quota struct {
 	Unit        QuotaUnit
 	Limit, Used int64
@@ -97,8 +96,8 @@ func thousands(n int64) string {
 	return digits
 }
 
-// Exceeded returns the Refusal of the first quota that is exceeded, or nil.
-// Only numbers that grow are checked. used includes the growth.
+// Exceeded returns the Refusal of the first exceeded quota, or nil. It checks only numbers that
+// grow. used includes the growth.
 func (limit Storage) Exceeded(used, growth Storage) *Error {
 	for _, k := range QuotaUnits {
 		most, more := limit.Get(k), growth.Get(k)
@@ -109,13 +108,12 @@ func (limit Storage) Exceeded(used, growth Storage) *Error {
 	return nil
 }
 
-// DefaultQuota marks a number of WorkspaceStorage.Own that is not set, so that
-// the server's default applies.
+// DefaultQuota marks an unset number in WorkspaceStorage.Own, for which the default of the
+// server applies.
 const DefaultQuota = -1
 
-// WithDefaults returns the quota of a workspace, with the server's default for
-// each number that the operator did not set. The default workspace belongs to
-// the operator and has no default quota.
+// WithDefaults returns the quota of a workspace, with the default of the server for each unset
+// number. The default workspace has no default quota, because it belongs to the operator.
 func (own Storage) WithDefaults(workspaceID WorkspaceID, defaults Storage) Storage {
 	if workspaceID == DefaultWorkspace {
 		defaults = Storage{}
@@ -135,8 +133,8 @@ type WorkspaceStorage struct {
 	Own         Storage // what the operator set for this workspace; DefaultQuota where nothing is set
 }
 
-// Share returns the used fraction of the fullest quota, from 0 to 1 or more,
-// and what that quota limits. It is 0 without any quota.
+// Share returns the used fraction of the fullest quota, which may exceed 1, and the unit of
+// that quota. It is 0 without a quota.
 func (w *WorkspaceStorage) Share() (share float64, unit QuotaUnit) {
 	for _, k := range QuotaUnits {
 		if limit := w.Limit.Get(k); limit > 0 {

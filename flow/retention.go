@@ -2,9 +2,9 @@ package flow
 
 import "time"
 
-// How long records are kept that no setting controls.
+// Retention periods that have no setting.
 const (
-	// IdempotencyLife is how long a repeated start finds the first one.
+	// IdempotencyLife is how long idempotency keys of starts are kept.
 	IdempotencyLife = 24 * time.Hour
 	// EditLife is how long an edit of a draft can be undone, and sent to an editor
 	// that reconnects.

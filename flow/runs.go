@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limits that hold where a document or key sets none.
+// Limits that apply unless a document or key sets its own.
 const (
 	RunTimeout   = time.Hour
 	StepTimeout  = time.Minute
@@ -13,12 +13,12 @@ const (
 	StepParallel = 16
 	MaxNodes     = 1000
 	MaxEdges     = 10_000
-	// HeldBackoff is the longest back-off that keeps its worker; a longer one
-	// releases it and the run waits.
+	// HeldBackoff is the longest back-off during which a run keeps its worker. During a longer
+	// one it waits without a worker.
 	HeldBackoff = 30 * time.Second
 )
 
-// RunState is where a run stands.
+// RunState is the state of a run.
 type RunState string
 
 const (
@@ -30,8 +30,8 @@ const (
 	RunCanceled  RunState = "canceled"
 )
 
-// runMoves is the state table of a run.
-var runMoves = map[RunState][]RunState{
+// runTransitions lists the next states of each state that is not final.
+var runTransitions = map[RunState][]RunState{
 	RunQueued:  {RunRunning, RunFailed, RunCanceled},
 	RunRunning: {RunWaiting, RunSucceeded, RunFailed, RunCanceled},
 	RunWaiting: {RunRunning, RunFailed, RunCanceled},
@@ -42,13 +42,13 @@ func (s RunState) Ended() bool {
 	return s == RunSucceeded || s == RunFailed || s == RunCanceled
 }
 
-// Known reports whether there is such a state.
-func (s RunState) Known() bool { return s.Ended() || runMoves[s] != nil }
+// Known reports whether the state exists.
+func (s RunState) Known() bool { return s.Ended() || runTransitions[s] != nil }
 
-// CanBecome reports whether the state table allows the move.
-func (s RunState) CanBecome(next RunState) bool { return slices.Contains(runMoves[s], next) }
+// CanBecome reports whether a run may move from this state to the next.
+func (s RunState) CanBecome(next RunState) bool { return slices.Contains(runTransitions[s], next) }
 
-// StepState is where a step stands.
+// StepState is the state of a step.
 type StepState string
 
 const (
@@ -75,7 +75,7 @@ func (s StepState) Ended() bool {
 // WaitsFor is what a waiting run waits for.
 type WaitsFor string
 
-// What runs wait for. A step of a kind without one waits to be retried.
+// The reasons for waiting. A step of a kind without one waits for a retry.
 const (
 	WaitsForApproval   WaitsFor = "approval"
 	WaitsForChildren   WaitsFor = "children"
@@ -97,18 +97,17 @@ const (
 	TriggerFlow    Trigger = "flow" // a step of another run
 )
 
-// Usage is what a step or run consumed. Cost is in nano-dollars (1e-9 USD).
+// Usage is the consumption of a step or run.
 type Usage struct {
 	InputTokens  int64   `json:"input_tokens"`
 	OutputTokens int64   `json:"output_tokens"`
 	CostNanoUSD  NanoUSD `json:"-"`
-	// CachedTokens are the input tokens that the provider read from its cache, and
-	// ReasoningTokens the output tokens that a model thought with. They are included
-	// in the numbers above.
+	// CachedTokens are input tokens that the provider read from its cache, ReasoningTokens
+	// hidden output tokens of reasoning. The fields above include them.
 	CachedTokens    int64 `json:"cached_tokens"`
 	ReasoningTokens int64 `json:"reasoning_tokens"`
-	// UnpricedSteps counts steps that called a paid model whose price is unknown: the
-	// cost is incomplete by what they cost.
+	// UnpricedSteps counts steps that called a paid model without a known price. The cost
+	// excludes them.
 	UnpricedSteps int64 `json:"-"`
 }
 
@@ -120,7 +119,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Sub returns what is more than in v.
+// Sub returns the difference of both.
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{
 		u.InputTokens - v.InputTokens, u.OutputTokens - v.OutputTokens, u.CostNanoUSD - v.CostNanoUSD,
@@ -128,7 +127,7 @@ func (u Usage) Sub(v Usage) Usage {
 	}
 }
 
-// Progress counts ended steps among all that the flow has.
+// Progress counts the ended steps and all nodes of the flow.
 type Progress struct {
 	Done  int `json:"done"`
 	Total int `json:"total"`
@@ -139,98 +138,96 @@ type Run struct {
 	ID              string
 	WorkspaceID     WorkspaceID
 	FlowID          string
-	FlowSlug        string // slug of the flow when the run was read or accepted; empty where that was not loaded
+	FlowSlug        string // slug of the flow when the run was read or accepted; empty if not loaded
 	Version         int64  // 0 for a draft run
 	Draft           bool
 	DocumentHash    string
 	State           RunState
-	Attempt         int64 // counts hand-overs to a worker and fences their writes
+	Attempt         int64 // counts claims by workers; fences the writes of former workers
 	Trigger         Trigger
 	KeyID, UserID   string
 	ParentRunID     string       // of a rerun: the run that it repeats
 	Caller          *CallingStep // of a child run; nil for a root run
-	FlowsAbove      []string     // IDs of the flows above a child run's own, from the top, each once
-	RerunFrom       string       // the node a rerun was asked from
+	FlowsAbove      []string     // of a child run: IDs of the flows of its callers, from the top, without duplicates
+	RerunFrom       string       // of a rerun: the node to start from
 	ChildVersions   ChildVersions
 	Inputs          map[string]any
 	Outputs         map[string]any
 	Error           *Error
 	Metadata        map[string]any
 	Usage           Usage
-	Models          []string // that answered, as provider/model, in the order of their first answer
+	Models          []string // models that were used (provider/model), in the order of first use
 	Progress        Progress
 	Seq             int64 // number of the newest event of the run
-	RunSeq          int64 // number of the event that tells the present run state
-	Writes          int64 // counts its writes by a worker, so that one that is repeated is known; 0: not counted
+	RunSeq          int64 // number of the event with the current run state
+	Writes          int64 // counts the writes of a worker, to detect repeated ones; 0: not counted
 	Save            bool  // false: content is erased once the run and its deliveries have ended
 	Timeout         time.Duration
 	CancelRequested bool
-	Crashes         int // crashes in a row that cut it short with nothing recorded between
+	Crashes         int // consecutive crashes without progress in between
 	CreatedAt       time.Time
-	StartedAt       time.Time // zero until then, as are those below
+	StartedAt       time.Time // zero until then, like the times below
 	EndedAt         time.Time
 	ExpiresAt       time.Time
 	DeadlineAt      time.Time
 	WaitingSince    time.Time
-	Erased          Code // why the content is gone (result_not_saved, run_expired); empty while it is there
-	// Sizes are the stored bytes of each step by its path, and of outputs and
-	// error under "". The store maintains them while the run is worked on; nil
-	// means not loaded.
+	Erased          Code // why the content was erased (result_not_saved, run_expired); empty while it exists
+	// Sizes holds the stored bytes of each step by its path, and of outputs and error under "".
+	// The store maintains it while a worker has the run; nil means not loaded.
 	Sizes map[string]int64
-	// NoWebhook reports that no webhook of its own announces its end. It is false
-	// where that was not loaded.
+	// NoWebhook means that the run has no per-run webhook. It is false if that was not loaded.
 	NoWebhook bool
-	// NoChildren reports that none of its steps starts child runs. It is false where the
-	// document was not looked at.
+	// NoChildren means that no step can start child runs. It is false if the document was not
+	// checked.
 	NoChildren bool
 }
 
-// Step is what one node did in one run.
+// Step is the execution of one node in one run.
 type Step struct {
 	Path, Node, Kind string
 	State            StepState
-	Attempt          int       // starts, those cut by a crash included
-	Failures         int       // failed attempts, which the retry policy counts
-	Attempts         []Attempt // see Tries; empty while there was one
+	Attempt          int       // number of starts, including attempts that a crash ended
+	Failures         int       // failed attempts, for the retry policy
+	Attempts         []Attempt // see Tries; empty for a single attempt
 	NodeHash         string
 	InputHash        string
 	Input            map[string]any
 	Outputs          map[string]any
-	Bulky            bool // set for a write: outputs that are too large for the row are stored apart
+	Bulky            bool // set for a write: outputs too large for the row are stored separately
 	Error            *Error
 	Usage            Usage
-	Spent            Usage // what of it is new since the step was last written
-	Saved            any   // what a suspension keeps
-	Seq              int64 // number of the event that tells the present state
+	Spent            Usage // usage since the previous write of the step
+	Saved            any   // saved state; see In.Save and Suspension
+	Seq              int64 // number of the event with the current state
 	OutputSeq        int64 // number of the output event, for output nodes
 	StartedAt        time.Time
 	EndedAt          time.Time
 	WaitUntil        time.Time
 }
 
-// RunWrite is one step of progress of a run, written in one transaction. It is
-// refused with ErrFenced when the run's attempt is no longer Run.Attempt.
+// RunWrite is progress of a run that is committed in one transaction. It fails with ErrFenced
+// if the attempt of the run is no longer Run.Attempt.
 type RunWrite struct {
 	Run        *Run // the new row
 	Steps      []Step
 	Deliveries []NewDelivery
-	Durable    bool      // must be synced to disk before Write returns
-	Progressed bool      // something ended: the crash count is reset
-	Busy       bool      // the run works inside the process after this write, as opposed to waiting
-	End        bool      // the run's state is final
+	Durable    bool      // must be synced to disk before the write returns
+	Progressed bool      // a step has ended, so the crash count is reset
+	Busy       bool      // the run executes code inside the process after this write
+	End        bool      // the state of the run is final
 	WakeAt     time.Time // when a waiting run continues; zero unless Run.State is waiting
 	Draining   bool      // the run waits only for its child runs, and ends after the last of them
 }
 
-// NewDelivery is a webhook message to be sent once its transaction is durable.
+// NewDelivery is a webhook message that is sent once its transaction is durable.
 type NewDelivery struct {
-	ID        string // the same each time the step is carried out; empty: a fresh one
+	ID        string // derived from the step, so that a repeated step does not send twice; empty: a new one
 	Node      string // the webhook node; empty for the per-run webhook
 	OfRun     bool   // sent to the per-run webhook, if the run has one; only ID and Body are used
 	URL       string
-	Host      string // as of WebhookOwner: of a URL that is typed in the node, else empty
+	Host      string // see WebhookOwner: host of a URL that is typed in the node, otherwise empty
 	Body      []byte
 	Secret    any    // secret value; nil for the secret of the node, or of the key that started the run
 	Header    string // custom signature header
-	Signature any    // its value: secret reference or text
+	Signature any    // value of that header: secret reference or text
 }

@@ -2,19 +2,19 @@ package flow
 
 import "time"
 
-// RunChoice is which runs a list shows. What is left empty does not narrow it.
-type RunChoice struct {
+// RunQuery selects the runs of a list. Empty fields do not filter.
+type RunQuery struct {
 	WorkspaceID WorkspaceID
 	FlowID      string
 	KeyID       string
 	States      []RunState
 	Version     int64
-	Draft       bool // runs of drafts alone; Version is not looked at then
+	Draft       bool // only runs of drafts; Version is ignored
 	Trigger     Trigger
-	From, Until time.Time // accepted at From or later, and before Until; by the millisecond
-	// Text is looked for in inputs and metadata, whatever its case.
+	From, Until time.Time // accepted at From or later and before Until; in milliseconds
+	// Text is searched in inputs and metadata, ignoring case.
 	Text string
-	// SearchTime bounds how long Text is looked for; 0 means 2 seconds.
+	// SearchTime bounds the search for Text; 0 means 2 seconds.
 	SearchTime time.Duration
 
 	// Before continues with runs older than this ID, After with newer ones.
@@ -22,7 +22,7 @@ type RunChoice struct {
 	Limit         int
 }
 
-// RunRow is a run as a list shows it, without what is large.
+// RunRow is a run in a list, without its inputs and outputs.
 type RunRow struct {
 	ID, FlowID    string
 	Version       int64
@@ -33,15 +33,15 @@ type RunRow struct {
 	Usage         Usage
 	Progress      Progress
 	CreatedAt     time.Time
-	StartedAt     time.Time // zero until then, as is the next
+	StartedAt     time.Time // zero until then, like EndedAt
 	EndedAt       time.Time
 	ErrorCode     Code
 	ErrorMessage  string
-	InputSummary  string // what its inputs begin with
-	Erased        Code   // why its content is gone; empty while it is there
+	InputSummary  string // beginning of the inputs
+	Erased        Code   // why the content was erased; empty while it exists
 }
 
-// Took is how long a run has worked at a time, or had when it ended.
+// Took returns the time from start to end, or to now if the run has not ended.
 func (r *RunRow) Took(now time.Time) time.Duration {
 	switch {
 	case r.StartedAt.IsZero():
@@ -58,11 +58,10 @@ type RunPage struct {
 	// Older and Newer are the IDs where the adjacent pages begin; empty at the
 	// ends of the list.
 	Older, Newer string
-	// Looked is how many runs were read for the text, and More that there are
-	// others that were not: the text may be in them too.
+	// Looked is the number of runs that were searched for the text. More reports whether
+	// others were not searched.
 	Looked int
 	More   bool
-	// Reached is when the last run that was read was accepted. It is zero unless
-	// there are More.
+	// Reached is when the last searched run was accepted. It is zero unless More is set.
 	Reached time.Time
 }

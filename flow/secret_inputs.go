@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// The value of a secret input travels through a run as a reference, never as text:
-// in the run's inputs, in steps, events and webhooks, and in every list. The text is
-// encrypted beside the run, and opened by the node that uses it; see In.Secret.
+// The value of a secret input passes through a run as a reference, never as text: in the inputs
+// of the run, in steps, events and webhooks, and in every list. The text is stored encrypted
+// with the run and decrypted for the node that uses it; see In.Secret.
 
-// secretInputMark begins the names under which a SecretText and a SecretRef refer to
-// a secret input. Names of credentials have no colon.
+// secretInputMark begins the names by which a SecretText and a SecretRef refer to a secret
+// input. Credential names have no colon.
 const secretInputMark = "input:"
 
 // SecretInputRef returns the reference to the value of a secret input. digest is
@@ -38,14 +38,14 @@ func SecretInput(value any) (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// SecretDigest is a keyed hash of the value of a secret input. Without the key nobody
-// can test guesses of the value.
+// SecretDigest returns a keyed hash of the value of a secret input. Guesses of the value cannot
+// be tested without the key.
 func SecretDigest(key []byte, ws WorkspaceID, name, value string) string {
 	return keyedHash(key, "secret input", string(ws), name, value)[:16]
 }
 
-// KeyedFingerprint is the fingerprint of a request that holds secrets. A plain hash of
-// its body would let anyone who reads the database test guesses of them.
+// KeyedFingerprint returns the fingerprint of a request with secrets. With a plain hash of its
+// body, anyone who reads the database could test guesses of them.
 func KeyedFingerprint(key []byte, fingerprint string) string {
 	return "k:" + keyedHash(key, "fingerprint", fingerprint)
 }

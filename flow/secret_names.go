@@ -11,14 +11,14 @@ import (
 // IsSecretName reports whether a value under this name is treated as a secret.
 // The name is that of a header, a query parameter or a member of a JSON body.
 //
-// The name is split into words at punctuation and at changes of case. One of
-// the words must say that the value grants access (password, secret, token,
-// key, auth, signature …). Words such as max, id or idempotency say that it
-// does not: max_tokens, key_id and Idempotency-Key are not secrets, and neither
-// are keyword, monkey or author, which only contain such a word.
+// The name is split into words at punctuation and at changes of case. It is secret if one of
+// the words grants access (password, secret, token, key, auth, signature …), unless another
+// word such as max, id or idempotency means that it does not: max_tokens, key_id and
+// Idempotency-Key are not secrets. Neither are keyword, monkey or author, which only contain
+// such a word.
 //
-// The whole program uses this rule. The redirect rule in package outbound
-// covers at least these names.
+// The whole program uses this rule. The redirect rule in package outbound covers at least
+// these names.
 func IsSecretName(name string) bool {
 	words := nameWords(name)
 	if len(words) == 0 {
@@ -33,21 +33,21 @@ func IsSecretName(name string) bool {
 	return slices.ContainsFunc(words, isSecretWord) || sessionID(words)
 }
 
-// secretWords grant access wherever they stand in a name as a word.
+// secretWords are words that grant access, anywhere in a name.
 var secretWords = map[string]bool{
 	"auth": true, "oauth": true, "oauth2": true, "authn": true, "authz": true, "authentication": true, "authorization": true, "authorisation": true,
 	"token": true, "key": true, "pass": true, "pwd": true, "psw": true, "passcode": true, "sig": true, "hmac": true, "jwt": true, "bearer": true,
 	"cookie": true, "cookies": true, "session": true, "sessionid": true, "sid": true, "creds": true, "otp": true,
 }
 
-// secretParts grant access even inside of a longer word, such as clientsecret.
+// secretParts grant access even as parts of longer words, such as clientsecret.
 var secretParts = []string{"secret", "password", "passwd", "passphrase", "credential", "signature", "apikey", "authtoken", "accesstoken"}
 
-// glued lists words that are written before key, token or auth without a
+// gluedSecretWord lists words that are written before key, token or auth without a
 // separator. Words such as monkey, keyword and author are not among them.
-var glued = regexp.MustCompile(`^(?:x|my|api|app|application|auth|access|secret|private|subscription|functions?|service|account|master|admin|root|client|licen[sc]e|consumer|encryption|signing|shared|storage|security|user|host|web|server|team|workspace|org|deploy|write|read|integration|routing|bot|id|refresh|session|csrf|xsrf|bearer|basic|http|proxy|device|login|db|database|redis|rapidapi|openai|github|gitlab|slack|stripe)+(?:key|token|auth|pass|pwd|sig)$`)
+var gluedSecretWord = regexp.MustCompile(`^(?:x|my|api|app|application|auth|access|secret|private|subscription|functions?|service|account|master|admin|root|client|licen[sc]e|consumer|encryption|signing|shared|storage|security|user|host|web|server|team|workspace|org|deploy|write|read|integration|routing|bot|id|refresh|session|csrf|xsrf|bearer|basic|http|proxy|device|login|db|database|redis|rapidapi|openai|github|gitlab|slack|stripe)+(?:key|token|auth|pass|pwd|sig)$`)
 
-// harmlessWords make a name harmless wherever they stand in it.
+// harmlessWords make a name harmless, anywhere in it.
 var harmlessWords = wordSet("max min count limit page next prev previous continuation pagination cursor tokenizer tokens stop pad eos bos mask special" +
 	" idempotency idempotent primary foreign public publishable partition sort surrogate cache websocket socket dedup deduplication unique object dictionary" +
 	" index group grouping row natural composite translation i18n keyboard issue feature flag author authors authored authority")
@@ -70,9 +70,9 @@ func sessionID(words []string) bool {
 }
 
 // isSecretWord reports whether a word of a name marks a secret: it is one of secretWords,
-// contains one of secretParts, or is glued together as in "stripekey".
+// contains one of secretParts, or matches gluedSecretWord, such as "stripekey".
 func isSecretWord(word string) bool {
-	return secretWords[word] || glued.MatchString(word) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
+	return secretWords[word] || gluedSecretWord.MatchString(word) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
 }
 
 // nameWords splits a name at punctuation and at changes of case, in lower case:
@@ -99,8 +99,8 @@ func nameWords(name string) (words []string) {
 	return words
 }
 
-// IsSecretMember is IsSecretName for a member of a JSON body. There "key" alone
-// is often the name of something, so its value must look like a secret too.
+// IsSecretMember is IsSecretName for a member of a JSON body. There, "key" is often harmless, so
+// its value must also look like a secret.
 func IsSecretMember(name string, value any) bool {
 	if strings.EqualFold(strings.TrimSpace(name), "key") {
 		s, _ := value.(string)
@@ -110,16 +110,16 @@ func IsSecretMember(name string, value any) bool {
 }
 
 var (
-	// knownSecret are the forms of widely used tokens: what providers of models
-	// and code hosts issue, three-part web tokens, and values with their scheme.
+	// knownSecret matches widely used token formats: those of model providers and code hosts,
+	// JWTs, and values with an authentication scheme.
 	knownSecret = regexp.MustCompile(`^(?:(?:sk|pk|rk|xai|gsk|hf|pplx|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|xapp|r8|npm|pypi|shpat|dop_v1)[-_][A-Za-z0-9_+/=-]{8,}` +
 		`|AIza[A-Za-z0-9_-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|(?i:bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{6,})$`)
 	secretRun = regexp.MustCompile(`[A-Za-z0-9]{16,}`)
 	uuidForm  = regexp.MustCompile(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-// The bounds of what looks like a secret: characters, bits per character and
-// digits of one run of letters and digits.
+// Bounds of texts that look like secrets: characters, and bits per character and digits of one
+// sequence of letters and digits.
 const (
 	leastSecretLength  = 20
 	mostSecretLength   = 4096
@@ -127,9 +127,9 @@ const (
 	leastSecretDigits  = 3
 )
 
-// LooksSecret reports whether a text looks like a token, whatever its name: a
-// known prefix, or a long random run of letters and digits. It is a guess, used
-// for suggestions and never to refuse.
+// LooksSecret reports whether a text looks like a token, regardless of its name: it has a known
+// prefix, or a long random sequence of letters and digits. This heuristic is for suggestions
+// only, never for errors.
 func LooksSecret(s string) bool {
 	s = strings.TrimSpace(s)
 	if knownSecret.MatchString(s) {
@@ -150,7 +150,7 @@ func LooksSecret(s string) bool {
 	})
 }
 
-// entropy is Shannon's, in bits per byte.
+// entropy returns the Shannon entropy in bits per byte.
 func entropy(s string) (bits float64) {
 	var counts [256]int
 	for _, c := range []byte(s) {

@@ -8,33 +8,31 @@ import (
 	"strings"
 )
 
-// SecretText is a typed text that references credentials, with templates filled
-// in but secrets not yet. Only texts in the node's own config become a
-// SecretText: a value that arrives by an edge is data and cannot reference a
-// credential.
+// SecretText is a typed text that references credentials. Its templates are filled in, its
+// secrets are not yet. Only texts in the config of a node become a SecretText: a value that
+// arrives through an edge is data and cannot reference a credential.
 //
-// A text references a credential as {{credential:name}}. In JSON text,
-// {"credential": "name"} does the same in the place of a string.
+// A text references a credential as {{credential:name}}. JSON text can also contain
+// {"credential": "name"} instead of a string.
 type SecretText []SecretPart
 
 // SecretPart is a piece of text, or a reference if Credential is set.
 type SecretPart struct {
 	Text       string
 	Credential string
-	inJSON     jsonPlace // how the secret is written there
+	inJSON     jsonPlace // how the secret is escaped
 }
 
-// jsonPlace says where in a JSON text the reference to a secret is, because that decides
-// how the secret must be escaped.
+// jsonPlace is the place of a secret in a JSON text, which determines how it is escaped.
 type jsonPlace int
 
 const (
-	noJSON       jsonPlace = iota // as it is
-	inJSONString                  // between the quotes of a string
-	atJSONValue                   // as a string of its own
+	noJSON       jsonPlace = iota // not in JSON
+	inJSONString                  // inside a string
+	atJSONValue                   // as a whole string
 )
 
-// Credentials lists the names that the text references, each once.
+// Credentials returns the names that the text references, without duplicates.
 func (s SecretText) Credentials() (names []string) {
 	for _, p := range s {
 		if p.Credential != "" && !slices.Contains(names, p.Credential) {
@@ -44,8 +42,8 @@ func (s SecretText) Credentials() (names []string) {
 	return names
 }
 
-// Fill inserts the secrets. escape encodes a secret where the text is not JSON;
-// nil inserts it unchanged.
+// Fill returns the text with secrets inserted. escape encodes a secret outside of JSON, given
+// the text before it; nil inserts it unchanged.
 func (s SecretText) Fill(secrets map[string]string, escape func(before, secret string) string) string {
 	var b strings.Builder
 	for _, p := range s {
@@ -80,11 +78,11 @@ func (s SecretText) String() string {
 	return b.String()
 }
 
-// MarshalJSON writes String, as the record of a step shows it.
+// MarshalJSON returns String, so that steps show names instead of secrets.
 func (s SecretText) MarshalJSON() ([]byte, error) { return EncodeJSON(s.String()), nil }
 
-// ParseSecretText parses a text that is not a template: only references to
-// credentials are recognized. Without references it returns nil.
+// ParseSecretText parses a text that is not a template, in which only references to credentials
+// are special. It returns nil for a text without references.
 func ParseSecretText(s string) SecretText {
 	var out SecretText
 	for rest := s; ; {
@@ -100,32 +98,31 @@ func ParseSecretText(s string) SecretText {
 	}
 }
 
-// CredentialText references a credential in a text.
+// CredentialText returns the reference to a credential in a text.
 func CredentialText(name string) string { return "{{" + credentialMark + name + "}}" }
 
-// credentialMark begins a place that is a credential and not a port.
+// credentialMark begins a placeholder for a credential instead of a port.
 const credentialMark = "credential:"
 
 var (
 	credentialRefName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 	credentialPlace   = regexp.MustCompile(`\{\{\s*credential:\s*([A-Za-z0-9][A-Za-z0-9_.-]*)\s*\}\}`)
-	// CredentialObject is a reference as JSON text has it. Inside of a JSON string
-	// its quotes would be escaped, so it stands in the place of a value.
+	// CredentialObject matches a reference in JSON text. It is always a whole value, because
+	// its quotes would be escaped inside a JSON string.
 	CredentialObject = regexp.MustCompile(`\{\s*"credential"\s*:\s*"([A-Za-z0-9][A-Za-z0-9_.-]*)"\s*\}`)
 )
 
-// WithPlaces rewrites the references in JSON text as placeholders of a
-// template.
-func WithPlaces(s string) string {
+// WithPlaceholders replaces {"credential": "name"} in JSON text by placeholders of a template.
+func WithPlaceholders(s string) string {
 	if !LooksLikeJSON(s) {
 		return s
 	}
 	return CredentialObject.ReplaceAllString(s, "{{"+credentialMark+"$1}}")
 }
 
-// TextCredentials lists the credentials that a text references.
+// TextCredentials returns the names of the credentials that a text references.
 func TextCredentials(s string) (names []string) {
-	for _, m := range credentialPlace.FindAllStringSubmatch(WithPlaces(s), -1) {
+	for _, m := range credentialPlace.FindAllStringSubmatch(WithPlaceholders(s), -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -147,13 +144,13 @@ func (t *Template) usesSecrets(values map[string]any) bool {
 	})
 }
 
-// HasSecrets reports whether the template with these values holds secrets, so that
-// RenderSecret must render it.
+// HasSecrets reports whether the template with these values contains secrets and must be
+// rendered with RenderSecret.
 func (t *Template) HasSecrets(values map[string]any) bool {
 	return t.HasCredentials() || t.usesSecrets(values)
 }
 
-// RenderSecret is Render for a template that references credentials.
+// RenderSecret is Render for a template with secrets, which remain references.
 func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretText, error) {
 	var out SecretText
 	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
@@ -189,8 +186,8 @@ func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretTex
 	return out, nil
 }
 
-// EscapeURLSecret encodes a secret for a URL: percent-encoded after the
-// question mark, and with unescaped slashes before it.
+// EscapeURLSecret percent-encodes a secret for a URL, given the text before it. Slashes are not
+// encoded in the path.
 func EscapeURLSecret(before, secret string) string {
 	if strings.ContainsAny(before, "?#") {
 		return strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")
@@ -202,10 +199,10 @@ func EscapeURLSecret(before, secret string) string {
 	return strings.Join(parts, "/")
 }
 
-// Places prepares a text of the field to be read as a template.
-func (f *Field) Places(s string) string {
+// TemplateText returns a text of the field in the form that ParseTemplate expects.
+func (f *Field) TemplateText(s string) string {
 	if f.Secrets == SecretsByName && f.Escape == EscapeJSON {
-		return WithPlaces(s)
+		return WithPlaceholders(s)
 	}
 	return s
 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces secrets.
 const Redacted = "[secret]"
 
-// FillURL returns the URL that the text makes with its secrets. They are opened
-// for the host that the URL has without them, as HostPort returns it, so no
-// secret can choose the host that it is sent to.
+// FillURL returns the URL of the text with its secrets. open is called with the host of the URL
+// without secrets, in the form of HostPort, so that no secret can change the host that it is
+// sent to.
 func (s SecretText) FillURL(parse func(text string) (*url.URL, error), open func(credential, host string) (string, error)) (*url.URL, error) {
 	secrets := map[string]string{}
 	for _, name := range s.Credentials() {
@@ -32,9 +32,8 @@ func (s SecretText) FillURL(parse func(text string) (*url.URL, error), open func
 	return u, nil
 }
 
-// StoredURL writes the text so that ParseSecretText finds the same references in
-// it again, and no others: braces that are not part of a reference are
-// percent-encoded.
+// StoredURL returns the text in a form that ParseSecretText parses to the same references:
+// braces outside of references are percent-encoded.
 func (s SecretText) StoredURL() string {
 	var b strings.Builder
 	for _, p := range s {
@@ -47,21 +46,20 @@ func (s SecretText) StoredURL() string {
 	return strings.TrimSpace(b.String())
 }
 
-// WithoutReferences percent-encodes what would be read as a reference to a
-// credential in a URL that is data.
+// WithoutReferences percent-encodes double braces in a URL that is data, so that it contains no
+// references to credentials.
 func WithoutReferences(address string) string {
 	return strings.ReplaceAll(address, "{{", "%7B%7B")
 }
 
-// WithSampleSecrets puts a letter in the place of every reference in a typed URL,
-// so that it can be parsed.
+// WithSampleSecrets replaces every reference in a typed URL by a letter, so that it can be
+// parsed.
 func WithSampleSecrets(address string) string {
 	return credentialPlace.ReplaceAllString(address, "x")
 }
 
-// ShownURL returns a URL as logs and pages show it: without a user name and
-// password, and without the values of query parameters whose name says that they
-// are secrets. References to credentials stay.
+// ShownURL redacts a URL for logs and pages: user name and password, and the values of query
+// parameters with secret names. References to credentials stay.
 func ShownURL(address string) string {
 	if scheme, userInfo, rest, found := CutUserInfo(address); found && len(TextCredentials(userInfo)) == 0 {
 		address = scheme + Redacted + "@" + rest

@@ -9,37 +9,37 @@ import (
 type Start struct {
 	WorkspaceID    WorkspaceID
 	FlowID         string
-	Key            *Key // who asks; nil for a person
+	Key            *Key // the authenticated key; nil for a user
 	UserID         string
 	Trigger        Trigger
-	Given          map[string]any // values by input name, as they came
-	Coerce         bool           // given values are texts of a form or a command line
+	Given          map[string]any // raw values by input name
+	Coerce         bool           // values are texts of a form or a command line
 	Options        RunOptions
 	IdempotencyKey string
-	Fingerprint    string        // of method, path and body; compared when the key repeats
-	Wait           time.Duration // hold the answer until the run ends, at most this long
-	TestRun        *TestRun      // the builder tries the draft out; nil for everybody else
+	Fingerprint    string        // of method, path and body; compared when the idempotency key repeats
+	Wait           time.Duration // delay the response until the run ends, at most this long
+	TestRun        *TestRun      // a test run of the draft in the editor; otherwise nil
 }
 
-// TestRun runs the draft with what is pinned standing in for its nodes.
+// TestRun runs the draft with pinned outputs in place of its pinned nodes.
 type TestRun struct {
-	Until string // carry out this node and what it depends on; empty: everything
+	Until string // run only this node and its dependencies; empty: all nodes
 }
 
-// Rerun asks for a new run of another run's document, or with a TestRun of the
-// draft as it is now.
+// Rerun asks for a new run of the document of another run, or with a TestRun of the current
+// draft.
 type Rerun struct {
 	Start
 	ParentRunID string
-	From        string // node to run again with all that depends on it; empty: what did not succeed
-	// ChildVersions are the versions that steps run of other flows. Reruns of a run with
-	// drafts keep to drafts unless the live versions are asked for.
+	From        string // node to run again with its dependents; empty: everything that did not succeed
+	// ChildVersions selects the versions of other flows that steps run. A rerun of a run with
+	// drafts uses drafts unless it is ChildrenLive.
 	ChildVersions ChildVersions
 }
 
-// RunOptions are the reserved part of a start.
+// RunOptions are the reserved members of a start request.
 type RunOptions struct {
-	Version  int64 // 0 means the live one
+	Version  int64 // 0 means the live version
 	Draft    bool
 	Children ChildVersions // ChildrenDraft only together with Draft or a TestRun
 	Webhook  *RunWebhook
@@ -48,45 +48,45 @@ type RunOptions struct {
 	Discard  bool          // save: false
 }
 
-// RunWebhook is called when the run has ended.
+// RunWebhook is a webhook that is called when the run has ended.
 type RunWebhook struct{ URL, Secret string }
 
-// NewRun is a run to be accepted: the store writes it in one transaction with
-// its idempotency row and its job.
+// NewRun is a run to accept. The store writes it in one transaction with its idempotency row
+// and its job.
 type NewRun struct {
 	Run            Run
-	Document       []byte // stored when its hash is new; nil when it is known to be stored
-	Steps          []Step // that the run has from its start, all of them ended
+	Document       []byte // stored if its hash is new; nil if it is stored already
+	Steps          []Step // initial steps, all of them ended
 	IdempotencyKey string
 	Fingerprint    string
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook
-	Files          []string     // IDs of the files in its inputs; one that is erased meanwhile is CodeNotFound
-	Live           bool         // Version and FlowSlug are those of the live version as it was read: ErrFlowOutdated if they have changed
-	// Prices reports whether Unpriced is known: the models of the run without a price.
-	// A budget in dollars needs to know; then ErrPricesWanted asks for it.
+	Files          []string     // IDs of the files in its inputs; an erased one causes CodeNotFound
+	Live           bool         // Version and FlowSlug are from a cached live version: ErrFlowOutdated if it has changed
+	// Prices reports whether Unpriced, the models of the run without a price, is known. A
+	// budget in dollars needs it and otherwise causes ErrPricesWanted.
 	Prices   bool
 	Unpriced []string
-	Secrets  map[string]string // texts of secret inputs, which Run.Inputs refers to
-	Key      *Key              // who asks, whose limits and budgets hold; nil for a person
+	Secrets  map[string]string // values of secret inputs, which Run.Inputs refers to
+	Key      *Key              // the key that starts the run, whose limits apply; nil for a user
 }
 
-// Refusals of a start whose key or live version was remembered and has changed
-// since: it may be tried again with what is read now.
+// Errors of a start whose cached key or live version is outdated. The caller may read it again
+// and retry.
 var (
 	ErrKeyOutdated  = errors.New("the key has changed since it was read")
 	ErrFlowOutdated = errors.New("the live version of the flow has changed since it was read")
 )
 
-// LiveVersion is what a start of a run needs to know about a flow. It is cached: the
-// transaction that accepts the run compares it with the database.
+// LiveVersion is the live version of a flow. Starts use a cached one, which the transaction that
+// accepts the run compares with the database.
 type LiveVersion struct {
 	Number       int64
 	DocumentHash string
 	Slug         string // of the flow
 }
 
-// Started is an accepted run. Replayed means that its idempotency key had
-// started it before.
+// Started is an accepted run. Replayed means that an earlier request with the same idempotency
+// key started it.
 type Started struct {
 	Run      *Run
 	Replayed bool
@@ -102,7 +102,7 @@ type RunFilter struct {
 	Limit                       int
 }
 
-// KeyUse is that a key was used.
+// KeyUse records uses of a key.
 type KeyUse struct {
 	KeyID, IP string
 	Previous  string // hash of the key's previous secret, if that one was presented

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// TemplateNames are the ports that a config value grows as a template, each
-// once. Texts that do not parse grow none.
+// TemplateNames returns the port names in the templates of a config value, without duplicates.
+// Invalid templates have none.
 func TemplateNames(value any) (list []string) {
 	seen := map[string]bool{}
 	_, _ = EachText(value, "", func(s, _ string) (any, error) {
@@ -27,23 +27,22 @@ func TemplateNames(value any) (list []string) {
 	return list
 }
 
-// Template is a text with {{name}} and {{name.path}} places. It is substitution
-// only: no logic, and what is put in is never read as a template again.
+// Template is a text with {{name}} and {{name.path}} placeholders. It only substitutes: there is
+// no logic, and inserted values are not parsed as templates.
 type Template struct{ parts []templatePart }
 
-// templatePart is literal text, a place when path is not empty, or a reference
-// to a credential.
+// templatePart is literal text, a placeholder if path is set, or a reference to a credential.
 type templatePart struct {
 	text       string
 	path       []string
 	credential string
 }
 
-// templatePath matches what may be between the braces: a name, and members or indexes
-// of its value.
+// templatePath matches the content of a placeholder: a name, and members or indexes of its
+// value.
 var templatePath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
 
-// ParseTemplate reads a template; \{{ writes a literal {{.
+// ParseTemplate parses a template. \{{ stands for a literal {{.
 func ParseTemplate(s string) (*Template, error) {
 	t := &Template{}
 	for rest := s; ; {
@@ -75,8 +74,7 @@ func ParseTemplate(s string) (*Template, error) {
 	}
 }
 
-// literal appends fixed text. It extends the last part if that is text too, so that no two
-// parts of text follow each other.
+// literal appends literal text. It merges adjacent text parts.
 func (t *Template) literal(s string) {
 	if n := len(t.parts); n > 0 && t.parts[n-1].isText() {
 		t.parts[n-1].text += s
@@ -87,7 +85,7 @@ func (t *Template) literal(s string) {
 
 func (p *templatePart) isText() bool { return p.path == nil && p.credential == "" }
 
-// Names are the ports that the template grows, in order of appearance.
+// Names returns the port names in the template, in order of appearance.
 func (t *Template) Names() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -100,8 +98,8 @@ func (t *Template) Names() []string {
 	return names
 }
 
-// Render puts the values in, once. The error says which place has no value.
-// References to credentials stay references: see RenderSecret.
+// Render returns the text with values inserted. It returns an error for a placeholder without a
+// value. References to credentials stay references; see RenderSecret.
 func (t *Template) Render(values map[string]any, escape Escape) (string, error) {
 	if len(t.parts) == 1 && t.parts[0].isText() {
 		return t.parts[0].text, nil
@@ -131,19 +129,17 @@ func (t *Template) Render(values map[string]any, escape Escape) (string, error) 
 	return b.String(), nil
 }
 
-// looksLikeJSON reports whether the result is JSON, as far as its first fixed text
-// shows. Values are then escaped so that no value can break out of its string.
+// looksLikeJSON reports whether the first literal text looks like JSON. Values are then escaped,
+// so that no value can break out of its string.
 func (t *Template) looksLikeJSON() bool {
 	if len(t.parts) == 0 || !t.parts[0].isText() {
 		return false
 	}
-	s := strings.TrimLeft(t.parts[0].text, " \t\r\n")
-	return s != "" && (s[0] == '{' || s[0] == '[')
+	return LooksLikeJSON(t.parts[0].text)
 }
 
-// escaped returns a value as it stands in the result. In a URL it is percent-encoded.
-// Inside a JSON string it is escaped without quotes of its own; elsewhere in JSON it
-// becomes a JSON value. All other values are inserted unchanged.
+// escaped returns a value as text for its place. In a URL it is percent-encoded. In a JSON
+// string it is escaped; elsewhere in JSON it becomes a JSON value. Otherwise it is unchanged.
 func escaped(v any, escape Escape, at jsonPosition) string {
 	switch {
 	case escape == EscapeURL:
@@ -157,12 +153,10 @@ func escaped(v any, escape Escape, at jsonPosition) string {
 	return Text(v)
 }
 
-// jsonPosition follows literal JSON text to know whether a place stands inside
-// a string.
+// jsonPosition tracks whether the current position of a JSON text is inside a string.
 type jsonPosition struct{ on, inString, afterBackslash bool }
 
-// pass follows fixed text, so that it is known whether the next value is within a
-// string.
+// pass advances the position over literal text.
 func (p *jsonPosition) pass(s string) {
 	for _, c := range []byte(s) {
 		switch {
@@ -191,8 +185,8 @@ func lookUp(values map[string]any, path []string) (any, error) {
 	return v, nil
 }
 
-// JSONMember returns the member of an object, or the item of a list whose index from 0 is
-// name. It reports whether there is one.
+// JSONMember returns a member of an object, or an item of a list if name is its index from 0,
+// and whether it exists.
 func JSONMember(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -214,8 +208,7 @@ func withArticle(kind string) string {
 	return "a " + kind
 }
 
-// FirstRunes cuts a text after n characters and appends an ellipsis, which is not counted.
-// A shorter text is returned unchanged.
+// FirstRunes truncates a text to n characters and appends an ellipsis, which does not count.
 func FirstRunes(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"
@@ -223,8 +216,8 @@ func FirstRunes(s string, n int) string {
 	return s
 }
 
-// EachText calls visit for every text inside a config value, with its pointer
-// below at, and returns the value with the texts that visit gave.
+// EachText calls visit for every text in a config value, with its JSON Pointer prefixed by at,
+// and returns the value with the texts replaced by the results.
 func EachText(v any, at string, visit func(s, at string) (any, error)) (any, error) {
 	switch v := v.(type) {
 	case string:

@@ -2,10 +2,9 @@ package flow
 
 import "time"
 
-// UsageDay is what one flow used on one UTC day by one key and model. The
-// fields of runs are filled where Model is empty, and apart for each bucket of
-// durations; tokens and cost where they arose. So sums over any selection are
-// right.
+// UsageDay is the usage of one flow on one UTC day by one key and model. Rows without a Model
+// hold the counts of runs, one row per bucket of durations; rows with a Model hold its tokens
+// and cost. So the sum over any selection of rows counts nothing twice.
 type UsageDay struct {
 	Day                               string // 2006-01-02
 	KeyID, FlowID, Model              string
@@ -16,7 +15,7 @@ type UsageDay struct {
 	Duration                          time.Duration // sum from start to end of the runs
 }
 
-// Add adds what another row counts.
+// Add adds the counts of another row.
 func (d *UsageDay) Add(e *UsageDay) {
 	d.Runs += e.Runs
 	d.Succeeded += e.Succeeded

@@ -2,22 +2,21 @@ package flow
 
 import "time"
 
-// User is a person who can sign in. What they may do is said by the workspaces
-// that they are a member of.
+// User is a person who can sign in. Their permissions depend on their role in each workspace.
 type User struct {
 	ID, Email, Name string
-	PasswordHash    string // argon2id, in its own notation
+	PasswordHash    string // argon2id in PHC string format
 	CreatedAt       time.Time
 }
 
 // Session is one browser in which a person is signed in.
 type Session struct {
-	TokenHash  string // SHA-256 of the cookie; the cookie itself is kept nowhere
-	ID         string // names the session to its person
+	TokenHash  string // SHA-256 of the cookie, which is not stored
+	ID         string // identifies the session to its user
 	UserID     string
-	IP, Agent  string // address and browser that it was last used from
+	IP, Agent  string // client address and browser of the last use
 	SignedInAt time.Time
-	SeenAt     time.Time // to the minute
+	SeenAt     time.Time // last use, to the minute
 	ExpiresAt  time.Time
 	Data       []byte
 }

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxValueDepth is how deep a value may nest: less than MaxJSONDepth, since
-// records and answers wrap it.
+// MaxValueDepth bounds the nesting of a value. It is less than MaxJSONDepth, because rows and
+// responses wrap values.
 const MaxValueDepth = MaxJSONDepth - 4
 
-// AsValue returns v as DecodeJSON would give it. Go types that are no values
-// take the way through JSON. What is changed is copied: values are shared.
+// AsValue converts v to the types of DecodeJSON and reports whether anything changed. Other Go
+// types are encoded to JSON and decoded. It copies what it changes, because values are shared.
 func AsValue(v any, depth int) (out any, changed bool, err error) {
 	if depth < 0 {
 		return nil, false, Errorf(CodeOutputInvalid, "The result is nested deeper than %d levels.", MaxValueDepth)
@@ -54,8 +54,8 @@ func AsValue(v any, depth int) (out any, changed bool, err error) {
 	return out, true, err
 }
 
-// asList converts the items of a list and reports whether any changed. Only then it copies
-// the list.
+// asList converts the items of a list and reports whether any changed. It copies the list only
+// then.
 func asList(v []any, depth int) (any, bool, error) {
 	changed := false
 	for i := range v {
@@ -73,8 +73,8 @@ func asList(v []any, depth int) (any, bool, error) {
 	return v, changed, nil
 }
 
-// asObject is asList for the members of an object. Most values need no conversion, and
-// copying those of several megabytes would cost.
+// asObject is asList for objects. Most values need no conversion, and copying several megabytes
+// would be slow.
 func asObject(v map[string]any, depth int) (any, bool, error) {
 	var copied map[string]any
 	for name, item := range v {
@@ -95,10 +95,10 @@ func asObject(v map[string]any, depth int) (any, bool, error) {
 	return v, false, nil
 }
 
-// Type is what kind of value a port or an input takes.
+// Type is the type of the values of a port or an input.
 type Type string
 
-// The value types. A value itself is what DecodeJSON gives: nil, bool, string,
+// The value types. A value has one of the Go types of DecodeJSON: nil, bool, string,
 // json.Number, []any or map[string]any.
 const (
 	TypeText    Type = "text"
@@ -110,16 +110,16 @@ const (
 	TypeAny     Type = "any"
 )
 
-// Types of ports that take values of several types. Null is taken too and means
-// that there is no value.
+// Types of ports that accept values of several types. They also accept null, which means that
+// there is no value.
 const (
 	TypeSource  Type = "file or text"       // a file, or the URL of one
 	TypeSources Type = "list, file or text" // files, or URLs of them; a single one counts as a list
 	TypeItems   Type = "list or text"       // a list, or a text with one item a line
 )
 
-// members are the types that a type of several consists of.
-var members = map[Type][]Type{
+// typeMembers lists the types that a combined type consists of.
+var typeMembers = map[Type][]Type{
 	TypeSource:  {TypeFile, TypeText},
 	TypeSources: {TypeList, TypeFile, TypeText},
 	TypeItems:   {TypeList, TypeText},
@@ -127,22 +127,22 @@ var members = map[Type][]Type{
 	TypeMessages: {TypeList},
 }
 
-// Overlaps reports whether a value can be of both types without a conversion.
+// Overlaps reports whether a value can have both types without a conversion.
 func (t Type) Overlaps(other Type) bool {
 	if t == other {
 		return true
 	}
-	if members[t] == nil {
+	if typeMembers[t] == nil {
 		t, other = other, t
 	}
-	return slices.ContainsFunc(members[t], other.Overlaps)
+	return slices.ContainsFunc(typeMembers[t], other.Overlaps)
 }
 
-// MaxTextBytes bounds a text that a step builds. Templates multiply what they
-// are given, so without a bound a chain of them fills the memory.
+// MaxTextBytes bounds a text that a step builds. Templates can multiply their input, so a chain
+// of them could otherwise exhaust memory.
 const MaxTextBytes = 16 << 20
 
-// TypeOf names what a value is in words a person uses.
+// TypeOf returns the name of the type of a value, for users.
 func TypeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -164,7 +164,7 @@ func TypeOf(v any) string {
 	return "unknown"
 }
 
-// Is reports whether v is a value of the type as it stands, without coercion.
+// Is reports whether v has the type, without coercion.
 func (t Type) Is(v any) bool {
 	switch t {
 	case TypeAny, TypeJSON:
@@ -172,12 +172,12 @@ func (t Type) Is(v any) bool {
 	case TypeText, TypeNumber, TypeBoolean, TypeList, TypeFile:
 		return TypeOf(v) == string(t)
 	}
-	return members[t] != nil && (v == nil || slices.ContainsFunc(members[t], func(m Type) bool { return m.Is(v) }))
+	return typeMembers[t] != nil && (v == nil || slices.ContainsFunc(typeMembers[t], func(m Type) bool { return m.Is(v) }))
 }
 
-// Coerce turns v into the type where nothing can be lost by it: a number
-// written as text into a number, "true" and "false" into booleans, a scalar
-// into text. Everything else is refused with what was wanted and what came.
+// Coerce converts v to a type if that loses nothing: a number written as text to a number,
+// "true" and "false" to booleans, a scalar to text. Otherwise it returns an error that names
+// both types.
 func Coerce(v any, t Type) (any, error) {
 	if t.Is(v) {
 		return v, nil
@@ -199,8 +199,8 @@ func Coerce(v any, t Type) (any, error) {
 	return nil, fmt.Errorf("wanted %s, got %s", t, TypeOf(v))
 }
 
-// Parse reads text typed by a person (a form field, --input name=value) as a
-// value of the type; lists and JSON are written as JSON, a file as its ID.
+// Parse parses a text that a user typed (a form field, --input name=value) as a value of the
+// type. Lists and JSON values are JSON text, a file is its ID or URL.
 func (t Type) Parse(s string) (any, error) {
 	if t == TypeFile && fileID.MatchString(s) {
 		return map[string]any{"file": s}, nil
@@ -211,14 +211,14 @@ func (t Type) Parse(s string) (any, error) {
 		}
 	}
 	if t == TypeMessages && !strings.HasPrefix(strings.TrimSpace(s), "[") {
-		return UserMessage(s), nil // plain words are one message
+		return UserMessage(s), nil // plain text is one message
 	}
 	if t != TypeList && t != TypeJSON && t != TypeMessages {
 		return Coerce(s, t)
 	}
 	v, err := DecodeJSON([]byte(s))
 	if err != nil && t == TypeJSON {
-		return s, nil // plain words are a JSON text without its quotes
+		return s, nil // plain text is a JSON string without quotes
 	}
 	if err != nil {
 		return nil, fmt.Errorf("wanted a list written as JSON, such as [\"a\", \"b\"]")
@@ -226,7 +226,7 @@ func (t Type) Parse(s string) (any, error) {
 	return Coerce(v, t)
 }
 
-// FormatNumber writes a number for people: without an exponent where that is short.
+// FormatNumber formats a number for users, without an exponent unless it is very small or large.
 func FormatNumber(f float64) string {
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e15) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
@@ -250,7 +250,7 @@ func scalarText(v any) (string, bool) {
 	return "", false
 }
 
-// IsNumber reports whether s is a number as JSON writes it.
+// IsNumber reports whether s is a JSON number.
 func IsNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {
@@ -269,7 +269,7 @@ func IsNumber(s string) bool {
 	return ok && s == ""
 }
 
-// digits cuts at least one digit off the start of s.
+// digits removes leading digits from s and reports whether there was at least one.
 func digits(s string) (rest string, ok bool) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
@@ -278,8 +278,7 @@ func digits(s string) (rest string, ok bool) {
 	return s[i:], i > 0
 }
 
-// Text is a value as it appears inside a text: text as it is, null as nothing,
-// everything else as JSON.
+// Text returns a value as text: text unchanged, null as "", everything else as JSON.
 func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -296,8 +295,8 @@ func Text(v any) string {
 	return string(EncodeJSON(v))
 }
 
-// Float is a number value as float64; ok is false for anything else and for
-// numbers out of range.
+// Float returns a number value as float64. ok is false for other values and for numbers out of
+// range.
 func Float(v any) (f float64, ok bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -313,13 +312,13 @@ func Float(v any) (f float64, ok bool) {
 	return 0, false
 }
 
-// Number wraps a Go number as a value.
+// Number returns a Go number as a value.
 func Number[N int | int64 | float64 | float32](n N) json.Number {
 	return json.Number(EncodeJSON(n))
 }
 
-// Measure returns what the bounds min and max of a field or an input apply to, with its unit:
-// the characters of a text, the items of a list, or the number itself.
+// Measure returns the size to which the bounds min and max of a field or an input apply, with
+// its unit: the characters of a text, the items of a list, or the number itself.
 func Measure(v any) (size float64, unit string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -331,7 +330,7 @@ func Measure(v any) (size float64, unit string, ok bool) {
 	return size, "", ok
 }
 
-// EqualValues compares as JSON Schema does: 1 is 1.0, also inside lists and objects.
+// EqualValues compares values as JSON Schema does: 1 equals 1.0, also in lists and objects.
 func EqualValues(a, b any) bool {
 	switch a := a.(type) {
 	case []any:

@@ -8,8 +8,8 @@ import (
 
 func num(s string) json.Number { return json.Number(s) }
 
-// values of every kind, with their kind and their text.
-var kindsOfValues = []struct {
+// valueTypes has values of every type, with the name of the type and their text.
+var valueTypes = []struct {
 	v          any
 	kind, text string
 }{
@@ -20,9 +20,9 @@ var kindsOfValues = []struct {
 	{[]string{"a"}, "unknown", `["a"]`},
 }
 
-func TestKindOfAndText(t *testing.T) {
+func TestTypeOf_and_Text(t *testing.T) {
 	t.Parallel()
-	for _, tt := range kindsOfValues {
+	for _, tt := range valueTypes {
 		if got := TypeOf(tt.v); got != tt.kind {
 			t.Errorf("%#v is a %s, want %s", tt.v, got, tt.kind)
 		}
@@ -65,7 +65,7 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-func TestParseTyped(t *testing.T) {
+func TestType_parses_typed_text(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		text string
@@ -100,7 +100,7 @@ func TestFloatAndNumber(t *testing.T) {
 	}
 }
 
-func TestUSD(t *testing.T) {
+func TestNanoUSD_formats_exactly(t *testing.T) {
 	t.Parallel()
 	for nano, want := range map[int64]string{0: "0.00", 1: "0.000000001", 1_300_000: "0.0013", 100_000_000: "0.10", 1_000_000_000: "1.00", 12_340_000_000: "12.34", 1_234_567_890_123: "1234.567890123"} {
 		if got := NanoUSD(nano).Exact(); got != want {
@@ -109,7 +109,7 @@ func TestUSD(t *testing.T) {
 	}
 }
 
-func TestRunStates(t *testing.T) {
+func TestRunState_transitions(t *testing.T) {
 	t.Parallel()
 	all := []RunState{RunQueued, RunRunning, RunWaiting, RunSucceeded, RunFailed, RunCanceled}
 	allowed := map[RunState]string{
@@ -149,7 +149,7 @@ func TestDeliveryPause(t *testing.T) {
 	}
 }
 
-func TestIDs(t *testing.T) {
+func TestValidID_rejects_malformed_IDs(t *testing.T) {
 	t.Parallel()
 	id := NewIDs().New(PrefixRun)
 	if !ValidID(PrefixRun, id) || len(id) != len("run_")+26 {
@@ -162,7 +162,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func TestInDigits(t *testing.T) {
+func TestFormatNumber_avoids_exponents(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[float64]string{0: "0", 999_999_999: "999999999", -0.5: "-0.5", 1e-6: "0.000001", 1e-7: "1e-07", 1e15: "1e+15"} {
 		if got := FormatNumber(f); got != want {
@@ -171,8 +171,8 @@ func TestInDigits(t *testing.T) {
 	}
 }
 
-// TestTypesOfSeveral is about ports that take a file or its URL, or a list or text.
-func TestTypesOfSeveral(t *testing.T) {
+// TestType_supports_combined_types is about ports that take a file or its URL, or a list or text.
+func TestType_supports_combined_types(t *testing.T) {
 	t.Parallel()
 	file := map[string]any{"file": "file_1"}
 	for _, c := range []struct {

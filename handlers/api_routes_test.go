@@ -238,7 +238,7 @@ func TestEveryWriteOverHTTPIsAudited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waiting, let := h.Waiting()
+	waiting, let := h.SlowFlow()
 	defer close(let)
 	h.Publish(waiting)
 	open := startRun(p, waiting)
@@ -258,8 +258,8 @@ func TestEveryWriteOverHTTPIsAudited(t *testing.T) {
 		}
 		<-watch.Changes
 	}
-	telling := h.Live(webtest.Telling(webtest.NewHook(t, http.StatusOK).URL))
-	delivery := h.Told(telling, "delivered")
+	telling := h.Live(webtest.WebhookFlow(webtest.NewHook(t, http.StatusOK).URL))
+	delivery := h.DeliverWebhook(telling, "delivered")
 	file, err := h.Store.SaveFile(t.Context(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: "a.txt", KeyID: p.key.ID, MaxSize: 100}, strings.NewReader("a"))
 	if err != nil {
 		t.Fatal(err)

@@ -143,8 +143,8 @@ func (f *wireFuzzer) renew(hook string) {
 	f.signIn()
 	id := f.h.FormOf(webtest.Greeting)
 	f.h.Replace(id, webtest.PublishGreeting) // the draft differs from the live version
-	told := f.h.Flow(webtest.Telling(hook))
-	run := f.h.Echoed(flow.DefaultWorkspace, told, "Hello")
+	told := f.h.Flow(webtest.WebhookFlow(hook))
+	run := f.h.RunEcho(flow.DefaultWorkspace, told, "Hello")
 	delivery := f.h.DeliveryIs(told, "delivered")
 	k := f.h.KeyOf(f.h.Add("maker-"+strings.ToLower(run[len(run)-12:])+"@example.com", flow.DefaultWorkspace, flow.MemberEditor), "key "+run)
 	credential := flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "token_" + run[len(run)-8:], Hosts: []string{"api.example.com"}}

@@ -49,7 +49,7 @@ func TestAuthorization(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %s/%s", r.Method, r.Path, who.name), func(t *testing.T) {
 				send := who.send
 				if send == nil {
-					send = h.Fresh(who.name).Ask // a route may sign out who asks
+					send = h.NewUser(who.name).Ask // a route may sign out who asks
 				}
 				path := pathParts.ReplaceAllString(r.Path, "none_01")
 				checkAccess(t, r, who, send(r.Method, path, false), send(r.Method, path, true))

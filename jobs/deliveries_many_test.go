@@ -133,7 +133,7 @@ func sendManyFlow(url string) string {
 // awaitDeliveriesEnded waits until no delivery is pending.
 func (fx *fixture) awaitDeliveriesEnded() {
 	fx.t.Helper()
-	pending := flow.DeliveryChoice{WorkspaceID: flow.DefaultWorkspace, States: []flow.DeliveryState{flow.DeliveryPending}, Limit: 1}
+	pending := flow.DeliveryQuery{WorkspaceID: flow.DefaultWorkspace, States: []flow.DeliveryState{flow.DeliveryPending}, Limit: 1}
 	timeout := time.Duration(*manyDeliveries)*100*time.Millisecond + time.Minute
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		p, err := fx.store.ListDeliveryRows(context.Background(), pending)
@@ -151,7 +151,7 @@ func (fx *fixture) awaitDeliveriesEnded() {
 
 func (fx *fixture) countFailed() int {
 	fx.t.Helper()
-	n, err := fx.store.CountFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
+	n, err := fx.store.CountFailed(context.Background(), flow.FailedQuery{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
 	if err != nil {
 		fx.t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestDelivery_survives_random_failures(t *testing.T) {
 		t.Errorf("%d of %d failed, wanted at most %d", failed, *manyDeliveries, most)
 	}
 	r.recover()
-	resent, err := fx.store.RedeliverFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
+	resent, err := fx.store.RedeliverFailed(context.Background(), flow.FailedQuery{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
 	if err != nil || resent != failed {
 		t.Fatalf("%d of %d were resent, %v", resent, failed, err)
 	}

@@ -68,7 +68,7 @@ func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, n *flow.NewRu
 	if err != nil {
 		return fmt.Errorf("list pins: %w", err)
 	}
-	n.Steps = g.StepsAhead(pins, s.TestRun.Until, n.Run.CreatedAt)
+	n.Steps = g.InitialSteps(pins, s.TestRun.Until, n.Run.CreatedAt)
 	for i := range n.Steps {
 		n.Run.Seq++
 		n.Steps[i].Seq = n.Run.Seq
@@ -102,5 +102,5 @@ func (r *Runner) TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, u
 	if err != nil {
 		return nil, fmt.Errorf("list pins: %w", err)
 	}
-	return requiredInputs(c, c.graph.StepsAhead(pins, until, r.now())), nil
+	return requiredInputs(c, c.graph.InitialSteps(pins, until, r.now())), nil
 }

@@ -11,9 +11,9 @@ import (
 	"sluice/flow/document"
 )
 
-// CallOf is a call of a flow that works as it stands: every required input has
-// a value, and every other one whose author gave an example. base is the public
-// address of the server.
+// CallOf returns a call of a flow that can be sent unchanged. It has a value for every
+// required input and for every optional one with an example. base is the public URL of the
+// server.
 func CallOf(base string, f *flow.Flow, inputs []contract.Input, outputs []document.Output) Call {
 	c := Call{BaseURL: base, FlowID: f.ID, FlowName: f.Name, Outputs: outputs}
 	for i := range inputs {
@@ -25,13 +25,13 @@ func CallOf(base string, f *flow.Flow, inputs []contract.Input, outputs []docume
 	return c
 }
 
-// sample is the example of an input if the input takes it, else its default,
-// else a value that it should take.
+// sample returns the example of an input if it is valid, else the default, else a value
+// made up from the type and the bounds.
 func sample(in *contract.Input) any {
 	if _, isURL := flow.RemoteFileOf(in.Example); in.Type == flow.TypeFile && !isURL {
 		return fileName(in)
 	}
-	if in.HasExample && takes(in, in.Example) {
+	if in.HasExample && accepts(in, in.Example) {
 		return in.Example
 	}
 	if in.HasDefault {
@@ -42,29 +42,29 @@ func sample(in *contract.Input) any {
 	}
 	switch in.Type {
 	case flow.TypeNumber:
-		return number(in)
+		return sampleNumber(in)
 	case flow.TypeBoolean:
 		return true
 	case flow.TypeList:
-		return list(in)
+		return sampleList(in)
 	case flow.TypeMessages:
 		return flow.UserMessage("Hello")
 	case flow.TypeJSON:
 		return map[string]any{"key": "value"}
 	}
-	return words(in)
+	return placeholderText(in)
 }
 
-// takes reports whether an input accepts a value, by the check that the API makes, without
-// converting the value.
-func takes(in *contract.Input, v any) bool {
+// accepts reports whether a value is valid for an input. It runs the same check as the API,
+// without conversion.
+func accepts(in *contract.Input, v any) bool {
 	alone := *in
 	_, problems := contract.Check([]contract.Input{alone}, map[string]any{in.Name: v}, false)
 	return len(problems) == 0
 }
 
-// number is 1, or the bound nearest to it.
-func number(in *contract.Input) any {
+// sampleNumber returns 1, or the bound nearest to it.
+func sampleNumber(in *contract.Input) any {
 	n := 1.0
 	if in.Min != nil {
 		n = math.Max(n, *in.Min)
@@ -75,26 +75,25 @@ func number(in *contract.Input) any {
 	return json.Number(strconv.FormatFloat(n, 'f', -1, 64))
 }
 
-// most is how long a made-up text or list may become; longer ones are the
-// reader's to write.
-const most = 4096
+// maxSampleSize is the maximum length of a made-up text or list. Readers must replace samples
+// of inputs with a larger minimum.
+const maxSampleSize = 4096
 
-// bounds returns a number of characters or items that the input takes: otherwise, or the bound
-// nearest to it, at most most.
+// bounds returns a valid number of characters or items for an input: otherwise, or the bound
+// nearest to it. Bounds above maxSampleSize count as maxSampleSize.
 func bounds(in *contract.Input, otherwise int) int {
 	n := otherwise
 	if in.Min != nil {
-		n = max(n, int(math.Min(*in.Min, most)))
+		n = max(n, int(math.Min(*in.Min, maxSampleSize)))
 	}
 	if in.Max != nil {
-		n = min(n, int(math.Min(*in.Max, most)))
+		n = min(n, int(math.Min(*in.Max, maxSampleSize)))
 	}
 	return n
 }
 
-// list makes an example of a list: two texts or one file, or as many as the bounds of the
-// input demand.
-func list(in *contract.Input) any {
+// sampleList returns two texts or one file, or the nearest number within the bounds.
+func sampleList(in *contract.Input) any {
 	items := []any{}
 	if in.TakesFiles() {
 		for range bounds(in, 1) {
@@ -108,8 +107,9 @@ func list(in *contract.Input) any {
 	return items
 }
 
-// words is a text that says whose place it takes.
-func words(in *contract.Input) any {
+// placeholderText returns "Your " and the name of the input, cut or padded to its bounds. If
+// the input has a pattern that rejects it, it returns a common text that matches.
+func placeholderText(in *contract.Input) any {
 	text := "Your " + strings.NewReplacer("_", " ", "-", " ").Replace(in.Name)
 	switch n := bounds(in, len(text)); {
 	case n < len(text):
@@ -117,35 +117,35 @@ func words(in *contract.Input) any {
 	case n > len(text):
 		text += strings.Repeat(".", n-len(text))
 	}
-	if !takes(in, text) {
-		if plain := shaped(in); plain != "" {
+	if !accepts(in, text) {
+		if plain := commonText(in); plain != "" {
 			return plain
 		}
 	}
 	return text
 }
 
-// shaped is a common text that a pattern takes, "" when none of these is.
-func shaped(in *contract.Input) string {
+// commonText returns a common text that matches the pattern of an input, or "".
+func commonText(in *contract.Input) string {
 	for _, s := range []string{
 		"ada@example.com", "https://example.com", "2026-01-31", "2026-01-31T12:00:00Z", "12:00", "en", "en-GB", "DE", "EUR", "+44 20 7946 0000", "#336699",
 		"a", "A", "ab", "AB", "abc", "ABC", "example", "Example", "EXAMPLE", "0", "1", "12", "123", "1234", "12345", "A1", "A-1", "AB-123", "a-b", "1.0", "1.0.0", "00000000-0000-4000-8000-000000000000",
 	} {
-		if takes(in, s) {
+		if accepts(in, s) {
 			return s
 		}
 	}
 	return ""
 }
 
-// sampleFiles are names by what an input accepts.
+// sampleFiles has file names by accepted media type or prefix of one.
 var sampleFiles = []struct{ accept, name string }{
 	{"image/*", "photo.jpg"}, {"image/jpeg", "photo.jpg"}, {"image/png", "picture.png"}, {"image/", "picture.png"}, {"audio/wav", "audio.wav"}, {"audio/", "audio.mp3"},
 	{"video/", "video.mp4"}, {"application/pdf", "document.pdf"}, {"text/csv", "table.csv"}, {"text/html", "page.html"}, {"text/", "notes.txt"},
 	{"application/json", "data.json"}, {"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "document.docx"}, {"application/", "document.pdf"},
 }
 
-// fileName is an example of a file's name that the input accepts.
+// fileName returns the name of a sample file with a type that the input accepts.
 func fileName(in *contract.Input) string {
 	for _, a := range in.Accept {
 		if strings.HasPrefix(a, ".") {

@@ -13,30 +13,29 @@ import (
 
 func bound(n float64) *float64 { return &n }
 
-// TestCallOf wants a value for what is required and for what has an example,
-// and each to be one that the input takes.
+// TestCallOf checks that required inputs and inputs with an example get a valid value.
 func TestCallOf(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		in   contract.Input
 		want string // JSON, "" for an input that is left out
 	}{
-		"a text says whose place it takes": {contract.Input{Name: "customer_name", Type: flow.TypeText, Required: true}, `"Your customer name"`},
-		"the example":                      {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Example: "Where?", HasExample: true}, `"Where?"`},
-		"an example that is not taken":     {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Example: "x", HasExample: true}, `1`},
-		"an option is left out":            {contract.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true}, ``},
-		"an option with an example":        {contract.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true, Example: "c", HasExample: true}, `"c"`},
-		"the first of a list":              {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Enum: []any{"red", "blue"}}, `"red"`},
-		"a number within its bounds":       {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Min: bound(5), Max: bound(9)}, `5`},
-		"a small number":                   {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Max: bound(0.25)}, `0.25`},
-		"a short text":                     {contract.Input{Name: "language", Type: flow.TypeText, Required: true, Max: bound(4)}, `"Your"`},
-		"a long text":                      {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Min: bound(10)}, `"Your a...."`},
-		"a switch":                         {contract.Input{Name: "a", Type: flow.TypeBoolean, Required: true}, `true`},
-		"a list":                           {contract.Input{Name: "a", Type: flow.TypeList, Required: true, Min: bound(3)}, `["item 1","item 2","item 3"]`},
-		"JSON":                             {contract.Input{Name: "a", Type: flow.TypeJSON, Required: true}, `{"key":"value"}`},
-		"a file":                           {contract.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{"image/*"}}, `"photo.jpg"`},
-		"a file by its ending":             {contract.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{".PDF"}}, `"file.pdf"`},
-		"any file":                         {contract.Input{Name: "a", Type: flow.TypeFile, Required: true}, `"file.txt"`},
+		"a text names its input":       {contract.Input{Name: "customer_name", Type: flow.TypeText, Required: true}, `"Your customer name"`},
+		"the example":                  {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Example: "Where?", HasExample: true}, `"Where?"`},
+		"an example that is not taken": {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Example: "x", HasExample: true}, `1`},
+		"an option is left out":        {contract.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true}, ``},
+		"an option with an example":    {contract.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true, Example: "c", HasExample: true}, `"c"`},
+		"the first of a list":          {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Enum: []any{"red", "blue"}}, `"red"`},
+		"a number within its bounds":   {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Min: bound(5), Max: bound(9)}, `5`},
+		"a small number":               {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Max: bound(0.25)}, `0.25`},
+		"a short text":                 {contract.Input{Name: "language", Type: flow.TypeText, Required: true, Max: bound(4)}, `"Your"`},
+		"a long text":                  {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Min: bound(10)}, `"Your a...."`},
+		"a switch":                     {contract.Input{Name: "a", Type: flow.TypeBoolean, Required: true}, `true`},
+		"a list":                       {contract.Input{Name: "a", Type: flow.TypeList, Required: true, Min: bound(3)}, `["item 1","item 2","item 3"]`},
+		"JSON":                         {contract.Input{Name: "a", Type: flow.TypeJSON, Required: true}, `{"key":"value"}`},
+		"a file":                       {contract.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{"image/*"}}, `"photo.jpg"`},
+		"a file by its ending":         {contract.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{".PDF"}}, `"file.pdf"`},
+		"any file":                     {contract.Input{Name: "a", Type: flow.TypeFile, Required: true}, `"file.txt"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,8 +51,8 @@ func TestCallOf(t *testing.T) {
 	}
 }
 
-// TestPatterns reads the pattern as a flow's document has it: compiled.
-func TestPatterns(t *testing.T) {
+// TestCallOf_matches_patterns compiles the patterns as a flow's document does.
+func TestCallOf_matches_patterns(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{`^[a-z]{2}$`: "en", `^\S+@\S+$`: "ada@example.com", `^\d{4}-\d\d-\d\d$`: "2026-01-31", `^nothing fits$`: "Your a"} {
 		in := declared(t, map[string]any{"name": "a", "type": "text", "pattern": pattern})
@@ -63,7 +62,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// declared is an input as a document declares it.
+// declared returns an input as a document declares it.
 func declared(t *testing.T, config map[string]any) contract.Input {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"schema": "sluice.flow/v1", "name": "F", "nodes": []any{map[string]any{"id": "a", "kind": "input", "config": config}}})
@@ -81,8 +80,8 @@ func declared(t *testing.T, config map[string]any) contract.Input {
 	return contract.Inputs(d, kinds)[0]
 }
 
-// TestComments wants a flow's name to stay in its comment.
-func TestComments(t *testing.T) {
+// TestRender_keeps_flow_name_in_comment checks that the name of a flow cannot end its comment.
+func TestRender_keeps_flow_name_in_comment(t *testing.T) {
 	t.Parallel()
 	c := ticket()
 	c.FlowName = "Line\nbreak \\u000a ?> */ \u2028 end"

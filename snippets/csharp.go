@@ -18,7 +18,7 @@ var asCSharp = &notation{
 	null: "null", yes: "true", no: "false", indent: "    ", trailing: true,
 	text: csharpText,
 	number: func(n json.Number) string {
-		if keeps(n, int64Whole) {
+		if fitsNumber(n, int64Whole) {
 			return n.String()
 		}
 		return "JsonNode.Parse(" + csharpText(n.String()) + ")"

@@ -11,8 +11,8 @@ var curl = &language{
 	},
 }
 
-// shellText is a word of a shell in which nothing is special: not even a
-// backslash, so that a quote ends the word, stands alone and begins another.
+// shellText quotes a text for a shell with single quotes. A backslash is not special inside
+// them, so a single quote is written outside of them, as an escaped character.
 func shellText(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "'", `'\''`) + "'"
 }

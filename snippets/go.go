@@ -25,7 +25,7 @@ var asGo = &notation{
 	null: "nil", yes: "true", no: "false", indent: "\t", trailing: true,
 	align: alignLikeGofmt, text: goText,
 	number: func(n json.Number) string {
-		if keeps(n, int64Whole) {
+		if fitsNumber(n, int64Whole) {
 			return strings.ToLower(n.String()) // gofmt writes 1e5 for 1E5
 		}
 		return "json.Number(" + goText(n.String()) + ")"
@@ -80,8 +80,8 @@ func padKeys(members []member) {
 }
 
 // goOutputs declares the outputs of a flow as the fields of a Go struct, aligned as gofmt
-// would. It returns "" if a name fits in no struct tag, and for a flow with no outputs or too many; the
-// snippet then keeps the outputs as JSON.
+// would. It returns "" for a flow without outputs or with too many, and if a name is not
+// allowed in a struct tag; the snippet then keeps the outputs as JSON.
 func goOutputs(outputs []document.Output) string {
 	const most = 30
 	var fields [][3]string // name, type and tag
@@ -115,7 +115,7 @@ func goOutputs(outputs []document.Output) string {
 	return b.String()
 }
 
-// goJSON is the Go type of objects, and of values whose schema is missing or allows several
+// goJSON is the Go type for objects, and for values whose schema is missing or allows several
 // types.
 const goJSON = "json.RawMessage"
 

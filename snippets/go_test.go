@@ -11,8 +11,8 @@ import (
 	"sluice/flow/document"
 )
 
-// TestGoIsFormatted compares snippets with what gofmt makes of them.
-func TestGoIsFormatted(t *testing.T) {
+// TestRender_formats_Go_like_gofmt compares snippets with the output of gofmt.
+func TestRender_formats_Go_like_gofmt(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
 	for i := range 1000 {
@@ -48,12 +48,12 @@ func TestGoIsFormatted(t *testing.T) {
 	}
 }
 
-// keyOfAnyLength is short, or long enough to end a column.
+// keyOfAnyLength returns a short key, or one that is long enough to end a column.
 func keyOfAnyLength(r *rand.Rand) string {
 	return strings.Repeat("k", []int{0, 3, 20, 45, 120}[r.IntN(5)]) + anyText(r)
 }
 
-// TestGoOutputs declares outputs as a struct only if each name can be a member of it.
+// TestGoOutputs checks that outputs become a struct only if each name can be a struct tag.
 func TestGoOutputs(t *testing.T) {
 	t.Parallel()
 	named := func(names ...string) (list []document.Output) {

@@ -8,25 +8,24 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// Token is a piece of code and how it is colored: Class is chroma's short
-// name ("c" comment, "k" keyword, "s" string, "m" number, "nf" function, "nt"
-// name of a member) or "" for what is left as it is.
+// Token is a piece of code with its class for highlighting. Class is chroma's short name ("c"
+// comment, "k" keyword, "s" string, "m" number, "nf" function, "nt" name of a member) or ""
+// for plain text.
 type Token struct{ Class, Text string }
 
-// The definitions are chroma's own, copied because its package of lexers brings
-// hundreds of others into the binary (2.7 MB). See lexers/LICENSE.
+// lexerFiles has copies of chroma's definitions. Chroma's lexer package would add hundreds of
+// others to the binary (2.7 MB). See lexers/LICENSE.
 //
 //go:embed lexers/*.xml
 var lexerFiles embed.FS
 
-// lexerNames says which definition colors a language.
+// lexerNames maps a language to its definition.
 var lexerNames = map[string]string{
 	"curl": "bash", "sh": "bash", "shell": "bash", "bash": "bash", "json": "json", "python": "python", "javascript": "javascript", "js": "javascript",
 	"typescript": "typescript", "ts": "typescript", "php": "php", "ruby": "ruby", "java": "java", "csharp": "csharp", "go": "go",
 }
 
-// lexers are read once each, when first used: a definition has many regular
-// expressions.
+// lexers are compiled at their first use, because a definition has many regular expressions.
 var lexers = func() map[string]func() chroma.Lexer {
 	m := map[string]func() chroma.Lexer{"go": sync.OnceValue(func() chroma.Lexer { return chroma.MustNewLexer(&chroma.Config{Name: "Go"}, goRules) })}
 	for _, name := range lexerNames {
@@ -37,7 +36,7 @@ var lexers = func() map[string]func() chroma.Lexer {
 	return m
 }()
 
-// goRules are what Go code needs, which chroma has in Go alone.
+// goRules returns the rules for Go, which chroma defines only in Go code.
 func goRules() chroma.Rules {
 	return chroma.Rules{"root": {
 		{Pattern: `//[^\n]*|/\*(.|\n)*?\*/`, Type: chroma.Comment},
@@ -50,13 +49,13 @@ func goRules() chroma.Rules {
 	}}
 }
 
-// maxHighlight is the longest code in bytes that is highlighted. The cost grows
-// faster than the length; long code would take minutes.
+// maxHighlight is the maximum length in bytes of code that is highlighted. The cost grows
+// faster than linearly; long code would take minutes.
 const maxHighlight = 64 << 10
 
-// Highlight cuts code into colored pieces, which together are the code. It
-// knows the languages of Languages, json, sh, bash and http; anything else, and
-// what is longer than maxHighlight, is one piece without a color.
+// Highlight splits code into tokens, whose texts concatenate to the code. It supports the
+// languages of Languages, json, sh, bash and http. Code in other languages or longer than
+// maxHighlight is a single plain token.
 func Highlight(lang, code string) []Token {
 	if lang == "http" {
 		return highlightHTTP(code)
@@ -73,10 +72,10 @@ func Highlight(lang, code string) []Token {
 	for t := it(); t != chroma.EOF; t = it() {
 		tokens = append(tokens, Token{class(t.Type), t.Value})
 	}
-	return whole(merge(tokens), code)
+	return matchCode(merge(tokens), code)
 }
 
-// class is the short name of the few groups that have a color.
+// class returns the short name of a token type that is highlighted, or "".
 func class(t chroma.TokenType) string {
 	switch {
 	case t.InCategory(chroma.Comment):
@@ -95,7 +94,7 @@ func class(t chroma.TokenType) string {
 	return ""
 }
 
-// merge joins neighbours of the same color.
+// merge joins adjacent tokens of the same class.
 func merge(tokens []Token) (merged []Token) {
 	for _, t := range tokens {
 		last := len(merged) - 1
@@ -110,9 +109,9 @@ func merge(tokens []Token) (merged []Token) {
 	return merged
 }
 
-// whole is the tokens if they are the code to the byte. Some lexers add a line
-// break at the end, which is taken off again.
-func whole(tokens []Token, code string) []Token {
+// matchCode removes the line break that some lexers add at the end. If the tokens do not
+// concatenate to the code, it returns the code as a single plain token.
+func matchCode(tokens []Token, code string) []Token {
 	var b strings.Builder
 	for _, t := range tokens {
 		b.WriteString(t.Text)
@@ -128,8 +127,8 @@ func whole(tokens []Token, code string) []Token {
 	return tokens
 }
 
-// highlightHTTP colors the first line and the names of headers of a message,
-// and its body as JSON.
+// highlightHTTP highlights the first line and the header names of an HTTP message, and its
+// body as JSON.
 func highlightHTTP(code string) []Token {
 	head, body, _ := strings.Cut(code, "\n\n")
 	var tokens []Token

@@ -6,8 +6,8 @@ import "strings"
 // no JSON.
 var java = &language{Language: Language{"java", "Java"}, text: javaText, body: javaBody}
 
-// javaBody is JSON in a text block, since Java's own library has no JSON. The
-// values of files take the places of %s.
+// javaBody writes the body as JSON in a text block, since Java's standard library has no JSON
+// support. The values of files replace %s.
 func javaBody(fields []field, _ int) string {
 	const pad = "\n            "
 	parts := pieces(fields, 0)
@@ -30,8 +30,8 @@ func javaBody(fields []field, _ int) string {
 	return block
 }
 
-// javaText escapes by number in UTF-16, except for what Java reads before it
-// reads literals: \u000a would break the line.
+// javaText quotes a text for Java with UTF-16 escapes. Java processes them before it parses
+// literals, so line breaks and quotes need other escapes: \u000a would break the line.
 func javaText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, utf16Escape)
 }

@@ -13,7 +13,7 @@ var php = &language{Language: Language{"php", "PHP"}, text: phpText, body: phpBo
 // phpBody writes the body as an array, or as JSON text if a number would lose digits in
 // PHP.
 func phpBody(fields []field, depth int) string {
-	if !allHold(fields, int64Whole) {
+	if !fieldsFit(fields, int64Whole) {
 		return concatenate(fields, " . ", phpText, func(name string) string { return "json_encode(upload(" + phpText(name) + "))" })
 	}
 	return "json_encode(" + asPHP.body(fields, depth) + ")"
@@ -27,7 +27,7 @@ var asPHP = &notation{
 	null: "null", yes: "true", no: "false", indent: "    ", trailing: true,
 	text: phpText, number: json.Number.String,
 	upload: func(name string) string { return "upload(" + phpText(name) + ")" },
-	// Names that are numbers would make a list of an array.
+	// Numeric names would turn the array into a list.
 	cast: func(names []string) string {
 		for _, name := range names {
 			if numeric.MatchString(name) {
@@ -38,11 +38,11 @@ var asPHP = &notation{
 	},
 }
 
-// numeric matches keys that PHP may turn into integers.
+// numeric matches keys that PHP may convert to integers.
 var numeric = regexp.MustCompile(`^-?[0-9]+$`)
 
-// phpText is single-quoted, in which only \ and ' are special, unless it has
-// characters that cannot be seen.
+// phpText quotes a text for PHP: in single quotes, where only \ and ' are special, or in double
+// quotes if it has invisible characters, which need escapes.
 func phpText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {

@@ -6,63 +6,62 @@ import (
 	"unicode"
 )
 
-// program is what a snippet does, said in no language: what it sends, what it
-// does with the answer, and what it checks of a message that comes to it.
+// program describes a snippet independently of the language: the requests that it sends, the
+// response that it expects, and the webhook messages that it verifies.
 type program struct {
 	Flow      string // its name, for a comment
 	Base, Key string
 	Start     request
-	Poll      string // query that holds an answer until the run ends, for a while
+	Poll      string // query for long polling until the run ends
 	Done      string // status of a run that succeeded
-	Uploads   bool   // whether a file is sent first
+	Uploads   bool   // files are uploaded before the start
 	Receiver  receiver
-	Outputs   string // their type, in TypeScript
-	GoOutputs string // the fields of their struct, in Go
+	Outputs   string // type of the outputs, in TypeScript
+	GoOutputs string // fields of a struct for the outputs, in Go
 }
 
-// request is one request of a program; the key goes with each.
+// request is a request of a program. Every request is authenticated with the key.
 type request struct {
 	Method, Path string
 	Headers      []header
 	Body         []field
 }
 
-// header is a header of a request. Authorization is not among them: all requests have it.
+// header is a header of a request other than Authorization, which all requests have.
 type header struct{ Name, Value string }
 
-// field is one member of a body. A file's value is what the upload of that
-// file is answered with.
+// field is a member of a request body.
 type field struct {
 	Name  string
-	Value any // a JSON value, or attachment
+	Value any // a JSON value, or an attachment, which stands for the response to its upload
 }
 
 // attachment is the name of a file that is uploaded before the request.
 type attachment string
 
-// receiver is the other direction: a program that is called back.
+// receiver describes a program that receives webhooks.
 type receiver struct {
 	Secret    string
 	Port      int
-	Tolerance int // seconds that a message's clock may differ, as Standard Webhooks suggests
+	Tolerance int // maximum clock difference of a message in seconds, as Standard Webhooks suggests
 }
 
-// hold is how long one request waits for the end of a run; the API allows 60 s,
-// proxies often less.
-const hold = "wait=30"
+// pollQuery makes a request wait up to 30 s for the end of a run. The API allows 60 s, but many
+// proxies allow less.
+const pollQuery = "wait=30"
 
-// programOf returns what the templates of all languages render. The manner decides only which
-// header asks to wait or to stream; each template has a part for every manner.
+// programOf returns the data for the templates of all languages. The manner only determines
+// the header of the start; each template has a part for every manner.
 func programOf(m Manner, c Call) program {
 	p := program{
 		Flow: flowOf(c), Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
 		Start: request{Method: "POST", Path: "/v1/flow/" + c.FlowID + "/run", Headers: []header{{"Content-Type", "application/json"}}},
-		Poll:  "?" + hold, Done: "succeeded", Outputs: scriptOutputs(c.Outputs), GoOutputs: goOutputs(c.Outputs),
+		Poll:  "?" + pollQuery, Done: "succeeded", Outputs: scriptOutputs(c.Outputs), GoOutputs: goOutputs(c.Outputs),
 		Receiver: receiver{Secret: cmp.Or(c.Webhook.Secret, PlaceholderSecret), Port: 8000, Tolerance: 300},
 	}
 	switch m {
 	case MannerWait:
-		p.Start.Headers = append(p.Start.Headers, header{"Prefer", hold})
+		p.Start.Headers = append(p.Start.Headers, header{"Prefer", pollQuery})
 	case MannerStream:
 		p.Start.Headers = append(p.Start.Headers, header{"Accept", "text/event-stream"})
 	}
@@ -73,8 +72,8 @@ func programOf(m Manner, c Call) program {
 	return p
 }
 
-// fieldOf returns the member of the body for an input. A file that is given by name is uploaded
-// first; its member is the value that the upload returns.
+// fieldOf returns the body member for an input: an attachment for a local file, which is
+// uploaded first, otherwise the value.
 func fieldOf(in Input) field {
 	if name, ok := in.Value.(string); in.File && ok {
 		return field{in.Name, attachment(name)}
@@ -82,7 +81,7 @@ func fieldOf(in Input) field {
 	return field{in.Name, plain(in.Value)}
 }
 
-// flowOf is what a comment calls the flow.
+// flowOf returns the name of the flow for a comment.
 func flowOf(c Call) string {
 	if name := comment(c.FlowName); name != "" {
 		return `"` + name + `"`
@@ -90,8 +89,8 @@ func flowOf(c Call) string {
 	return "the flow"
 }
 
-// comment makes a name fit for a comment in any language: one line, nothing
-// that Java reads as an escape or that ends PHP.
+// comment makes a name safe for a comment in any language: one line, without Java's Unicode
+// escapes and PHP's end tag.
 func comment(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

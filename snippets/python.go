@@ -6,7 +6,7 @@ import "encoding/json"
 var python = &language{
 	Language: Language{"python", "Python"}, text: pythonText,
 	body: func(fields []field, depth int) string {
-		if !allHold(fields, anyWhole) {
+		if !fieldsFit(fields, anyWhole) {
 			return "(" + concatenate(fields, " + ", pythonText, func(name string) string { return "json.dumps(upload(" + pythonText(name) + "))" }) + ")"
 		}
 		return "json.dumps(" + asPython.body(fields, depth) + ")"

@@ -10,7 +10,7 @@ var ruby = &language{Language: Language{"ruby", "Ruby"}, text: rubyText, body: r
 
 // rubyBody writes the body as a hash, or as JSON text if a number would lose digits.
 func rubyBody(fields []field, depth int) string {
-	if !allHold(fields, anyWhole) {
+	if !fieldsFit(fields, anyWhole) {
 		return concatenate(fields, " + ", rubyText, func(name string) string { return "upload(" + rubyText(name) + ").to_json" })
 	}
 	return "JSON.generate(" + asRuby.body(fields, depth) + ")"
@@ -25,10 +25,10 @@ var asRuby = &notation{
 	upload: func(name string) string { return "upload(" + rubyText(name) + ")" },
 }
 
-// interpolation matches what Ruby would evaluate within a text in double quotes.
+// interpolation matches the beginnings of expressions that Ruby evaluates in double quotes.
 var interpolation = regexp.MustCompile(`#([{$@])`)
 
-// rubyText escapes what would begin #{…}, #$… and #@….
+// rubyText quotes a text for Ruby and escapes the beginnings of #{…}, #$… and #@….
 func rubyText(s string) string {
 	literal := quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, bracedEscape)
 	return interpolation.ReplaceAllString(literal, `\#$1`)

@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// JavaScript and TypeScript share a template, in which ts writes what only
-// TypeScript has: its types.
+// JavaScript and TypeScript share a template, in which ts writes the type annotations of
+// TypeScript.
 var (
 	javascript = script("javascript", "JavaScript", func(string) string { return "" })
 	typescript = script("typescript", "TypeScript", func(types string) string { return types })
@@ -24,7 +24,7 @@ func script(id, name string, ts func(string) string) *language {
 // scriptBody writes the body as an object, or as JSON text if a number would lose digits as a
 // double, the only type of numbers in JavaScript literals.
 func scriptBody(fields []field, depth int) string {
-	if !allHold(fields, doubleWhole) {
+	if !fieldsFit(fields, doubleWhole) {
 		return concatenate(fields, " + ", scriptText, func(name string) string { return "JSON.stringify(await upload(" + scriptText(name) + "))" })
 	}
 	return "JSON.stringify(" + asScript.body(fields, depth) + ")"
@@ -42,8 +42,8 @@ var asScript = &notation{
 // identifier matches names in ASCII that need no quotes as keys of an object.
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
-// scriptKey is bare where it can be. __proto__ would set the prototype unless
-// it is computed.
+// scriptKey writes a key without quotes if possible. __proto__ is written as a computed key,
+// because it would otherwise set the prototype.
 func scriptKey(name string) string {
 	switch {
 	case name == "__proto__":
@@ -59,7 +59,7 @@ func scriptText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, bracedOrShort)
 }
 
-// bracedOrShort is \u0041 or \u{1f600}.
+// bracedOrShort returns an escape such as \u0041 or, beyond 16 bits, \u{1f600}.
 func bracedOrShort(r rune) string {
 	if r > 0xffff {
 		return bracedEscape(r)

@@ -1,8 +1,7 @@
-// Package snippets writes the programs that call a flow, for people to copy:
-// in nine languages, from one model of the call. It owns what such a program
-// does, how each language writes it and its values, and how code is colored.
-// It knows flows by their inputs and outputs alone, and nothing of stores,
-// requests or pages.
+// Package snippets generates sample programs that call a flow, in nine languages from one
+// model of the call. It owns the steps of these programs, their templates and literals in
+// each language, and syntax highlighting. It knows only the inputs and outputs of a flow,
+// and has no access to stores, requests or pages.
 package snippets
 
 import (
@@ -14,32 +13,31 @@ import (
 	"sluice/flow/document"
 )
 
-// Language is one that snippets are written in.
+// Language is a programming language of snippets.
 type Language struct{ ID, Name string }
 
 // Manner is how a program gets the result of a run.
 type Manner string
 
-// The manners.
+// The manners, in the order of complexity.
 const (
-	MannerStart   Manner = "start"   // start a run, then ask until it has ended
-	MannerWait    Manner = "wait"    // one request, answered when the run has ended or 30 s are over
-	MannerStream  Manner = "stream"  // start a run and read its events as they come
-	MannerWebhook Manner = "webhook" // be called back, and check who calls
+	MannerStart   Manner = "start"   // start a run, then poll until it has ended
+	MannerWait    Manner = "wait"    // one request that waits up to 30 s for the end of the run
+	MannerStream  Manner = "stream"  // start a run and read its event stream
+	MannerWebhook Manner = "webhook" // receive a webhook and verify its signature
 )
 
-// Manners lists the manners in the order they are shown.
+// Manners lists the manners in display order.
 func Manners() []Manner { return []Manner{MannerStart, MannerWait, MannerStream, MannerWebhook} }
 
 const (
-	// Placeholder stands where a key belongs. It is one word, so that a script
-	// can put a real key in its place.
+	// Placeholder stands for an API key. It is one word, so that scripts can replace it.
 	Placeholder = "slu_YOUR_KEY"
-	// PlaceholderSecret stands where the signing secret of a webhook belongs.
+	// PlaceholderSecret stands for the signing secret of a webhook.
 	PlaceholderSecret = "whsec_YOUR_SECRET"
 )
 
-// Call is what a snippet calls: a flow, with one value for each input shown.
+// Call is the call of a flow that a snippet makes, with a value for each input shown.
 type Call struct {
 	BaseURL, FlowID, FlowName string
 	Inputs                    []Input
@@ -48,33 +46,33 @@ type Call struct {
 	Webhook                   Webhook
 }
 
-// Input is one value that a snippet sends. A File is uploaded first; its Value
-// is the name of a file on the reader's machine.
+// Input is an input value of a call. If File is set, Value is the name of a file on the
+// reader's machine, which the snippet uploads first.
 type Input struct {
 	Name  string
 	Value any
 	File  bool
 }
 
-// Webhook is what a receiver must know.
+// Webhook has the settings of a webhook receiver.
 type Webhook struct {
 	Secret string // empty for PlaceholderSecret
 }
 
-// language is how one language writes a program: a template for its sentences
-// and literals for the values in them.
+// language renders programs in one language: a template for the statements and functions for
+// the literals in it.
 type language struct {
 	Language
-	template string                                 // its name, when it is not the ID
+	template string                                 // name of the template, if it is not the ID
 	text     func(string) string                    // a string literal
 	body     func(inputs []field, depth int) string // a request's body, as an expression on a line indented by depth
-	named    map[string]func(string) string         // what else its template calls
+	named    map[string]func(string) string         // other functions of its template
 }
 
-// all lists the languages in the order they are shown.
+// all lists the languages in display order.
 var all = []*language{curl, python, javascript, typescript, golang, php, ruby, java, csharp}
 
-// Languages lists the languages in the order they are shown.
+// Languages lists the languages in display order.
 func Languages() []Language {
 	list := make([]Language, len(all))
 	for i, l := range all {
@@ -89,8 +87,8 @@ type renderer struct {
 	*templateSet
 }
 
-// renderers are the languages by ID. They are parsed when the program starts, so a template
-// that cannot be parsed panics in every test.
+// renderers has the languages by ID. Their templates are parsed when the program starts, so
+// an invalid template makes every test panic.
 var renderers = func() map[string]renderer {
 	m := map[string]renderer{}
 	for _, l := range all {
@@ -106,14 +104,14 @@ var renderers = func() map[string]renderer {
 	return m
 }()
 
-// onString adapts a function to the arguments of templates. It panics unless the first is a
-// string.
+// onString adapts a function of one string to the arguments of templates. It panics if the
+// first argument is not a string.
 func onString(f func(string) string) func(args []any) string {
 	return func(args []any) string { return f(args[0].(string)) }
 }
 
-// Render writes the snippet of a language for a manner. It fails only for a
-// language or manner that does not exist.
+// Render returns the snippet of a language for a manner. It fails only for an unknown language
+// or manner.
 func Render(lang string, m Manner, c Call) (string, error) {
 	r, known := renderers[lang]
 	if !known || !slices.Contains(Manners(), m) {

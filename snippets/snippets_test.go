@@ -24,7 +24,7 @@ func ticket() Call {
 	}
 }
 
-// ticketOutputs are of many types.
+// ticketOutputs have many types.
 var ticketOutputs = []document.Output{
 	{Output: contract.Output{Name: "answer"}, Schema: map[string]any{"type": "string"}},
 	{Output: contract.Output{Name: "sure"}, Schema: map[string]any{"type": "number"}, Optional: true},
@@ -41,7 +41,7 @@ func photo() Call {
 	return c
 }
 
-// TestRender compares each snippet with the one that was read by a person.
+// TestRender compares each snippet with a golden file that was reviewed by a person.
 func TestRender(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Call{"ticket": ticket(), "photo": photo()} {

@@ -11,20 +11,19 @@ import (
 //go:embed templates/*.tmpl
 var files embed.FS
 
-// templateSet executes the templates of one file. It understands the part of
-// text/template that the snippets use: text, fields, functions, if, range with
-// an index, and named templates.
+// templateSet executes the templates of one file. It implements the subset of text/template
+// that the snippets use: text, fields, functions, if, range with an index, and named
+// templates.
 //
-// Package text/template itself looks methods up by name. A program that links
-// that code makes the linker keep every exported method of every type, several
-// megabytes here, so only its parser is used.
+// Only the parser of text/template is used, because its execution looks methods up by name:
+// the linker would keep every exported method of every type, several megabytes here.
 type templateSet struct {
 	trees map[string]*parse.Tree
 	funcs map[string]func(args []any) string
 }
 
-// parseTemplates reads templates/NAME.tmpl. The functions are those that the
-// templates call, beside ne and print. It panics if the file is malformed.
+// parseTemplates parses templates/NAME.tmpl. Templates can call funcs, ne and print. It panics
+// if the file is malformed.
 func parseTemplates(name string, funcs map[string]func(args []any) string) *templateSet {
 	source, err := files.ReadFile("templates/" + name + ".tmpl")
 	if err != nil {
@@ -41,20 +40,20 @@ func parseTemplates(name string, funcs map[string]func(args []any) string) *temp
 	return &templateSet{trees, funcs}
 }
 
-// execute writes the named template. It panics on anything the type does not
-// support; TestRender executes every template.
+// execute writes the named template. It panics if the template uses an unsupported feature;
+// TestRender executes every template.
 func (t *templateSet) execute(b *strings.Builder, name string, dot any) {
 	t.walk(b, t.trees[name].Root, scope{dot: dot})
 }
 
-// scope holds what a template can refer to.
+// scope has the data that a template can refer to.
 type scope struct {
 	dot   any
 	index any // in a range, the value of its first variable
 }
 
-// walk writes the text of a node. A named template sees only its argument. In a range, the dot
-// is the item and the variable is its index, as in text/template.
+// walk writes the text of a node. As in text/template, a named template sees only its
+// argument, and in a range the dot is the item and the variable is its index.
 func (t *templateSet) walk(b *strings.Builder, node parse.Node, s scope) {
 	switch n := node.(type) {
 	case *parse.ListNode:

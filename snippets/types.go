@@ -8,11 +8,11 @@ import (
 	"sluice/flow/document"
 )
 
-// maxTypeText bounds the declaration of the outputs in a snippet, in characters. Longer ones
-// hide what the snippet does.
+// maxTypeText is the maximum length of the outputs' declaration in a snippet, in characters.
+// Longer ones would distract from the call.
 const maxTypeText = 1200
 
-// scriptOutputs declares the outputs of a flow as a type of TypeScript.
+// scriptOutputs declares the outputs of a flow as a TypeScript type.
 func scriptOutputs(outputs []document.Output) string {
 	if len(outputs) == 0 {
 		return "unknown"
@@ -24,8 +24,8 @@ func scriptOutputs(outputs []document.Output) string {
 	return text
 }
 
-// scriptType writes a JSON Schema as a type of TypeScript. What is nested too deep, or not
-// said, is unknown.
+// scriptType writes a JSON Schema as a TypeScript type. Missing and deeply nested schemas
+// become unknown.
 func scriptType(schema map[string]any, depth int) string {
 	const deepest = 4
 	alternatives, _ := schema["anyOf"].([]any)
@@ -66,7 +66,7 @@ func scriptType(schema map[string]any, depth int) string {
 }
 
 // scriptTypeOf writes a type of JSON Schema, by its name, in TypeScript. The schema has the
-// items or properties; a name that is missing or unknown becomes unknown.
+// items or properties. A missing or unsupported name becomes unknown.
 func scriptTypeOf(name any, schema map[string]any, depth int) string {
 	switch name {
 	case "string", "number", "boolean", "null":

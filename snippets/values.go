@@ -15,20 +15,20 @@ import (
 	"sluice/flow"
 )
 
-// plain turns a value into the few Go types that the writers know: nil, bool,
-// string, json.Number, []any and map[string]any.
+// plain converts a value to the Go types that the writers support: nil, bool, string,
+// json.Number, []any and map[string]any.
 func plain(v any) any {
 	v, err := flow.DecodeJSON(flow.EncodeJSON(v))
 	if err != nil {
-		return nil // not a JSON value; nothing but null can stand for it
+		return nil // not representable in JSON
 	}
 	return v
 }
 
-// notation is how a language writes JSON values.
+// notation defines how a language writes JSON values.
 type notation struct {
-	object, list     [2]string // what opens and closes them
-	noObject, noList string    // empty ones
+	object, list     [2]string // opening and closing delimiters
+	noObject, noList string    // literals of the empty object and list
 	key              func(string) string
 	null, yes, no    string
 	indent           string
@@ -37,11 +37,11 @@ type notation struct {
 	text             func(string) string
 	number           func(json.Number) string
 	upload           func(name string) string
-	cast             func(names []string) string // what stands before an object; nil for nothing
+	cast             func(names []string) string // text before an object with these keys; may be nil
 }
 
-// body writes the fields of a request, one a line; depth is how far the line
-// that holds it is indented.
+// body writes the fields of a request, one per line. depth is the indentation of the
+// enclosing line.
 func (n *notation) body(fields []field, depth int) string {
 	names, members := make([]string, len(fields)), make([]member, len(fields))
 	for i, f := range fields {
@@ -50,11 +50,11 @@ func (n *notation) body(fields []field, depth int) string {
 	return n.before(names) + n.lines(n.object, n.noObject, members, depth, true)
 }
 
-// narrow is how many characters a value may have to stand on one line.
-const narrow = 72
+// maxInline is the maximum length in characters of a value on one line.
+const maxInline = 72
 
-// value writes a value that plain returned, or an attachment. Members are sorted by name, so
-// that a snippet is always the same. depth is as in body.
+// value writes a value returned by plain, or an attachment. Members are sorted by name, so that
+// output is deterministic. depth is as in body.
 func (n *notation) value(v any, depth int) string {
 	switch v := v.(type) {
 	case bool:
@@ -93,16 +93,15 @@ func (n *notation) before(names []string) string {
 	return n.cast(names)
 }
 
-// member is one item of a list, whose key is empty, or of an object.
+// member is a member of an object, or an item of a list, which has no key.
 type member struct{ key, value string }
 
-// lines writes a list or an object, on one line if it is short and spread is
-// false.
+// lines writes a list or an object, on one line if it is short and spread is false.
 func (n *notation) lines(around [2]string, empty string, members []member, depth int, spread bool) string {
 	if len(members) == 0 {
 		return empty
 	}
-	if one := join(members, ", "); !spread && len(one) <= narrow && !strings.Contains(one, "\n") {
+	if one := join(members, ", "); !spread && len(one) <= maxInline && !strings.Contains(one, "\n") {
 		return around[0] + one + around[1]
 	}
 	if n.align != nil {
@@ -116,7 +115,7 @@ func (n *notation) lines(around [2]string, empty string, members []member, depth
 	return strings.TrimRight(around[0], " ") + pad + join(members, ","+pad) + end
 }
 
-// join joins members. Keys end with what separates them from values, such as ": ".
+// join joins members. Keys include the separator from the value, such as ": ".
 func join(members []member, separator string) string {
 	parts := make([]string, len(members))
 	for i, m := range members {
@@ -125,17 +124,16 @@ func join(members []member, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// holds reports whether every number in a body keeps its value in a language
-// whose whole numbers fit says; all have fractions of 64 bits.
-func holds(v any, fits func(*big.Int) bool) bool {
+// fitsAll reports whether every number in a value keeps all its digits; see fitsNumber.
+func fitsAll(v any, fits func(*big.Int) bool) bool {
 	switch v := v.(type) {
 	case json.Number:
-		return keeps(v, fits)
+		return fitsNumber(v, fits)
 	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !holds(item, fits) })
+		return !slices.ContainsFunc(v, func(item any) bool { return !fitsAll(item, fits) })
 	case map[string]any:
 		for _, item := range v {
-			if !holds(item, fits) {
+			if !fitsAll(item, fits) {
 				return false
 			}
 		}
@@ -143,9 +141,9 @@ func holds(v any, fits func(*big.Int) bool) bool {
 	return true
 }
 
-// keeps reports whether a number keeps all its digits in a language whose whole numbers must
-// satisfy fits and whose fractions are doubles.
-func keeps(n json.Number, fits func(*big.Int) bool) bool {
+// fitsNumber reports whether a number keeps all its digits in a language whose integers satisfy
+// fits and whose other numbers are doubles.
+func fitsNumber(n json.Number, fits func(*big.Int) bool) bool {
 	if whole, ok := new(big.Int).SetString(n.String(), 10); ok {
 		return fits(whole)
 	}
@@ -164,27 +162,26 @@ func mantissa(s string) string {
 	return m
 }
 
-// anyWhole is for languages whose whole numbers have no limit: Python and Ruby.
+// anyWhole is for languages with arbitrary-precision integers: Python and Ruby.
 func anyWhole(*big.Int) bool { return true }
 
-// int64Whole are those of 64 bits, without the one that PHP reads as the
-// negative of a number too large.
+// int64Whole reports whether an integer fits 64 bits. It excludes the minimum, which PHP parses
+// as the negation of a number that does not fit.
 func int64Whole(i *big.Int) bool { return i.IsInt64() && i.Int64() != math.MinInt64 }
 
-// doubleWhole are the whole numbers of JavaScript.
+// doubleWhole reports whether an integer is exact in JavaScript.
 func doubleWhole(i *big.Int) bool { return i.IsInt64() && i.BitLen() <= 53 }
 
-// allHold reports whether the body can be written as values of the language without
-// losing digits. Otherwise it is written as JSON text.
-func allHold(fields []field, fits func(*big.Int) bool) bool {
-	return !slices.ContainsFunc(fields, func(f field) bool { return !holds(f.Value, fits) })
+// fieldsFit reports whether the body can be written as values of the language without losing
+// digits. Otherwise it is written as JSON text.
+func fieldsFit(fields []field, fits func(*big.Int) bool) bool {
+	return !slices.ContainsFunc(fields, func(f field) bool { return !fitsAll(f.Value, fits) })
 }
 
-// mark surrounds the names of files in JSON text, which holds no such byte
-// itself.
+// mark surrounds the names of files in JSON text, which never contains this byte.
 const mark = "\x00"
 
-// asJSON writes JSON for people.
+// asJSON writes indented JSON.
 var asJSON = &notation{
 	object: [2]string{"{", "}"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return jsonText(name) + ": " },
@@ -193,14 +190,13 @@ var asJSON = &notation{
 	upload: func(name string) string { return mark + name + mark },
 }
 
-// pieces cuts the JSON text of a body where uploads stand: text, name of a
-// file, text …
+// pieces splits the JSON text of a body at its uploads: text, name of a file, text …
 func pieces(fields []field, depth int) []string {
 	return strings.Split(asJSON.body(fields, depth), mark)
 }
 
-// concatenate writes the JSON text of a body as an expression that joins text
-// and uploads.
+// concatenate writes the JSON text of a body as an expression that concatenates texts and
+// uploads.
 func concatenate(fields []field, plus string, text, upload func(string) string) string {
 	parts := pieces(fields, 0)
 	for i, p := range parts {
@@ -213,14 +209,13 @@ func concatenate(fields []field, plus string, text, upload func(string) string) 
 	return strings.Join(parts, plus)
 }
 
-// jsonText is a JSON string without characters that cannot be seen.
+// jsonText quotes a text as a JSON string with escapes for invisible characters.
 func jsonText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, utf16Escape)
 }
 
-// quote writes a double-quoted literal: named escapes, \\ and \", what cannot
-// be seen by number, and everything else as it is.
-func quote(s, mark string, named map[rune]string, unseen func(rune) string) string {
+// quote writes a literal with named escapes, and numeric escapes for invisible characters.
+func quote(s, mark string, named map[rune]string, numericEscape func(rune) string) string {
 	var b strings.Builder
 	b.WriteString(mark)
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
@@ -232,7 +227,7 @@ func quote(s, mark string, named map[rune]string, unseen func(rune) string) stri
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case !unicode.IsPrint(r):
-			b.WriteString(unseen(r))
+			b.WriteString(numericEscape(r))
 		default:
 			b.WriteRune(r)
 		}
@@ -240,7 +235,7 @@ func quote(s, mark string, named map[rune]string, unseen func(rune) string) stri
 	return b.String() + mark
 }
 
-// utf16Escape is \u0041, or two of them for what UTF-16 needs two units for.
+// utf16Escape returns an escape such as \u0041, or a surrogate pair of two escapes.
 func utf16Escape(r rune) string {
 	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
 		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
@@ -248,7 +243,7 @@ func utf16Escape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// longEscape is \u0041, or \U0001f600 for what needs more.
+// longEscape returns an escape such as \u0041 or, beyond 16 bits, \U0001f600.
 func longEscape(r rune) string {
 	if r > 0xffff {
 		return fmt.Sprintf(`\U%08x`, r)
@@ -256,5 +251,5 @@ func longEscape(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// bracedEscape is \u{1f600}.
+// bracedEscape returns an escape such as \u{1f600}.
 func bracedEscape(r rune) string { return fmt.Sprintf(`\u{%x}`, r) }

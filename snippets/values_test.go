@@ -12,8 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// FuzzTexts wants literals to read back as what was written, in the languages
-// that this program can read itself.
+// FuzzTexts checks that literals round-trip, in the languages that Go code can parse.
 func FuzzTexts(f *testing.F) {
 	for _, s := range []string{"", `'"\`, "a\x00\x01\x1f\x7f", "line\r\n\tnext", "\u2028\u202e\ufeff😀\U000e0001", "${x} #{x} $HOME %s `id`", `\u000a'''"""`} {
 		f.Add(s)
@@ -33,7 +32,7 @@ func FuzzTexts(f *testing.F) {
 		for name, text := range map[string]string{
 			"Python": pythonText(s), "JavaScript": scriptText(s), "PHP": phpText(s), "Ruby": rubyText(s), "Java": javaText(s), "C#": csharpText(s),
 		} {
-			if fault := closed(text); fault != "" {
+			if fault := literalProblem(text); fault != "" {
 				t.Errorf("%s: %s %s", name, text, fault)
 			}
 		}
@@ -59,9 +58,8 @@ func unshell(s string) (text string, ok bool) {
 	return b.String(), true
 }
 
-// closed says what is wrong with a literal that ends before its end, or has a
-// line break.
-func closed(literal string) string {
+// literalProblem returns the problem of a literal that ends early or has a line break, or "".
+func literalProblem(literal string) string {
 	mark, inside := literal[0], literal[1:len(literal)-1]
 	if literal[len(literal)-1] != mark || len(literal) < 2 {
 		return "does not end"
@@ -79,8 +77,9 @@ func closed(literal string) string {
 	return ""
 }
 
-// TestBodies wants the JSON of any body to be that body, also between files.
-func TestBodies(t *testing.T) {
+// TestBodies_round_trip checks that the JSON of a body decodes to that body, with and without
+// files.
+func TestBodies_round_trip(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -97,9 +96,9 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestLiteralsOfPython reads whole values back with the language itself, which
-// writes objects and lists as the others do.
-func TestLiteralsOfPython(t *testing.T) {
+// TestPythonLiterals_round_trip evaluates values with Python, whose objects and lists have the
+// same form as in the other languages.
+func TestPythonLiterals_round_trip(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("omitted: python3 is not installed") // the end-to-end tests require it
@@ -159,22 +158,22 @@ func anyText(r *rand.Rand) string {
 	return string(text)
 }
 
-// TestNumbers wants a language to be trusted only with what it holds.
-func TestNumbers(t *testing.T) {
+// TestNumbers_keep_their_digits checks which numbers each language can represent.
+func TestNumbers_keep_their_digits(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[json.Number][3]bool{ // any whole number, 64 bits, a double
 		"0": {true, true, true}, "-1.5": {true, true, true}, "9007199254740991": {true, true, true}, "9007199254740993": {true, true, false},
 		"-9223372036854775808": {true, false, false}, "18446744073709551616": {true, false, false}, "0.1": {true, true, true}, "1e21": {true, true, true},
 		"3.14159265358979323846": {}, "1e400": {}, "1e-400": {}, "0e999999999": {true, true, true}, "1E-7": {true, true, true},
 	} {
-		got := [3]bool{keeps(n, anyWhole), keeps(n, int64Whole), keeps(n, doubleWhole)}
+		got := [3]bool{fitsNumber(n, anyWhole), fitsNumber(n, int64Whole), fitsNumber(n, doubleWhole)}
 		if got != want {
 			t.Errorf("%s: %v, wanted %v", n, got, want)
 		}
 	}
 }
 
-// TestHighlight wants the pieces to be the code, whatever it is.
+// TestHighlight checks that the tokens concatenate to the code.
 func TestHighlight(t *testing.T) {
 	t.Parallel()
 	for _, l := range Languages() {

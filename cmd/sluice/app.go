@@ -69,18 +69,18 @@ type app struct {
 	token   string     // authenticates the command line on this machine; see db.EngineInfo
 	failed  chan error // receives the error of a server that stopped; ends the process
 
-	cacheDir string // for what can be made again; empty for the cache directory of the user
+	cacheDir string // for data that can be rebuilt; empty for the user's cache directory
 	instance string // identifies this process among those that share a database
 }
 
-// appOptions are what differs where the data directory is temporary.
+// appOptions are the differences of a server whose data directory is temporary.
 type appOptions struct {
 	secrets   *db.Store // has the credentials and prices; nil for the server's own store
-	userCache bool      // keep caches in the cache directory of the user
+	userCache bool      // compareOrUpdate caches in the cache directory of the user
 }
 
 // startApp opens the store, takes its engine lock, serves, and recovers the
-// runs that a crash interrupted. It returns once the address answers.
+// runs that a crash interrupted. It returns once the server accepts requests.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) (*app, error) {
 	a := &app{cfg: cfg, log: log, secrets: o.secrets, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
 	if o.userCache {
@@ -154,14 +154,14 @@ func (a *app) addresses(bound net.Addr) {
 
 // wire creates all parts and connects them. The engine lock comes before anything
 // that executes runs or listens for other instances: on SQLite it fails if another
-// server uses the data directory, and then nothing has been touched.
+// server uses the data directory, before anything has been changed.
 func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	var err error
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
 		return err
 	}
 	a.servers = upstream.FindLocal(a.models, bound, a.cfg.LocalModels == "off")
-	// Kinds get everything that reaches outside as a dependency, so that commands can
+	// Kinds get clients and processes as dependencies, so that commands can
 	// describe and check nodes without any of it: nodes.New(nodes.Deps{}).
 	directory := hosted.NewDirectory(a.models.Host)
 	a.code = javascript.New()
@@ -254,10 +254,10 @@ func instanceName() string {
 	return fmt.Sprintf("%.40s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// leave reports to load balancers that this instance shuts down, and keeps
+// announceShutdown makes /readyz report that this instance shuts down, and keeps
 // serving for SLUICE_DRAIN_DELAY so that they can notice. Without the delay they
 // would send requests to a closed port, which clients see as errors of a deployment.
-func (a *app) leave() {
+func (a *app) announceShutdown() {
 	a.web.Leave()
 	a.server.Leave()
 	time.Sleep(a.cfg.DrainDelay)

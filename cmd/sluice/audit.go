@@ -22,8 +22,8 @@ type auditCmd struct {
 
 // auditVerifyCmd checks the chains of the audit logs. Each entry has an HMAC over
 // its content and the HMAC before it, so a change, an insertion or a deletion breaks
-// the chain from there on. Entries that the retention deleted are accounted for by
-// an authenticated record of where the chain now starts.
+// the chain from there on. For entries deleted at the end of their retention, an
+// authenticated record states where the chain now starts.
 type auditVerifyCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -32,7 +32,7 @@ type auditVerifyCmd struct {
 // workspace.
 var errAuditBroken = errors.New("an audit log does not match its chain; see above")
 
-// Run verifies the audit logs. The server may be running.
+// RunOn verifies the audit logs. The server may be running.
 func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	chains, err := store.VerifyAudit(ctx, flow.WorkspaceID(cfg.Workspace))
 	if err != nil {
@@ -44,9 +44,9 @@ func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	return c.print(s.out, admin.AuditObject(chains))
 }
 
-// RunRemote lets a server verify the audit log of the key's workspace. That finds damage and
-// changes made without the server. Only a verification elsewhere can show whether the
-// server itself is honest.
+// RunRemote has the server verify the audit log of the key's workspace. That detects damage
+// and changes that bypassed the server, but not a compromised server: only a verification
+// on another machine does.
 func (c auditVerifyCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	report, err := fetch[admin.AuditReport](ctx, api, "GET", "/v1/audit/verify", nil)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c auditVerifyCmd) RunRemote(ctx context.Context, api *client.Client, s *re
 	return c.print(s.Out, report)
 }
 
-// print prints the result. A break is an error, so that a script notices it by the exit code.
+// print prints the result. A broken chain is an error, so that the exit code reports it.
 func (c auditVerifyCmd) print(out io.Writer, report admin.AuditReport) (err error) {
 	if c.JSON {
 		err = printJSON(out, report)
@@ -68,8 +68,8 @@ func (c auditVerifyCmd) print(out io.Writer, report admin.AuditReport) (err erro
 	return err
 }
 
-// printChains prints one or two lines for each chain: whether it is intact, and what
-// it cannot prove because entries are older than the chain or were deleted.
+// printChains prints one or two lines for each chain: whether it is intact, and which
+// entries it does not cover because they are older than the chain or were deleted.
 func printChains(w io.Writer, chains []admin.AuditChain) error {
 	for _, c := range chains {
 		line := fmt.Sprintf("%s: intact, %s", c.WorkspaceID, count(c.Entries, "entry", "entries"))

@@ -13,8 +13,8 @@ import (
 	"sluice/db"
 )
 
-// audited is a data directory with two entries in its audit log.
-func audited(t *testing.T) string {
+// newAuditedDir returns a data directory with two entries in its audit log.
+func newAuditedDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, email := range []string{"ada@example.com", "lin@example.com"} {
@@ -27,7 +27,7 @@ func audited(t *testing.T) string {
 	return dir
 }
 
-// runCommand runs a command and returns its exit code and all that it printed.
+// runCommand runs a command and returns its exit code and output.
 func runCommand(args ...string) (int, string) {
 	var out, errs bytes.Buffer
 	code := run(args, nil, &out, &errs)
@@ -36,7 +36,7 @@ func runCommand(args ...string) (int, string) {
 
 func TestAuditVerify(t *testing.T) {
 	t.Parallel()
-	dir := audited(t)
+	dir := newAuditedDir(t)
 	if code, out := runCommand("audit", "verify", "--data-dir="+dir); code != exitOK || !strings.Contains(out, "default: intact, 2 entries") {
 		t.Fatalf("exit %d: %s", code, out)
 	}
@@ -91,13 +91,14 @@ func TestUserAdd_refuses_common_passwords(t *testing.T) {
 	}
 }
 
-// The server warns in its log of a master key that others may read.
-func TestWarnOfKeyFile(t *testing.T) {
+// TestWarnSharedKeyFile checks that the server logs a warning about a master key that others
+// may read.
+func TestWarnSharedKeyFile(t *testing.T) {
 	t.Parallel()
-	dir := audited(t)
+	dir := newAuditedDir(t)
 	warning := func(c Config) string {
 		var log bytes.Buffer
-		c.warnOfKeyFile(slog.New(slog.NewTextHandler(&log, nil)))
+		c.warnSharedKeyFile(slog.New(slog.NewTextHandler(&log, nil)))
 		return log.String()
 	}
 	path := filepath.Join(dir, db.KeyFile)
@@ -117,7 +118,7 @@ func TestWarnOfKeyFile(t *testing.T) {
 	}
 }
 
-func TestSessionSettings(t *testing.T) {
+func TestCheckSessions_rejects_invalid_lifetimes(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
 		"--session-idle=1m": "SLUICE_SESSION_IDLE is too short", "--session-max=500d": "SLUICE_SESSION_MAX is too long",

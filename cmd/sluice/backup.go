@@ -12,15 +12,15 @@ import (
 )
 
 // backupCmd writes the SQLite database and all files to one file. It copies a
-// snapshot, so it works beside a running server. PostgreSQL has backup tools of its
-// own, which the error for it names. The master key is deliberately left out, so
+// snapshot, so it works beside a running server. For PostgreSQL it returns an error that
+// names PostgreSQL's own backup tools. The master key is deliberately left out, so
 // that a stolen backup reveals no secret.
 type backupCmd struct {
 	File string `arg:"" help:"File to write, such as sluice-2026-03-14.backup; it must not exist." type:"path"`
 	JSON bool   `help:"Print what the backup holds as JSON."`
 }
 
-// Run writes a backup. The server may be running.
+// RunOn writes a backup. The server may be running.
 func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	b, err := backup.Create(ctx, store.DB, c.File, version())
 	if err != nil {
@@ -33,12 +33,12 @@ func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *s
 		return printJSON(s.out, b)
 	}
 	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
-	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
+	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.masterKeyLocation())
 	return nil
 }
 
-// keyPlace describes where the master key is.
-func (c *Config) keyPlace() string {
+// masterKeyLocation returns a phrase for messages that says where the master key is.
+func (c *Config) masterKeyLocation() string {
 	switch {
 	case c.MasterKey != "":
 		return "as SLUICE_MASTER_KEY has it"
@@ -48,7 +48,7 @@ func (c *Config) keyPlace() string {
 	return "in " + filepath.Join(c.DataDir, db.KeyFile)
 }
 
-// restoreCmd replaces the data by a backup. Nothing is overwritten: the backup is
+// restoreCmd replaces the data with a backup. Nothing is overwritten: the backup is
 // unpacked and verified in a temporary directory first, and an existing database is
 // only moved aside, with --replace.
 type restoreCmd struct {
@@ -58,8 +58,7 @@ type restoreCmd struct {
 }
 
 // Run restores into the data directory. The server must be stopped, because it has the
-// database open. Restoring is deliberate: without --replace an existing database is an
-// error.
+// database open. An existing database is an error unless --replace is given.
 func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err
@@ -78,6 +77,6 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if r.Aside != "" {
 		fmt.Fprintf(s.out, "The previous data is in %s.\n", r.Aside)
 	}
-	fmt.Fprintf(s.err, "Runs and deliveries that were open then continue when the server starts: steps that they completed after the backup may be repeated.\n")
+	fmt.Fprintf(s.err, "Runs and deliveries that were open at the time of the backup continue when the server starts. Steps completed after the backup may run again.\n")
 	return nil
 }

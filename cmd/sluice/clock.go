@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// skewVariable names an environment variable that holds how far this process's
-// clock is ahead of the machine's. Only the linker sets it, for tests with
-// clock skew between instances; releases have no such variable.
+// skewVariable is the name of an environment variable with the offset of this process's
+// clock from the machine's. The linker sets it in builds for tests with clock skew between
+// instances; it is empty in releases.
 var skewVariable string
 
-// machineNow returns the clock of this process: time.Now except in such tests. The
-// store corrects it by the database's clock, on which all instances agree.
+// machineNow returns the clock of this process: time.Now, except in tests with clock skew.
+// The store adjusts it to the database's clock, which all instances share.
 func machineNow() func() time.Time {
 	skew, err := time.ParseDuration(os.Getenv(skewVariable))
 	if skewVariable == "" || err != nil {

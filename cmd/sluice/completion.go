@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// completionCmd prints a script for a shell. It is generated from the declarations of
-// the commands, so it knows all of them.
+// completionCmd prints a completion script for a shell, generated from the declarations of
+// the commands.
 type completionCmd struct {
 	Shell string `arg:"" help:"bash, zsh or fish."`
 }

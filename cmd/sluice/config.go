@@ -25,8 +25,8 @@ import (
 // field here, a check in check unless its type rejects invalid texts, and a use in
 // the wiring (app.go) or the store's settings (store.go).
 //
-// Settings are for what an operator must decide before the server starts. Whatever
-// a person can change later, such as credentials and limits, is in the database.
+// A setting is a decision that an operator makes before the server starts. Data that
+// people change later, such as credentials and limits, is in the database.
 type Config struct {
 	Server         string        `env:"SLUICE_URL" help:"Server that commands call over HTTP, instead of using the local database." placeholder:"URL"`
 	Key            string        `env:"SLUICE_KEY" help:"API key for that server." placeholder:"KEY"`
@@ -63,8 +63,8 @@ type Config struct {
 	Unbound    string     `env:"SLUICE_UNBOUND_CREDENTIALS" name:"unbound-credentials" default:"allow" enum:"allow,refuse" help:"Whether plain credentials without hosts may be sent; refuse stops them when a node runs."`
 }
 
-// maxDrainDelay is longer than any load balancer needs to notice a shutdown. A longer one
-// is probably a mistake in the unit, and would make every deployment wait.
+// maxDrainDelay is longer than any load balancer needs to notice a shutdown. A longer delay
+// is probably a wrong unit, and would slow down every deployment.
 const maxDrainDelay = 5 * time.Minute
 
 // logStyle is "text" or "json".
@@ -117,7 +117,7 @@ func (d *days) UnmarshalText(text []byte) error {
 	if m := daysForm.FindSubmatch(text); m != nil {
 		n, err := strconv.Atoi(string(m[1]))
 		if *d = days(time.Duration(n) * 24 * time.Hour); n == 0 {
-			err = fmt.Errorf("%q is no time at all; write 30d or 36h", text)
+			err = fmt.Errorf("%q is not a time span; write 30d or 36h", text)
 		}
 		return err
 	}
@@ -141,13 +141,13 @@ func (c *Config) logger(w io.Writer) *slog.Logger {
 // database is opened, so that a mistake creates neither a database nor a key.
 func (c *Config) check() error {
 	if c.Workers < 1 {
-		return usageError("SLUICE_WORKERS is the number of runs worked on at once, so at least 1")
+		return usageError("SLUICE_WORKERS is too small; write at least 1")
 	}
 	if err := c.checkSessions(); err != nil {
 		return err
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
-		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com, without a path", c.PublicURL))
+		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write the URL at which clients reach this server, such as https://sluice.example.com, without a path", c.PublicURL))
 	}
 	if c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay {
 		return usageError("SLUICE_DRAIN_DELAY is out of range; write a duration from 0 to 5m")
@@ -176,17 +176,17 @@ func (c *Config) check() error {
 // minute, so shorter sessions would end while in use. Browsers keep no cookie
 // longer than 400 days.
 const (
-	shortestSession = 5 * time.Minute
-	longestSession  = 400 * 24 * time.Hour
+	minSession = 5 * time.Minute
+	maxSession = 400 * 24 * time.Hour
 )
 
 // checkSessions checks the lifetimes of dashboard sessions.
 func (c *Config) checkSessions() error {
 	idle, most := time.Duration(c.SessionIdle), time.Duration(c.SessionMax)
 	switch {
-	case idle > 0 && idle < shortestSession:
+	case idle > 0 && idle < minSession:
 		return usageError("SLUICE_SESSION_IDLE is too short; write at least 5m")
-	case most > longestSession:
+	case most > maxSession:
 		return usageError("SLUICE_SESSION_MAX is too long; write at most 400d")
 	case most > 0 && most < idle:
 		return usageError("SLUICE_SESSION_MAX is shorter than SLUICE_SESSION_IDLE; make it at least as long")
@@ -195,12 +195,10 @@ func (c *Config) checkSessions() error {
 }
 
 // refuseUnbound reports whether credentials without hosts must not be sent. They exist
-// only in databases from before hosts were required, so new installations lose nothing by
-// setting it.
+// only in databases created before hosts were required.
 func (c *Config) refuseUnbound() bool { return c.Unbound == "refuse" }
 
-// outbound returns the HTTP client for requests to providers and for those that flows
-// make.
+// outbound returns the HTTP client for the requests of flows, including those to providers.
 func (c *Config) outbound() (*outbound.Client, error) {
 	private, err := outbound.ParseAllowPrivate(c.AllowPrivate)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestMissingDatabase checks that a mistyped directory is an error: commands do
-// not leave a database and a master key behind that no server uses.
-func TestMissingDatabase(t *testing.T) {
+// TestCommands_reject_missing_database checks that a mistyped directory is an error: commands
+// do not create a database and a master key that no server uses.
+func TestCommands_reject_missing_database(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "greet.json")
 	if err := os.WriteFile(file, []byte(`{"schema": "sluice.flow/v1", "name": "Greet", "nodes": [

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-func TestSize(t *testing.T) {
+func TestSize_UnmarshalText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]size{
 		"512MiB": 512 << 20, "100MB": 100_000_000, "1GiB": 1 << 30, "1 gib": 1 << 30, "2k": 2000, "3KiB": 3072, "7": 7, "7b": 7, "1TiB": 1 << 40,

@@ -25,8 +25,8 @@ import (
 )
 
 // credentialCmd groups the commands for credentials: named secrets that flows refer
-// to. A credential is for a provider, whose address then limits where it is sent, or
-// plain, with a list of hosts.
+// to. A credential is sent only to the address of its provider or, if it is a plain
+// secret, to a list of hosts.
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
@@ -78,8 +78,8 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	return store.Audit(ctx, created.WorkspaceID, "cli", "credential.save", created.Name, created.Provider)
 }
 
-// checkOpenFlows rejects a credential without hosts if a published flow would send
-// it to a host of its caller's choice: any caller could then read the secret.
+// checkOpenFlows rejects a credential without hosts if a published flow sends it to a host
+// that the caller chooses: any caller could then read the secret.
 func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) error {
 	if !c.Unbound() {
 		return nil
@@ -99,7 +99,7 @@ func allowedHosts(hosts []string) string {
 // may be sent to.
 func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	if !library.ValidCredentialName(c.Name) {
-		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
+		return nil, usageError(fmt.Sprintf("%q is not a valid credential name; use up to 64 letters, digits, _, . and -", c.Name))
 	}
 	k := &flow.Credential{
 		Name: c.Name, Provider: c.Provider,
@@ -115,11 +115,11 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	}
 	switch {
 	case p.Local && c.BaseURL == "":
-		return nil, usageError(fmt.Sprintf("%s on this machine needs no credential; for one elsewhere add --base-url, such as http://gpu-1:8000/v1", p.Title))
+		return nil, usageError(fmt.Sprintf("%s on this machine needs no credential; for a server on another machine add --base-url, such as http://gpu-1:8000/v1", p.Title))
 	case c.Provider != "" && !known:
-		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them, and openai_compatible with --base-url is for any other that speaks OpenAI's format", c.Provider))
+		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them; for any other server with OpenAI's API use openai_compatible with --base-url", c.Provider))
 	case p.Wire == providers.WireHost && c.BaseURL != "":
-		return nil, usageError(fmt.Sprintf("%s has one address, so it takes no --base-url", p.Title))
+		return nil, usageError(fmt.Sprintf("%s has a fixed address; leave out --base-url", p.Title))
 	case known && p.BaseURL == "" && c.BaseURL == "":
 		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
 	case c.Provider == "" && c.BaseURL == "":
@@ -150,8 +150,8 @@ func checkBound(hosts []string, anyHost bool) error {
 	return nil
 }
 
-// credentialHostsCmd changes the hosts that a plain credential may be sent to. It
-// exists because credentials from before hosts were required have none.
+// credentialHostsCmd changes the hosts that a plain credential may be sent to, for example
+// of a credential that was stored before hosts were required.
 type credentialHostsCmd struct {
 	Name    string   `arg:"" help:"Name of the credential."`
 	Host    []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Replaces the current hosts." placeholder:"HOST"`
@@ -178,7 +178,7 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 		return noSuchCredential(err, c.Name)
 	}
 	if !k.Plain() {
-		return fmt.Errorf("%s is for %s and bound to its address; to change the address, add the credential again", k.Name, k.Provider)
+		return fmt.Errorf("%s is bound to the address of %s; to change the address, add the credential again", k.Name, k.Provider)
 	}
 	k.Hosts = hosts
 	if err := checkOpenFlows(ctx, store, &k); err != nil {
@@ -238,8 +238,8 @@ func (c credentialLimitsCmd) apply(l *flow.CallLimits) error {
 	return nil
 }
 
-// secret reads and checks the secret. Only servers that may work without
-// authentication, such as local ones, can have an empty one.
+// secret reads and checks the secret. It may be empty only for servers that may work
+// without authentication, such as local ones.
 func (c credentialAddCmd) secret(s *remote.Streams) (string, error) {
 	text, err := readSecret(s)
 	if err != nil {
@@ -278,7 +278,7 @@ type credentialTestCmd struct {
 	Name string `arg:"" help:"Name of the credential, or of a provider whose secret is in the environment."`
 }
 
-// Run sends the secret to the provider and prints the result.
+// RunOn sends the secret to the provider and prints the result.
 func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
@@ -309,7 +309,7 @@ type credentialListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// Run lists the stored credentials and those from the environment.
+// RunOn lists the stored credentials and those from the environment.
 func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListCredentials(ctx, cfg.workspace())
 	if err != nil {
@@ -345,9 +345,9 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	return printCredentials(s.remote(), all, rows, proposed)
 }
 
-// printCredentials prints a table of credentials, followed by the rows more. On standard error
-// it names those that cannot be decrypted or may be sent to any host. proposed are the
-// hosts that flows send credentials to, by credential.
+// printCredentials prints a table of credentials, followed by the additional rows in more. It
+// warns on standard error of credentials that cannot be decrypted or may be sent to any
+// host. proposed has the hosts that flows send each credential to, by credential name.
 func printCredentials(s *remote.Streams, list []admin.Credential, more []string, proposed map[string][]string) error {
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
@@ -379,8 +379,7 @@ func printCredentials(s *remote.Streams, list []admin.Credential, more []string,
 	return nil
 }
 
-// orDash returns "-" for an empty cell of a table, which would otherwise look like a
-// missing column.
+// orDash returns "-" for an empty text, because an empty cell looks like a missing column.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
@@ -407,14 +406,14 @@ type credentialRemoveCmd struct {
 	Force bool   `help:"Remove it even if flows use it."`
 }
 
-// Run removes a credential. Flows that use it would fail, so they are listed
+// RunOn removes a credential. Flows that use it would fail, so they are listed
 // first.
 func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	uses, err := library.CredentialUses(ctx, store, cfg.workspace(), nodes.ProviderOf)
 	if err != nil {
 		return err
 	}
-	if err := c.mayRemove(admin.CredentialObject(&flow.Credential{}, false, uses[c.Name]).UsedBy); err != nil {
+	if err := c.checkUnused(admin.CredentialObject(&flow.Credential{}, false, uses[c.Name]).UsedBy); err != nil {
 		return err
 	}
 	if err := store.RemoveCredential(ctx, cfg.workspace(), c.Name); err != nil {
@@ -424,8 +423,8 @@ func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.S
 	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
 }
 
-// mayRemove returns an error if flows use the credential, unless --force is given.
-func (c credentialRemoveCmd) mayRemove(uses []admin.CredentialUse) error {
+// checkUnused returns an error if flows use the credential and --force is not given.
+func (c credentialRemoveCmd) checkUnused(uses []admin.CredentialUse) error {
 	if len(uses) > 0 && !c.Force {
 		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses))
 	}

@@ -13,16 +13,17 @@ import (
 	"sluice/handlers/admin"
 )
 
-// This file has the commands for credentials over HTTP. A server never returns a secret, and
-// binds each to hosts, so that a key cannot have a stored secret sent elsewhere.
+// This file has the commands for credentials over HTTP. The API never returns a secret and
+// requires hosts for each, so that the holder of a key cannot have a stored secret sent to
+// another host.
 
 // credentialPath returns the path of a credential in the API.
 func credentialPath(name string) string { return "/v1/credentials/" + url.PathEscape(name) }
 
-// RunRemote stores a credential over HTTP. If it replaces one, the limits of that one stay.
+// RunRemote stores a credential over HTTP. Replacing a credential keeps its limits.
 func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	if c.AnyHost {
-		return usageError("over HTTP, a secret must be bound to hosts, because who holds the key could have it sent to any; give --host, or run this on the machine of the server")
+		return usageError("over HTTP, a secret must be bound to hosts, because anyone with the key could otherwise have it sent to any host; give --host, or run this on the server's machine")
 	}
 	if c.Provider != "" && len(c.Host) > 0 {
 		return usageError("over HTTP, a secret for a provider is bound to the provider's address; leave out --host")
@@ -86,8 +87,8 @@ func (c credentialLimitsCmd) RunRemote(ctx context.Context, api *client.Client, 
 	return err
 }
 
-// RunRemote lets a server test a stored credential. A credential that the provider rejects is
-// an error, so that scripts notice it by the exit code.
+// RunRemote has the server test a stored credential. A credential that the provider rejects
+// is an error, so that the exit code reports it.
 func (c credentialTestCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	result, err := fetch[admin.CredentialTest](ctx, api, "POST", credentialPath(c.Name)+"/test", nil)
 	if err != nil {
@@ -100,8 +101,8 @@ func (c credentialTestCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return err
 }
 
-// RunRemote lists the stored credentials. Secrets in the environment of the server are the
-// operator's, and not shown.
+// RunRemote lists the stored credentials. Secrets in the environment of the server belong to
+// the operator and are not listed.
 func (c credentialListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
 	if err != nil {
@@ -113,7 +114,7 @@ func (c credentialListCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return printCredentials(s, list.Credentials, nil, nil)
 }
 
-// RunRemote removes a credential, unless flows use it and --force is not given.
+// RunRemote removes a credential. One that flows use is removed only with --force.
 func (c credentialRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
 	if err != nil {
@@ -121,7 +122,7 @@ func (c credentialRemoveCmd) RunRemote(ctx context.Context, api *client.Client, 
 	}
 	i := slices.IndexFunc(list.Credentials, func(k admin.Credential) bool { return k.Name == c.Name })
 	if i >= 0 {
-		if err := c.mayRemove(list.Credentials[i].UsedBy); err != nil {
+		if err := c.checkUnused(list.Credentials[i].UsedBy); err != nil {
 			return err
 		}
 	}

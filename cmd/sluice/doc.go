@@ -32,12 +32,12 @@
 //
 // With a server in the settings, commands call its API in their method RunRemote. Otherwise
 // most open the database directly and work with or without a running server: SQLite
-// allows other processes beside the one that executes runs, and a file lock keeps it to
-// one. Changes are visible to the server immediately, because it caches nothing that it
-// does not revalidate. Both ways end in the same print method, which takes the JSON of
-// the API (package admin), so that their output cannot differ. Without a server in the
-// settings, only "flow run" goes through the API of the running server, and starts a
-// server of its own if none is running.
+// allows other processes beside the one that executes runs, and a file lock ensures that
+// only one process does. Changes are visible to the server immediately, because it
+// revalidates everything that it caches. Both ways end in the same print method, which takes
+// the JSON of the API (package admin), so that their output cannot differ. Without a server
+// in the settings, only "flow run" goes through the API of the running server, and starts a
+// temporary server if no server is running.
 //
 // # The server
 //
@@ -47,7 +47,7 @@
 //
 // A shutdown has four phases, each with a time limit: /readyz reports it and requests are
 // served for SLUICE_DRAIN_DELAY; the Runner lets steps finish; the rest of the runs returns
-// to the queue; connections are closed. TestShutdownTimeouts adds the limits up.
+// to the queue; connections are closed. TestShutdownTimeouts checks the sum of the limits.
 //
 // The process that reads documents is this binary again, started with an argument that
 // package nodes handles before main runs.

@@ -9,10 +9,9 @@ import (
 	"text/tabwriter"
 )
 
-// doctorCmd shows the effective settings, each with its source, and checks what can
-// go wrong with them, the machine, the database and the data. Every finding comes
-// with advice. The exit code is 1 if anything is wrong, so that scripts can use it;
-// warnings do not count.
+// doctorCmd shows the effective settings, each with its source, and checks the settings,
+// the machine, the database and the data for known problems. Findings come with advice.
+// The exit code is 1 for problems and 0 for warnings, so that scripts can use it.
 type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -21,13 +20,13 @@ type doctorCmd struct {
 type verdict string
 
 const (
-	fine   verdict = "ok"
-	notice verdict = "warn" // it works, but the operator should know
-	wrong  verdict = "bad"  // it does not work, or soon will not
+	verdictOK   verdict = "ok"
+	verdictWarn verdict = "warn" // it works, but the operator should know
+	verdictBad  verdict = "bad"  // it does not work, or will soon fail
 )
 
-// finding is the result of one check. Text is the fact, Advice the fix; both are sentences
-// for an operator who does not know the code.
+// finding is the result of one check. Text states the fact and Advice the fix, in sentences
+// for operators who do not know the code.
 type finding struct {
 	Name   string  `json:"name"`
 	State  verdict `json:"state"`
@@ -38,16 +37,16 @@ type finding struct {
 // findings are the results so far.
 type findings []finding
 
-// add adds a finding. The advice says how to fix it and may be empty.
+// add adds a finding. The advice may be empty.
 func (f *findings) add(name string, state verdict, advice, format string, args ...any) {
 	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
 }
 
 // worst returns the most severe state among the findings.
 func (f findings) worst() verdict {
-	worst := fine
+	worst := verdictOK
 	for _, one := range f {
-		if one.State == wrong || worst == fine {
+		if one.State == verdictBad || worst == verdictOK {
 			worst = one.State
 		}
 	}
@@ -56,10 +55,10 @@ func (f findings) worst() verdict {
 
 // errFoundProblems is returned after all findings have been printed. It only sets the exit
 // code.
-var errFoundProblems = errors.New("something is wrong; see above")
+var errFoundProblems = errors.New("doctor found problems; see above")
 
-// Run shows settings and findings. It changes nothing, except that opening the
-// database migrates it.
+// Run shows settings and findings. It is read-only, except that opening the database
+// migrates it.
 func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	settings := cfg.settings()
 	found := cfg.examine(ctx)
@@ -69,7 +68,7 @@ func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	} else {
 		err = found.print(s.out, settings)
 	}
-	if err == nil && found.worst() == wrong {
+	if err == nil && found.worst() == verdictBad {
 		err = errFoundProblems
 	}
 	return err
@@ -88,7 +87,7 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	fmt.Fprintf(out, "\nFindings\n")
 	w = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, one := range f {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", sign(one.State), one.Name, one.Text)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", verdictLabel(one.State), one.Name, one.Text)
 		if one.Advice != "" {
 			fmt.Fprintf(w, "\t\t→ %s\n", one.Advice)
 		}
@@ -96,5 +95,5 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	return w.Flush()
 }
 
-// sign returns the verdict as it is shown in the table.
-func sign(v verdict) string { return strings.ToUpper(string(v)) }
+// verdictLabel returns the verdict as it is shown in the table.
+func verdictLabel(v verdict) string { return strings.ToUpper(string(v)) }

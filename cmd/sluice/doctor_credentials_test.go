@@ -13,8 +13,8 @@ import (
 	"sluice/flow"
 )
 
-// TestDoctor_credentials checks that credentials that cannot be opened and flows
-// that hold secrets in clear are named, with what to do, until it is done.
+// TestDoctor_credentials checks that doctor reports credentials that cannot be decrypted and
+// flows with secrets in plain text, with advice, until they are fixed.
 func TestDoctor_credentials(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
@@ -91,11 +91,11 @@ func TestDoctor_credentials(t *testing.T) {
 	if code != exitError {
 		t.Errorf("exit %d", code)
 	}
-	if f := found["credentials"]; len(f) != 1 || f[0].State != wrong || f[0].Text != "1 credential cannot be opened with this master key: broken." || !strings.Contains(f[0].Advice, "SLUICE_MASTER_KEY_FILE") {
+	if f := found["credentials"]; len(f) != 1 || f[0].State != verdictBad || f[0].Text != "1 credential cannot be opened with this master key: broken." || !strings.Contains(f[0].Advice, "SLUICE_MASTER_KEY_FILE") {
 		t.Errorf("credentials: %+v", f)
 	}
 	f := found["secrets in flows"]
-	if len(f) != 1 || f[0].State != notice || !strings.HasPrefix(f[0].Text, "2 flows hold a secret in clear: ") || !strings.Contains(f[0].Text, "Old draft") ||
+	if len(f) != 1 || f[0].State != verdictWarn || !strings.HasPrefix(f[0].Text, "2 flows hold a secret in clear: ") || !strings.Contains(f[0].Text, "Old draft") ||
 		!strings.Contains(f[0].Text, "Old version") || strings.Contains(f[0].Text, "Clean") || !strings.Contains(f[0].Advice, "Publish them again") {
 		t.Errorf("secrets in flows: %+v", f)
 	}
@@ -103,7 +103,7 @@ func TestDoctor_credentials(t *testing.T) {
 	change(save("broken"))
 	statement("DELETE FROM flows WHERE name LIKE 'Old%'")
 	code, found = findings()
-	if f := found["credentials"]; code != exitOK || len(f) != 1 || f[0].State != fine || len(found["secrets in flows"]) != 0 {
+	if f := found["credentials"]; code != exitOK || len(f) != 1 || f[0].State != verdictOK || len(found["secrets in flows"]) != 0 {
 		t.Errorf("after it was put right: exit %d, %+v, %+v", code, f, found["secrets in flows"])
 	}
 }

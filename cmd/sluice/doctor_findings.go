@@ -24,25 +24,25 @@ import (
 
 // Thresholds of warnings.
 const (
-	// largeLog is the size of SQLite's write-ahead log in bytes that cannot be normal:
-	// a checkpoint runs every 16 MiB.
-	largeLog = 256 << 20
-	// muchSkew is the difference between this machine's clock and the database's.
-	muchSkew = time.Second
+	// maxLogSize is the size of SQLite's write-ahead log in bytes from which doctor warns.
+	// A checkpoint runs every 16 MiB, so a larger log means that checkpoints are blocked.
+	maxLogSize = 256 << 20
+	// maxClockSkew is the difference between this machine's clock and the database's from
+	// which doctor warns.
+	maxClockSkew = time.Second
 	// probeTimeout bounds a request that checks whether an address responds.
 	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks, in an order in which each relies on those before it: an
-// unreadable directory makes questions about the database pointless, so examine
-// returns early then.
+// examine runs all checks. Each check relies on those before it, so examine returns early if
+// later checks are pointless, such as those of the database if the directory is unreadable.
 func (c *Config) examine(ctx context.Context) findings {
 	var f findings
 	if err := c.check(); err != nil {
-		f.add("configuration", wrong, "", "%v", err)
+		f.add("configuration", verdictBad, "", "%v", err)
 		return f
 	}
-	f.add("configuration", fine, "", "It can be read.")
+	f.add("configuration", verdictOK, "", "It can be read.")
 	c.examineSystem(&f)
 	f.reader(ctx)
 	c.examineAddress(ctx, &f)
@@ -55,26 +55,26 @@ func (c *Config) examine(ctx context.Context) findings {
 	}
 	c.examineKeyFile(&f)
 	if err := c.needDatabase(); err != nil {
-		f.add("database", notice, "The first start creates it.", "There is no database yet in %s.", c.DataDir)
+		f.add("database", verdictWarn, "The first start creates it.", "There is no database yet in %s.", c.DataDir)
 		return f
 	}
 	store, err := db.Open(ctx, c.existing(slog.New(slog.DiscardHandler)))
 	if errors.Is(err, db.ErrNoDatabase) {
-		f.add("database", notice, "The first start creates them.", "The database in DATABASE_URL has no tables yet.")
+		f.add("database", verdictWarn, "The first start creates them.", "The database in DATABASE_URL has no tables yet.")
 		return f
 	}
 	if err != nil {
-		f.unopened(err)
+		f.databaseError(err)
 		return f
 	}
 	defer store.Close()
 	if err := bindCredentials(ctx, store, slog.New(slog.DiscardHandler)); err != nil {
-		f.add("credentials", wrong, "", "%v", err)
+		f.add("credentials", verdictBad, "", "%v", err)
 	}
-	f.add("master key", fine, "Keep a copy separate from the backups: without it no stored secret can be read.", "It is %s and matches the database.", c.keyPlace())
+	f.add("master key", verdictOK, "Keep a copy separate from the backups: without it no stored secret can be read.", "It is %s and matches the database.", c.masterKeyLocation())
 	e, err := store.Inspect(ctx)
 	if err != nil {
-		f.add("database", wrong, "", "%v", err)
+		f.add("database", verdictBad, "", "%v", err)
 		return f
 	}
 	f.database(e)
@@ -85,48 +85,48 @@ func (c *Config) examine(ctx context.Context) findings {
 	return f
 }
 
-// budgets names the budgets in dollars that models without a price may pass. Those
-// from before prices were known are among them.
+// budgets reports keys and flows whose budget in dollars models without a price can exceed.
+// Budgets from before prices existed allow that.
 func (f *findings) budgets(ctx context.Context, store *db.Store) {
 	keys, err := store.ListKeys(ctx, flow.DefaultWorkspace)
 	flows, other := store.ListFlowHeads(ctx, flow.DefaultWorkspace)
 	if err = cmp.Or(err, other); err != nil {
-		f.add("budgets", wrong, "", "%v", err)
+		f.add("budgets", verdictBad, "", "%v", err)
 		return
 	}
 	for i := range flows {
 		if l := &flows[i]; l.USDPerDay > 0 && l.AllowUnpriced && l.ArchivedAt.IsZero() {
-			f.add("budgets", notice, "sluice flow limits "+l.ID+" --allow-unpriced no", "The flow %s may use models whose price is unknown, which do not count towards its dollars a day.", l.Name)
+			f.add("budgets", verdictWarn, "sluice flow limits "+l.ID+" --allow-unpriced no", "The flow %s may use models whose price is unknown, which do not count towards its dollars a day.", l.Name)
 		}
 	}
 	for i := range keys {
 		if k := &keys[i]; k.USDPerDay > 0 && k.AllowUnpriced && k.RevokedAt.IsZero() {
-			f.add("budgets", notice, "Turn it off under Keys.", "The key %s may use models whose price is unknown, which do not count towards its dollars a day.", k.Name)
+			f.add("budgets", verdictWarn, "Turn it off under Keys.", "The key %s may use models whose price is unknown, which do not count towards its dollars a day.", k.Name)
 		}
 	}
 }
 
-// almostFull is the fraction of a quota at which doctor warns.
-const almostFull = 0.9
+// quotaWarnShare is the fraction of a quota at which doctor warns.
+const quotaWarnShare = 0.9
 
 // quotas reports the workspaces that have used most of a quota, fullest first, at most
 // five of them: a server with open sign-up can have thousands.
 func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	list, err := allStorage(ctx, store)
 	if err != nil {
-		f.add("quotas", wrong, "", "%v", err)
+		f.add("quotas", verdictBad, "", "%v", err)
 		return
 	}
 	share := func(ws *flow.WorkspaceStorage) float64 { s, _ := ws.Share(); return s }
-	list = slices.DeleteFunc(list, func(ws flow.WorkspaceStorage) bool { return share(&ws) < almostFull })
+	list = slices.DeleteFunc(list, func(ws flow.WorkspaceStorage) bool { return share(&ws) < quotaWarnShare })
 	slices.SortStableFunc(list, func(a, b flow.WorkspaceStorage) int { return cmp.Compare(share(&b), share(&a)) })
 	for i := range list[:min(len(list), 5)] {
 		_, kind := list[i].Share()
 		unit := map[flow.QuotaUnit]string{flow.QuotaBytes: "", flow.QuotaFlows: " flows", flow.QuotaRuns: " kept runs"}[kind]
-		f.add("quotas", notice, "sluice workspace limits set "+list[i].ID+" --"+string(kind)+" …", "%s (%s) uses %s%s.", list[i].Name, list[i].ID, quotaUse(&list[i], kind), unit)
+		f.add("quotas", verdictWarn, "sluice workspace limits set "+list[i].ID+" --"+string(kind)+" …", "%s (%s) uses %s%s.", list[i].Name, list[i].ID, quotaUse(&list[i], kind), unit)
 	}
 	if more := len(list) - 5; more > 0 {
-		f.add("quotas", notice, "'sluice workspace limits list' shows all.", "%s.", count(int64(more), "more workspace has used 90 % of a quota", "more workspaces have used 90 % of a quota"))
+		f.add("quotas", verdictWarn, "'sluice workspace limits list' shows all.", "%s.", count(int64(more), "more workspace has used 90 % of a quota", "more workspaces have used 90 % of a quota"))
 	}
 }
 
@@ -143,8 +143,8 @@ func quotaUse(ws *flow.WorkspaceStorage, kind flow.QuotaUnit) string {
 	return usedOf(o.Bytes, flow.Size)
 }
 
-// sharedKeyFile returns the path of the master key if its group or others may
-// read or change it, with its mode; "" if it is private or not in a file.
+// sharedKeyFile returns the path and mode of the master key if its group or others may
+// read or change it, or "" if it is private or not in a file.
 func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	if c.MasterKey != "" || runtime.GOOS == "windows" { // has no file modes
 		return "", 0
@@ -160,57 +160,57 @@ func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 // examineKeyFile reports a master key that other users of the machine can read.
 func (c *Config) examineKeyFile(f *findings) {
 	if path, mode := c.sharedKeyFile(); path != "" {
-		f.add("master key file", wrong, "chmod 600 "+path, "Other users of this machine can read %s (mode %04o). With it and the database they can read every secret.", path, mode)
+		f.add("master key file", verdictBad, "chmod 600 "+path, "Other users of this machine can read %s (mode %04o). With it and the database they can read every secret.", path, mode)
 	}
 }
 
-// warnOfKeyFile logs what doctor reports about the master key file.
-func (c *Config) warnOfKeyFile(log *slog.Logger) {
+// warnSharedKeyFile logs what doctor reports about the master key file.
+func (c *Config) warnSharedKeyFile(log *slog.Logger) {
 	if path, mode := c.sharedKeyFile(); path != "" {
 		log.Warn("other users of this machine can read the master key; fix it with 'chmod 600 "+path+"'", "file", path, "mode", fmt.Sprintf("%04o", mode))
 	}
 }
 
-// examineAddress checks the public URL and the listening address, which together decide
-// who can connect and whether passwords and keys are encrypted in transit.
+// examineAddress checks the public URL and the listening address, which determine who can
+// connect and whether passwords and keys are encrypted in transit.
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
-		f.add("address", wrong, "Write SLUICE_ADDR as HOST:PORT, such as 127.0.0.1:8080.", "%q is not an address to listen on.", c.Addr)
+		f.add("address", verdictBad, "Write SLUICE_ADDR as HOST:PORT, such as 127.0.0.1:8080.", "%q is not an address to listen on.", c.Addr)
 		return
 	}
 	if _, _, err := net.SplitHostPort(c.MetricsAddr); c.MetricsAddr != "" && err != nil {
-		f.add("metrics", wrong, "Write SLUICE_METRICS_ADDR as HOST:PORT, such as 127.0.0.1:9091.", "%q is not an address to listen on.", c.MetricsAddr)
+		f.add("metrics", verdictBad, "Write SLUICE_METRICS_ADDR as HOST:PORT, such as 127.0.0.1:9091.", "%q is not an address to listen on.", c.MetricsAddr)
 	}
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
 	switch u, _ := url.Parse(c.PublicURL); {
 	case c.PublicURL == "" && local:
-		f.add("address", fine, "", "Only this machine can reach %s.", c.Addr)
+		f.add("address", verdictOK, "", "Only this machine can reach %s.", c.Addr)
 	case c.PublicURL == "":
-		f.add("address", wrong, "Set SLUICE_PUBLIC_URL to the URL that clients use, such as https://sluice.example.com.", "It listens on %s for other machines, but its responses would contain an address that they cannot use.", c.Addr)
+		f.add("address", verdictBad, "Set SLUICE_PUBLIC_URL to the URL that clients use, such as https://sluice.example.com.", "It listens on %s for other machines, but its responses would contain an address that they cannot use.", c.Addr)
 	case u.Scheme != "https" && !strings.HasPrefix(u.Host, "127.") && u.Hostname() != "localhost":
-		f.add("address", wrong, "Put an HTTPS proxy in front; docs/deploy.md shows how.", "%s is not encrypted: sessions and keys can be read in transit.", c.PublicURL)
+		f.add("address", verdictBad, "Put an HTTPS proxy in front; docs/deploy.md shows how.", "%s is not encrypted: sessions and keys can be read in transit.", c.PublicURL)
 	default:
-		f.add("address", fine, "", "Clients reach it at %s.", c.PublicURL)
+		f.add("address", verdictOK, "", "Clients reach it at %s.", c.PublicURL)
 	}
 	if c.PublicURL == "" {
 		return
 	}
 	if strings.HasPrefix(c.PublicURL, "https:") && c.Proxies == "" {
-		f.add("proxy", notice, "Set SLUICE_TRUSTED_PROXIES to the proxy's address.", "The HTTPS proxy in front of Sluice is not trusted to report client addresses, so all clients count as one.")
+		f.add("proxy", verdictWarn, "Set SLUICE_TRUSTED_PROXIES to the proxy's address.", "The HTTPS proxy in front of Sluice is not trusted to report client addresses, so all clients count as one.")
 	}
-	if err := answers(ctx, c.PublicURL, "/livez"); err != nil {
-		f.add("public address", notice, "Clients may still reach it: some networks do not route such requests back.", "%s does not answer from here.", c.PublicURL)
+	if err := probe(ctx, c.PublicURL, "/livez"); err != nil {
+		f.add("public address", verdictWarn, "Clients may still reach it: some networks do not route such requests back.", "%s does not answer from here.", c.PublicURL)
 	}
 }
 
-// unopened reports why the database cannot be opened. Drivers print a line for
-// each address they tried; the last one has the cause. The URL is never part of it, since
-// it contains the password.
-func (f *findings) unopened(err error) {
+// databaseError reports why the database cannot be opened. Drivers print a line for each
+// address they tried, and the last one has the cause. The report never contains the URL,
+// which has the password.
+func (f *findings) databaseError(err error) {
 	if errors.Is(err, db.ErrPooler) {
-		f.add("pooler", wrong, "Point DATABASE_URL at PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
+		f.add("pooler", verdictBad, "Point DATABASE_URL at PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
 			"DATABASE_URL points at a connection pooler in transaction or statement mode, which Sluice does not support.")
 		return
 	}
@@ -220,12 +220,11 @@ func (f *findings) unopened(err error) {
 		text += " " + strings.TrimSpace(lines[len(lines)-1])
 		advice = "Check DATABASE_URL, and that PostgreSQL runs and accepts connections from this machine."
 	}
-	f.add("database", wrong, advice, "%s", text)
+	f.add("database", verdictBad, advice, "%s", text)
 }
 
-// answers returns an error unless a URL that needs no key responds. A slow response counts
-// as none, so that doctor never takes long.
-func answers(ctx context.Context, base, path string) error {
+// probe returns an error if a URL that needs no key does not respond within probeTimeout.
+func probe(ctx context.Context, base, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	resp, err := (&client.Client{Base: strings.TrimRight(base, "/")}).Do(ctx, "GET", path, "application/json", nil)
@@ -241,13 +240,13 @@ func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 	info, running, err := db.ReadEngine(c.DataDir)
 	switch {
 	case err != nil:
-		f.add("server", wrong, "", "%v", err)
+		f.add("server", verdictBad, "", "%v", err)
 	case !running:
-		f.add("server", notice, "", "No server runs on this data directory.")
-	case answers(ctx, info.Addr, "/readyz") != nil:
-		f.add("server", wrong, "See its log.", "Process %d uses the data directory, but %s is not ready.", info.PID, info.Addr)
+		f.add("server", verdictWarn, "", "No server runs on this data directory.")
+	case probe(ctx, info.Addr, "/readyz") != nil:
+		f.add("server", verdictBad, "See its log.", "Process %d uses the data directory, but %s is not ready.", info.PID, info.Addr)
 	default:
-		f.add("server", fine, "", "Process %d is ready at %s.", info.PID, info.Addr)
+		f.add("server", verdictOK, "", "Process %d is ready at %s.", info.PID, info.Addr)
 	}
 	return running
 }
@@ -255,49 +254,49 @@ func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 // database reports the state of the database.
 func (f *findings) database(e db.Inspection) {
 	if e.Damage != "" {
-		f.add("database", wrong, "Stop the server and restore the last backup.", "It is damaged: %s", e.Damage)
+		f.add("database", verdictBad, "Stop the server and restore the last backup.", "It is damaged: %s", e.Damage)
 	} else {
-		f.add("database", fine, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
+		f.add("database", verdictOK, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
 	}
 	if e.Pooler {
-		f.add("pooler", fine, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL points at a connection pooler in session mode.")
+		f.add("pooler", verdictOK, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL points at a connection pooler in session mode.")
 	}
-	if e.Log > largeLog {
-		f.add("write-ahead log", notice, "A transaction that never ends, such as that of another program with the database open, prevents checkpoints.", "It has grown to %s.", flow.Size(e.Log))
+	if e.Log > maxLogSize {
+		f.add("write-ahead log", verdictWarn, "A transaction that never ends, such as that of another program with the database open, prevents checkpoints.", "It has grown to %s.", flow.Size(e.Log))
 	}
-	if e.Skew.Abs() > muchSkew {
-		f.add("clock", notice, "Synchronize both with a time server. Instances use the database's clock, so runs are not delayed, but times in logs differ.", "This machine's clock and the database's are %s apart.", e.Skew.Round(time.Millisecond))
+	if e.Skew.Abs() > maxClockSkew {
+		f.add("clock", verdictWarn, "Synchronize both with a time server. Instances use the database's clock, so runs are not delayed, but times in logs differ.", "This machine's clock and the database's are %s apart.", e.Skew.Round(time.Millisecond))
 	}
 	if e.Missing > 0 {
-		f.add("files", wrong, "Restore the directory files from a backup or a snapshot of the disk.", "The content of %d of %d files is missing.", e.Missing, e.Files)
+		f.add("files", verdictBad, "Restore the directory files from a backup or a snapshot of the disk.", "The content of %d of %d files is missing.", e.Missing, e.Files)
 	} else {
-		f.add("files", fine, "", "%d files, all with their content.", e.Files)
+		f.add("files", verdictOK, "", "%d files, all with their content.", e.Files)
 	}
 }
 
-// work reports runs and deliveries in progress and those that need attention. Open runs
-// without a running server are worth a warning: nothing else would tell the operator.
+// work reports runs and deliveries in progress and failed deliveries. It warns of open runs
+// without a running server, which nothing else reports.
 func (f *findings) work(e db.Inspection, running bool) {
 	if !e.Owned {
-		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")
+		f.add("owner", verdictWarn, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")
 	}
 	open := e.Open[flow.RunQueued] + e.Open[flow.RunRunning] + e.Open[flow.RunWaiting]
-	state, advice := fine, ""
+	state, advice := verdictOK, ""
 	if open > 0 && !running {
-		state, advice = notice, "They continue when the server starts."
+		state, advice = verdictWarn, "They continue when the server starts."
 	}
 	f.add("runs", state, advice, "%d queued, %d running, %d waiting.", e.Open[flow.RunQueued], e.Open[flow.RunRunning], e.Open[flow.RunWaiting])
-	state, advice = fine, ""
+	state, advice = verdictOK, ""
 	if e.Failed > 0 {
-		state, advice = notice, "The Deliveries page shows why and can resend them."
+		state, advice = verdictWarn, "The Deliveries page shows why and can resend them."
 	}
 	f.add("webhooks", state, advice, "%d are being tried, %d failed in the last day.", e.Pending, e.Failed)
 	if e.ExpiringKeys > 0 {
-		f.add("keys", notice, "Rotate them; 'sluice key list' shows which.", "%s in use.", count(e.ExpiringKeys, "key that expires within a week is", "keys that expire within a week are"))
+		f.add("keys", verdictWarn, "Rotate them; 'sluice key list' shows which.", "%s in use.", count(e.ExpiringKeys, "key that expires within a week is", "keys that expire within a week are"))
 	}
 }
 
-// count returns a number with the noun in singular or plural.
+// count formats a number with the noun in singular or plural.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

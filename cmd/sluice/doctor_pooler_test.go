@@ -7,8 +7,8 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestDoctor_pooler checks that doctor tells the pool modes apart, and that the
-// server refuses to start behind the ones that do not work.
+// TestDoctor_pooler checks that doctor distinguishes the pool modes, and that the server refuses
+// to start behind unsupported ones.
 func TestDoctor_pooler(t *testing.T) {
 	t.Parallel()
 	for mode, test := range map[string]struct {

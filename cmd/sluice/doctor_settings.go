@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// setting is the effective value of a field of Config. Its JSON form is what support
-// requests should include.
+// setting is the effective value of a field of Config. Its JSON form is meant for support
+// requests.
 type setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // default, environment or flag
 }
 
-// settings returns all settings with secrets redacted. It reads the struct tags of
-// Config, so that a new setting appears without a change here. A value that differs
-// from the default and is not in the environment can only come from a flag.
+// settings returns all settings with secrets redacted, from the struct tags of Config. A
+// value that differs from the default and is not in the environment comes from a flag.
 func (c *Config) settings() []setting {
 	var list []setting
 	v := reflect.ValueOf(*c)
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag
-		s := setting{Name: tag.Get("env"), Value: shown(tag.Get("env"), v.Field(i).Interface()), Source: "default"}
+		s := setting{Name: tag.Get("env"), Value: displayValue(tag.Get("env"), v.Field(i).Interface()), Source: "default"}
 		switch given, set := os.LookupEnv(s.Name); {
 		case set && given != "":
 			s.Source = "environment"
@@ -54,8 +53,8 @@ func isDefault(text string, value any) bool {
 	return given == text || err == nil && given == absolute
 }
 
-// shown returns the value of a setting with secrets redacted.
-func shown(name string, value any) string {
+// displayValue returns the value of a setting with secrets redacted.
+func displayValue(name string, value any) string {
 	switch v := value.(type) {
 	case days:
 		if v == 0 {

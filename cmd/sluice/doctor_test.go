@@ -14,8 +14,8 @@ import (
 	"sluice/db"
 )
 
-// TestDoctor breaks a set-up in one way each and checks that doctor reports it
-// and what to do.
+// TestDoctor breaks a set-up in one way per case and checks that doctor reports the problem and
+// its fix.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,8 +96,8 @@ func TestDoctor(t *testing.T) {
 	})
 }
 
-// TestDoctor_reader checks that each guard of the document reader is named, with
-// what to do where it does not hold.
+// TestDoctor_reader checks that each guard of the document reader is reported, with advice if it
+// is not effective.
 func TestDoctor_reader(t *testing.T) {
 	t.Parallel()
 	_, out := doctor(t, t.TempDir(), "doctor", "--json")
@@ -109,13 +109,13 @@ func TestDoctor_reader(t *testing.T) {
 		i := slices.IndexFunc(report.Findings, func(f finding) bool { return f.Name == "reader's "+guard })
 		if i < 0 {
 			t.Errorf("nothing is said of %s: %s", guard, out)
-		} else if f := report.Findings[i]; f.Text == "" || (f.State == fine) != (f.Advice == "") && guard != "privileges" {
+		} else if f := report.Findings[i]; f.Text == "" || (f.State == verdictOK) != (f.Advice == "") && guard != "privileges" {
 			t.Errorf("%+v", f)
 		}
 	}
 }
 
-// doctor runs a command on a data directory; the last of two equal flags holds.
+// doctor runs a command on a data directory; the last of two equal flags takes effect.
 func doctor(t *testing.T, dir string, args ...string) (int, string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -139,8 +139,8 @@ func overwrite(name string) func(*testing.T, string) {
 	}
 }
 
-// TestUsageErrors checks that a usage error names the help to read.
-func TestUsageErrors(t *testing.T) {
+// TestUsageErrors_name_the_help checks that a usage error names the help to read.
+func TestUsageErrors_name_the_help(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"flow publish": "'sluice flow publish --help' for", "key create": "'sluice key create --help' for", "flow": "'sluice flow --help' for",
@@ -156,8 +156,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestInvalidVariable checks that an invalid value is reported with its variable.
-func TestInvalidVariable(t *testing.T) {
+// TestInvalidValue_names_its_variable checks that an invalid value is reported with its variable.
+func TestInvalidValue_names_its_variable(t *testing.T) {
 	for variable, want := range map[string]string{
 		"SLUICE_WORKERS": "wanted a whole number", "SLUICE_RETENTION": "write 30d or 36h", "SLUICE_MAX_FILE": "write 100MB or 1GiB", "SLUICE_LOG": `"text","json"`,
 	} {

@@ -16,7 +16,7 @@ func plainError(err error) string {
 	if !ok {
 		return text
 	}
-	words := "" // what the reader of the message can do something about
+	words := "" // the problem and its fix
 	switch {
 	case errors.Is(e.Err, fs.ErrNotExist):
 		words = "there is no file or directory " + e.Path + "; check the path"

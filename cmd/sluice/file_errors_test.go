@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestFileErrors checks that commands name the file that they cannot use, and say
-// what to do, in place of the operating system's words.
-func TestFileErrors(t *testing.T) {
+// TestFileErrors_name_file_and_fix checks that commands name the file that they cannot use and
+// the fix, instead of the operating system's message.
+func TestFileErrors_name_file_and_fix(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")

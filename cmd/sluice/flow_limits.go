@@ -17,9 +17,9 @@ import (
 	"sluice/nodes"
 )
 
-// flowLimitsCmd shows the limits of a flow and changes those that are given. Limits
-// apply to runs that start later; queued and running ones are unaffected. Budgets are
-// per UTC day because all instances must agree on when a day begins.
+// flowLimitsCmd shows the limits of a flow and changes those that have flags. Limits apply
+// to runs that start later; queued and running ones are unaffected. Budgets are per UTC day
+// because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
 	ID            string   `arg:"" help:"ID of the flow; on a server also its slug."`
 	MaxRunning    *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
@@ -30,7 +30,7 @@ type flowLimitsCmd struct {
 	JSON          bool     `help:"Print as JSON."`
 }
 
-// Run sets the limits that are given, keeps the others, and shows all of them.
+// RunOn sets the limits that have flags, keeps the others, and shows all of them.
 func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	f, err := store.FindFlow(ctx, cfg.workspace(), c.ID)
 	if err != nil {
@@ -86,8 +86,8 @@ func (c flowLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	return c.print(s, limits)
 }
 
-// print prints the limits, and warns of models without a price, which make a budget in
-// dollars refuse starts or miss their cost.
+// print prints the limits, and warns of models without a price: with a budget in dollars,
+// starts of the flow are refused or the cost of such models is not counted.
 func (c flowLimitsCmd) print(s *remote.Streams, l admin.FlowLimits) (err error) {
 	if c.JSON {
 		err = printJSON(s.Out, limitsJSON(l))
@@ -118,7 +118,7 @@ func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
 	}
 	if usd := c.USDPerDay; usd != nil {
 		if !(*usd >= 0 && *usd <= flow.MaxUSD.Dollars()) { // also rejects NaN
-			return false, usageError("--usd-per-day is a number of dollars from 0 to a million")
+			return false, usageError("--usd-per-day must be a number of dollars from 0 to 1,000,000")
 		}
 		limits.USDPerDay, given = flow.USDOf(*usd), true
 	}
@@ -127,10 +127,10 @@ func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
 	case "yes", "no":
 		limits.AllowUnpriced, given = c.AllowUnpriced == "yes", true
 	default:
-		return false, usageError("--allow-unpriced is yes or no")
+		return false, usageError("--allow-unpriced must be yes or no")
 	}
 	if given && len(limits.Check()) > 0 {
-		return false, usageError("a limit is a whole number from 0, which is no limit, to 1,000,000,000")
+		return false, usageError("a limit must be a whole number from 0 (unlimited) to 1,000,000,000")
 	}
 	return given, nil
 }
@@ -150,8 +150,8 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, audittext.LimitChanges(before, limits))
 }
 
-// limitsJSON returns the limits with the ID of the flow also as "id", the name that the command
-// printed before it shared the JSON of the API.
+// limitsJSON returns the limits as the API does, and the ID of the flow also as "id", its
+// name in the output of earlier releases.
 func limitsJSON(l admin.FlowLimits) any {
 	return struct {
 		ID string `json:"id"`

@@ -19,7 +19,7 @@ import (
 // flowRunCmd runs a flow as an API client would: it starts a run, follows its steps
 // and prints the outputs. Given a file instead of an ID, it publishes the document in
 // a temporary database and runs it there, with the credentials and prices of the
-// configured database. The exit code is 1 unless the run succeeds.
+// configured database. The exit code is 1 if the run does not succeed.
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, on a server also its slug, or a document, which runs in a temporary database."`
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
@@ -30,9 +30,9 @@ type flowRunCmd struct {
 	Children string `help:"What nodes run of other flows: the live (or pinned) version, or with --draft the draft." enum:"live,draft" default:"live"`
 }
 
-// Run runs a flow on the running server or, without one, in this process. It always goes
-// through the API, so that a run from the command line behaves like any other: it is
-// listed, counted and limited.
+// Run runs a flow on the configured or local server or, if none is running, on a temporary
+// one in this process. It always goes through the API, so that the run is listed, counted
+// and limited like any other.
 func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	t := &runTarget{}
 	defer t.close()
@@ -61,8 +61,8 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return remote.PrintRun(run, outputText(t.api, saved), c.JSON, s.remote())
 }
 
-// setOptions adds the options of the run under the reserved name. Without flags it adds
-// nothing, because a server of an earlier release does not know the options.
+// setOptions adds the run options of the flags under the reserved name. Options with their
+// default values are omitted, because servers of earlier releases do not know them.
 func (c flowRunCmd) setOptions(given map[string]any) {
 	options := map[string]any{}
 	if c.Draft {
@@ -117,9 +117,9 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTar
 	return t.startServer(ctx, *cfg, appOptions{})
 }
 
-// openFile publishes the document in a temporary database, which is deleted
-// after the run. The configured database, if it exists, is only read, for its credentials
-// and prices: trying out a file must not leave a trace in it.
+// openFile publishes the document in a temporary database, which is deleted after the run.
+// The configured database, if it exists, is only read for its credentials and prices, so
+// that running a file leaves no trace in it.
 func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
 	data, err := readDocument(s.in, c.Flow)
 	if err != nil {
@@ -175,8 +175,8 @@ func (t *runTarget) startServer(ctx context.Context, cfg Config, o appOptions) e
 	return nil
 }
 
-// inputs parses --input by the types that the flow declares: "7" is a number for a number
-// input and a text for a text input.
+// inputs parses the --input flags according to the input types of the flow: "7" is a number
+// for a number input and a text for a text input.
 func (c flowRunCmd) inputs(ctx context.Context, api *client.Client, flowID string) (map[string]any, error) {
 	types, err := api.InputTypes(ctx, flowID)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"sluice/flow"
 )
 
-// inputValue parses the text of --input as a value of the type. A file is given
-// as @ and a path, as in curl, as its URL, or as the ID of an uploaded file.
+// inputValue parses the text of --input as a value of the type. A file is written as @ and
+// a path, as in curl, as its URL, or as the ID of an uploaded file.
 func inputValue(ctx context.Context, api *client.Client, kind flow.Type, text string) (any, error) {
 	if kind != flow.TypeFile {
 		return kind.Parse(text)
@@ -31,7 +31,7 @@ func inputValue(ctx context.Context, api *client.Client, kind flow.Type, text st
 	if _, isRemote := flow.RemoteFileOf(text); isRemote {
 		return text, nil
 	}
-	return nil, fmt.Errorf("wanted a file, got the text %q; write @ and its path, such as @cat.png, or its URL", text)
+	return nil, fmt.Errorf("expected a file, got the text %q; write @ and its path, such as @cat.png, or its URL", text)
 }
 
 // save downloads the files in the outputs of a run into --output-dir and
@@ -75,9 +75,9 @@ func filesIn(v any) map[string]string {
 	return names
 }
 
-// saveFile writes a file under its name and adds a number if that exists; it
-// never overwrites. The name comes from a model or a web server, so only its last part is
-// used, inside the directory.
+// saveFile writes a file under its name, with a number if that name is taken; it never
+// overwrites. The name comes from a model or a web server and is not trusted: only its last
+// element is used, inside the directory.
 func saveFile(ctx context.Context, api *client.Client, dir *os.Root, id, name string) (saved string, err error) {
 	content, err := api.Download(ctx, id)
 	if err != nil {
@@ -95,8 +95,8 @@ func saveFile(ctx context.Context, api *client.Client, dir *os.Root, id, name st
 	return saved, err
 }
 
-// createNew creates a file that does not exist yet: cat.png, then cat-2.png and so on.
-// It returns the name that it found.
+// createNew creates a file under the first unused name of cat.png, cat-2.png and so on, and
+// returns that name.
 func createNew(dir *os.Root, name string) (f *os.File, numbered string, err error) {
 	if name == "/" {
 		name = "file"
@@ -112,8 +112,8 @@ func createNew(dir *os.Root, name string) (f *os.File, numbered string, err erro
 	}
 }
 
-// outputText returns an output on one line. A file is shown with name, type and
-// the path it was saved to, or its URL.
+// outputText returns a function that formats an output on one line. It shows a file with
+// its name, type and the path it was saved to, or its URL.
 func outputText(api *client.Client, saved map[string]string) func(any) string {
 	location := func(id string, file map[string]any) string {
 		switch path := saved[id]; {

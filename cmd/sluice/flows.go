@@ -18,8 +18,8 @@ import (
 	"sluice/nodes"
 )
 
-// flowCmd groups the commands for flows as documents, for keeping flows in a
-// repository and deploying them from CI.
+// flowCmd groups the commands for flows as documents, which can be kept in a repository and
+// deployed from CI.
 type flowCmd struct {
 	Apply    remote.Apply    `cmd:"" help:"Make the flows of a server equal to files, all of them or none. Applying again changes nothing."`
 	Diff     remote.Diff     `cmd:"" help:"Show what publishing files, or the draft of a flow, would change on a server."`
@@ -35,15 +35,14 @@ type flowCmd struct {
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
 
-// library returns a library of flows for commands that work on the database
-// directly. Its kinds have no clients: commands check and publish flows, but only a server
-// runs them.
+// library returns a library of flows for commands that work on the database directly. Its
+// node kinds have no clients, because commands check and publish flows but never run them.
 func (c *Config) library(store *db.Store) *library.Library {
 	return &library.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
 
-// flowImportCmd imports documents in one transaction, so that a deployment of several
-// flows is complete or did not happen.
+// flowImportCmd imports documents in one transaction, so that a deployment of several flows
+// is atomic.
 type flowImportCmd struct {
 	Files   []string `arg:"" name:"file" help:"Documents; - reads standard input." `
 	Publish bool     `help:"Publish the flows too."`
@@ -51,8 +50,8 @@ type flowImportCmd struct {
 	JSON    bool     `help:"Print as JSON."`
 }
 
-// read reads all files and converts exports of AI-Flow. It sends and stores nothing, so that
-// one unreadable file stops the whole import.
+// read reads all files and converts exports of AI-Flow. It runs before anything is sent or
+// stored, so that one unreadable file stops the whole import.
 func (c flowImportCmd) read(in io.Reader) ([]remote.ImportFile, error) {
 	if c.ID != "" && len(c.Files) > 1 {
 		return nil, usageError("--id replaces one flow, so give one file")
@@ -93,7 +92,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	list, err := cfg.library(store).ImportAll(ctx, cfg.workspace(), sources, by)
 	if err != nil {
-		return c.refused(err)
+		return c.importError(err)
 	}
 	results := make([]remote.Imported, len(list))
 	for i, one := range list {
@@ -102,8 +101,8 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return remote.PrintImported(s.remote(), results, c.JSON)
 }
 
-// RunRemote imports over HTTP. Either all new flows are made or none. With --id it replaces
-// the draft of a flow; publishing it is then a second request, which may fail alone.
+// RunRemote imports over HTTP. It creates all new flows or none. With --id it replaces the
+// draft of a flow; publishing is then a separate request, which can fail on its own.
 func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	files, err := c.read(s.In)
 	if err != nil {
@@ -112,9 +111,9 @@ func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	return remote.Import{Files: files, Publish: c.Publish, Flow: c.ID, JSON: c.JSON}.Send(ctx, api, s)
 }
 
-// refused returns an error that names every file that cannot be imported and
+// importError returns an error that names every file that cannot be imported and
 // says that none was imported.
-func (c flowImportCmd) refused(err error) error {
+func (c flowImportCmd) importError(err error) error {
 	problems, ok := errors.AsType[library.ImportErrors](err)
 	if !ok {
 		return err
@@ -131,15 +130,15 @@ func (c flowImportCmd) refused(err error) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// readDocument reads a file, or standard input for "-". It reads one byte more than a
-// document may have, so that the parser reports a document that is too large. An export of
-// AI-Flow is converted.
+// readDocument reads a file, or standard input for "-", and converts exports of AI-Flow. It
+// reads one byte more than a document may have, so that the parser reports a document that
+// is too large.
 func readDocument(in io.Reader, name string) ([]byte, error) {
 	data, _, err := readConverted(in, name)
 	return data, err
 }
 
-// readConverted is readDocument that also returns what was lost in the conversion of an export.
+// readConverted is like readDocument and also returns the losses of a conversion.
 func readConverted(in io.Reader, name string) (_ []byte, losses []aiflow.Note, err error) {
 	if name != "-" {
 		f, err := os.Open(name)
@@ -169,13 +168,13 @@ type flowPublishCmd struct {
 	JSON          bool   `help:"Print as JSON."`
 }
 
-// RunRemote publishes through the API, which refuses changes that break callers unless they
-// are allowed.
+// RunRemote publishes through the API, which refuses breaking changes without
+// --allow-breaking.
 func (c flowPublishCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	return remote.Publish(ctx, api, s, c.ID, c.Version, c.AllowBreaking, c.JSON)
 }
 
-// Run publishes the draft or makes an older version live.
+// RunOn publishes the draft or makes an older version live.
 func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	library := cfg.library(store)
 	v, created, err := flow.Version{Number: c.Version}, false, error(nil)
@@ -198,8 +197,8 @@ func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	return nil
 }
 
-// notFound replaces the error of a missing row by a sentence that names the command which
-// lists what exists.
+// notFound replaces a not-found error with a sentence, which should name the command that
+// lists the existing objects. Other errors are returned unchanged.
 func notFound(err error, sentence string) error {
 	if flow.AsError(err).Code == flow.CodeNotFound {
 		return fmt.Errorf("%s", sentence)
@@ -207,8 +206,8 @@ func notFound(err error, sentence string) error {
 	return err
 }
 
-// flowExportCmd prints the document of a flow in canonical form, so that two exports
-// of the same flow are equal byte for byte and differences are readable.
+// flowExportCmd prints the document of a flow in canonical form: two exports of the same
+// flow are equal byte for byte, and diffs are readable.
 type flowExportCmd struct {
 	ID      string `arg:"" help:"ID of the flow; on a server also its slug."`
 	Version int64  `help:"A published version instead of the draft." placeholder:"N"`
@@ -228,7 +227,7 @@ func (c flowExportCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	return err
 }
 
-// Run prints the document; secrets are names only.
+// RunOn prints the document, which has the names of credentials but no secrets.
 func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	data, err := cfg.library(store).Export(ctx, cfg.workspace(), c.ID, c.Version)
 	if err != nil {
@@ -238,7 +237,7 @@ func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return err
 }
 
-// flowListCmd lists all flows of the default workspace.
+// flowListCmd lists the flows of a workspace.
 type flowListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -259,7 +258,7 @@ func (c flowListCmd) RunRemote(ctx context.Context, api *client.Client, s *remot
 	})
 }
 
-// Run lists the flows.
+// RunOn lists the flows.
 func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	flows, err := allFlows(ctx, cfg, store)
 	if err != nil {
@@ -293,13 +292,13 @@ func allFlows(ctx context.Context, cfg *Config, store *db.Store) ([]flow.Flow, e
 	}
 }
 
-// flowValidateCmd checks documents as publishing would. It needs no database.
+// flowValidateCmd checks documents by the same rules as publishing, without a database.
 type flowValidateCmd struct {
 	Files []string `arg:"" name:"file" help:"Documents; - reads standard input."`
 	JSON  bool     `help:"Print the problems as JSON."`
 }
 
-// Run checks every file and reports all problems of all of them.
+// Run checks all files and reports all problems.
 func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	library := &library.Library{Kinds: nodes.New(nodes.Deps{})}
 	bad := 0

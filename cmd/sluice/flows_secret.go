@@ -17,9 +17,9 @@ import (
 	"sluice/handlers/admin"
 )
 
-// flowSecretCmd prints or rotates the secret that signs the messages of a webhook
-// node. While both secrets are valid, each message has a signature for either, so
-// receivers can switch at any time.
+// flowSecretCmd prints or rotates the secret that signs the messages of a webhook node.
+// During the overlap each message has one signature by the old and one by the new secret,
+// so receivers can switch at any time.
 type flowSecretCmd struct {
 	ID      string        `arg:"" help:"ID of the flow; on a server also its slug."`
 	Node    string        `help:"ID of the webhook node. Needed if the webhooks of the flow have different secrets." placeholder:"NODE"`
@@ -30,8 +30,8 @@ type flowSecretCmd struct {
 // errNoWebhook is returned for a flow without webhook nodes.
 var errNoWebhook = errors.New("the flow has no webhook node; for webhooks in run_options.webhook use 'sluice key secret'")
 
-// Run prints the whsec_ secret that receivers of a webhook node verify with.
-// The secret exists before the first message.
+// RunOn prints the whsec_ secret with which receivers verify messages of a webhook node. The
+// secret is created before the first message.
 func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	f, err := store.FindFlow(ctx, cfg.workspace(), c.ID)
 	if err != nil {
@@ -56,8 +56,8 @@ func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return store.Audit(ctx, cfg.workspace(), "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
 }
 
-// RunRemote prints or rotates the secret of a webhook node over HTTP. Rotating gives the node a
-// secret of its own if it has shared one.
+// RunRemote prints or rotates the secret of a webhook node over HTTP. Rotating a shared secret
+// gives the node a secret of its own.
 func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path := "/v1/flow/" + url.PathEscape(c.ID) + "/webhooks"
 	list, err := fetch[struct {
@@ -66,7 +66,7 @@ func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}
-	w, err := c.choose(list.Webhooks)
+	w, err := c.selectWebhook(list.Webhooks)
 	if err != nil {
 		return err
 	}
@@ -88,13 +88,13 @@ func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 // remoteWebhook has the fields of a webhook node that the command uses.
 type remoteWebhook struct {
 	Node   string `json:"node"`
-	Secret string `json:"secret"` // "" if a credential signs
+	Secret string `json:"secret"` // "" if a credential signs the messages
 }
 
-// choose returns the webhook of the given node, or the only one. Without --node, several nodes
-// are a usage error, except to read a secret that all of them share. Webhooks that a
-// credential signs are left out.
-func (c flowSecretCmd) choose(list []remoteWebhook) (w remoteWebhook, err error) {
+// selectWebhook returns the webhook of --node, or the only one. Without --node, several nodes
+// are a usage error, except for reading a secret that all of them share. Webhooks that are
+// signed with a credential are ignored.
+func (c flowSecretCmd) selectWebhook(list []remoteWebhook) (w remoteWebhook, err error) {
 	list = slices.DeleteFunc(list, func(w remoteWebhook) bool { return w.Secret == "" })
 	if len(list) == 0 {
 		return w, errNoWebhook
@@ -118,8 +118,7 @@ func (c flowSecretCmd) choose(list []remoteWebhook) (w remoteWebhook, err error)
 	return list[found], nil
 }
 
-// secret reads or replaces the secret of an owner; without a node it is the
-// flow's.
+// secret reads or rotates the secret of an owner. An owner without a node is the flow.
 func (c flowSecretCmd) secret(ctx context.Context, store *db.Store, o flow.WebhookOwner) (string, error) {
 	switch {
 	case c.Rotate && o.Node == "":
@@ -136,9 +135,9 @@ func (c flowSecretCmd) secret(ctx context.Context, store *db.Store, o flow.Webho
 	return secret.Secrets[0].Secret, nil
 }
 
-// owner returns the owner of the requested secret: the given node, or the only
-// one. It is the flow if all nodes still use the flow's secret, as those from before nodes
-// had secrets of their own do.
+// owner returns the owner of the requested secret: the node of --node, or the only one. It
+// is the flow if all nodes still use the flow's secret, which they did before nodes had
+// secrets of their own.
 func (c flowSecretCmd) owner(ctx context.Context, store *db.Store, f *flow.Flow) (o flow.WebhookOwner, err error) {
 	list, err := signedWebhooks(ctx, store, f)
 	if err != nil {

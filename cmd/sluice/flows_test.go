@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFlowImport checks that an import of several files is all or nothing.
+// TestFlowImport checks that an import of several files is atomic.
 func TestFlowImport(t *testing.T) {
 	t.Parallel()
 	const (

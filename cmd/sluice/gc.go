@@ -7,11 +7,10 @@ import (
 	runtimemetrics "runtime/metrics"
 )
 
-// Bounds of the heap's growth between collections, as GOGC. A run leaves
-// nothing in memory, so the live heap is small and growing by four times costs
-// little: 25 % more runs per second than with Go's default of 100 were
-// measured. A larger live heap gets a fixed budget of garbage, and a large one,
-// as with a thousand streams at once, a quarter of its size.
+// Bounds of GOGC. Runs leave nothing in memory, so the live heap is usually small, and letting
+// it grow fourfold between collections costs little memory: 25 % more runs per second were
+// measured than with Go's default of 100. A larger live heap gets a fixed budget of garbage,
+// and a very large one, such as with a thousand concurrent streams, a quarter of its size.
 const (
 	maxPercent    = 400 // GOGC: garbage as a percentage of the live heap
 	minPercent    = 25
@@ -20,7 +19,7 @@ const (
 )
 
 // tuneGC adjusts GOGC after each collection, unless the operator has set it. Only the
-// server calls it: other commands end before their garbage matters.
+// server calls it: other commands exit before garbage matters.
 func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -49,7 +48,7 @@ func (g *gcTuner) arm() {
 func (g *gcTuner) tune() {
 	samples := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	runtimemetrics.Read(samples)
-	live := uint64(0) // as the percentage counts it, with stacks and globals
+	live := uint64(0) // the base of the percentage, which includes stacks and globals
 	for _, s := range samples {
 		live += s.Value.Uint64()
 	}

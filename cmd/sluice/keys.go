@@ -57,7 +57,7 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	k.WorkspaceID = cfg.workspace()
 	text, err := keyring(store).Create(ctx, flow.Actor{ID: "cli"}, k)
 	if err != nil {
-		return wrongKey(err)
+		return keyFlagError(err)
 	}
 	return s.printKey(ctx, store, k, text, c.JSON)
 }
@@ -90,15 +90,15 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 	return k, nil
 }
 
-// keyring returns the same keyring that the dashboard uses, so that both apply the same
+// keyring returns the keyring that the dashboard uses too, so that both apply the same
 // rules and write the same audit entries.
 func keyring(store *db.Store) *library.Keyring {
 	return &library.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }
 
-// wrongKey turns a validation error into one that names the flag. The rules are those of
-// the dashboard, whose errors name form fields.
-func wrongKey(err error) error {
+// keyFlagError turns a validation error of the keyring, which names a form field, into an
+// error that names the flag.
+func keyFlagError(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return err
@@ -111,8 +111,7 @@ func wrongKey(err error) error {
 	return usageError("--" + cmp.Or(flag, name) + ": " + e.Fields[0].Detail)
 }
 
-// printKey prints a new key, which cannot be shown again, and its webhook
-// secret.
+// printKey prints a new key, which cannot be shown again, and its webhook secret.
 func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, text string, asJSON bool) error {
 	secret, err := store.KeyWebhookSecret(ctx, k.WorkspaceID, k.ID)
 	if err != nil {
@@ -135,8 +134,8 @@ type keyRotateCmd struct {
 	JSON    bool          `help:"Print the key and its settings as JSON."`
 }
 
-// Run rotates a key. Callers switch to the new secret while both work. The overlap is
-// bounded: a secret that leaked should be revoked, not rotated.
+// RunOn rotates a key. Callers switch to the new secret while both secrets work. The overlap
+// is bounded, because a leaked key should be revoked and not rotated.
 func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, err := store.FindKey(ctx, cfg.workspace(), c.ID)
 	if err != nil {
@@ -168,7 +167,7 @@ type keyListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// Run lists the keys.
+// RunOn lists the keys.
 func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	keys, err := store.ListKeys(ctx, cfg.workspace())
 	if err != nil {
@@ -191,7 +190,7 @@ func keyJSON(k *flow.Key) map[string]any {
 		"created_at": timeOrNil(k.CreatedAt), "created_by": k.CreatedBy, "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
 		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
 		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(), "allow_unpriced": k.AllowUnpriced,
-		"rolled_at": timeOrNil(k.RolledAt), "previous": previousJSON(k),
+		"rolled_at": timeOrNil(k.RotatedAt), "previous": previousJSON(k),
 	}
 }
 
@@ -204,8 +203,8 @@ func joinScopes(k *flow.Key) string {
 	return strings.Join(list, ",")
 }
 
-// keyState returns the state of a key and, after a rotation, until when the
-// previous secret works: a key in its overlap must not be taken for rotated everywhere.
+// keyState returns the state of a key and, during the overlap of a rotation, the time until
+// which the previous secret works.
 func keyState(k *flow.Key) string {
 	now := time.Now()
 	if k.Overlaps(now) {
@@ -230,7 +229,7 @@ type keySecretCmd struct {
 	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
 
-// Run prints the webhook secret of the key, which rotation does not change.
+// RunOn prints the webhook secret of the key, which rotation does not change.
 func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	secret, err := store.KeyWebhookSecret(ctx, cfg.workspace(), c.ID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -243,8 +242,8 @@ func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return store.Audit(ctx, cfg.workspace(), "cli", "key.secret.read", c.ID, "")
 }
 
-// RunRemote prints the webhook secret of a key. The server refuses to show it to another key,
-// unless that one made the key.
+// RunRemote prints the webhook secret of a key. The server shows it only to the key itself
+// and to the key that created it.
 func (c keySecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	secret, err := fetch[flowapi.KeySecret](ctx, api, "GET", "/v1/keys/"+url.PathEscape(c.ID)+"/webhook-secret", nil)
 	if err != nil {
@@ -265,7 +264,7 @@ func (c keyRevokeCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	return remote.RevokeKey(ctx, api, s, c.ID, c.Cascade)
 }
 
-// Run revokes a key. The running server rejects it from the next request on.
+// RunOn revokes a key. The running server rejects it from the next request on.
 func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, made, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, cfg.workspace(), c.ID, c.Cascade)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

@@ -12,9 +12,9 @@ import (
 // warnEvery is how often keys that expire soon are logged.
 const warnEvery = 24 * time.Hour
 
-// warnOfKeys logs at start and then daily which keys in use expire soon. An expired
+// warnExpiringKeys logs at start and then daily which keys in use expire soon. An expired
 // key stops the program that uses it, so the log is often the only early warning.
-func (a *app) warnOfKeys(ctx context.Context) {
+func (a *app) warnExpiringKeys(ctx context.Context) {
 	for {
 		if err := logExpiringKeys(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("cannot list the keys that expire soon", "error", err)
@@ -27,8 +27,8 @@ func (a *app) warnOfKeys(ctx context.Context) {
 	}
 }
 
-// logExpiringKeys logs the keys that expire within flow.KeyWarning. Keys that were never
-// used are left out: nothing breaks when they expire.
+// logExpiringKeys logs the keys that expire within flow.KeyWarning. It omits keys that were
+// never used, since nothing breaks when they expire.
 func logExpiringKeys(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
 	keys, err := store.ListKeysEnding(ctx, now, now.Add(flow.KeyWarning))
 	if err != nil {

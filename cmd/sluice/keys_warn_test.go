@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// TestLogKeysEnding names keys in use that expire within a week, and no others.
-func TestLogKeysEnding(t *testing.T) {
+// TestLogExpiringKeys checks that only keys in use that expire within a week are logged.
+func TestLogExpiringKeys(t *testing.T) {
 	t.Parallel()
 	store, now := dbtest.SQLite(t), time.Now()
 	add := func(name string, left time.Duration, uses int64) {

@@ -61,10 +61,10 @@ type cli struct {
 	Version    versionCmd        `cmd:"" help:"Print the version."`
 }
 
-// A command implements one or two of three interfaces, with its flags already filled in.
-// A storeRunner works on an existing database, which execute opens and closes. A
-// remoteRunner works through the API of a server; with another interface, only if a
-// server is configured. All others are runners and open what they need themselves.
+// A command implements one or two of three interfaces. A storeRunner works on an existing
+// database, which execute opens and closes. A remoteRunner works through the API of a
+// server; if it implements another interface too, only if a server is configured. All
+// others are runners and open what they need themselves.
 type (
 	runner interface {
 		Run(ctx context.Context, cfg *Config, s *streams) error
@@ -99,7 +99,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // restores the default: a second signal kills the process
 	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{in: in, out: out, err: errs}))
 }
 
@@ -118,7 +118,7 @@ func execute(ctx context.Context, command any, cfg *Config, s *streams) error {
 	}
 	open := openStore
 	if _, ok := command.(backupCmd); ok {
-		open = openLocal // a backup is always of the database here, wherever SLUICE_URL points
+		open = openLocal // a backup is always of the local database, even if SLUICE_URL is set
 	}
 	store, err := open(ctx, cfg, s)
 	if err != nil {
@@ -154,8 +154,8 @@ func sentence(err error) string {
 	return err.Error() + "."
 }
 
-// helpHint returns which help to read after a usage error. Plain sluice is serve,
-// so an unknown command counts as an argument of it.
+// helpHint names the help to read after a usage error. Plain "sluice" is "sluice serve", so
+// an unknown command is parsed as an argument of serve.
 func helpHint(selected *command.Command, args []string) string {
 	if selected.Parent == nil || selected.Name == "serve" && !slices.Contains(args, "serve") {
 		return "Run 'sluice --help' for a list of commands."
@@ -187,8 +187,8 @@ func report(w io.Writer, err error) int {
 // usageError is an error in how a command was called; its exit code is 2.
 type usageError = remote.UsageError
 
-// selfCommand returns how this program was started, for printed commands: they should
-// work when they are pasted, also after "go run".
+// selfCommand returns the command that started this program, so that printed commands work
+// when they are pasted, even after "go run".
 func selfCommand() string {
 	if strings.Contains(os.Args[0], "go-build") {
 		return "go run ./cmd/sluice"

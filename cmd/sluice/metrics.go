@@ -30,9 +30,9 @@ type metrics struct {
 	server     *http.Server
 }
 
-// newMetrics registers the metrics. Runs that are open are counted by a query when
-// Prometheus scrapes, so they are right after a restart and the same at every
-// instance; all other metrics are of this process.
+// newMetrics registers the metrics. Open runs are counted by a query at every scrape, so the
+// number is correct after a restart and the same at every instance. All other metrics
+// cover this process.
 func newMetrics(store *db.Store) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -44,7 +44,7 @@ func newMetrics(store *db.Store) *metrics {
 			Name: "sluice_run_duration_seconds", Help: "Time from accepting a run to its end.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_delivery_attempts_total", Help: "Webhook attempts, by what the delivery became."}, []string{"state"}),
+			Name: "sluice_delivery_attempts_total", Help: "Webhook attempts, by the resulting state of the delivery."}, []string{"state"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_starts_refused_total", Help: "Starts and reruns that did not become a run, by error code."}, []string{"code"}),
 	}
@@ -67,8 +67,8 @@ func newMetrics(store *db.Store) *metrics {
 	return m
 }
 
-// observe counts an event of package jobs. It is called on the path of every run, so it
-// only changes counters in memory.
+// observe counts an event of package jobs. It is called for every run and must be fast, so
+// it only increments counters in memory.
 func (m *metrics) observe(o jobs.Observation) {
 	switch {
 	case o.Rejected != "":

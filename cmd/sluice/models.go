@@ -25,8 +25,8 @@ type modelCmd struct {
 	Compare modelCompareCmd `cmd:"" help:"Compare two versions of a hosted model."`
 }
 
-// withDirectory calls use with the platform's directory of models. The database need not
-// exist, because featured models can be shown without a secret.
+// withDirectory calls use with the platform's directory of models. It works without a
+// database, because featured models can be shown without a secret.
 func withDirectory(ctx context.Context, cfg *Config, s *streams, use func(d *catalog.Directory) error) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
@@ -52,8 +52,8 @@ type modelListCmd struct {
 	JSON     bool     `help:"Print as JSON."`
 }
 
-// Run lists models. If the platform cannot be reached, it lists the featured
-// ones and prints a warning: a list without network access is better than none.
+// Run lists models. If the platform cannot be reached, it lists the featured ones and prints
+// a warning.
 func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
 		list, notice, err := d.ListHosted(ctx, cfg.workspace(), strings.Join(c.Query, " "), c.Category)
@@ -61,16 +61,16 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	})
 }
 
-// RunRemote lists hosted models through a server: those found by words, those of a category,
-// or the featured ones.
+// RunRemote lists hosted models through a server: search results, the models of a category,
+// or the featured models.
 func (c modelListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}, "category": {c.Category}}
 	list, err := fetch[admin.HostedModelList](ctx, api, "GET", "/v1/hosted-models?"+query.Encode(), nil)
 	return c.print(s, list.Models, list.Notice, err)
 }
 
-// print prints the models. A notice is a warning and no error: the featured models are listed
-// anyway. An unknown category is a usage error, which names the known ones.
+// print prints the models. A notice is printed as a warning. An unknown category is a usage
+// error that names the known ones.
 func (c modelListCmd) print(s *remote.Streams, list []admin.HostedModel, notice string, err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 && e.Fields[0].Pointer == "/category" {
 		return usageError(e.Fields[0].Detail)
@@ -81,7 +81,7 @@ func (c modelListCmd) print(s *remote.Streams, list []admin.HostedModel, notice 
 	if notice != "" {
 		fmt.Fprintf(s.Err, "sluice: only the featured models are listed. %s\n", notice)
 	}
-	return printList(s.Out, c.JSON, list, itself, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
+	return printList(s.Out, c.JSON, list, identity, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", l.Model, orDash(l.Category), orDash(l.Output), l.Description)
 	})
 }
@@ -105,7 +105,7 @@ func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	})
 }
 
-// RunRemote lets a server ask the platform, with the credential of the workspace.
+// RunRemote has the server request the model with the workspace's credential.
 func (c modelShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path, version, err := hostedPath(c.Model)
 	if err != nil {
@@ -123,8 +123,7 @@ func noSuchModel(err error, model string) error {
 	return notFound(err, fmt.Sprintf("the platform has no model %s, or not in this version; 'sluice model list' searches it", model))
 }
 
-// hostedPath returns the path of a hosted model in the API, and the version that its
-// name contains.
+// hostedPath returns the API path of a hosted model and the version in its name, or "".
 func hostedPath(model string) (path, version string, err error) {
 	ref, err := hosted.ParseRef(model)
 	if err != nil {
@@ -133,8 +132,8 @@ func hostedPath(model string) (path, version string, err error) {
 	return "/v1/hosted-models/" + url.PathEscape(ref.Owner) + "/" + url.PathEscape(ref.Name), ref.Version, nil
 }
 
-// print prints a model as tables of inputs and outputs, as JSON, or with --node as the node to
-// paste into a document.
+// print prints a model as tables of inputs and outputs, as JSON, or with --node as a node
+// for a document.
 func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	switch {
 	case c.Node:
@@ -162,7 +161,7 @@ func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	return w.Flush()
 }
 
-// modelType returns the type of an input with its bounds, or its options instead.
+// modelType returns the type of an input with its bounds, or its options if it has any.
 func modelType(f admin.HostedInput) string {
 	switch {
 	case f.Options != nil:
@@ -177,8 +176,8 @@ func modelType(f admin.HostedInput) string {
 	return string(f.Type)
 }
 
-// oneLine returns the start of a text on one line, up to a number of
-// characters. Descriptions come from the platform and may have any length.
+// oneLine returns the start of a text on one line of at most most characters. Descriptions
+// come from the platform and may have any length.
 func oneLine(text string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= most {
@@ -207,8 +206,7 @@ func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error
 	})
 }
 
-// RunRemote lets a server compare two versions of a model, with the credential of the
-// workspace.
+// RunRemote has the server compare two versions of a model with the workspace's credential.
 func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path, _, err := hostedPath(c.Model)
 	if err != nil {
@@ -221,13 +219,13 @@ func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 	return c.print(s.Out, changes)
 }
 
-// print prints the changes, one a line; a ! marks those that could break a flow.
+// print prints one change per line; a ! marks changes that can break a flow.
 func (c modelCompareCmd) print(out io.Writer, changes admin.HostedChanges) error {
 	if c.JSON {
 		return printJSON(out, changes)
 	}
 	if len(changes.Changes) == 0 {
-		fmt.Fprintln(out, "Nothing changed in what the model takes and puts out.")
+		fmt.Fprintln(out, "The inputs and outputs of the model did not change.")
 	}
 	for _, change := range changes.Changes {
 		fmt.Fprintln(out, map[bool]string{true: "! ", false: "  "}[change.Breaking]+change.Sentence)

@@ -9,22 +9,22 @@ import (
 	"sluice/jobs/peers"
 )
 
-// instances are the connections to other instances on the same database, through
-// which the text of running steps reaches readers at every instance. A nil
-// *instances has none: readers at other instances then see results but no live text.
+// instances are the connections to other instances on the same database, through which the
+// text of running steps is streamed to clients of any instance. A nil *instances is valid
+// and has no connections: clients of other instances then get results but no live text.
 type instances struct {
 	*peers.Peers
 	listener net.Listener
 }
 
-// listenForPeers listens on SLUICE_PEER_ADDR and has the store announce where. The store
-// writes the address into the instance's row with each heartbeat.
+// listenForPeers listens on SLUICE_PEER_ADDR. The store announces the address: it writes it
+// to the instance's row with each heartbeat.
 func (a *app) listenForPeers(instance string) (*instances, error) {
 	if a.cfg.PeerAddr == "" {
 		return nil, nil
 	}
 	if a.store.Pool() == nil {
-		a.log.Warn("SLUICE_PEER_ADDR has no effect on SQLite, where one instance does all the work")
+		a.log.Warn("SLUICE_PEER_ADDR has no effect on SQLite, where there is only one instance")
 		return nil, nil
 	}
 	key, err := a.store.PeerKey()
@@ -43,7 +43,7 @@ func (a *app) listenForPeers(instance string) (*instances, error) {
 	return &instances{ends, listener}, nil
 }
 
-// follow is jobs.Config.Follow.
+// follow returns the function for jobs.Config.Follow, or nil without connections.
 func (p *instances) follow() func(context.Context, flow.Peer, string, func(flow.PeerText)) error {
 	if p == nil {
 		return nil
@@ -51,7 +51,7 @@ func (p *instances) follow() func(context.Context, flow.Peer, string, func(flow.
 	return p.Follow
 }
 
-// serve answers other instances in the background; see peers.Peers.Serve.
+// serve serves other instances in the background; see peers.Peers.Serve.
 func (p *instances) serve(pass peers.StreamFunc, failed chan<- error) {
 	if p != nil {
 		p.Serve(p.listener, pass, func(err error) { failed <- err })

@@ -17,10 +17,11 @@ import (
 	"sluice/providers/prices"
 )
 
-// priceCmd groups the commands for prices. Providers that report no cost are charged
-// by these, or else by the price list, which is what budgets in dollars and the Usage page count.
+// priceCmd groups the commands for prices. If a provider reports no cost, the cost of a call
+// is computed from these prices or else from the price list. Budgets in dollars and the
+// Usage page count it.
 type priceCmd struct {
-	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost, and wins over the price list."`
+	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost, and overrides the price list."`
 	List   priceListCmd   `cmd:"" help:"List prices, and the source and date of the price list."`
 	Remove priceRemoveCmd `cmd:"" help:"Remove a price."`
 }
@@ -47,7 +48,7 @@ func (c priceSetCmd) check() (map[string]float64, error) {
 			continue
 		}
 		if given[part] = *usd; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
-			return nil, usageError("a price must be a number of dollars from 0 to a million")
+			return nil, usageError("a price must be a number of dollars from 0 to 1,000,000")
 		}
 	}
 	if len(given) == 0 {
@@ -108,7 +109,8 @@ type priceListCmd struct {
 	JSON  bool   `help:"Print as JSON."`
 }
 
-// Run lists the prices in dollars, as text in JSON too: a number could lose digits.
+// RunOn lists the prices in dollars. JSON has them as strings, because numbers could lose
+// digits.
 func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	book, err := cfg.priceBook(store, store.Now)
 	if err != nil {
@@ -121,8 +123,8 @@ func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return c.print(s.out, found)
 }
 
-// RunRemote lists the prices of the workspace over HTTP, and those of the price list that the
-// query finds.
+// RunRemote lists the prices of the workspace and the matching prices of the price list over
+// HTTP.
 func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	found, err := fetch[admin.Prices](ctx, api, "GET", "/v1/prices?"+url.Values{"query": {c.Query}}.Encode(), nil)
 	if err != nil {
@@ -131,10 +133,10 @@ func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	return c.print(s.Out, found)
 }
 
-// print prints the prices. Without a query it adds the source of the price list, which has the
-// prices of all other models.
+// print prints the prices. Without a query it adds the source of the price list, which
+// applies to all other models.
 func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
-	err := printList(out, c.JSON, found.Prices, itself, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
+	err := printList(out, c.JSON, found.Prices, identity, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
 		source := p.Source
 		if p.Date != nil {
 			source += ", " + *p.Date
@@ -160,13 +162,12 @@ func (c *Config) priceBook(store flow.PriceStore, now func() time.Time) (*prices
 	return &prices.Book{Store: store, List: list, Now: now}, nil
 }
 
-// priceRemoveCmd removes a price. Later runs of the model cost what the price list
-// says.
+// priceRemoveCmd removes a price. The price list then applies to later runs of the model.
 type priceRemoveCmd struct {
 	Model string `arg:"" help:"provider/model."`
 }
 
-// Run removes a price.
+// RunOn removes a price.
 func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	if err := store.RemovePrice(ctx, cfg.workspace(), c.Model); err != nil {
 		return c.notFound(err)

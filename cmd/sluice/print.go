@@ -14,8 +14,8 @@ import (
 	"sluice/flow"
 )
 
-// printJSON prints a value as indented JSON. Characters such as < are not escaped,
-// because the output is for programs and terminals, not for HTML.
+// printJSON prints a value as indented JSON. It does not escape characters such as <, because
+// the output is not embedded in HTML.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -51,8 +51,8 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 	return printJSON(w, objects)
 }
 
-// itself is the object function for printList if the elements are encoded unchanged.
-func itself[T any](v *T) T { return *v }
+// identity is the object function for printList that encodes elements unchanged.
+func identity[T any](v *T) T { return *v }
 
 // fetch sends a request to the API and decodes the JSON of the response. If the server refuses
 // the request, the error is a *client.Rejection and wraps a flow.Error with its code.
@@ -62,7 +62,7 @@ func fetch[T any](ctx context.Context, api *client.Client, method, path string, 
 		return v, err
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("the server at %s is not Sluice, or of another version; check the address", api.Base)
+		return v, fmt.Errorf("the server at %s is not Sluice or has another version; check the address", api.Base)
 	}
 	return v, nil
 }
@@ -70,8 +70,8 @@ func fetch[T any](ctx context.Context, api *client.Client, method, path string, 
 // isTerminal reports whether w is a terminal, where hints and progress are printed.
 func isTerminal(w io.Writer) bool { return remote.IsTerminal(w) }
 
-// timeOrNil returns a time as the API formats it, or nil for the zero time: a missing time
-// is null in JSON, not the year 1.
+// timeOrNil formats a time as the API does. It returns nil, which is null in JSON, for the
+// zero time.
 func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -79,7 +79,7 @@ func timeOrNil(t time.Time) any {
 	return t.UTC().Format(flow.TimeForm)
 }
 
-// positiveOrNil returns nil, which is null in JSON, for a number that is not set.
+// positiveOrNil returns n, or nil, which is null in JSON, if n is not positive.
 func positiveOrNil(n int64) any {
 	if n <= 0 {
 		return nil
@@ -87,7 +87,7 @@ func positiveOrNil(n int64) any {
 	return n
 }
 
-// uncapitalized turns a sentence for pages into the text of an error.
+// uncapitalized turns a sentence for pages into an error message.
 func uncapitalized(sentence string) string {
 	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
 }

@@ -31,7 +31,7 @@ func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return c.print(s.out, catalog.ListProviders())
 }
 
-// RunRemote lists the providers that the server knows. They can differ from those of this
+// RunRemote lists the providers that the server knows, which can differ from those of this
 // program if the versions differ.
 func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := fetch[admin.ProviderList](ctx, api, "GET", "/v1/providers", nil)
@@ -43,7 +43,7 @@ func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 
 // print prints the providers with the environment variables that can hold their secrets.
 func (c providerListCmd) print(out io.Writer, list []admin.Provider) error {
-	return printList(out, c.JSON, list, itself, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
+	return printList(out, c.JSON, list, identity, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.Environment, ", ")), strings.Join(p.Can, ", "))
 	})
 }
@@ -55,7 +55,7 @@ type providerModelsCmd struct {
 	JSON     bool     `help:"Print as JSON."`
 }
 
-// Run prints model references as nodes take them: provider/model.
+// RunOn prints model references in the form that nodes use: provider/model.
 func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	return c.print(s.out, list)
 }
 
-// RunRemote lets a server ask the provider, with the credential that a run would use.
+// RunRemote has the server request the list with the credential that a run would use.
 func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}}
 	list, err := fetch[admin.ModelList](ctx, api, "GET", "/v1/providers/"+url.PathEscape(c.Provider)+"/models?"+query.Encode(), nil)
@@ -79,7 +79,7 @@ func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return c.print(s.Out, list.Models)
 }
 
-// print prints one model reference a line, so that a shell can use it.
+// print prints one model reference per line, for use in shell scripts.
 func (c providerModelsCmd) print(out io.Writer, list []admin.Model) error {
-	return printList(out, c.JSON, list, itself, "", func(m *admin.Model) string { return m.Model })
+	return printList(out, c.JSON, list, identity, "", func(m *admin.Model) string { return m.Model })
 }

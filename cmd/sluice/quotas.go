@@ -15,16 +15,16 @@ const (
 	quotaDefault   = -2 // the server's default applies; for commands only
 )
 
-// quotaBytes is an amount of storage as an operator writes it: a size such as
-// 1GiB, or a word that quotaWord reads. The zero value must mean "not given", so
-// "unlimited" is a negative number here; the store uses 0 for it.
+// quotaBytes is an amount of storage as an operator writes it: a size such as 1GiB, or a
+// word that quotaWord reads. The zero value means that it is not set, so "unlimited" is
+// negative here, unlike in the store, where it is 0.
 type quotaBytes int64
 
 // quotaCount is a number of flows or runs as an operator writes it.
 type quotaCount int64
 
-// quotaWord reads the special values: an empty text, "unlimited" and "default". 0 also
-// means unlimited, as in other limits: a quota of nothing would be useless.
+// quotaWord reads the special values: an empty text, "unlimited" and "default". 0 also means
+// unlimited, as in other limits.
 func quotaWord(text string) (n int64, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "":
@@ -69,23 +69,23 @@ func (q quotaBytes) String() string {
 	if q > 0 {
 		return flow.Size(int64(q))
 	}
-	return noQuota[q]
+	return quotaNames[q]
 }
 
-// String is the setting as "sluice doctor" shows it.
+// String returns the setting as "sluice doctor" shows it.
 func (q quotaCount) String() string {
 	if q > 0 {
 		return strconv.FormatInt(int64(q), 10)
 	}
-	return noQuota[quotaBytes(q)]
+	return quotaNames[quotaBytes(q)]
 }
 
-// noQuota has the texts of the special values.
-var noQuota = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
+// quotaNames has the texts of the special values.
+var quotaNames = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
 
-// quota returns the server's default quota for workspaces. With open sign-up there are
-// limits unless the operator removes them, because anyone can then store data. The
-// default workspace has none; see db.Config.
+// quota returns the server's default quota for workspaces. With open sign-up, where anyone
+// can store data, it is limited unless the operator removes the limits. It does not apply
+// to the default workspace; see db.Config.
 func (c *Config) quota() flow.Storage {
 	var q flow.Storage
 	if c.Signup == "open" {

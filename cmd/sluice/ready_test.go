@@ -14,7 +14,7 @@ import (
 	"sluice/db"
 )
 
-// TestReady asks beside no server, and beside one that is and is not ready.
+// TestReady checks readiness without a server, and with a server that is or is not ready.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestReady(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			dir := t.TempDir()
-			hold(t, dir, server.URL)
+			lockDirectory(t, dir, server.URL)
 			code, out := doctor(t, dir, "ready")
 			if !strings.Contains(out, want) || (code == exitOK) != (status == http.StatusOK) {
 				t.Errorf("exit %d: %s", code, out)
@@ -40,8 +40,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// hold takes a data directory as a server at an address does.
-func hold(t *testing.T, dir, addr string) {
+// lockDirectory locks a data directory as a server at an address does.
+func lockDirectory(t *testing.T, dir, addr string) {
 	t.Helper()
 	path := filepath.Join(dir, db.EngineFile)
 	lock := flock.New(path, flock.SetPermissions(0o600))

@@ -73,7 +73,7 @@ sluice key create --name website              # prints a new key
 // declarations.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	keep(t, "cli", commandPage(newProgram(&cli{})))
+	compareOrUpdate(t, "cli", commandPage(newProgram(&cli{})))
 	have, err := docs.Source("configuration")
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep(t, "configuration", want)
+	compareOrUpdate(t, "configuration", want)
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -126,8 +126,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// keep compares a page with its generated text, or writes it.
-func keep(t *testing.T, page, want string) {
+// compareOrUpdate compares a page with its generated text or, with -update, writes it.
+func compareOrUpdate(t *testing.T, page, want string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile("../../docs/"+page+".md", []byte(want), 0o644); err != nil {
@@ -158,7 +158,7 @@ func commandPage(program *command.Command) string {
 	return b.String()
 }
 
-// writeCommand says how a command is called and lists its own flags.
+// writeCommand writes the usage of a command and its own flags.
 func writeCommand(b *strings.Builder, c *command.Command) {
 	usage := c.Path()
 	var rows strings.Builder
@@ -188,7 +188,7 @@ func row(b *strings.Builder, name, help string) {
 	fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(name, "|", `\|`), strings.ReplaceAll(help, "|", `\|`))
 }
 
-// settingsTable lists what the server can be told, with its default.
+// settingsTable lists the settings of the server with their defaults.
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | Description |\n|---|---|---|\n")

@@ -11,13 +11,13 @@ import (
 	"sluice/flow"
 )
 
-// loginCmd and logoutCmd manage the saved server. They only touch a file of the user.
+// loginCmd and logoutCmd manage the saved server and key, a file of the user.
 type (
 	loginCmd  struct{ remote.LoginCmd }
 	logoutCmd struct{ remote.Logout }
 )
 
-// Run saves the login with the key of the settings, or one that it asks for.
+// Run saves the login with the key of the settings or, without one, from standard input.
 func (c loginCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return c.Login(ctx, cfg.Key, s.remote())
 }
@@ -45,8 +45,9 @@ func isLocal(command any) bool {
 	return false
 }
 
-// usesServer reports whether commands that can work on the database call a server instead: one
-// that is named, or that of the saved login. Naming a database takes precedence over the login.
+// usesServer reports whether commands that can work on the database call a server instead: the
+// configured one or that of the saved login. A configured database takes precedence over the
+// login.
 func (c *Config) usesServer() bool {
 	if c.Server != "" {
 		return true
@@ -55,11 +56,11 @@ func (c *Config) usesServer() bool {
 	return err == nil && saved.URL != "" && c.DatabaseURL == "" && isDefaultDataDir(c.DataDir)
 }
 
-// connect returns a client of the configured server: the one that is named, that of the
-// saved login, or the one that runs on the local database. The last needs no key.
+// connect returns a client of the configured server, else of that of the saved login, else
+// of the server on the local database, which needs no key.
 func (c *Config) connect() (*client.Client, error) {
 	if c.Workspace != "" && c.Workspace != string(flow.DefaultWorkspace) {
-		return nil, usageError("over HTTP, the key decides on the workspace; use a key of that workspace, and leave out --workspace")
+		return nil, usageError("over HTTP, the key determines the workspace; use a key of that workspace, and leave out --workspace")
 	}
 	api, err := remote.Connect(c.Server, c.Key)
 	if !errors.Is(err, remote.ErrNoServer) {
@@ -71,8 +72,8 @@ func (c *Config) connect() (*client.Client, error) {
 	return nil, usageError(err.Error())
 }
 
-// localOnly returns a usage error if a server is named for a command that works on the
-// database: it would change another installation than its user means.
+// localOnly returns a usage error if a server is configured for a command that works on the
+// local database: it would change another installation than the user means.
 func (c *Config) localOnly() error {
 	if c.Server == "" {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// onMachineOnly are the commands that work on the machine of the server, or on no server at
-// all, with the reasons. All others speak HTTP.
-var onMachineOnly = map[string]string{
+// localCommands are the commands that work only on the server's machine or without a server,
+// with the reasons. All others work over HTTP.
+var localCommands = map[string]string{
 	"serve": "is the server", "migrate": "changes the database", "backup": "reads the database", "restore": "replaces the database",
 	"doctor": "examines the machine", "secrets rotate": "needs the master key",
 	"ready": "asks the server of this machine", "login": "saves a server", "logout": "forgets it",
@@ -17,28 +17,28 @@ var onMachineOnly = map[string]string{
 	"flow run": "chooses the server on its own, since it also runs files",
 }
 
-// TestEveryCommandSpeaksHTTP checks that a command works with --server and --key, or is in the
-// list.
-func TestEveryCommandSpeaksHTTP(t *testing.T) {
+// TestCommands_work_over_HTTP checks that every command works with --server and --key or is in
+// localCommands.
+func TestCommands_work_over_HTTP(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for _, leaf := range newProgram(&cli{}).Leaves() {
 		name := strings.TrimPrefix(leaf.Path(), "sluice ")
 		known[name] = true
-		if _, speaks := leaf.Target().(remoteRunner); speaks == (onMachineOnly[name] != "") {
-			t.Errorf("%s: it speaks HTTP is %t, and the reason why not is %q", name, speaks, onMachineOnly[name])
+		if _, speaks := leaf.Target().(remoteRunner); speaks == (localCommands[name] != "") {
+			t.Errorf("%s: it speaks HTTP is %t, and the reason why not is %q", name, speaks, localCommands[name])
 		}
 	}
-	for name := range onMachineOnly {
+	for name := range localCommands {
 		if !known[name] {
 			t.Errorf("there is no command %s", name)
 		}
 	}
 }
 
-// TestCommandsThatRefuseAServer checks that commands which must not work over HTTP say why, and
-// what to do instead.
-func TestCommandsThatRefuseAServer(t *testing.T) {
+// TestCommands_refuse_server checks that commands that must not work over HTTP return the reason
+// and an alternative.
+func TestCommands_refuse_server(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{
 		{"user add --email ada@example.com", "own rights"},

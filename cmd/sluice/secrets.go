@@ -9,13 +9,13 @@ import (
 )
 
 // secretsCmd groups the commands for the master key, which encrypts the secrets in the
-// database. A stolen database alone therefore reveals none of them.
+// database. A stolen database without the key reveals no secret.
 type secretsCmd struct {
 	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets with a new master key. The server must be stopped."`
 }
 
-// secretsRotateCmd encrypts all secrets with a new master key. It needs exclusive
-// access, because a running server would store new secrets with the old key.
+// secretsRotateCmd encrypts all secrets with a new master key. It needs exclusive access,
+// because a running server would encrypt new secrets with the old key.
 type secretsRotateCmd struct {
 	NewKeyFile string `help:"Where to write the new key, or where it already is. Default: it replaces the current key file." placeholder:"FILE" type:"path"`
 	JSON       bool   `help:"Print what was done as JSON."`

@@ -15,9 +15,9 @@ import (
 // serveCmd starts the server. It is the default command.
 type serveCmd struct{}
 
-// Run starts everything and serves until a signal or a failure. The first SIGINT or
-// SIGTERM starts the shutdown, which takes at most 35 s after SLUICE_DRAIN_DELAY; a
-// second signal ends the process immediately.
+// Run starts the server and serves until a signal or a failure. The first SIGINT or SIGTERM
+// starts the shutdown, which takes at most 35 s after SLUICE_DRAIN_DELAY; a second signal
+// ends the process immediately.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
 	log := cfg.logger(s.err)
@@ -25,17 +25,17 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	cfg.warnOfKeyFile(log)
+	cfg.warnSharedKeyFile(log)
 	if err := a.printWelcome(ctx, s.out); err != nil {
 		return errors.Join(err, a.stop())
 	}
 	serving, stopped := context.WithCancel(ctx)
 	defer stopped()
-	go a.warnOfKeys(serving)
+	go a.warnExpiringKeys(serving)
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest returns to the queue")
-		a.leave()
+		a.announceShutdown()
 	case err = <-a.failed:
 	}
 	if e := a.stop(); err == nil {
@@ -83,7 +83,7 @@ func (a *app) printFlows(ctx context.Context, w io.Writer) {
 	if err != nil || len(flows) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nThese flows are here to try:\n")
+	fmt.Fprintf(w, "\nSample flows to try:\n")
 	first := flows[0]
 	for _, f := range flows {
 		fmt.Fprintf(w, "  %s  %s\n", f.ID, f.Name)
@@ -111,9 +111,8 @@ Call the flow with it:
 `, from, variables, selfCommand(), f.ID, a.url, a.exampleBody(f))
 }
 
-// otherTerminal returns where to run a command in another terminal, and the
-// variables to set for it. DATABASE_URL is not repeated because it may hold a
-// password.
+// otherTerminal returns where to run a command in another terminal, and the variables to set
+// for it. DATABASE_URL is omitted because it may contain a password.
 func (c *Config) otherTerminal() (from, variables string) {
 	if c.DatabaseURL != "" {
 		return "with the same DATABASE_URL and master key in its environment", ""

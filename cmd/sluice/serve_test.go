@@ -38,7 +38,7 @@ func TestShutdownTimeouts(t *testing.T) {
 	}
 }
 
-// TestOtherTerminal checks that a printed command finds the data of the running server.
+// TestOtherTerminal checks that printed commands find the data of the running server.
 func TestOtherTerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,10 +14,10 @@ import (
 //go:embed starters/*.json starters/brought/*.json
 var starterFiles embed.FS
 
-// starterList are the sample flows in the order shown. New workspaces get those
-// marked First, which run without an API key. An entry needs a document of the same
-// name in starters/; Needs names what a user must set up before it can run. Brings are the
-// flows in starters/brought that nodes of the flow run.
+// starterList has the sample flows in display order. New workspaces get those marked First,
+// which run without an API key. Each entry needs a document of the same name in starters/.
+// Needs names the set-up that the flow requires, and Brings the flows in starters/brought
+// that its nodes run.
 var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Icon: "tags", First: true},
 	{ID: "summarize-a-text", Icon: "scroll-text", First: true},
@@ -38,7 +38,7 @@ var starterList = []console.Starter{
 	{ID: "draw-a-picture", Icon: "image", Needs: "Replicate"},
 }
 
-// starters parses the embedded flows. An error means a broken build.
+// starters parses the embedded flows. It fails only if one of them is invalid.
 func starters() ([]console.Starter, error) {
 	list := make([]console.Starter, len(starterList))
 	for i, s := range starterList {
@@ -71,11 +71,11 @@ func readStarter(id string) (*flow.Document, error) {
 	return d, nil
 }
 
-// addStarters adds the first sample flows to a workspace that never had a flow, and
-// publishes them, except for the one to show first: its owner publishes it and sees what
-// happens then. It returns the ID of the flow to show first, or "" if it was deleted. A
-// workspace whose flows were all deleted gets no new ones.
-func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (shown string, err error) {
+// addStarters adds the sample flows marked First to a workspace that never had a flow. It
+// publishes all but the first of them, which the owner publishes as part of the
+// introduction. It returns the ID of that flow, or "" if it was deleted. A workspace whose
+// flows were all deleted gets no new ones.
+func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (displayValue string, err error) {
 	list, err := starters()
 	if err != nil {
 		return "", err

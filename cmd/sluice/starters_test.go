@@ -16,8 +16,7 @@ import (
 	"sluice/nodes"
 )
 
-// TestStarters checks that every flow that Sluice brings along is listed, valid
-// and explained.
+// TestStarters checks that every embedded flow is listed, valid and explained.
 func TestStarters(t *testing.T) {
 	t.Parallel()
 	list, err := starters()
@@ -49,7 +48,7 @@ func TestStarters(t *testing.T) {
 	}
 }
 
-// TestStarters_run carries out those that need nothing, on their examples.
+// TestStarters_run runs the flows that need no set-up, on their examples.
 func TestStarters_run(t *testing.T) {
 	t.Parallel()
 	a := startTestApp(t)
@@ -80,8 +79,7 @@ func TestStarters_run(t *testing.T) {
 	}
 }
 
-// TestStarters_kinds checks that every kind of flow control and of text tools has a
-// template to learn it from.
+// TestStarters_kinds checks that a template uses each node kind for flow control and text.
 func TestStarters_kinds(t *testing.T) {
 	t.Parallel()
 	list, err := starters()
@@ -101,7 +99,7 @@ func TestStarters_kinds(t *testing.T) {
 	}
 }
 
-// startTestApp is a whole Sluice in a directory of its own, asking nobody.
+// startTestApp starts a server in a temporary directory that makes no outgoing requests.
 func startTestApp(t *testing.T) *app {
 	t.Helper()
 	cfg := &Config{Addr: "127.0.0.1:0", DataDir: t.TempDir(), LocalModels: "off", Workers: 4, MaxFile: 1 << 20}
@@ -145,7 +143,7 @@ func runStarter(t *testing.T, a *app, s console.Starter) string {
 	return string(flow.EncodeJSON(run.Outputs))
 }
 
-// approveAll answers what a run asks until it ends.
+// approveAll approves every request of a run until it ends.
 func approveAll(t *testing.T, a *app, run *flow.Run) *flow.Run {
 	t.Helper()
 	ctx := t.Context()

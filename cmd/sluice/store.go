@@ -16,9 +16,9 @@ import (
 	"sluice/nodes"
 )
 
-// openStore opens the configured database for a command. The database must
-// exist: a mistyped directory is an error, not a new database with a master key
-// of its own. Warnings are logged to standard error.
+// openStore opens the configured database for a command. The database must exist, so that a
+// mistyped directory is an error and not a new database with a new master key. Warnings are
+// logged to standard error.
 func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	if err := cfg.localOnly(); err != nil {
 		return nil, err
@@ -26,12 +26,12 @@ func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) 
 	return openLocal(ctx, cfg, s)
 }
 
-// openLocal is openStore for commands that ignore the server in the settings.
+// openLocal is like openStore for commands that ignore the server in the settings.
 func openLocal(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{mustExist: true})
 }
 
-// createStore is openStore for commands that create a missing database.
+// createStore is like openStore for commands that create a missing database.
 func createStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{})
 }
@@ -43,9 +43,9 @@ type storeOptions struct {
 	instance  string // name of a server; empty for a command
 }
 
-// openStore checks the settings, opens the database, migrates it and binds
-// credentials from before hosts were required. Every command and the server
-// open their store here, except doctor, which reports each step's problem.
+// openStore checks the settings, opens and migrates the database, and calls
+// bindCredentials. Every command and the server open their store here, except doctor, which
+// reports the problem of each step.
 func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions) (*db.Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions
 	return store, nil
 }
 
-// bindCredentials binds credentials from before hosts were required to the
-// hosts that flows send them to. It logs those that it cannot bind. It runs at every
-// opening, because a restored backup may be older than the program.
+// bindCredentials binds credentials without hosts, which earlier releases allowed, to the
+// hosts that flows send them to. It logs those that it cannot bind. It runs every time the
+// store is opened, because a restored backup may be older than the program.
 func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
 	unbound, err := library.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
 	for _, c := range unbound {
@@ -82,8 +82,7 @@ func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) err
 	return err
 }
 
-// database returns the settings of the store. Package db knows nothing of flags and
-// variables; this is where the two meet.
+// database converts the settings to those of package db, which knows no flags and variables.
 func (c *Config) database(log *slog.Logger) db.Config {
 	return db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
@@ -109,8 +108,8 @@ func (c *Config) needDatabase() error {
 	return nil
 }
 
-// noDatabase returns the error for a missing database: where it was expected
-// and which commands create one.
+// noDatabase returns the error for a missing database. It names the expected place and the
+// commands that create one.
 func (c *Config) noDatabase() error {
 	if c.DatabaseURL != "" {
 		return errors.New("the database in DATABASE_URL has no Sluice tables; correct DATABASE_URL, or create the tables with 'sluice migrate' or 'sluice serve'")

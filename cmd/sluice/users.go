@@ -26,8 +26,8 @@ type userCmd struct {
 	Password userPasswordCmd `cmd:"" help:"Set the password of a person, and end their sessions."`
 }
 
-// userAddCmd creates an account, or adds an existing account to a workspace. It is
-// the way in for servers that are set up without a browser.
+// userAddCmd creates an account, or adds an existing account to a workspace. Servers that
+// are set up without a browser get their first owner this way.
 type userAddCmd struct {
 	Email string `required:"" help:"Email address to sign in with."`
 	Name  string `help:"Name of the person; default is the email address." placeholder:"NAME"`
@@ -64,7 +64,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *streams) (*flow.User, error) {
 	u, err := store.FindUserByEmail(ctx, c.Email)
 	if err == nil {
-		return u, c.addAgain(ctx, cfg, store, u)
+		return u, c.addExisting(ctx, cfg, store, u)
 	}
 	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, err
@@ -77,16 +77,16 @@ func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *st
 	return u, store.CreateUser(ctx, cfg.workspace(), u, flow.MemberRole(c.Role))
 }
 
-// addAgain adds an existing account to the workspace.
-func (c userAddCmd) addAgain(ctx context.Context, cfg *Config, store *db.Store, u *flow.User) error {
+// addExisting adds an existing account to the workspace.
+func (c userAddCmd) addExisting(ctx context.Context, cfg *Config, store *db.Store, u *flow.User) error {
 	err := store.AddMember(ctx, cfg.workspace(), u.ID, flow.MemberRole(c.Role))
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
-		return fmt.Errorf("there is already a person with the e-mail address %s in this workspace", u.Email)
+		return fmt.Errorf("there is already a person with the email address %s in this workspace", u.Email)
 	}
 	return err
 }
 
-// hash reads a password, applies the same rules as the sign-up page (a minimum length and a
+// hash reads a password, checks it by the rules of the sign-up page (a minimum length and a
 // list of common passwords) and returns its hash.
 func (c newPassword) hash(s *streams, email string) (string, error) {
 	text, err := c.read(s)
@@ -114,7 +114,7 @@ func (c newPassword) read(s *streams) (string, error) {
 	}
 	f, ok := s.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return "", usageError("there is no terminal to ask for the password; use --password-stdin")
+		return "", usageError("there is no terminal to prompt for the password; use --password-stdin")
 	}
 	fmt.Fprintln(s.err, "Use at least 10 characters: four or more unrelated words, or a password manager.")
 	fmt.Fprint(s.err, "Password: ")

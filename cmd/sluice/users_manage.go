@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// People are removed and get passwords only on the machine of the server: a key that could
-// do so over HTTP could take over an account, and with it more than its own rights.
+// Removing people and setting passwords is possible only on the machine of the server: over
+// HTTP, a key could take over an account and gain more than its own rights.
 
 // userListCmd lists the people of a workspace.
 type userListCmd struct {
@@ -71,7 +71,7 @@ func (c userRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return err
 }
 
-// userPasswordCmd sets a password, for a person who forgot it. The operator of the server
+// userPasswordCmd sets the password of a person who forgot it. The operator of the server
 // may do so for every account.
 type userPasswordCmd struct {
 	Email string `arg:"" help:"Email address of the person."`
@@ -111,24 +111,26 @@ func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email
 		}
 	}
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return nil, fmt.Errorf("nobody with the email address %s is in this workspace; 'sluice user list' lists the people", email)
+		return nil, fmt.Errorf("this workspace has no member with the email address %s; 'sluice user list' lists the people", email)
 	}
 	return nil, err
 }
 
-// errPeople is the error of all commands that change people, if they are to do it over HTTP. It
-// is a usage error, because another place to run the command helps.
-const errPeople = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
+// errUsersOverHTTP is returned by commands that change people if a server is configured. It is
+// a usage error, because the command works on the server's machine.
+const errUsersOverHTTP = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
 
 // RunRemote refuses: a key could otherwise make an owner; see errPeople.
-func (userAddCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error { return errPeople }
+func (userAddCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+	return errUsersOverHTTP
+}
 
 // RunRemote refuses: a key could otherwise remove the owners; see errPeople.
 func (userRemoveCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
-	return errPeople
+	return errUsersOverHTTP
 }
 
 // RunRemote refuses: a key could otherwise sign in as an owner; see errPeople.
 func (userPasswordCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
-	return errPeople
+	return errUsersOverHTTP
 }

@@ -10,8 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// TestUsersAndWorkspaces manages people, and works on a workspace that is named.
-func TestUsersAndWorkspaces(t *testing.T) {
+// TestUserCommands_in_named_workspace manages people in a workspace selected by name.
+func TestUserCommands_in_named_workspace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	command := func(want int, in string, args ...string) string {
@@ -38,7 +38,7 @@ func TestUsersAndWorkspaces(t *testing.T) {
 	has(command(exitError, "short\n", "user", "password", "bob@example.com", "--password-stdin"), "characters")
 	has(command(exitError, "", "user", "remove", "ada@example.com"), "needs an owner")
 	has(command(exitOK, "", "user", "remove", "bob@example.com"), "no longer a member")
-	has(command(exitError, "", "user", "remove", "bob@example.com"), "nobody with the email address")
+	has(command(exitError, "", "user", "remove", "bob@example.com"), "has no member with the email address")
 
 	store, err := db.Open(t.Context(), db.Config{DataDir: dir, MustExist: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -61,8 +61,8 @@ func TestUsersAndWorkspaces(t *testing.T) {
 	has(command(exitError, "", "key", "list", "--workspace=None"), "there is no workspace")
 }
 
-// TestHelpOfACommand checks that the help of a command has no settings of the server.
-func TestHelpOfACommand(t *testing.T) {
+// TestHelp_omits_settings checks that the help of a command has no settings of the server.
+func TestHelp_omits_settings(t *testing.T) {
 	t.Parallel()
 	var own, all bytes.Buffer
 	if run([]string{"key", "create", "--help"}, nil, &own, &own) != exitOK || run([]string{"--help"}, nil, &all, &all) != exitOK {

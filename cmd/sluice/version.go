@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// release and revision are set at build time where Go's own stamp is missing or
-// says less, such as in a container image:
+// release and revision are set at build time if Go's own stamp is missing or incomplete, such
+// as in a container image:
 //
 //	-ldflags "-X main.release=1.2.3 -X main.revision=$(git rev-parse HEAD)"
 var release, revision string
@@ -40,9 +40,9 @@ var thisBuild = sync.OnceValue(func() build {
 	return describeBuild(release, revision, info)
 })
 
-// describeBuild combines what was set at build time with Go's stamp, which may
-// be nil. What was set takes precedence: a container image is built without the history
-// that the stamp needs.
+// describeBuild combines the values set at build time with Go's stamp, which may be nil. The
+// set values take precedence: a container image is built without the git history that the
+// stamp needs.
 func describeBuild(release, revision string, info *debug.BuildInfo) build {
 	b := build{Revision: revision, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	stamped := ""
@@ -68,8 +68,8 @@ func describeBuild(release, revision string, info *debug.BuildInfo) build {
 	return b
 }
 
-// version returns the version that the log, outbound requests, the dashboard
-// and the API show. They must agree, since support questions quote any of them.
+// version returns the version that the log, outbound requests, the dashboard and the API
+// show.
 func version() string { return thisBuild().Version }
 
 // versionCmd prints the version.
@@ -77,7 +77,7 @@ type versionCmd struct {
 	JSON bool `help:"Print as JSON, with the commit and whether files were modified."`
 }
 
-// Run prints the version and what it was built from.
+// Run prints the version, the platform and, as JSON, the commit.
 func (c versionCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	if c.JSON {
 		return printJSON(s.out, thisBuild())

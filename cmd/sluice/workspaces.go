@@ -41,7 +41,7 @@ type workspaceLimitsListCmd struct {
 // can have very many.
 const workspacesPage = 500
 
-// Run lists all workspaces.
+// RunOn lists all workspaces.
 func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	found, err := allStorage(ctx, store)
 	if err != nil {
@@ -54,8 +54,8 @@ func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	return c.print(s.out, list)
 }
 
-// RunRemote lists the workspaces that the key may see: all with a key of the operator,
-// otherwise its own.
+// RunRemote lists the workspaces that the key may see: all for an operator's key, otherwise
+// its own.
 func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := remoteWorkspaces(ctx, api)
 	if err != nil {
@@ -64,9 +64,9 @@ func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Clien
 	return c.print(s.Out, list)
 }
 
-// print prints the workspaces with what they store of their quotas.
+// print prints the workspaces with their use of each quota.
 func (c workspaceLimitsListCmd) print(out io.Writer, list []admin.Workspace) error {
-	return printList(out, c.JSON, list, itself, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
+	return printList(out, c.JSON, list, identity, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws.Bytes, flow.Size), usedOf(ws.Flows, number), usedOf(ws.Runs, number), ws.Name)
 	})
 }
@@ -85,8 +85,8 @@ func remoteWorkspaces(ctx context.Context, api *client.Client) (all []admin.Work
 	}
 }
 
-// findRemoteWorkspace returns the path in the API of the workspace with an ID, or with a name
-// that only one workspace has. An ID takes precedence over names.
+// findRemoteWorkspace returns the API path of the workspace with an ID or a unique name. An ID
+// takes precedence over names.
 func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (path string, err error) {
 	all, err := remoteWorkspaces(ctx, api)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Config) workspace() flow.WorkspaceID {
 	return cmp.Or(flow.WorkspaceID(c.Workspace), flow.DefaultWorkspace)
 }
 
-// findWorkspace returns the ID of the workspace with an ID or, if only one has it, a name.
+// findWorkspace returns the ID of the workspace with an ID or a unique name.
 func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.WorkspaceID, error) {
 	ws, err := store.FindWorkspace(ctx, flow.WorkspaceID(text))
 	if err == nil {
@@ -146,8 +146,8 @@ func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.Work
 	return onlyWorkspace(text, found)
 }
 
-// onlyWorkspace returns the ID of the one workspace that has a name. found are the IDs of all
-// that have it; several are a usage error.
+// onlyWorkspace returns the only ID of found, the workspaces with a name. Several are a usage
+// error.
 func onlyWorkspace(name string, found []string) (flow.WorkspaceID, error) {
 	switch len(found) {
 	case 0:
@@ -164,7 +164,7 @@ type workspaceLimitsShowCmd struct {
 	JSON      bool   `help:"Print as JSON."`
 }
 
-// Run shows one workspace.
+// RunOn shows one workspace.
 func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	id, err := findWorkspace(ctx, store, c.Workspace)
 	if err != nil {
@@ -195,8 +195,8 @@ func showStorage(ctx context.Context, store *db.Store, s *streams, id string, as
 	return printStorage(s.out, admin.WorkspaceObject(ws), asJSON)
 }
 
-// printStorage prints the storage of one workspace, and whether each quota was set for it or is
-// the server's default.
+// printStorage prints the storage of one workspace, and for each quota whether it was set for
+// the workspace or is the server's default.
 func printStorage(out io.Writer, ws admin.Workspace, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, ws)
@@ -217,7 +217,7 @@ func printStorage(out io.Writer, ws admin.Workspace, asJSON bool) error {
 	return w.Flush()
 }
 
-// usedOf returns "used of limit" in the unit of the quota.
+// usedOf returns the text "used of limit" in the unit of the quota.
 func usedOf(q admin.Quota, amount func(n int64) string) string {
 	limit := "unlimited"
 	if q.Limit != nil {
@@ -229,8 +229,8 @@ func usedOf(q admin.Quota, amount func(n int64) string) string {
 // number formats a count without separators, so that it can be typed as a flag.
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current
-// use deletes nothing; it only rejects what would use more.
+// workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current use
+// deletes nothing; it only rejects writes that would use more.
 type workspaceLimitsSetCmd struct {
 	Workspace string     `arg:"" help:"ID of the workspace, or its name if no other has it."`
 	Bytes     quotaBytes `help:"Bytes it may store: a size such as 5GiB, unlimited, or default for the server's default." placeholder:"SIZE"`
@@ -249,8 +249,8 @@ func (c workspaceLimitsSetCmd) given() (map[flow.QuotaUnit]int64, error) {
 	return given, nil
 }
 
-// Run sets what is given, keeps the rest and shows the result. The change is recorded in
-// the audit log of the workspace, whose members can see who limited them.
+// Run sets the quotas that have flags, keeps the others and shows the result. The change is
+// recorded in the audit log of the workspace, which its members can read.
 func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	given, err := c.given()
 	if err != nil {
@@ -286,7 +286,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// RunRemote sets quotas over HTTP. The server allows that only to keys of the operator.
+// RunRemote sets quotas over HTTP, which only an operator's key may do.
 func (c workspaceLimitsSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	given, err := c.given()
 	if err != nil {

@@ -51,7 +51,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 		return nil
 	}
 	now, err := tx.currentKey(n.Key)
-	if err == nil && now.Opens(n.Key) {
+	if err == nil && now.SameAccess(n.Key) {
 		return nil
 	}
 	tx.Store.Recent.Keys.Remove(n.Key.Presented)
@@ -82,8 +82,8 @@ func KeyOf(r gen.Key) flow.Key {
 		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
 		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, AllowUnpriced: r.AllowUnpriced != 0, Trigger: flow.Trigger(r.RunTrigger),
 		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
-		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: dbconn.TimeOf(r.RolledAt),
-		Previous: flow.KeyText{
+		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RotatedAt: dbconn.TimeOf(r.RolledAt),
+		Previous: flow.PreviousSecret{
 			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: dbconn.TimeOf(r.PreviousUntil),
 			UsedAt: dbconn.TimeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
 		},

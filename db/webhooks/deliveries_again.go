@@ -17,8 +17,8 @@ import (
 const redeliverBatch = 500
 
 // CountFailed counts the failed deliveries that RedeliverFailed would restart, up to
-// most. Test deliveries are excluded.
-func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, limit int) (n int, err error) {
+// limit. Test deliveries are excluded.
+func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
 	q := &lists.Query{}
 	q.Add("SELECT count(*) FROM (")
 	FailedQuery(q, &c, limit)
@@ -29,10 +29,10 @@ func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, limit 
 	return n, nil
 }
 
-// RedeliverFailed starts a new series of attempts for up to most failed deliveries,
+// RedeliverFailed starts a new series of attempts for up to limit failed deliveries,
 // in batches, and returns their number. It skips deliveries that were restarted in
 // the meantime.
-func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, limit int) (n int, err error) {
+func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
 	for n < limit {
 		size := min(redeliverBatch, limit-n)
 		q := &lists.Query{}
@@ -51,7 +51,7 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, li
 }
 
 // restartFailed makes deliveries due. They are sent when there are free slots.
-func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids []string) (n int, err error) {
+func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedQuery, ids []string) (n int, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n = 0
 		for _, id := range ids {
@@ -68,7 +68,7 @@ func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids
 
 // FailedQuery finds up to n failed deliveries that match, by the index
 // deliveries_endpoint.
-func FailedQuery(q *lists.Query, c *flow.FailedChoice, n int) {
+func FailedQuery(q *lists.Query, c *flow.FailedQuery, n int) {
 	k := deliveryFilter{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	k.Between(c.Since, time.Time{})
 	q.Add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.endpoints(q), " AND d.endpoint_id = e.id AND d.state = ", q.Arg(string(flow.DeliveryFailed)),

@@ -33,7 +33,7 @@ type Head struct{ Endpoint, State, Position string }
 var deliveryStates = []string{string(flow.DeliveryPending), string(flow.DeliveryDelivered), string(flow.DeliveryFailed)}
 
 // NewDeliveryFilter converts a choice.
-func NewDeliveryFilter(c *flow.DeliveryChoice) deliveryFilter {
+func NewDeliveryFilter(c *flow.DeliveryQuery) deliveryFilter {
 	span := lists.SpanOf(flow.PrefixDelivery, c.After != "")
 	span.Between(c.From, c.Until)
 	span.Bound(c.Before, c.After)

@@ -13,7 +13,7 @@ import (
 
 // ListDeliveryRows returns a page of the deliveries that match, newest first. If a
 // page of newer deliveries would not be full, it returns the first page instead.
-func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
+func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) (flow.DeliveryPage, error) {
 	k := NewDeliveryFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Match: s.matchURL(&k, c.URL),

@@ -104,7 +104,7 @@ func (s *suggester) pairs(text string) {
 
 // jsonText looks through the strings of a text that is JSON once its template is filled in.
 func (s *suggester) jsonText(text string) {
-	text = flow.WithPlaces(text)
+	text = flow.WithPlaceholders(text)
 	name := ""
 	for i := 0; i < len(text); i++ {
 		if text[i] != '"' {

@@ -18,7 +18,7 @@ func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
 		if k == nil || k.OutputsField == "" {
 			continue
 		}
-		chosen := flow.TextSet(n.Config[k.OutputsField])
+		chosen := flow.StringSet(n.Config[k.OutputsField])
 		for _, o := range contract.Outputs(d, kinds) {
 			if len(chosen) == 0 || chosen[o.Name] {
 				edges = append(edges, implicitEdge{From: o.Node, To: n.ID, Name: o.Name})

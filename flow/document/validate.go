@@ -210,7 +210,7 @@ func (v *validator) end(i int, side, ref string) (flow.Port, bool) {
 		return flow.Port{}, false
 	}
 	p, ok := known[name]
-	if !ok && side == "to" && v.shaped[place].TakesAny(name) {
+	if !ok && side == "to" && v.shaped[place].AcceptsPort(name) {
 		return flow.Port{Name: name, Type: flow.TypeAny}, true
 	}
 	if !ok {

@@ -79,7 +79,7 @@ func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
 			continue
 		}
 		_, _ = flow.EachText(n.Config[f.Name], at+flow.Pointer(f.Name), func(s, at string) (any, error) {
-			t, err := flow.ParseTemplate(f.Places(s))
+			t, err := flow.ParseTemplate(f.TemplateText(s))
 			if err != nil {
 				v.add(at, "template", n.ID, "%v", err)
 				return nil, nil

@@ -6,8 +6,8 @@ import (
 	"sluice/flow/busy"
 )
 
-// activity is the current state of a step that calls an external service: it
-// works in this process or waits. It begins waiting.
+// activity tracks whether a step that calls an external service executes code in this process
+// or waits for a response. It starts as waiting.
 type activity struct {
 	mark    *busy.Mark
 	mu      sync.Mutex
@@ -15,8 +15,8 @@ type activity struct {
 	ended   bool
 }
 
-// set records whether the step works. It is safe for concurrent use, also after
-// the step has ended.
+// set records whether the step is working. It is safe for concurrent use and has no effect
+// after the step has ended.
 func (a *activity) set(working bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,7 +31,7 @@ func (a *activity) set(working bool) {
 	}
 }
 
-// end marks the step as idle for good. A reader that is still open may report data later.
+// end marks the step as idle permanently: a reader that is still open may report data later.
 func (a *activity) end() {
 	a.set(false)
 	a.mu.Lock()

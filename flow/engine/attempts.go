@@ -6,10 +6,10 @@ import (
 	"sluice/flow"
 )
 
-// beginAttempt opens an attempt after the first. A step that only paused for a moment,
-// such as a step that polls a prediction, continues the one before.
+// beginAttempt starts an attempt after the first. A step that paused only briefly, such as
+// one that polls a prediction, continues its previous attempt.
 func beginAttempt(s *flow.Step, now time.Time) {
-	if len(s.Attempts) == 0 { // a crash cut the first
+	if len(s.Attempts) == 0 { // a crash ended the first attempt
 		s.Attempts = []flow.Attempt{{Number: s.Attempt - 1, StartedAt: s.StartedAt}}
 	}
 	if last := s.Attempts[len(s.Attempts)-1]; last.Paused && now.Sub(last.EndedAt) <= flow.HeldBackoff {
@@ -21,8 +21,8 @@ func beginAttempt(s *flow.Step, now time.Time) {
 	appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: now, Model: s.Model(), Next: s.Alternative()})
 }
 
-// chargeAttempt adds what the present attempt has used. That of a first attempt, which is
-// not kept yet, is the usage of the step.
+// chargeAttempt adds usage to the current attempt. It does nothing while the only attempt is
+// not in the list yet, because its usage is that of the step.
 func chargeAttempt(s *flow.Step, used flow.Usage) {
 	n := len(s.Attempts)
 	if n == 0 || used == (flow.Usage{}) {
@@ -34,14 +34,15 @@ func chargeAttempt(s *flow.Step, used flow.Usage) {
 	appendAttempt(s, last)
 }
 
-// firstAttempt returns the attempt of a step that has kept none.
+// firstAttempt builds the first attempt from the fields of the step. A step with a single
+// attempt does not store a list.
 func firstAttempt(s *flow.Step) flow.Attempt {
 	a := flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt, Model: s.Model()}
 	a.Charge(s.Usage)
 	return a
 }
 
-// endAttempt closes the present attempt of a step that another follows.
+// endAttempt ends the current attempt. paused means that the step waits and continues later.
 func endAttempt(s *flow.Step, now time.Time, err *flow.Error, paused bool) {
 	if len(s.Attempts) == 0 {
 		appendAttempt(s, firstAttempt(s))
@@ -52,7 +53,7 @@ func endAttempt(s *flow.Step, now time.Time, err *flow.Error, paused bool) {
 	appendAttempt(s, last)
 }
 
-// closeAttempts ends the last attempt with the step.
+// closeAttempts ends the last attempt when the step has ended.
 func closeAttempts(s *flow.Step) {
 	if len(s.Attempts) == 0 {
 		return
@@ -62,7 +63,7 @@ func closeAttempts(s *flow.Step) {
 	}
 }
 
-// logAttempt keeps what the present attempt of a step wrote.
+// logAttempt stores the console output of the current attempt.
 func logAttempt(s *flow.Step, log string) {
 	if log == "" {
 		return
@@ -75,7 +76,8 @@ func logAttempt(s *flow.Step, log string) {
 	appendAttempt(s, last)
 }
 
-// appendAttempt copies: rows that are being written share the list.
+// appendAttempt appends to a copy, because rows that are being written share the list. It
+// drops the oldest attempts above flow.MaxAttempts.
 func appendAttempt(s *flow.Step, a flow.Attempt) {
 	from := max(0, len(s.Attempts)+1-flow.MaxAttempts)
 	s.Attempts = append(append(make([]flow.Attempt, 0, len(s.Attempts)+1-from), s.Attempts[from:]...), a)

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-func TestAttempts(t *testing.T) {
+func TestStep_records_attempts(t *testing.T) {
 	t.Parallel()
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
 	begin := func(s *flow.Step, sec int) {
@@ -65,7 +65,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreBounded(t *testing.T) {
+func TestAppendAttempt_drops_oldest_attempts(t *testing.T) {
 	t.Parallel()
 	s := &flow.Step{StartedAt: time.Unix(1, 0)}
 	for i := range 100 {

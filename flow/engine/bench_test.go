@@ -12,14 +12,13 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// devNull is a journal that forgets.
+// devNull is a journal that discards all writes.
 type devNull struct{}
 
 func (devNull) WriteRun(context.Context, flow.RunWrite) error { return nil }
 
-// carryAgain plans and carries out a fresh run of the same flow, again and
-// again, without a disk.
-func carryAgain(b *testing.B, lines string) {
+// benchmarkRun plans and executes new runs of a flow without a disk.
+func benchmarkRun(b *testing.B, lines string) {
 	g := graphOf(b, lines)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	e := &Engine{Journal: devNull{}, Now: func() time.Time { return now }, Report: func(err error) { b.Error(err) }}
@@ -35,7 +34,7 @@ func carryAgain(b *testing.B, lines string) {
 }
 
 func BenchmarkThreeInlineNodes(b *testing.B) {
-	carryAgain(b, `
+	benchmarkRun(b, `
 		x input {"name": "x"}
 		f fill  {"template": "Hello {{x}}"}
 		o output {"name": "o"}
@@ -53,18 +52,17 @@ func BenchmarkChain(b *testing.B) {
 		}
 		fmt.Fprintf(&lines, "n%d fill {\"template\": \"{{x}}\"}\n n%d.%s -> n%d.x\n", i, i-1, port, i)
 	}
-	carryAgain(b, lines.String())
+	benchmarkRun(b, lines.String())
 }
 
-// BenchmarkFan has as many nodes beside each other as there may be, which meet
-// in one list.
+// BenchmarkFan runs as many parallel nodes as a flow may have, joined in one list.
 func BenchmarkFan(b *testing.B) {
 	var lines strings.Builder
 	lines.WriteString("x input {\"name\": \"x\"}\n all note_down\n o output {\"name\": \"o\"}\n all.text -> o.value\n")
 	for i := range flow.MaxNodes - 3 {
 		fmt.Fprintf(&lines, "n%d fill {\"template\": \"%d {{x}}\"}\n x.value -> n%d.x\n n%d.text -> all.values\n", i, i, i, i)
 	}
-	carryAgain(b, lines.String())
+	benchmarkRun(b, lines.String())
 }
 
 // BenchmarkOutsideChain has a write before and after every step.
@@ -74,7 +72,7 @@ func BenchmarkOutsideChain(b *testing.B) {
 	for i := 1; i < 100; i++ {
 		fmt.Fprintf(&lines, "n%d call\n n%d.text -> n%d.values\n", i, i-1, i)
 	}
-	carryAgain(b, lines.String())
+	benchmarkRun(b, lines.String())
 }
 
 func BenchmarkCompile(b *testing.B) {

@@ -13,16 +13,16 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// purse is what a run may spend, and has spent as far as it is recorded.
-type purse struct {
-	s     *station
+// fakeBudget is a budget store with a limit. It counts the recorded cost of the run.
+type fakeBudget struct {
+	s     *fixture
 	limit int64
 	fault error
 	asked []string
 }
 
-// ReserveSpending is the BudgetStore: it looks at what is on disk alone.
-func (p *purse) ReserveSpending(_ context.Context, r flow.Reservation) error {
+// ReserveSpending implements flow.BudgetStore. It considers only what is on disk.
+func (p *fakeBudget) ReserveSpending(_ context.Context, r flow.Reservation) error {
 	keyID := r.KeyID
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -51,15 +51,15 @@ func paidKind() flow.Kind {
 	return k
 }
 
-func budgeted(t *testing.T, limit int64, lines string) (*station, *purse) {
-	s := newStation(t, lines, paidKind())
-	p := &purse{s: s, limit: limit}
+func budgeted(t *testing.T, limit int64, lines string) (*fixture, *fakeBudget) {
+	s := newFixture(t, lines, paidKind())
+	p := &fakeBudget{s: s, limit: limit}
 	s.engine.Budgets = p
 	return s, p
 }
 
-// Each call of the test kinds costs 7.
-func TestBudgetStopsTheNextPaidStep(t *testing.T) {
+// Each call of the test kinds costs 7 nano-dollars.
+func TestBudget_fails_next_paid_step_when_used_up(t *testing.T) {
 	t.Parallel()
 	s, p := budgeted(t, 14, "a paid\n b paid\n c paid\n a.text -> b.values\n b.text -> c.values")
 	s.disk.first.KeyID = "key_1"
@@ -72,7 +72,7 @@ func TestBudgetStopsTheNextPaidStep(t *testing.T) {
 	}
 }
 
-func TestBudgetLetsFreeStepsRun(t *testing.T) {
+func TestBudget_allows_free_steps_when_used_up(t *testing.T) {
 	t.Parallel()
 	s, p := budgeted(t, 7, `
 		a paid
@@ -92,14 +92,14 @@ func TestBudgetLetsFreeStepsRun(t *testing.T) {
 	}
 }
 
-func TestBudgetCountsAttemptsThatFailed(t *testing.T) {
+func TestBudget_counts_failed_attempts(t *testing.T) {
 	t.Parallel()
 	k := paidKind()
 	k.Run = func(context.Context, *flow.In) (flow.Out, error) {
 		return flow.Out{Usage: flowtest.OneCall}, &flow.Error{Code: flow.CodeOutputInvalid, Message: "It does not fit.", Retryable: true}
 	}
-	s := newStation(t, `a paid {} {"retry": {"attempts": 9, "backoff_s": 0}}`, k)
-	s.engine.Budgets = &purse{s: s, limit: 20}
+	s := newFixture(t, `a paid {} {"retry": {"attempts": 9, "backoff_s": 0}}`, k)
+	s.engine.Budgets = &fakeBudget{s: s, limit: 20}
 	run := s.finish()
 	s.wantEnd(flow.RunFailed, flow.CodeBudgetExceeded)
 	if run.Usage.CostNanoUSD != 21 {
@@ -107,10 +107,9 @@ func TestBudgetCountsAttemptsThatFailed(t *testing.T) {
 	}
 }
 
-// What is under way is paid for, so it ends and is recorded; nothing more
-// begins.
-func TestBudgetLetsRunningStepsEnd(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
+// Running steps are being paid for, so they finish and are recorded. No more steps begin.
+func TestBudget_lets_running_steps_finish(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		s, _ := budgeted(t, 7, `
 			slow paid {"takes_s": 50}
 			bad  paid {"takes_s": 60, "text": "free"} {"timeout_s": 40, "retry": {"attempts": 3, "backoff_s": 1}}
@@ -129,10 +128,10 @@ func TestBudgetLetsRunningStepsEnd(t *testing.T) {
 	})
 }
 
-func TestBudgetStopCanBeCanceled(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
+func TestBudget_run_can_be_canceled_while_steps_finish(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		s, _ := budgeted(t, 7, "slow paid {\"takes_s\": 50}\n a paid {\"takes_s\": 10}\n b paid\n a.text -> b.values")
-		if outcome, err := s.carry(t.Context(), Signals{Cancel: after(20 * time.Second)}); outcome != Ended || err != nil {
+		if outcome, err := s.execute(t.Context(), Signals{Cancel: after(20 * time.Second)}); outcome != Ended || err != nil {
 			t.Fatal(outcome, err)
 		}
 		wantTime(t, passed(), 20*time.Second)
@@ -141,8 +140,8 @@ func TestBudgetStopCanBeCanceled(t *testing.T) {
 	})
 }
 
-func TestBudgetStopKeepsTheTimeLimit(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
+func TestBudget_run_times_out_while_steps_finish(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		s, _ := budgeted(t, 7, "slow paid {\"takes_s\": 50}\n a paid {\"takes_s\": 10}\n b paid\n a.text -> b.values")
 		s.disk.first.Timeout = 30 * time.Second
 		s.disk.reset()
@@ -153,9 +152,9 @@ func TestBudgetStopKeepsTheTimeLimit(t *testing.T) {
 	})
 }
 
-// A step that waits for what it is paying for continues with it.
-func TestBudgetDoesNotCutWhatIsPaidFor(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
+// A step that resumes external work is not checked again.
+func TestBudget_does_not_check_resumed_step(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 		s, p := budgeted(t, 7, "a paid {\"pauses\": 2, \"pause_s\": 5}")
 		s.finish()
 		s.wantEnd(flow.RunSucceeded, "")
@@ -165,7 +164,7 @@ func TestBudgetDoesNotCutWhatIsPaidFor(t *testing.T) {
 	})
 }
 
-func TestBudgetThatCannotBeRead(t *testing.T) {
+func TestBudget_reports_read_error(t *testing.T) {
 	t.Parallel()
 	s, p := budgeted(t, 100, "a paid")
 	p.fault = errors.New("the disk is gone")
@@ -176,7 +175,7 @@ func TestBudgetThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestBudgetRefusal(t *testing.T) {
+func TestBudgetRefusal_names_budget_and_reset_time(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 12, 31, 23, 30, 0, 0, time.FixedZone("", 3600)) // 22:30 UTC
 	for name, c := range map[string]struct {
@@ -197,7 +196,7 @@ func TestBudgetRefusal(t *testing.T) {
 	}
 }
 
-func TestCharges(t *testing.T) {
+func TestCharges_lists_each_model_once(t *testing.T) {
 	t.Parallel()
 	d, problems := document.ParseDocument(flowtest.Document(`
 		a paid {"text": "one"}
@@ -215,7 +214,7 @@ func TestCharges(t *testing.T) {
 	}
 }
 
-func TestDollars(t *testing.T) {
+func TestParseUSD_accepts_plain_amounts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"5": 5e9, "0.25": 25e7, " $1.5 ": 15e8, "0": 0, "1000000": 1e15, "0.000000001": 1, "1,500": 15e11, "$12,345.60": 123456e8, ".5": 5e8, "5.": 5e9, "007": 7e9} {
 		if got, ok := flow.ParseUSD(text); !ok || got != flow.NanoUSD(want) {

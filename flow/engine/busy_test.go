@@ -11,9 +11,9 @@ import (
 	"sluice/flow/busy"
 )
 
-// TestEngineMarksBusySteps runs one step of each class and looks at the mark
-// from within.
-func TestEngineMarksBusySteps(t *testing.T) {
+// TestEngine_marks_run_busy_while_step_works runs one step of each class and checks the mark
+// from inside the step.
+func TestEngine_marks_run_busy_while_step_works(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		class  flow.Class

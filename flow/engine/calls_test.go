@@ -10,13 +10,13 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// turns lets a step wait twice before its call begins.
-type turns struct {
+// fakeLimiter makes a step wait twice before its call begins.
+type fakeLimiter struct {
 	mu           sync.Mutex
 	asked, ended int
 }
 
-func (l *turns) TakeCall(_ context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (string, time.Duration, error) {
+func (l *fakeLimiter) TakeCall(_ context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (string, time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked++; l.asked < 3 {
@@ -28,7 +28,7 @@ func (l *turns) TakeCall(_ context.Context, ws flow.WorkspaceID, credential, run
 	return "call_1", 0, nil
 }
 
-func (l *turns) EndCall(_ context.Context, id string) error {
+func (l *fakeLimiter) EndCall(_ context.Context, id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id == "call_1" {
@@ -37,11 +37,11 @@ func (l *turns) EndCall(_ context.Context, id string) error {
 	return nil
 }
 
-// TestCallsWaitForTheirTurn holds that waiting is no failure and uses no retry, and that the
-// call ends with the attempt.
-func TestCallsWaitForTheirTurn(t *testing.T) {
+// TestTakeCall_delays_step_without_using_a_retry checks that waiting is neither a failure nor a
+// retry, and that the call ends with the attempt.
+func TestTakeCall_delays_step_without_using_a_retry(t *testing.T) {
 	t.Parallel()
-	l, ran := &turns{}, 0
+	l, ran := &fakeLimiter{}, 0
 	k := flowtest.WorkKind("limited", flow.Outside)
 	work := k.Run
 	k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
@@ -54,7 +54,7 @@ func TestCallsWaitForTheirTurn(t *testing.T) {
 		ran++
 		return work(ctx, in)
 	}
-	s := newStation(t, `a limited`, k)
+	s := newFixture(t, `a limited`, k)
 	s.engine.Limiter = l
 	s.finish()
 	s.wantStates("a succeeded")

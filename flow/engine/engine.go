@@ -11,33 +11,34 @@ import (
 	"sluice/flow/busy"
 )
 
-// Journal writes a run's progress down.
+// Journal persists the progress of runs.
 type Journal interface {
-	// WriteRun is atomic. When it returns nil, the write is committed, and on
-	// disk if it is Durable. ErrFenced means this worker must let go.
+	// WriteRun commits a write atomically; a nil error guarantees that it is on disk only if
+	// the write is Durable. It returns ErrFenced if another worker has claimed the run, so
+	// that this worker must release it.
 	WriteRun(ctx context.Context, w flow.RunWrite) error
 }
 
-// CallLimiter lets calls with credentials that have limits wait for their turn, on all
-// instances together.
+// CallLimiter enforces the limits of credentials on calls across all instances.
 type CallLimiter interface {
-	// TakeCall begins a call of a step, or returns how long the step waits before it asks
-	// again. Calls of one credential are served in the order in which they first asked.
-	// After lease the call counts as lost.
+	// TakeCall begins a call and returns its ID, or returns how long the step must wait before
+	// it tries again. Calls of one credential are served in the order of their first try.
+	// A call that EndCall does not end expires after lease.
 	TakeCall(ctx context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (id string, wait time.Duration, err error)
 	EndCall(ctx context.Context, id string) error
 }
 
-// Outcome is why the engine let go of a run.
+// Outcome is the reason for which Execute returned.
 type Outcome int
 
 const (
-	Ended      Outcome = iota // its end is recorded
-	Suspended                 // it waits; its wake-up is recorded
-	HandedBack                // the worker shuts down; what is recorded stays
+	Ended      Outcome = iota // the run has ended, and its end is committed
+	Suspended                 // the run waits without a worker; its wake-up time is committed
+	HandedBack                // the worker released the run, for example to shut down; another worker can resume it
 )
 
-// Engine carries a plan's decisions out.
+// Engine executes plans: it runs steps, persists progress and reacts to signals. Its fields
+// must not change once it is in use; it is then safe for concurrent use by many runs.
 type Engine struct {
 	Journal Journal
 	Secrets *flow.Resolver
@@ -45,76 +46,78 @@ type Engine struct {
 	Prices  flow.PriceStore
 	Budgets flow.BudgetStore // nil if there are no budgets
 	Limiter CallLimiter      // nil if no credential has limits
-	// RunSecrets opens the secret inputs of a run, by name.
+	// RunSecrets decrypts the secret inputs of a run and returns them by name.
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
-	Fetcher    flow.Fetcher // nil if files cannot be given by URL
+	Fetcher    flow.Fetcher // nil if inputs cannot name files by URL
 	Approvals  flow.Approvals
-	// Children returns what lets a step of a run start child runs; nil if none can.
+	// Children returns the interface by which a step starts child runs; nil if no step can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
-	// Drain reports whether child runs of a run still run; nil if no step can start any.
+	// Drain reports whether child runs of a run are still running; nil if no step can start
+	// child runs.
 	Drain func(ctx context.Context, run *flow.Run) (running bool, err error)
-	// Origin returns the origin of a step of a run, by its path; nil if nothing asks.
+	// Origin returns the origin of the step at a path of a run; nil if no kind uses it.
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
-	// Emit is told of text that a step passes on while it works.
+	// Emit receives the text that a step streams while it runs. Secrets are redacted in it.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time
-	// Busy records which runs work inside this process; nil records nothing.
+	// Busy records which runs execute code inside this process; nil records nothing.
 	Busy *busy.Marks
 	// Calls returns a context for a step that calls external services. before
 	// is called before each request sent with it; an error stops the request.
-	// working is called with whether the step processes received data or waits
-	// for more. Nil leaves the context unchanged.
+	// working is called with true when the step begins to process received data and
+	// with false when it waits for more. A nil Calls leaves the context unchanged.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
 	// MayCall returns an error if the worker may have lost the run, so that it
 	// must not call an external service; nil allows all calls.
 	MayCall func(ctx context.Context, runID string, attempt int64) error
-	// Report receives errors that no input caused: panics of kinds, writes
-	// that had to be repeated.
+	// Report receives errors that no input of a run caused, such as panics of kinds and
+	// failed writes that are retried.
 	Report func(err error)
 }
 
-// Signals reach a run while it is carried out. Cancel and Hold are closed, not sent on.
+// Signals reach a run during Execute. The sender closes Cancel and Hold, and sends on Wake.
 type Signals struct {
-	Cancel <-chan struct{} // end it as canceled
-	Hold   <-chan struct{} // start nothing more and hand it back
-	Wake   <-chan struct{} // not closed but sent on: look again at the steps that wait
+	Cancel <-chan struct{} // end the run as canceled
+	Hold   <-chan struct{} // start no more steps and release the run
+	Wake   <-chan struct{} // check the waiting steps again
 }
 
-// execution is one run being carried out.
+// execution is the state of one Execute call. Its fields belong to the goroutine of the run;
+// the goroutines of steps only send on its channels.
 type execution struct {
 	*Engine
-	plan    *Plan
-	sig     Signals
-	results chan result                // made when the first step is started, as is aborts
-	saves   chan saving                // of started steps; made with results
-	mark    *busy.Mark                 // of the run
-	unsaved []chan<- error             // told once the next record is on disk
-	aborts  map[int]context.CancelFunc // of started steps, by node
-	// doubtful is a write that failed: what it holds may be on disk all the same.
-	doubtful bool
+	plan         *Plan
+	sig          Signals
+	results      chan result                // made when the first step is started, as is aborts
+	saves        chan saveRequest           // of started steps; made with results
+	mark         *busy.Mark                 // of the run
+	pendingSaves []chan<- error             // told once the next record is on disk
+	aborts       map[int]context.CancelFunc // of started steps, by node
+	// uncertain is set after a failed write, which may have been committed anyway.
+	uncertain bool
 }
 
-// saving is what a step must not forget, and how it is told that this is on
-// disk, or that it never will be.
-type saving struct {
+// saveRequest asks the goroutine of the run to persist the state of a step. done receives nil
+// once the state is on disk, or an error when the worker releases the run before that.
+type saveRequest struct {
 	node  int
 	state any
 	done  chan<- error
 }
 
-// result is what the goroutine of a started step sends when the step is over.
+// result is the outcome of a started step, sent by the goroutine of the step.
 type result struct {
 	node int
 	out  flow.Out
 	err  error
 }
 
-// Execute carries a run until it ends, suspends or must be handed back. When ctx
-// ends, started steps are aborted and nothing more is recorded: what was not
-// recorded runs again elsewhere.
+// Execute runs a plan until the run ends, suspends or must be released. When ctx ends,
+// started steps are aborted and nothing more is recorded; another worker repeats the steps
+// whose results were not recorded. It returns ErrFenced if another worker has claimed the run.
 func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, error) {
-	if ahead := p.newest.Sub(e.Now()); ahead > 0 && !p.newest.IsZero() {
-		e = e.ahead(ahead)
+	if ahead := p.latestTime.Sub(e.Now()); ahead > 0 && !p.latestTime.IsZero() {
+		e = e.withClockAhead(ahead)
 	}
 	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(p.run.ID)}
 	defer c.mark.Close()
@@ -123,7 +126,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	defer c.failPendingSaves()
 	defer stop()
 	for {
-		if err := ctx.Err(); err != nil { // what steps say from here on is about their ctx
+		if err := ctx.Err(); err != nil { // from here on, steps fail only because their contexts ended
 			return HandedBack, err
 		}
 		c.poll()
@@ -142,7 +145,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 			p.Recorded()
 			c.resolvePendingSaves(nil)
 		case ActAbandon:
-			if err := c.record(ctx, p.Fence()); err != nil { // another worker may follow what would be given up
+			if err := c.record(ctx, p.Fence()); err != nil { // another worker may be using the external work
 				return HandedBack, err
 			}
 			c.cleanup(ctx, a)
@@ -165,8 +168,8 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	}
 }
 
-// childrenRun reports whether child runs of the run still run. It outlasts outages of the
-// database: without an answer, the run cannot end.
+// childrenRun reports whether child runs of the run are still running. It retries during
+// database outages, because the run cannot end without an answer.
 func (c *execution) childrenRun(ctx context.Context) (bool, error) {
 	if c.Drain == nil {
 		return false, nil
@@ -174,17 +177,16 @@ func (c *execution) childrenRun(ctx context.Context) (bool, error) {
 	return c.Drain(flow.OutlastOutages(ctx), &c.plan.run)
 }
 
-// ahead returns an engine whose clock is not behind the times recorded in a
-// run, so that a run that a machine with a faster clock began does not end
-// before it began.
-func (e *Engine) ahead(d time.Duration) *Engine {
+// withClockAhead returns a copy of the engine whose clock is ahead by d. It is used for a run
+// that was started on a machine with a faster clock, so that no recorded end precedes its start.
+func (e *Engine) withClockAhead(d time.Duration) *Engine {
 	own, now := *e, e.Now
 	own.Now = func() time.Time { return now().Add(d) }
 	return &own
 }
 
-// poll hears signals without waiting, so that a long chain of inline steps can
-// be canceled.
+// poll handles a pending signal without blocking, so that a long chain of inline steps can be
+// canceled.
 func (c *execution) poll() {
 	select {
 	case <-c.sig.Cancel:
@@ -195,14 +197,13 @@ func (c *execution) poll() {
 	}
 }
 
-// cancel and hold pass a signal to the plan once: a nil channel never becomes ready in a
-// select, so a closed channel does not make the loop spin.
+// cancel and hold pass a signal to the plan once. They set the channel to nil, which is never
+// ready in a select, so that a closed channel does not make the loop spin.
 func (c *execution) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
 func (c *execution) hold()   { c.sig.Hold = nil; c.plan.Hold() }
 
-// wait blocks until something happens that the plan may have to react to: a step ends or
-// saves, a timer or a wake-up, a signal, or the end of the context. It handles exactly one event,
-// and the loop then asks the plan again.
+// wait blocks until the next event and handles it: the end of a step, a save request, the
+// timer, a wake-up, a signal or the end of ctx. The loop then asks the plan again.
 func (c *execution) wait(ctx context.Context, until time.Time) {
 	var timer <-chan time.Time
 	if !until.IsZero() {
@@ -215,7 +216,7 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 		c.finish(r)
 	case s := <-c.saves:
 		c.plan.Save(s.node, s.state)
-		c.unsaved = append(c.unsaved, s.done)
+		c.pendingSaves = append(c.pendingSaves, s.done)
 	case <-timer:
 	case <-c.sig.Wake:
 		c.plan.Wake(c.Now())
@@ -227,19 +228,19 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-// finish tells the plan the outcome of a started step and releases its context.
+// finish passes the result of a started step to the plan and releases its context.
 func (c *execution) finish(r result) {
 	c.aborts[r.node]()
 	delete(c.aborts, r.node)
 	c.plan.Finish(r.node, r.out, r.err, c.Now())
 }
 
-// start runs a step on a goroutine of its own. The result channel has room for as many
-// results as steps may run, so that no goroutine blocks after the loop has ended.
+// start runs a step in its own goroutine. The result channel is buffered for the maximum
+// number of running steps, so that no goroutine blocks after the loop has ended.
 func (c *execution) start(ctx context.Context, a Action) {
 	if c.results == nil {
 		c.results, c.aborts = make(chan result, flow.StepParallel), map[int]context.CancelFunc{}
-		c.saves = make(chan saving)
+		c.saves = make(chan saveRequest)
 	}
 	ctx, c.aborts[a.Node] = context.WithTimeout(ctx, c.plan.TimeLimit(a.Node))
 	go func() {
@@ -255,23 +256,23 @@ func (c *execution) abort(nodes []int) {
 	}
 }
 
-// drain waits for started steps, so that nothing of a run continues after its
-// worker let go of it.
+// drain waits for started steps, so that no step is still running when the worker releases
+// the run.
 func (c *execution) drain() {
 	for range c.aborts {
 		<-c.results
 	}
 }
 
-// record retries a write that failed for a transient reason (a full disk, a
-// busy database): paid results must not be lost. A permanent error is returned
-// after a few tries.
+// record persists a write. Transient errors (a full disk, a busy database) are retried with
+// back-off until ctx ends, because paid results must not be lost; a permanent error is
+// returned after flow.PermanentTries tries. ErrFenced is returned at once.
 func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 	permanent := 0
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := c.Journal.WriteRun(ctx, *w)
 		if err == nil {
-			c.doubtful = false
+			c.uncertain = false
 		}
 		if flow.IsPermanent(err) {
 			permanent++
@@ -279,7 +280,7 @@ func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 		if err == nil || errors.Is(err, flow.ErrFenced) || permanent == flow.PermanentTries {
 			return err
 		}
-		c.doubtful = true
+		c.uncertain = true
 		c.Report(fmt.Errorf("record progress of %s, trying again: %w", w.Run.ID, err))
 		select {
 		case <-time.After(pause):
@@ -289,21 +290,20 @@ func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 	}
 }
 
-// run does one node's job. A panic is the kind's bug and fails the step alone.
-// What the step reads of the store, such as credentials, budgets and files, is
-// read again until it succeeds: the run was accepted, so an outage of the
-// database must not fail it.
+// run executes the kind of one node. A panic is a bug in the kind and fails only this step.
+// Reads from the store, such as credentials, budgets and files, are retried during database
+// outages: the run was accepted, so an outage must not fail it.
 func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error) {
 	n := &c.plan.g.nodes[a.Node]
 	defer func() {
 		if r := recover(); r != nil {
 			c.Report(fmt.Errorf("kind %s panicked at %s: %v\n%s", n.Kind, a.In.Key, r, debug.Stack()))
-			err = flow.Errorf(flow.CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
+			err = flow.Errorf(flow.CodeInternal, "The node kind %s failed unexpectedly. See the server log for details.", n.Kind)
 		}
 	}()
 	ctx, done := c.track(flow.OutlastOutages(ctx), a.Node)
 	defer done()
-	secrets, spoken := c.bindCapabilities(ctx, a)
+	secrets, flushText := c.bindCapabilities(ctx, a)
 	defer c.limitCalls(ctx, a)()
 	if err = c.checkBudget(ctx, n, a.In); err == nil {
 		err = c.fetchArrived(ctx, n, a.In)
@@ -315,13 +315,13 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 		out, err = flow.Out{Suspend: &flow.Suspension{Until: c.Now().Add(delay.Wait)}}, nil
 	}
 	if err == nil {
-		err = outputValues(&out)
+		err = normalizeOutputs(&out)
 	}
 	if err == nil {
-		err = n.deliveriesMayName(out.Deliveries)
+		err = n.checkDeliveryCredentials(out.Deliveries)
 	}
 	if err == nil {
-		spoken()
+		flushText()
 		return redactOut(out, secrets), nil
 	}
 	out, err = redactOut(out, secrets), redactError(err, secrets)
@@ -334,9 +334,9 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 	return out, err
 }
 
-// track marks the run busy while a step works in this process: an inline or
-// compute step throughout, an outside step once a response arrives. A step that
-// waits for a response cannot crash the process.
+// track marks the run busy while a step executes code in this process: an inline or compute
+// step all the time, an outside step while it processes a response. A step that waits for a
+// response cannot crash the process.
 func (c *execution) track(ctx context.Context, node int) (_ context.Context, done func()) {
 	if c.plan.nodes[node].class != flow.Outside {
 		c.mark.Enter()
@@ -349,8 +349,8 @@ func (c *execution) track(ctx context.Context, node int) (_ context.Context, don
 	return c.Calls(ctx, c.mayCall, a.set), a.end
 }
 
-// mayCall is asked before each request that leaves the process: a worker that may have lost
-// the run must not call a paid service a second time.
+// mayCall is called before each request to an external service. It returns an error if the
+// worker may have lost the run, because another worker may then call the same paid service.
 func (c *execution) mayCall(ctx context.Context) error {
 	if c.MayCall == nil {
 		return nil
@@ -358,7 +358,8 @@ func (c *execution) mayCall(ctx context.Context) error {
 	return c.MayCall(ctx, c.plan.run.ID, c.plan.run.Attempt)
 }
 
-// TimeLimit is how long a step of the node may take.
+// TimeLimit returns how long an attempt of node i may take: the limit of the node, of its
+// kind, or the default, in this order.
 func (p *Plan) TimeLimit(i int) time.Duration {
 	n := &p.g.nodes[i]
 	switch {

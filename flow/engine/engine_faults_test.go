@@ -13,19 +13,19 @@ import (
 	"sluice/flow/flowtest"
 )
 
-func TestEnginePanic(t *testing.T) {
+func TestEngine_reports_panic_as_internal_error(t *testing.T) {
 	for _, class := range []flow.Class{flow.Inline, flow.Compute, flow.Outside} {
 		t.Run(fmt.Sprint(class), func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 				k := flowtest.WorkKind("bomb", class)
 				k.Run = func(context.Context, *flow.In) (flow.Out, error) { panic("secret detail") }
-				s := newStation(t, "a bomb", k)
+				s := newFixture(t, "a bomb", k)
 				run := s.finish()
 				s.wantEnd(flow.RunFailed, flow.CodeInternal)
 				if strings.Contains(run.Error.Message, "secret") || run.Error.Node != "a" {
 					t.Errorf("%+v", run.Error)
 				}
-				if len(s.reports) != 1 || !strings.Contains(s.reports[0], "secret detail") || !strings.Contains(s.reports[0], "TestEnginePanic") {
+				if len(s.reports) != 1 || !strings.Contains(s.reports[0], "secret detail") || !strings.Contains(s.reports[0], "TestEngine_reports_panic_as_internal_error") {
 					t.Errorf("reports: %q", s.reports)
 				}
 			})
@@ -33,9 +33,9 @@ func TestEnginePanic(t *testing.T) {
 	}
 }
 
-func TestEngineRepeatsWrites(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, "a call")
+func TestEngine_retries_failed_writes(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, "a call")
 		s.busy = 3
 		s.finish()
 		s.wantEnd(flow.RunSucceeded, "")
@@ -46,22 +46,22 @@ func TestEngineRepeatsWrites(t *testing.T) {
 	})
 }
 
-func TestEngineStopsRepeatingWhenContextEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, "a call")
+func TestEngine_stops_retrying_writes_when_context_ends(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, "a call")
 		s.busy = math.MaxInt
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		if outcome, err := s.carry(ctx, Signals{}); outcome != HandedBack || err == nil {
+		if outcome, err := s.execute(ctx, Signals{}); outcome != HandedBack || err == nil {
 			t.Fatal(outcome, err)
 		}
 		wantTime(t, passed(), time.Minute)
 	})
 }
 
-func TestEngineSecrets(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_redacts_secrets_in_recorded_input(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, `
 			x input {"name": "x"}
 			a unlock {"secret": {"credential": "mine"}, "headers": {"Authorization": "Bearer {{x}}", "X-Key": "{{x}}", "Accept": "{{x}}"}}
 			b unlock
@@ -84,7 +84,7 @@ func wantJSON(t *testing.T, got any, want string) {
 	}
 }
 
-func TestEngineTakesValuesOnly(t *testing.T) {
+func TestEngine_converts_outputs_to_values(t *testing.T) {
 	deep := any("bottom")
 	for range flow.MaxJSONDepth {
 		deep = []any{deep}
@@ -105,12 +105,12 @@ func TestEngineTakesValuesOnly(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 				k := flowtest.WorkKind("odd", flow.Outside)
 				k.Run = func(context.Context, *flow.In) (flow.Out, error) {
 					return flow.Out{Outputs: map[string]any{"text": tt.value}}, nil
 				}
-				s := newStation(t, "a odd\n o output {\"name\": \"o\"}\n a.text -> o.value", k)
+				s := newFixture(t, "a odd\n o output {\"name\": \"o\"}\n a.text -> o.value", k)
 				run := s.finish()
 				if codeOf(run.Error) != tt.code {
 					t.Fatal(run.Error)
@@ -123,11 +123,11 @@ func TestEngineTakesValuesOnly(t *testing.T) {
 	}
 }
 
-func TestValuesAreNotChangedInPlace(t *testing.T) {
+func TestNormalizeOutputs_copies_what_it_changes(t *testing.T) {
 	t.Parallel()
 	list, object := []any{"a\xff", "b"}, map[string]any{"k": []string{"x"}}
 	o := flow.Out{Outputs: map[string]any{"list": list, "object": object}}
-	if err := outputValues(&o); err != nil {
+	if err := normalizeOutputs(&o); err != nil {
 		t.Fatal(err)
 	}
 	wantJSON(t, o.Outputs, `{"list":["a`+"\uFFFD"+`","b"],"object":{"k":["x"]}}`)

@@ -13,14 +13,14 @@ import (
 	"sluice/flow/flowtest"
 )
 
-func TestEngineHold(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_hold_releases_run_after_running_steps(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `
 			a call {"takes_s": 10}
 			b call {"takes_s": 10}
 			p call {"pauses": 1, "pause_s": 20}
 			a.text -> b.values`)
-		outcome, err := s.carry(t.Context(), Signals{Hold: after(3 * time.Second)})
+		outcome, err := s.execute(t.Context(), Signals{Hold: after(3 * time.Second)})
 		if outcome != HandedBack || err != nil {
 			t.Fatal(outcome, err)
 		}
@@ -35,22 +35,22 @@ func TestEngineHold(t *testing.T) {
 	})
 }
 
-func TestEngineHoldOfAnIdleRun(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `a call {"pauses": 1, "pause_s": 20}`)
-		if outcome, err := s.carry(t.Context(), Signals{Hold: after(3 * time.Second)}); outcome != HandedBack || err != nil {
+func TestEngine_hold_releases_paused_run(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `a call {"pauses": 1, "pause_s": 20}`)
+		if outcome, err := s.execute(t.Context(), Signals{Hold: after(3 * time.Second)}); outcome != HandedBack || err != nil {
 			t.Fatal(outcome, err)
 		}
 		wantTime(t, passed(), 3*time.Second)
 	})
 }
 
-func TestEngineContextEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, "a call {\"takes_s\": 50}\n b think {\"takes_s\": 50}")
+func TestEngine_records_nothing_after_context_ends(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, "a call {\"takes_s\": 50}\n b think {\"takes_s\": 50}")
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
-		outcome, err := s.carry(ctx, Signals{})
+		outcome, err := s.execute(ctx, Signals{})
 		if outcome != HandedBack || !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(outcome, err)
 		}
@@ -62,11 +62,11 @@ func TestEngineContextEnds(t *testing.T) {
 	})
 }
 
-func TestEngineContextEndsAnInlineChain(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
+func TestEngine_context_ends_inline_chain(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 		ctx, stop := context.WithCancel(t.Context())
 		s, ran := chain(t, 1000, 500, stop)
-		if outcome, err := s.carry(ctx, Signals{}); outcome != HandedBack || err == nil {
+		if outcome, err := s.execute(ctx, Signals{}); outcome != HandedBack || err == nil {
 			t.Fatal(outcome, err)
 		}
 		if *ran != 500 || s.writes != 0 {
@@ -75,11 +75,11 @@ func TestEngineContextEndsAnInlineChain(t *testing.T) {
 	})
 }
 
-func TestEngineCancelsAnInlineChain(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
+func TestEngine_cancels_inline_chain(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 		cancel := make(chan struct{})
 		s, ran := chain(t, 1000, 500, func() { close(cancel) })
-		if outcome, err := s.carry(t.Context(), Signals{Cancel: cancel}); outcome != Ended || err != nil {
+		if outcome, err := s.execute(t.Context(), Signals{Cancel: cancel}); outcome != Ended || err != nil {
 			t.Fatal(outcome, err)
 		}
 		s.wantEnd(flow.RunCanceled, "")
@@ -90,7 +90,7 @@ func TestEngineCancelsAnInlineChain(t *testing.T) {
 }
 
 // chain is a run of n inline steps; one of them calls do.
-func chain(t *testing.T, length, at int, do func()) (*station, *int) {
+func chain(t *testing.T, length, at int, do func()) (*fixture, *int) {
 	ran := new(int)
 	k := flowtest.WorkKind("link", flow.Inline)
 	k.Run = func(context.Context, *flow.In) (flow.Out, error) {
@@ -106,17 +106,17 @@ func chain(t *testing.T, length, at int, do func()) (*station, *int) {
 			fmt.Fprintf(&lines, "n%d.text -> n%d.values\n", i-1, i)
 		}
 	}
-	return newStation(t, lines.String(), k), ran
+	return newFixture(t, lines.String(), k), ran
 }
 
-func TestEngineSuspends(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_suspends_run_during_long_pauses(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `
 			a call {"pauses": 1, "pause_s": 30}
 			b call {"pauses": 2, "pause_s": 3600}
 			a.text -> b.values`)
 		for i, at := range []time.Duration{30 * time.Second, 30*time.Second + time.Hour} {
-			if outcome, err := s.carry(t.Context(), Signals{}); outcome != Suspended || err != nil {
+			if outcome, err := s.execute(t.Context(), Signals{}); outcome != Suspended || err != nil {
 				t.Fatal(i, outcome, err)
 			}
 			wantTime(t, passed(), at)
@@ -130,32 +130,32 @@ func TestEngineSuspends(t *testing.T) {
 	})
 }
 
-// TestEngineTellsTheSharedTime runs a step on a machine whose clock is an hour
-// behind the time that the instances share.
-func TestEngineTellsTheSharedTime(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
+// TestEngine_passes_shared_clock_to_steps runs a step on a machine whose clock is an hour
+// behind the clock that the instances share.
+func TestEngine_passes_shared_clock_to_steps(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 		told := time.Time{}
 		k := flowtest.WorkKind("asking", flow.Outside)
 		k.Run = func(_ context.Context, in *flow.In) (flow.Out, error) {
 			told = in.Now()
 			return flow.Out{Outputs: map[string]any{"text": "now"}}, nil
 		}
-		s := newStation(t, "a asking {}", k)
+		s := newFixture(t, "a asking {}", k)
 		s.engine.Now = func() time.Time { return time.Now().Add(time.Hour) }
 		s.finish()
 		wantTime(t, time.Until(told), time.Hour)
 	})
 }
 
-func TestEngineFenced(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, "a call {\"takes_s\": 5}\n b call {\"takes_s\": 50}")
+func TestEngine_stops_when_fenced(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, "a call {\"takes_s\": 5}\n b call {\"takes_s\": 50}")
 		time.AfterFunc(time.Second, func() {
 			s.mu.Lock()
 			s.fenced = true
 			s.mu.Unlock()
 		})
-		outcome, err := s.carry(t.Context(), Signals{})
+		outcome, err := s.execute(t.Context(), Signals{})
 		if outcome != HandedBack || !errors.Is(err, flow.ErrFenced) {
 			t.Fatal(outcome, err)
 		}
@@ -164,8 +164,8 @@ func TestEngineFenced(t *testing.T) {
 	})
 }
 
-func TestEngineWaitsForItsSteps(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
+func TestEngine_waits_for_aborted_steps(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		var done sync.WaitGroup
 		k := flowtest.WorkKind("stubborn", flow.Outside)
 		k.Run = func(ctx context.Context, _ *flow.In) (flow.Out, error) {
@@ -175,32 +175,32 @@ func TestEngineWaitsForItsSteps(t *testing.T) {
 			time.Sleep(2 * time.Second) // cleaning up
 			return flow.Out{}, ctx.Err()
 		}
-		s := newStation(t, "a stubborn", k)
+		s := newFixture(t, "a stubborn", k)
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		_, _ = s.carry(ctx, Signals{})
+		_, _ = s.execute(ctx, Signals{})
 		wantTime(t, passed(), 3*time.Second)
 		done.Wait()
 	})
 }
 
-// TestEngineWrites counts them: each is a wait for the disk.
-func TestEngineWrites(t *testing.T) {
+// TestEngine_batches_writes counts writes, because each waits for the disk.
+func TestEngine_batches_writes(t *testing.T) {
 	tests := []struct {
 		name, flow string
 		writes     int
 	}{
-		{"inline steps are recorded with the end", "x input {\"name\": \"x\"}\n o output {\"name\": \"o\"}\n x.value -> o.value", 1},
-		{"a last effect is recorded with the end", "a call", 2},
-		{"an effect is recorded before what depends on it", "a call\n o output {\"name\": \"o\"}\n a.text -> o.value", 3},
-		{"a computation is recorded with what it leads to", "a think\n b think\n a.text -> b.values", 3},
-		{"a failure is recorded with the end", "a flaky\n b call\n a.text -> b.values", 2},
-		{"but not later than others go on", "a think {\"takes_s\": 1}\n b think {\"takes_s\": 3}", 3},
+		{"inline steps are recorded with the end of the run", "x input {\"name\": \"x\"}\n o output {\"name\": \"o\"}\n x.value -> o.value", 1},
+		{"a final effect is recorded with the end of the run", "a call", 2},
+		{"an effect is recorded before its dependents start", "a call\n o output {\"name\": \"o\"}\n a.text -> o.value", 3},
+		{"a computation is recorded with the start of its dependents", "a think\n b think\n a.text -> b.values", 3},
+		{"a failure is recorded with the end of the run", "a flaky\n b call\n a.text -> b.values", 2},
+		{"a computation is recorded while other steps run", "a think {\"takes_s\": 1}\n b think {\"takes_s\": 3}", 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				s := planStation(t, tt.flow)
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				s := newPlanFixture(t, tt.flow)
 				if s.finish(); s.writes != tt.writes {
 					t.Errorf("%d writes, want %d", s.writes, tt.writes)
 				}
@@ -209,11 +209,11 @@ func TestEngineWrites(t *testing.T) {
 	}
 }
 
-// TestRunEndsAfterItBegan hands a run over to a machine whose clock is an hour
-// behind the one that accepted and began it.
-func TestRunEndsAfterItBegan(t *testing.T) {
+// TestEngine_ends_run_after_start_despite_slow_clock executes a run on a machine whose clock is
+// an hour behind that of the machine that started it.
+func TestEngine_ends_run_after_start_despite_slow_clock(t *testing.T) {
 	t.Parallel()
-	s := newStation(t, "a input {\"name\":\"x\"}\no output {\"name\":\"y\"}\na.value -> o.value")
+	s := newFixture(t, "a input {\"name\":\"x\"}\no output {\"name\":\"y\"}\na.value -> o.value")
 	ahead := time.Now().Add(time.Hour)
 	s.disk.run.CreatedAt, s.disk.run.StartedAt, s.disk.run.State = ahead, ahead, flow.RunRunning
 	s.disk.run.DeadlineAt = ahead.Add(flow.RunTimeout)

@@ -14,8 +14,8 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// bubble runs a test with fake time, and tells how much of it passed.
-func bubble(t *testing.T, f func(t *testing.T, passed func() time.Duration)) {
+// inFakeTime runs a test with a fake clock. passed returns the time since the start.
+func inFakeTime(t *testing.T, f func(t *testing.T, passed func() time.Duration)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,15 +31,15 @@ func wantTime(t *testing.T, got, want time.Duration) {
 	}
 }
 
-// after closes a channel when the time has come.
+// after returns a channel that is closed after d.
 func after(d time.Duration) chan struct{} {
 	c := make(chan struct{})
 	time.AfterFunc(d, func() { close(c) })
 	return c
 }
 
-func TestEngineRunsInParallel(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
+func TestEngine_runs_up_to_16_steps_in_parallel(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		var now, most atomic.Int64
 		k := flowtest.WorkKind("count", flow.Outside)
 		k.Run = func(context.Context, *flow.In) (flow.Out, error) {
@@ -52,7 +52,7 @@ func TestEngineRunsInParallel(t *testing.T) {
 		for i := range flow.StepParallel + 4 {
 			fmt.Fprintf(&lines, "n%d count\n", i)
 		}
-		s := newStation(t, lines.String(), k)
+		s := newFixture(t, lines.String(), k)
 		s.finish()
 		s.wantEnd(flow.RunSucceeded, "")
 		wantTime(t, passed(), 20*time.Second)
@@ -62,11 +62,11 @@ func TestEngineRunsInParallel(t *testing.T) {
 	})
 }
 
-func TestEngineCancel(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, "a call {\"takes_s\": 50}\n b call\n a.text -> b.values")
+func TestEngine_cancel_aborts_running_step(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, "a call {\"takes_s\": 50}\n b call\n a.text -> b.values")
 		cancel := after(3 * time.Second)
-		if outcome, err := s.carry(t.Context(), Signals{Cancel: cancel}); outcome != Ended || err != nil {
+		if outcome, err := s.execute(t.Context(), Signals{Cancel: cancel}); outcome != Ended || err != nil {
 			t.Fatal(outcome, err)
 		}
 		wantTime(t, passed(), 3*time.Second)
@@ -75,9 +75,9 @@ func TestEngineCancel(t *testing.T) {
 	})
 }
 
-func TestEngineFailureStopsTheOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_failure_cancels_other_steps(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `
 			slow call {"takes_s": 50}
 			bad  call {"takes_s": 100} {"timeout_s": 2}
 			deep call
@@ -89,9 +89,9 @@ func TestEngineFailureStopsTheOthers(t *testing.T) {
 	})
 }
 
-func TestEngineBadInputStopsTheOthersAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_invalid_input_cancels_other_steps(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `
 			slow call {"takes_s": 50}
 			list ask  {"take": "yes"}
 			bad  call
@@ -106,9 +106,9 @@ func TestEngineBadInputStopsTheOthersAtOnce(t *testing.T) {
 	})
 }
 
-func TestEngineStepTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `a call {"takes_s": 50} {"timeout_s": 5, "retry": {"attempts": 2, "backoff_s": 3}}`)
+func TestEngine_retries_step_after_timeout(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `a call {"takes_s": 50} {"timeout_s": 5, "retry": {"attempts": 2, "backoff_s": 3}}`)
 		s.finish()
 		wantTime(t, passed(), 13*time.Second)
 		s.wantEnd(flow.RunFailed, flow.CodeStepTimeout)
@@ -118,22 +118,22 @@ func TestEngineStepTimeout(t *testing.T) {
 	})
 }
 
-func TestEngineDefaultTimeouts(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
+func TestEngine_applies_default_timeouts(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		k := flowtest.WorkKind("model", flow.Outside)
 		k.Timeout = flow.ModelTimeout
-		s := newStation(t, `a model {"takes_s": 5000} {"on_error": "route"}`, k)
+		s := newFixture(t, `a model {"takes_s": 5000} {"on_error": "route"}`, k)
 		s.finish()
 		wantTime(t, passed(), flow.ModelTimeout)
-		s = newStation(t, `a call {"takes_s": 5000} {"on_error": "route"}`)
+		s = newFixture(t, `a call {"takes_s": 5000} {"on_error": "route"}`)
 		s.finish()
 		wantTime(t, passed(), flow.ModelTimeout+flow.StepTimeout)
 	})
 }
 
-func TestEngineRunTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		s := newStation(t, `a call {"takes_s": 50}`)
+func TestEngine_fails_run_after_timeout(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `a call {"takes_s": 50}`)
 		s.disk.first.Timeout, s.disk.run.Timeout = 5*time.Second, 5*time.Second
 		s.finish()
 		wantTime(t, passed(), 5*time.Second)
@@ -142,7 +142,7 @@ func TestEngineRunTimeout(t *testing.T) {
 	})
 }
 
-// flaky fails so often before it succeeds.
+// flaky returns a kind whose steps fail a number of times before they succeed.
 func flaky(times int64, err error) flow.Kind {
 	var calls atomic.Int64
 	k := flowtest.WorkKind("flaky", flow.Outside)
@@ -155,7 +155,7 @@ func flaky(times int64, err error) flow.Kind {
 	return k
 }
 
-func TestEngineRetry(t *testing.T) {
+func TestEngine_retries_with_backoff(t *testing.T) {
 	away := &flow.Error{Code: flow.CodeProviderUnavailable, Message: "away", Retryable: true}
 	tests := []struct {
 		name   string
@@ -167,15 +167,15 @@ func TestEngineRetry(t *testing.T) {
 	}{
 		{"succeeds after doubling pauses", `{"retry": {"attempts": 4, "backoff_s": 2}}`, away, flow.RunSucceeded, "", 14 * time.Second},
 		{"gives up", `{"retry": {"attempts": 3, "backoff_s": 2}}`, away, flow.RunFailed, flow.CodeProviderUnavailable, 6 * time.Second},
-		{"no policy, no retry", `{}`, away, flow.RunFailed, flow.CodeProviderUnavailable, 0},
-		{"waits as long as it is asked to", `{"retry": {"attempts": 4, "backoff_s": 2}}`, &flow.Error{Code: flow.CodeProviderRateLimited, Retryable: true, After: 9 * time.Second}, flow.RunSucceeded, "", 27 * time.Second},
-		{"not what a retry cannot help", `{"retry": {"attempts": 9}}`, &flow.Error{Code: flow.CodeProviderAuth}, flow.RunFailed, flow.CodeProviderAuth, 0},
-		{"not what is private", `{"retry": {"attempts": 9}}`, errors.New("secret detail"), flow.RunFailed, flow.CodeInternal, 0},
+		{"does not retry without a policy", `{}`, away, flow.RunFailed, flow.CodeProviderUnavailable, 0},
+		{"waits at least Retry-After", `{"retry": {"attempts": 4, "backoff_s": 2}}`, &flow.Error{Code: flow.CodeProviderRateLimited, Retryable: true, After: 9 * time.Second}, flow.RunSucceeded, "", 27 * time.Second},
+		{"does not retry a permanent error", `{"retry": {"attempts": 9}}`, &flow.Error{Code: flow.CodeProviderAuth}, flow.RunFailed, flow.CodeProviderAuth, 0},
+		{"does not retry an internal error", `{"retry": {"attempts": 9}}`, errors.New("secret detail"), flow.RunFailed, flow.CodeInternal, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, passed func() time.Duration) {
-				s := newStation(t, "a flaky {} "+tt.policy, flaky(3, tt.err))
+			inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+				s := newFixture(t, "a flaky {} "+tt.policy, flaky(3, tt.err))
 				run := s.finish()
 				wantTime(t, passed(), tt.takes)
 				s.wantEnd(tt.state, tt.code)

@@ -29,13 +29,13 @@ func FuzzValidDocumentRuns(f *testing.F) {
 	f.Add(flowtest.Document(rerunFlow))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if d, problems := document.ParseDocument(data); d != nil && len(problems)+len(document.Validate(d, flowtest.Kinds)) == 0 {
-			carryCalmly(t, d)
+			runToEnd(t, d)
 		}
 	})
 }
 
-// carryCalmly runs a valid document to its end.
-func carryCalmly(t *testing.T, d *flow.Document) {
+// runToEnd executes a valid document without faults.
+func runToEnd(t *testing.T, d *flow.Document) {
 	g, err := Compile(d, flowtest.Kinds)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func carryCalmly(t *testing.T, d *flow.Document) {
 		}
 	}
 	inputs, _ := contract.Check(contract.Inputs(d, flowtest.Kinds), nil, false)
-	s := &station{t: t, g: g, disk: newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: flow.RunTimeout})}
+	s := &fixture{t: t, g: g, disk: newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: flow.RunTimeout})}
 	p := NewPlan(g, &s.disk.run, nil, nil)
 	p.Cancel()
 	if a := p.Next(p.run.CreatedAt); a.Type != ActRecord || !a.Write.End {
@@ -56,7 +56,7 @@ func carryCalmly(t *testing.T, d *flow.Document) {
 	}
 }
 
-// FuzzSecretNames: guesses about names and texts never panic and know no case.
+// FuzzSecretNames checks that secret detection never panics and ignores case.
 func FuzzSecretNames(f *testing.F) {
 	f.Add("X-RapidAPI-Key", "sk-0123456789abcdefghijklmnop")
 	f.Add("x\x00\xff", strings.Repeat("é", 300))

@@ -8,36 +8,35 @@ import (
 	"sluice/flow/document"
 )
 
-// Graph is a document made ready to run: kinds found, ports known, edges
-// resolved to indexes, nodes in topological order. It is immutable and shared
-// by all runs of the document.
+// Graph is a compiled document: kinds and ports are resolved, edges refer to nodes by index,
+// and nodes are in topological order. It is immutable and shared by all runs of the document.
 type Graph struct {
 	Document *flow.Document
 	nodes    []graphNode
-	index    map[string]int // node ID to place in nodes
-	edges    int            // of all nodes
+	index    map[string]int // node ID to index in nodes
+	edges    int            // total number
 }
 
-// graphNode is one node that runs. Edges refer to places in Graph.nodes; in
-// Topological order every edge goes from a lower place to a higher one.
+// graphNode is a node that takes part in runs. Its edges refer to indexes in Graph.nodes; in
+// topological order every edge leads from a lower index to a higher one.
 type graphNode struct {
 	*flow.Node
 	kind      *flow.Kind
 	input     *contract.Input // of an input node
 	ports     map[string]flow.Port
 	templates map[string]any // field name to its config value with parsed templates
-	hash      string         // of kind and config: what decides the result
-	secrets   []string       // credentials that its config names
+	hash      string         // of kind and config, which together with the input determine the result
+	secrets   []string       // names of the credentials in its config
 	in        []graphEdge
-	out       []int // places of the nodes that depend on this one, without repeats
+	out       []int // indexes of the nodes that depend on this one, without duplicates
 	ends      []edgeEnd
 }
 
-// edgeEnd is where an edge arrives: the place of the node, and the place of
-// the edge among those that arrive there.
+// edgeEnd is the target of an outgoing edge: the index of the target node and the index of the
+// edge in its in list.
 type edgeEnd struct{ node, edge int }
 
-// graphEdge is an edge as the node that it arrives at sees it, with nodes as indexes.
+// graphEdge is an incoming edge of a node.
 type graphEdge struct {
 	from     int
 	fromPort string
@@ -45,8 +44,8 @@ type graphEdge struct {
 	collects string // name of the collected output, for implicit edges
 }
 
-// Compile makes a document ready to run. All problems are reported at once as
-// the Fields of a CodeDocumentInvalid error.
+// Compile validates a document and prepares it for execution. It reports all problems at once,
+// as the Fields of a CodeDocumentInvalid error.
 func Compile(d *flow.Document, kinds *flow.Registry) (*Graph, error) {
 	if problems := document.Validate(d, kinds); len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: "The flow has problems that keep it from running.", Fields: problems}
@@ -54,10 +53,10 @@ func Compile(d *flow.Document, kinds *flow.Registry) (*Graph, error) {
 	return compile(d, kinds), nil
 }
 
-// Len is the number of nodes that take part in a run.
+// Len returns the number of nodes that take part in a run.
 func (g *Graph) Len() int { return len(g.nodes) }
 
-// compile expects a valid document.
+// compile is Compile for a document that is known to be valid.
 func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 	g := &Graph{Document: d, index: map[string]int{}}
 	for _, i := range document.Topological(d, kinds) {
@@ -84,8 +83,8 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 	return g
 }
 
-// connect adds an edge at both ends. A node lists each dependent once in out, however many
-// edges lead to it.
+// connect adds an edge to its source and its target. out lists each dependent once, even if
+// several edges lead to it.
 func (g *Graph) connect(from, to int, e graphEdge) {
 	g.edges++
 	e.from = from
@@ -99,16 +98,18 @@ func (g *Graph) connect(from, to int, e graphEdge) {
 	g.nodes[from].out = append(g.nodes[from].out, to)
 }
 
-// port is an input port of the node, declared or taken as it comes.
+// port returns an input port of the node. Kinds with open ports accept any name with their
+// prefix, with type any.
 func (n *graphNode) port(name string) flow.Port {
 	p, ok := n.ports[name]
-	if !ok && n.kind.TakesAny(name) {
+	if !ok && n.kind.AcceptsPort(name) {
 		return flow.Port{Name: name, Type: flow.TypeAny}
 	}
 	return p
 }
 
-// parseTemplates replaces every text in the template fields by its *Template.
+// parseTemplates returns the values of the template fields with every text replaced by its
+// parsed *flow.Template.
 func parseTemplates(n *flow.Node, k *flow.Kind) map[string]any {
 	m := map[string]any{}
 	for i := range k.Fields {
@@ -118,7 +119,7 @@ func parseTemplates(n *flow.Node, k *flow.Kind) map[string]any {
 			v = f.Default
 		}
 		if f.Template && v != nil {
-			m[f.Name], _ = flow.EachText(v, "", func(s, _ string) (any, error) { return flow.ParseTemplate(f.Places(s)) })
+			m[f.Name], _ = flow.EachText(v, "", func(s, _ string) (any, error) { return flow.ParseTemplate(f.TemplateText(s)) })
 		}
 	}
 	return m
@@ -127,10 +128,12 @@ func parseTemplates(n *flow.Node, k *flow.Kind) map[string]any {
 // Has reports whether a node takes part in runs.
 func (g *Graph) Has(id string) bool { _, ok := g.index[id]; return ok }
 
-// EmptyGraph has no nodes; a plan over it can only end.
+// EmptyGraph returns a graph without nodes. It serves to end a run whose document does not
+// compile.
 func EmptyGraph() *Graph { return &Graph{Document: &flow.Document{}} }
 
-// fixedURL is Document.FixedURL for a node of a compiled document.
+// fixedURL reports whether the webhook URL of the node is the same in all runs: it has no
+// template and no incoming edge.
 func (n *graphNode) fixedURL() bool {
 	arrives := func(e graphEdge) bool { return e.toPort == flow.WebhookURLField }
 	return len(flow.TemplateNames(n.Config[flow.WebhookURLField])) == 0 && !slices.ContainsFunc(n.in, arrives)

@@ -6,10 +6,10 @@ import (
 	"sluice/flow"
 )
 
-// StepsAhead are the steps that a trial has from its start: pinned nodes count
-// as reused, and with until those that only pinned ones ask for are skipped.
-// They are written with the run, so that a restart finds them like all others.
-func (g *Graph) StepsAhead(pins []flow.Pin, until string, at time.Time) []flow.Step {
+// InitialSteps returns the steps that a test run is created with. Pinned nodes are marked as
+// reused. If until is set, nodes that it does not need, or needs only through pinned nodes,
+// are marked as skipped. The steps are stored with the run, so that a restart finds them.
+func (g *Graph) InitialSteps(pins []flow.Pin, until string, at time.Time) []flow.Step {
 	pinned := map[string]map[string]any{}
 	for _, p := range pins {
 		if i, ok := g.index[p.Node]; ok && g.nodes[i].kind.CanPin() && !g.nodes[i].Disabled {
@@ -35,8 +35,9 @@ func (g *Graph) StepsAhead(pins []flow.Pin, until string, at time.Time) []flow.S
 	return steps
 }
 
-// needed are the nodes that a node depends on, by place: what is pinned asks
-// for nothing. It is nil when there is no such node: then all are.
+// needed returns the indexes of the node until and of all nodes that it depends on. The
+// dependencies of pinned nodes are not needed. It returns nil if the node does not exist, which
+// means that all nodes are needed.
 func (g *Graph) needed(until string, pinned map[string]map[string]any) map[int]bool {
 	last, ok := g.index[until]
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// trialFlow asks twice, joins both answers, and tells somebody.
-const trialFlow = `
+// testRunFlow has two calls, a step that joins their results, and a webhook.
+const testRunFlow = `
 	x input {"name": "x"}
 	y input {"name": "y"}
 	a call
@@ -31,42 +31,42 @@ const trialFlow = `
 	c.text -> late.values
 	`
 
-func TestTrial(t *testing.T) {
+func TestInitialSteps_of_test_runs(t *testing.T) {
 	t.Parallel()
 	text := func(s string) map[string]any { return map[string]any{"text": s} }
 	tests := []struct {
 		name, flow, until string
 		pins              []flow.Pin
-		nodes             string // that are left, when it runs to a node
+		nodes             string // remaining nodes, if it runs up to a node
 		states            string
 		sent              int
 	}{
 		{
-			name: "without pins runs everything", flow: trialFlow, sent: 1,
+			name: "without pins runs everything", flow: testRunFlow, sent: 1,
 			states: "x succeeded, y succeeded, a succeeded, b succeeded, oa succeeded, c succeeded, h succeeded, oc succeeded, late succeeded",
 		}, {
-			name: "does not run what is pinned, and continues from there", flow: trialFlow, sent: 1, pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
+			name: "does not run what is pinned, and continues from there", flow: testRunFlow, sent: 1, pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
 			states: "x succeeded, y succeeded, a succeeded, b reused, oa succeeded, c succeeded, h succeeded, oc succeeded, late succeeded",
 		}, {
-			name: "to a node runs it and what it depends on", flow: trialFlow, until: "b", nodes: "x a b",
+			name: "to a node runs it and what it depends on", flow: testRunFlow, until: "b", nodes: "x a b",
 			states: "x succeeded, a succeeded, b succeeded",
 		}, {
-			name: "to an output sends nothing", flow: trialFlow, until: "oa", nodes: "x a oa",
+			name: "to an output sends nothing", flow: testRunFlow, until: "oa", nodes: "x a oa",
 			states: "x succeeded, a succeeded, oa succeeded",
 		}, {
-			name: "to a webhook sends it", flow: trialFlow, until: "h", nodes: "x a oa h", sent: 1,
+			name: "to a webhook sends it", flow: testRunFlow, until: "h", nodes: "x a oa h", sent: 1,
 			states: "x succeeded, a succeeded, oa succeeded, h succeeded",
 		}, {
-			name: "to a node skips what only a pinned one asks for", flow: trialFlow, until: "c", nodes: "x y a b c", pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
+			name: "to a node skips nodes that only a pinned one needs", flow: testRunFlow, until: "c", nodes: "x y a b c", pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
 			states: "x skipped, y succeeded, a skipped, b reused, c succeeded",
 		}, {
-			name: "to a pinned node runs nothing", flow: trialFlow, until: "b", nodes: "x a b", pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
+			name: "to a pinned node runs nothing", flow: testRunFlow, until: "b", nodes: "x a b", pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
 			states: "x skipped, a skipped, b reused",
 		}, {
-			name: "a pinned webhook is not sent", flow: trialFlow, pins: []flow.Pin{{Node: "h", Outputs: map[string]any{"outputs": map[string]any{}}}},
+			name: "a pinned webhook is not sent", flow: testRunFlow, pins: []flow.Pin{{Node: "h", Outputs: map[string]any{"outputs": map[string]any{}}}},
 			states: "x succeeded, y succeeded, a succeeded, b succeeded, oa succeeded, c succeeded, h reused, oc succeeded, late succeeded",
 		}, {
-			name: "inputs, outputs and nodes that are gone are not pinned", flow: "x input {\"name\": \"x\"}\n o output {\"name\": \"o\"}\n x.value -> o.value",
+			name: "inputs, outputs and deleted nodes are not pinned", flow: "x input {\"name\": \"x\"}\n o output {\"name\": \"o\"}\n x.value -> o.value",
 			pins:   []flow.Pin{{Node: "x", Outputs: map[string]any{"value": "pinned"}}, {Node: "o", Outputs: map[string]any{"value": "pinned"}}, {Node: "gone", Outputs: text("t")}},
 			states: "x succeeded, o succeeded",
 		}, {
@@ -78,14 +78,14 @@ func TestTrial(t *testing.T) {
 			pins:   []flow.Pin{{Node: "a", Outputs: text("t")}},
 			states: "x succeeded, g succeeded, a reused, b succeeded",
 		}, {
-			name: "what takes a port that is not pinned is skipped", flow: "a call\n b call\n a.text -> b.values", pins: []flow.Pin{{Node: "a", Outputs: map[string]any{}}},
+			name: "a node that depends on a missing port of a pin is skipped", flow: "a call\n b call\n a.text -> b.values", pins: []flow.Pin{{Node: "a", Outputs: map[string]any{}}},
 			states: "a reused, b skipped",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				s := planStation(t, tt.flow)
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				s := newPlanFixture(t, tt.flow)
 				if tt.until != "" {
 					part := document.Upstream(s.g.Document, tt.until, flowtest.Kinds)
 					if got := strings.Join(idsOf(part), " "); got != tt.nodes {
@@ -98,7 +98,7 @@ func TestTrial(t *testing.T) {
 				}
 				first := s.disk.first
 				first.Inputs = map[string]any{"x": "one", "y": "two"}
-				s.disk = newDisk(first, s.g.StepsAhead(tt.pins, tt.until, time.Now())...)
+				s.disk = newDisk(first, s.g.InitialSteps(tt.pins, tt.until, time.Now())...)
 				if run := s.finish(); run.Progress.Done != s.g.Len() || run.Seq == 0 {
 					t.Errorf("progress %+v, seq %d", run.Progress, run.Seq)
 				}
@@ -120,28 +120,28 @@ func idsOf(d *flow.Document) []string {
 	return ids
 }
 
-func TestPinnedValueGoesOn(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := planStation(t, "a call\n o output {\"name\": \"o\"}\n a.text -> o.value")
-		s.disk = newDisk(s.disk.first, s.g.StepsAhead([]flow.Pin{{Node: "a", Outputs: map[string]any{"text": "pinned"}}}, "", time.Now())...)
+func TestPin_passes_value_to_dependents(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newPlanFixture(t, "a call\n o output {\"name\": \"o\"}\n a.text -> o.value")
+		s.disk = newDisk(s.disk.first, s.g.InitialSteps([]flow.Pin{{Node: "a", Outputs: map[string]any{"text": "pinned"}}}, "", time.Now())...)
 		wantJSON(t, s.finish().Outputs, `{"o":"pinned"}`)
 	})
 }
 
-// What was pinned is no result: a rerun does not take it over.
-func TestRerunTakesNoPinOver(t *testing.T) {
+// Pinned outputs are not results, so a rerun does not reuse them.
+func TestRerun_does_not_reuse_pins(t *testing.T) {
 	t.Parallel()
 	g := graphOf(t, "a call\n b call\n a.text -> b.values")
-	ahead := g.StepsAhead([]flow.Pin{{Node: "a", Outputs: map[string]any{"text": "pinned"}}}, "", time.Now())
+	ahead := g.InitialSteps([]flow.Pin{{Node: "a", Outputs: map[string]any{"text": "pinned"}}}, "", time.Now())
 	p := NewPlan(g, &flow.Run{ID: "run_2", State: flow.RunQueued, Timeout: flow.RunTimeout}, nil, NewReuse(g, ahead, ""))
 	if a := p.Next(time.Now()); a.Type != ActRecord || a.Write.Steps[0].State != flow.StepRunning {
 		t.Errorf("%+v", a)
 	}
 }
 
-func TestUpstream(t *testing.T) {
+func TestUpstream_keeps_only_needed_nodes(t *testing.T) {
 	t.Parallel()
-	d := graphOf(t, trialFlow).Document
+	d := graphOf(t, testRunFlow).Document
 	d.Groups = []flow.Group{{ID: "g", Nodes: []string{"a", "late"}}, {ID: "out", Nodes: []string{"late"}}}
 	part := document.Upstream(d, "a", flowtest.Kinds)
 	if len(part.Edges) != 1 || part.Edges[0] != (flow.Edge{From: "x.value", To: "a.values"}) {
@@ -151,13 +151,13 @@ func TestUpstream(t *testing.T) {
 		t.Errorf("groups %v of %v", part.Groups, d.Groups)
 	}
 	if document.Upstream(d, "nobody", flowtest.Kinds) != nil {
-		t.Error("there is a part up to nobody")
+		t.Error("Upstream of an unknown node is not nil")
 	}
 }
 
-func TestHolds(t *testing.T) {
+func TestCovers_compares_parts_of_documents(t *testing.T) {
 	t.Parallel()
-	d := graphOf(t, trialFlow).Document
+	d := graphOf(t, testRunFlow).Document
 	change := func(f func(*flow.Document)) *flow.Document {
 		other, _ := document.ParseDocument(d.Canonical())
 		f(other)
@@ -167,13 +167,13 @@ func TestHolds(t *testing.T) {
 		part *flow.Document
 		want bool
 	}{
-		"itself":                  {d, true},
-		"a part of it":            {document.Upstream(d, "b", flowtest.Kinds), true},
-		"one drawn elsewhere":     {change(func(o *flow.Document) { o.Nodes[0].Position, o.Nodes[0].Label = &flow.Position{X: 7}, "New" }), true},
-		"one with another config": {change(func(o *flow.Document) { o.Nodes[0].Config["default"] = "x" }), false},
-		"one with a node more":    {change(func(o *flow.Document) { o.Nodes = append(o.Nodes, flow.Node{ID: "new", Kind: "call"}) }), false},
-		"one with an edge less":   {change(func(o *flow.Document) { o.Edges = o.Edges[1:] }), false},
-		"one that is disabled":    {change(func(o *flow.Document) { o.Nodes[2].Disabled = true }), false},
+		"itself":                          {d, true},
+		"a part":                          {document.Upstream(d, "b", flowtest.Kinds), true},
+		"with another position and label": {change(func(o *flow.Document) { o.Nodes[0].Position, o.Nodes[0].Label = &flow.Position{X: 7}, "New" }), true},
+		"with another config":             {change(func(o *flow.Document) { o.Nodes[0].Config["default"] = "x" }), false},
+		"with an additional node":         {change(func(o *flow.Document) { o.Nodes = append(o.Nodes, flow.Node{ID: "new", Kind: "call"}) }), false},
+		"without an edge":                 {change(func(o *flow.Document) { o.Edges = o.Edges[1:] }), false},
+		"with a disabled node":            {change(func(o *flow.Document) { o.Nodes[2].Disabled = true }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

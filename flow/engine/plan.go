@@ -8,22 +8,22 @@ import (
 	"sluice/flow"
 )
 
-// ActionType says what the planner wants next.
+// ActionType is what the caller of a plan must do next.
 type ActionType int
 
 const (
-	ActWait    ActionType = iota // for a result, or until Action.Until when that is set
-	ActInline                    // run Action.In on the spot and call Finish
-	ActStart                     // run Action.In on its own and call Finish when it is done
-	ActRecord                    // write Action.Write and call Recorded; repeat until it is written
-	ActAbort                     // stop the started steps of Action.Nodes; Finish still follows for each
-	ActAbandon                   // clean up after the steps Action.Abandoned, which will not continue
-	ActDrain                     // find out whether child runs of the run still run, and call Drained
-	ActSuspend                   // nothing to do before Action.Until: release the worker
+	ActWait    ActionType = iota // wait for an event, or until Action.Until if it is set
+	ActInline                    // run Action.In synchronously and call Finish
+	ActStart                     // run Action.In in a goroutine and call Finish when it is done
+	ActRecord                    // commit Action.Write and call Recorded; retry until it is committed
+	ActAbort                     // cancel the started steps of Action.Nodes; Finish still follows for each
+	ActAbandon                   // clean up after the steps in Action.Abandoned, which will not continue
+	ActDrain                     // find out whether child runs are still running and call Drained
+	ActSuspend                   // release the worker; there is nothing to do before Action.Until
 	ActEnd                       // the run has ended and its end is recorded
 )
 
-// Action is what the planner wants next.
+// Action is what the caller of a plan must do next. Which fields are set depends on Type.
 type Action struct {
 	Type  ActionType
 	Node  int
@@ -31,15 +31,14 @@ type Action struct {
 	Write *flow.RunWrite
 	Nodes []int // to abort
 	Until time.Time
-	// Abandoned are steps that saved a state, or may have started runs, and have failed or
-	// are canceled.
+	// Abandoned holds failed and canceled steps that saved a state or may have started runs.
 	Abandoned []*flow.In
 }
 
-// Plan decides what a run does next: graph and step states in, actions out. It
-// does nothing itself, has no clock and no concurrency, so that every order of
-// events can be tried. The caller asks Next until it says wait, suspend or end,
-// and tells what happened through Finish, Recorded, Cancel and Release.
+// Plan decides what a run does next: graph and step states in, actions out. It has no side
+// effects, no clock and no concurrency, so that tests can try every order of events. The
+// caller calls Next until it returns ActWait, ActSuspend or ActEnd, and reports events through
+// Finish, Recorded, Save, Wake, Drained, Cancel and Hold. It is not safe for concurrent use.
 type Plan struct {
 	g     *Graph
 	run   flow.Run
@@ -50,74 +49,76 @@ type Plan struct {
 	ready    []int // ready, not yet announced as running
 	announce []int // to be recorded as running
 	start    []int // recorded as running, to be started
-	running  int   // started or about to be
-	open     int   // not ended
-	pausing  int   // waiting for a time to come
-	held     bool  // start nothing more: the worker is shutting down
+	running  int   // number of steps that are announced or started
+	open     int   // number of steps that have not ended
+	pausing  int   // number of steps that wait for a time
+	held     bool  // start no more steps: the worker is shutting down
 
-	dirty      []int // rows that changed since the last record
-	settling   []int // ended with an outside effect: told to dependents once recorded
+	dirty      []int // steps whose rows changed since the last write
+	settling   []int // ended with an external effect; dependents wait until it is recorded
 	deliveries []flow.NewDelivery
 	durable    bool
 	progressed bool
-	stateDirty bool       // the run's own state changed since the last record
-	abandoned  []*flow.In // steps with a saved state that the outside must be told of
+	stateDirty bool       // the state of the run changed since the last write
+	abandoned  []*flow.In // steps that need cleanup in an external service
 	write      *flow.RunWrite
-	announced  []int // of the write under way
-	settled    []int // of the write under way
+	announced  []int // announce of the pending write
+	settled    []int // settling of the pending write
 
-	stop    *flow.Error   // why nothing more is started
-	endAs   flow.RunState // what the run becomes then
-	aborted bool          // the started steps were told to stop, or need not be
-	gentle  bool          // the started steps may end: they are being paid for
-	ended   bool
-	newest  time.Time // the newest time that is recorded of the run
-	suspend time.Time // set when the write under way lets the run wait
-	drain   drainState
+	stop       *flow.Error   // why no more steps start; nil while the run continues
+	endAs      flow.RunState // final state of a stopped run
+	aborted    bool          // the started steps were canceled, or need not be
+	graceful   bool          // running steps may finish, because they are being paid for
+	ended      bool
+	latestTime time.Time // latest time recorded for the run
+	suspend    time.Time // wake-up time of the pending write, if the run waits after it
+	drain      drainState
 }
 
-// planNode is the state of one node: its step as it will be recorded, and what the planner
-// needs to decide when it may run.
+// planNode is the state of one node: its step as the next write records it, and what decides
+// when it may run.
 type planNode struct {
-	step    flow.Step
-	in      *flow.In // what it was started with, while it is to be started
-	class   flow.Class
-	edges   []edgeState
-	waits   int // edges not decided yet
-	decided bool
-	dirty   bool
-	active  bool       // started and not finished
-	left    bool       // abandoned: the outside was told, or is about to be
-	saved   bool       // has a row, or is in the write under way
-	counted flow.Usage // what its row, or the write under way, says that it used
+	step          flow.Step
+	in            *flow.In // input of the attempt; nil unless announced or running
+	class         flow.Class
+	edges         []edgeState
+	undecided     int // number of undecided incoming edges
+	decided       bool
+	dirty         bool
+	active        bool       // started and not finished
+	cleanedUp     bool       // abandoned, with cleanup scheduled or done
+	saved         bool       // has a row, or is in the pending write
+	recordedUsage flow.Usage // usage in its row or in the pending write
 }
 
-// edgeState is what is known of one edge. A decided edge is live if its source produced
-// a value on the port, otherwise dead: the source was skipped, failed or took another branch.
+// edgeState is the state of one edge. An edge is decided once its source has ended. It is live
+// if the source produced a value on the port; otherwise it is dead, because the source was
+// skipped, failed or took another branch.
 type edgeState struct {
 	decided, live bool
 	value         any
 }
 
-// Reuse is what a rerun may take over from its parent.
+// Reuse holds the results that a rerun may reuse.
 type Reuse struct {
-	Steps  map[string]flow.Step // of the parent, by path
-	Forced map[string]bool      // nodes that run again whatever their inputs
+	Steps  map[string]flow.Step // steps of the parent run, by path
+	Forced map[string]bool      // nodes that run again regardless of their inputs
 }
 
-// NewPlan continues a run from its recorded steps; a fresh run has none.
+// NewPlan returns a plan that continues a run from its recorded steps. A new run has none.
+// reuse is nil unless the run is a rerun.
 func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 	p := &Plan{g: g, run: *run, reuse: reuse, nodes: make([]planNode, len(g.nodes)), open: len(g.nodes), ended: run.State.Ended()}
 	if p.run.Outputs = maps.Clone(run.Outputs); p.run.Outputs == nil {
 		p.run.Outputs = map[string]any{}
 	}
-	p.newest = latest(run.CreatedAt, run.StartedAt, run.WaitingSince)
+	p.latestTime = latest(run.CreatedAt, run.StartedAt, run.WaitingSince)
 	recorded := map[string]flow.Step{}
 	for _, s := range steps {
 		recorded[s.Path] = s
-		p.newest = latest(p.newest, s.StartedAt, s.EndedAt)
+		p.latestTime = latest(p.latestTime, s.StartedAt, s.EndedAt)
 		if n := len(s.Attempts); n > 0 {
-			p.newest = latest(p.newest, s.Attempts[n-1].StartedAt, s.Attempts[n-1].EndedAt)
+			p.latestTime = latest(p.latestTime, s.Attempts[n-1].StartedAt, s.Attempts[n-1].EndedAt)
 		}
 	}
 	edges := make([]edgeState, g.edges)
@@ -125,7 +126,7 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 		n := &g.nodes[i]
 		p.nodes[i].step = flow.Step{Path: n.ID, Node: n.ID, Kind: n.Kind, State: flow.StepPending, NodeHash: n.hash}
 		p.nodes[i].edges, edges = edges[:len(n.in):len(n.in)], edges[len(n.in):]
-		p.nodes[i].waits = len(n.in)
+		p.nodes[i].undecided = len(n.in)
 		p.nodes[i].class = n.kind.Class
 		if n.input != nil && len(n.input.RemoteFiles(run.Inputs[n.input.Name])) > 0 {
 			p.nodes[i].class = flow.Outside // the step fetches the files
@@ -134,15 +135,15 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 			p.restore(i, s)
 		}
 	}
-	if run.State == flow.RunWaiting && run.Error != nil { // it has failed, and waited for child runs
+	if run.State == flow.RunWaiting && run.Error != nil { // the run failed, then waited for child runs
 		p.Fail(run.Error)
 	}
 	if p.run.CancelRequested {
 		p.Cancel()
 	}
-	for i := range p.nodes { // all are restored now: telling one's end may start another
+	for i := range p.nodes { // after all are restored, because the end of one may start another
 		if p.nodes[i].step.State.Ended() {
-			p.close(i)
+			p.propagate(i)
 		} else {
 			p.decide(i)
 		}
@@ -152,12 +153,12 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// restore takes over a recorded step. One that was running was cut: it starts
-// again under a new attempt number. One whose failure fails the run had
-// stopped it already, although the end was not recorded any more.
+// restore loads a recorded step. A running step was interrupted, so it starts again with a new
+// attempt number. A step whose failure fails the run stops the run again: the worker crashed
+// before the end of the run was recorded.
 func (p *Plan) restore(i int, s flow.Step) {
 	n := &p.nodes[i]
-	n.step, n.saved, n.counted = s, true, s.Usage
+	n.step, n.saved, n.recordedUsage = s, true, s.Usage
 	switch {
 	case s.State.Ended():
 		n.decided = true
@@ -170,10 +171,12 @@ func (p *Plan) restore(i int, s flow.Step) {
 	}
 }
 
-// Run is the run as the plan sees it.
+// Run returns the run with all changes of the plan, including unrecorded ones. The caller must
+// not change it.
 func (p *Plan) Run() *flow.Run { return &p.run }
 
-// Next is the one thing to do now.
+// Next returns the next action. It has no effect outside the plan, and returns ActRecord again
+// until Recorded is called.
 func (p *Plan) Next(now time.Time) Action {
 	for {
 		switch {
@@ -193,13 +196,13 @@ func (p *Plan) Next(now time.Time) Action {
 				return Action{Type: ActAbort, Nodes: active}
 			}
 		}
-		if len(p.abandoned) > 0 { // after the others were told to stop, since this takes a while
+		if len(p.abandoned) > 0 { // after the others were aborted, because cleanup takes a while
 			list := p.abandoned
 			p.abandoned = nil
 			return Action{Type: ActAbandon, Abandoned: list}
 		}
-		// What is recorded as running starts before inline work that could fail
-		// the run: a webhook fires once its outputs are recorded.
+		// Steps recorded as running start before inline steps, which could fail the run: a
+		// webhook is sent once its inputs are recorded.
 		if len(p.start) > 0 && !p.held {
 			return p.nextStart()
 		}
@@ -207,7 +210,7 @@ func (p *Plan) Next(now time.Time) Action {
 			return a
 		}
 		p.wakeDue(now)
-		p.takeReady(now)
+		p.announceReady(now)
 		if p.stop == nil && len(p.inline) > 0 || p.stop != nil && !p.aborted {
 			continue
 		}
@@ -218,7 +221,7 @@ func (p *Plan) Next(now time.Time) Action {
 		if p.running == 0 && !(p.held && p.stop == nil && p.open > 0) && p.idle(now) {
 			continue
 		}
-		if len(p.dirty) > 0 { // watchers of the run see it at once
+		if len(p.dirty) > 0 { // so that subscribers of the run see the changes immediately
 			p.buildWrite()
 			continue
 		}
@@ -226,18 +229,18 @@ func (p *Plan) Next(now time.Time) Action {
 	}
 }
 
-// dropStarts forgets, once the run stops, what was announced but not started;
-// true the first time, when the started steps must be aborted.
+// dropStarts discards announced steps that have not started, because the run stops. It reports
+// whether the started steps must be aborted, which it does once.
 func (p *Plan) dropStarts() (first bool) {
 	p.running -= len(p.announce) + len(p.start)
 	p.announce, p.start = nil, nil
-	first = !p.aborted && !p.gentle
+	first = !p.aborted && !p.graceful
 	p.aborted = true
 	return first
 }
 
-// idle is reached when nothing runs and nothing is ready: the run ends, waits
-// without a worker, or waits for a short timer (false).
+// idle handles a run in which no step runs or is ready: the run ends, waits without a worker,
+// or waits for a short timer. It returns false for the timer, and true if there is a new action.
 func (p *Plan) idle(now time.Time) bool {
 	if p.stop != nil && p.abandonOpen() {
 		return true
@@ -250,15 +253,15 @@ func (p *Plan) idle(now time.Time) bool {
 		p.buildEnd(now)
 		return true
 	}
-	until, long := p.pause(now)
+	until, long := p.nextDue(now)
 	if until.IsZero() {
-		p.Fail(flow.Errorf(flow.CodeInternal, "The run cannot go on: %d steps wait for nothing.", p.open))
+		p.Fail(flow.Errorf(flow.CodeInternal, "The run cannot continue: %d steps wait for nothing.", p.open))
 		return true
 	}
 	if !long {
 		return false
 	}
-	if p.run.State != flow.RunWaiting { // or else it was woken before its time
+	if p.run.State != flow.RunWaiting { // a run that was woken early is still waiting
 		p.setState(flow.RunWaiting)
 		p.run.WaitingSince = now
 	}
@@ -267,8 +270,9 @@ func (p *Plan) idle(now time.Time) bool {
 	return true
 }
 
-// pause is when the next step is due, and whether only long waits remain.
-func (p *Plan) pause(now time.Time) (until time.Time, long bool) {
+// nextDue returns when the next step is due, or zero if no step waits for a time, and whether
+// only long waits remain.
+func (p *Plan) nextDue(now time.Time) (until time.Time, long bool) {
 	long = true
 	for i := range p.nodes {
 		s := &p.nodes[i].step
@@ -283,8 +287,8 @@ func (p *Plan) pause(now time.Time) (until time.Time, long bool) {
 	return until, long
 }
 
-// nextInline returns the next inline step. Inline steps run on the goroutine of the run, so a
-// chain of them costs no goroutine and no write of its own.
+// nextInline returns the next inline step. Inline steps run in the goroutine of the run, so a
+// chain of them needs neither goroutines nor separate writes.
 func (p *Plan) nextInline(now time.Time) (Action, bool) {
 	for p.stop == nil && len(p.inline) > 0 {
 		i := p.inline[0]
@@ -299,8 +303,9 @@ func (p *Plan) nextInline(now time.Time) (Action, bool) {
 	return Action{}, false
 }
 
-// takeReady announces ready steps as running, as many as may run at once.
-func (p *Plan) takeReady(now time.Time) {
+// announceReady announces ready steps as running, up to flow.StepParallel at once. They start
+// after the announcement is recorded.
+func (p *Plan) announceReady(now time.Time) {
 	for p.stop == nil && !p.held && len(p.ready) > 0 && p.running < flow.StepParallel {
 		i := p.ready[0]
 		p.ready = p.ready[1:]
@@ -310,11 +315,11 @@ func (p *Plan) takeReady(now time.Time) {
 		p.begin(i, now)
 		p.running++
 		p.announce = append(p.announce, i)
-		p.mark(i)
+		p.markDirty(i)
 	}
 }
 
-// begin counts a start.
+// begin starts the next attempt of a step, and the run with its first step.
 func (p *Plan) begin(i int, now time.Time) {
 	s := &p.nodes[i].step
 	s.State, s.Error, s.WaitUntil = flow.StepRunning, nil, time.Time{}
@@ -329,14 +334,14 @@ func (p *Plan) begin(i int, now time.Time) {
 	}
 }
 
-// startRun moves the run to running. The deadline counts from the first start, and is
-// postponed by the time that the run waited without a worker.
+// startRun moves the run to running. The deadline counts from the first start. The time that
+// the run waited without a worker postpones it.
 func (p *Plan) startRun(now time.Time) {
 	if p.run.StartedAt.IsZero() {
 		p.run.StartedAt = now
 		p.run.DeadlineAt = now.Add(p.run.Timeout)
 	}
-	if !p.run.WaitingSince.IsZero() { // waiting does not count towards the time limit
+	if !p.run.WaitingSince.IsZero() {
 		p.run.DeadlineAt = p.run.DeadlineAt.Add(max(0, now.Sub(p.run.WaitingSince)))
 		p.run.WaitingSince = time.Time{}
 	}
@@ -349,8 +354,8 @@ func (p *Plan) setState(s flow.RunState) {
 	p.stateDirty = true
 }
 
-// nextStart returns the next step whose start is on disk. Only such steps start, so that
-// after a crash it is known which external calls may have been made.
+// nextStart returns the next step that is recorded as running. Only recorded steps start, so
+// that after a crash it is known which external calls may have been made.
 func (p *Plan) nextStart() Action {
 	i := p.start[0]
 	p.start = p.start[1:]
@@ -358,8 +363,8 @@ func (p *Plan) nextStart() Action {
 	return Action{Type: ActStart, Node: i, In: p.nodes[i].in}
 }
 
-// mustRecord reports whether something waits for a write before it can go on.
-// When nothing is left to do, the write of the end takes it all.
+// mustRecord reports whether the run cannot continue before a write. A run without remaining
+// work needs none, because the write of its end includes all changes.
 func (p *Plan) mustRecord() bool {
 	if p.open == 0 || p.stop != nil && p.running == 0 {
 		return false
@@ -367,41 +372,41 @@ func (p *Plan) mustRecord() bool {
 	return len(p.announce) > 0 || len(p.settling) > 0 || len(p.deliveries) > 0 || p.durable
 }
 
-// Cancel stops the run: running steps are aborted and nothing more starts.
+// Cancel stops the run as canceled: running steps are aborted and no more steps start.
 func (p *Plan) Cancel() {
 	p.halt(flow.Errorf(flow.CodeRunCanceled, "The run was canceled."), flow.RunCanceled)
 }
 
-// Fail ends the run with an error that no step is to blame for.
+// Fail stops the run with an error that no step caused.
 func (p *Plan) Fail(err *flow.Error) { p.halt(err, flow.RunFailed) }
 
-// halt starts nothing more and has the run end so. A budget that is used up
-// does not stop what is under way; a cancel still does.
+// halt stops the run with a final state; the first call counts. If a budget is used up, running
+// steps may finish, because they are being paid for; a later cancel still aborts them.
 func (p *Plan) halt(err *flow.Error, as flow.RunState) {
-	if p.stop != nil && !(p.gentle && as == flow.RunCanceled) {
+	if p.stop != nil && !(p.graceful && as == flow.RunCanceled) {
 		return
 	}
 	p.stop, p.endAs = err, as
 	p.suspend = time.Time{}
-	p.gentle, p.aborted = err.Code == flow.CodeBudgetExceeded, false
+	p.graceful, p.aborted = err.Code == flow.CodeBudgetExceeded, false
 }
 
-// Hold starts nothing more, so that the worker can hand the run back once the
+// Hold prevents more steps from starting, so that the worker can release the run once the
 // running steps have finished.
 func (p *Plan) Hold() { p.held = true }
 
-// Held reports whether the run is held and nothing of it is running. When Next
-// says wait as well, everything is recorded and the run can be handed back.
+// Held reports whether the run is held and no step is running. If Next returns ActWait as well,
+// everything is recorded and the worker can release the run.
 func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
 
-// checkDeadline fails a run that has used up its time. A run that waits has no worker and
-// no deadline; a run whose steps are all over ends normally, even if late.
+// checkDeadline fails a run that has exceeded its time limit. A waiting run has no worker and
+// no deadline. A run whose steps have all ended succeeds, even if it is late.
 func (p *Plan) checkDeadline(now time.Time) {
 	if p.open == 0 || p.run.DeadlineAt.IsZero() || p.run.State != flow.RunRunning || now.Before(p.run.DeadlineAt) {
 		return
 	}
-	if p.gentle { // the reason stays
-		p.gentle, p.aborted = false, false
+	if p.graceful { // abort the running steps now; the error remains that of the budget
+		p.graceful, p.aborted = false, false
 	}
 	p.Fail(&flow.Error{Code: flow.CodeRunTimeout, Retryable: true, Message: "The run took longer than its time limit of " + p.run.Timeout.String() + "."})
 }
@@ -417,7 +422,7 @@ func (p *Plan) activeNodes() []int {
 	return list
 }
 
-// wakeDue makes steps ready again whose pause is over.
+// wakeDue enqueues paused steps whose time has come.
 func (p *Plan) wakeDue(now time.Time) {
 	for i := range p.nodes {
 		if p.pausing == 0 {
@@ -432,10 +437,11 @@ func (p *Plan) wakeDue(now time.Time) {
 	}
 }
 
-// nextTimer is when Next should be asked again although nothing happened.
+// nextTimer returns when Next must be called again if no event happens before, or zero for
+// never: the earliest pause or the deadline.
 func (p *Plan) nextTimer() time.Time {
 	switch {
-	case p.gentle:
+	case p.graceful:
 		return p.run.DeadlineAt
 	case p.stop != nil:
 		return time.Time{}
@@ -452,7 +458,7 @@ func (p *Plan) nextTimer() time.Time {
 	return next
 }
 
-// enqueue makes a step ready to run.
+// enqueue queues a step that is ready to run, by its class.
 func (p *Plan) enqueue(i int) {
 	if p.nodes[i].class == flow.Inline {
 		p.inline = append(p.inline, i)
@@ -461,8 +467,8 @@ func (p *Plan) enqueue(i int) {
 	}
 }
 
-// mark notes that the row of a step has changed, so that the next write has it.
-func (p *Plan) mark(i int) {
+// markDirty adds the row of a step to the next write. Marking a step twice has no effect.
+func (p *Plan) markDirty(i int) {
 	if !p.nodes[i].dirty {
 		p.nodes[i].dirty = true
 		p.dirty = append(p.dirty, i)

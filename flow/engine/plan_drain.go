@@ -6,22 +6,22 @@ import (
 	"sluice/flow"
 )
 
-// drainState is what the plan knows about child runs that still run. The run ends after the
-// last of them, so that its cost is final.
+// drainState is the progress of draining: a run ends after its last child run, so that its cost
+// is final.
 type drainState int
 
 const (
-	drainUnknown drainState = iota // the caller was not asked yet
-	drainAsking                    // ActDrain asks the caller
-	drainDone                      // the caller answered with Drained
+	drainUnknown drainState = iota // not checked yet
+	drainAsking                    // Next returns ActDrain until the caller calls Drained
+	drainDone                      // the caller has called Drained
 )
 
-// drainPause is the longest time that a run waits for its last child runs before it checks
-// them again, and cancels them again in case that did not succeed.
+// drainPause bounds how long a run waits for its last child runs before it checks and cancels
+// them again, in case the previous cancellation failed.
 const drainPause = time.Minute
 
-// startedRuns reports whether steps may have started child runs: a step of such a kind has
-// begun. It may have begun without starting any.
+// startedRuns reports whether a step may have started child runs: a step of a kind that starts
+// runs has begun, with or without success.
 func (p *Plan) startedRuns() bool {
 	for i := range p.nodes {
 		if p.g.nodes[i].kind.StartsRuns() && p.nodes[i].step.Attempt > 0 {
@@ -31,9 +31,9 @@ func (p *Plan) startedRuns() bool {
 	return false
 }
 
-// Drained tells the plan whether child runs of the run still run. If so, the run waits
-// for them without a worker. The error of a failed run is recorded before that, because a
-// time limit could not be derived from its steps later.
+// Drained reports to the plan whether child runs are still running. If so, the run waits for
+// them without a worker. The error of a failed run is recorded first, because an error such as
+// a timeout cannot be derived from the steps later.
 func (p *Plan) Drained(running bool, now time.Time) {
 	if p.drain = drainDone; !running {
 		return

@@ -8,8 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// prepare resolves what a ready step is given. It is false when the step ended
-// right here: its input is wrong, or the parent's result is reused.
+// prepare resolves the input of a ready step. It returns false if the step ended immediately,
+// because its input is invalid or the result of the parent run is reused.
 func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	in, err := p.resolve(i)
@@ -20,15 +20,15 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		if p.run.State != flow.RunRunning {
 			p.startRun(now)
 		}
-		p.failed(i, err, now, false)
+		p.failStep(i, err, now, false)
 		return nil, false
 	}
-	step.Input = n.shown(in)
+	step.Input = n.recordedInput(in)
 	step.InputHash = flow.Hash(flow.EncodeJSON([]any{in.Config, in.Ports, in.Collected}))
-	if p.takeOver(i, now) {
+	if p.reuseResult(i, now) {
 		return nil, false
 	}
-	n.takeAlternative(in, step)
+	n.applyAlternative(in, step)
 	in.Attempt, in.State, in.Failures = step.Attempt+1, step.Saved, step.Failures
 	if p.reuse != nil && (!p.reuse.Forced[n.ID] || p.isPartial(i)) {
 		in.ReuseFrom = p.run.ParentRunID
@@ -37,8 +37,9 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 	return in, true
 }
 
-// takeOver reuses the parent's result where node and input are the same.
-func (p *Plan) takeOver(i int, now time.Time) bool {
+// reuseResult ends the step with the result of the parent run if node and input are unchanged,
+// and reports whether it did.
+func (p *Plan) reuseResult(i int, now time.Time) bool {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	if p.reuse == nil || p.reuse.Forced[n.ID] {
 		return false
@@ -50,13 +51,13 @@ func (p *Plan) takeOver(i int, now time.Time) bool {
 	if n.kind.Partial != nil && n.kind.Partial(old.Outputs) {
 		return false
 	}
-	p.end(i, flow.StepReused, old.Outputs, now)
+	p.endStep(i, flow.StepReused, old.Outputs, now)
 	return true
 }
 
-// isPartial reports whether the parent's step did only a part of its work, such as some of
-// the items of a map. Even when the step is forced to run again, a rerun then reuses that
-// part and does the rest.
+// isPartial reports whether the step of the parent run did only a part of its work, such as
+// some of the items of a map. A rerun then reuses that part and does the rest, even if the
+// step is forced to run again.
 func (p *Plan) isPartial(i int) bool {
 	partial := p.g.nodes[i].kind.Partial
 	old, ok := p.reuse.Steps[p.nodes[i].step.Path]
@@ -66,8 +67,8 @@ func (p *Plan) isPartial(i int) bool {
 	return old.State != flow.StepSucceeded && old.State != flow.StepReused || partial(old.Outputs)
 }
 
-// NewReuse lists what a rerun may take over. From a chosen node, everything
-// downstream of it runs again.
+// NewReuse returns the results that a rerun may reuse, given the steps of its parent run. The
+// node from, if it exists, and everything downstream of it run again.
 func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
 	r := &Reuse{Steps: map[string]flow.Step{}, Forced: map[string]bool{}}
 	for _, s := range steps {
@@ -79,7 +80,7 @@ func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
 	return r
 }
 
-// force makes a node run again in a rerun, with everything that depends on it.
+// force adds a node and everything that depends on it to Forced.
 func (r *Reuse) force(g *Graph, i int) {
 	if r.Forced[g.nodes[i].ID] {
 		return
@@ -90,8 +91,8 @@ func (r *Reuse) force(g *Graph, i int) {
 	}
 }
 
-// resolve builds the input of a node: values that arrived by live edges, else those typed
-// in its config. An error is a problem of the values, such as a type that does not convert.
+// resolve builds the input of a node: values of live edges take precedence over those typed in
+// its config. An error means an invalid value, such as one that cannot be converted.
 func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	n := &p.g.nodes[i]
 	in := &flow.In{
@@ -105,7 +106,7 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 		if !s.live {
 			continue
 		}
-		if err := n.arrive(in, e, s.value); err != nil {
+		if err := n.addInput(in, e, s.value); err != nil {
 			return nil, err
 		}
 	}
@@ -115,8 +116,8 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	return in, n.configure(in)
 }
 
-// arrive takes the value of one edge, as the type of its port.
-func (n *graphNode) arrive(in *flow.In, e graphEdge, value any) *flow.Error {
+// addInput adds the value of one edge, converted to the type of its port.
+func (n *graphNode) addInput(in *flow.In, e graphEdge, value any) *flow.Error {
 	if e.collects != "" {
 		if in.Collected == nil {
 			in.Collected = map[string]any{}
@@ -144,7 +145,8 @@ func (n *graphNode) arrive(in *flow.In, e graphEdge, value any) *flow.Error {
 	return nil
 }
 
-// configure fills in every field: edge over typed value over default.
+// configure sets every field: an edge takes precedence over a typed value, and that over the
+// default.
 func (n *graphNode) configure(in *flow.In) *flow.Error {
 	for i := range n.kind.Fields {
 		f := &n.kind.Fields[i]
@@ -160,14 +162,14 @@ func (n *graphNode) configure(in *flow.In) *flow.Error {
 			in.Config[f.Name] = v
 			continue
 		}
-		if v, has := f.Own(n.Node); has {
+		if v, has := f.ValueOrDefault(n.Node); has {
 			in.Config[f.Name] = v
 		}
 	}
 	return nil
 }
 
-// render fills every parsed template inside a config value.
+// render returns a config value with every parsed template in it filled in.
 func render(v any, values map[string]any, escape flow.Escape) (any, error) {
 	switch v := v.(type) {
 	case *flow.Template:
@@ -199,14 +201,16 @@ func render(v any, values map[string]any, escape flow.Escape) (any, error) {
 	return v, nil
 }
 
-// Redact is what the record of a step says it was given: secrets left out.
-// takesItems reports whether the items of a list are stored elsewhere.
-func (n *graphNode) takesItems(field string) bool {
+// storesItems reports whether the items of the list in a field are stored outside the step row,
+// item by item.
+func (n *graphNode) storesItems(field string) bool {
 	f := n.kind.Field(field)
 	return f != nil && f.Items
 }
 
-func (n *graphNode) shown(in *flow.In) map[string]any {
+// recordedInput returns the input of a step as it is stored and shown: secrets are redacted and
+// lists with items of their own are replaced by their length.
+func (n *graphNode) recordedInput(in *flow.In) map[string]any {
 	m := make(map[string]any, len(in.Ports))
 	maps.Copy(m, in.Ports)
 	for i := range n.kind.Fields {
@@ -216,7 +220,7 @@ func (n *graphNode) shown(in *flow.In) map[string]any {
 		}
 	}
 	for name, v := range m {
-		if list, ok := v.([]any); ok && n.takesItems(name) {
+		if list, ok := v.([]any); ok && n.storesItems(name) {
 			m[name] = map[string]any{"items": len(list)}
 			continue
 		}

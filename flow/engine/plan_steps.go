@@ -8,8 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// Finish tells how a started step ended: with an output, a suspension, or an
-// error. It is called exactly once for each ActInline and ActStart.
+// Finish reports to the plan how a step ended: with outputs, a suspension or an error. It must
+// be called exactly once for each ActInline and ActStart.
 func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	n := &p.nodes[i]
 	n.in = nil
@@ -17,40 +17,41 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 		p.running--
 	}
 	if n.step.Usage.UnpricedSteps > 0 {
-		out.Usage.UnpricedSteps = 0 // an attempt before has counted the step
+		out.Usage.UnpricedSteps = 0 // a previous attempt has counted the step
 	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
 	chargeAttempt(&n.step, out.Usage)
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	logAttempt(&n.step, out.Log)
 	switch {
-	case err != nil && p.stop != nil && !p.gentle:
-		// Aborted: its row says canceled once the run's end does, so that a
-		// crash in between does not leave it canceled in a run that continues.
-		p.mark(i)
+	case err != nil && p.stop != nil && !p.graceful:
+		// The step was aborted. It is recorded as canceled with the end of the run: after a
+		// crash before that, the run may continue.
+		p.markDirty(i)
 	case err != nil:
-		p.failed(i, flow.AsError(err), now, out.Usage != flow.Usage{})
+		p.failStep(i, flow.AsError(err), now, out.Usage != flow.Usage{})
 	case out.Suspend != nil:
-		p.send(i, out.Deliveries)
-		p.suspended(i, out.Suspend, now)
+		p.addDeliveries(i, out.Deliveries)
+		p.suspendStep(i, out.Suspend, now)
 	default:
-		p.send(i, out.Deliveries)
-		p.end(i, flow.StepSucceeded, out.Outputs, now)
-		p.answered(i)
+		p.addDeliveries(i, out.Deliveries)
+		p.endStep(i, flow.StepSucceeded, out.Outputs, now)
+		p.recordModel(i)
 	}
 }
 
-// answered adds the model of a step to those of the run.
-func (p *Plan) answered(i int) {
+// recordModel adds the model of a step to those of the run, up to flow.MaxRunModels.
+func (p *Plan) recordModel(i int) {
 	model := p.nodes[i].step.Model()
 	if model == "" || p.g.nodes[i].kind.Charge == nil || slices.Contains(p.run.Models, model) || len(p.run.Models) == flow.MaxRunModels {
 		return
 	}
-	p.run.Models = append(slices.Clip(p.run.Models), model) // rows that are being written share the list
+	p.run.Models = append(slices.Clip(p.run.Models), model) // a pending write shares the list
 }
 
-// send adds the deliveries of a step to the next write.
-func (p *Plan) send(i int, deliveries []flow.NewDelivery) {
+// addDeliveries adds the deliveries of a step to the next write. Their IDs are derived from the
+// step, so that a repeated step does not send them twice.
+func (p *Plan) addDeliveries(i int, deliveries []flow.NewDelivery) {
 	for j, d := range deliveries {
 		d.ID = flow.DeliveryID(p.run.ID, p.nodes[i].step.Path, j)
 		if p.g.nodes[i].fixedURL() {
@@ -60,25 +61,25 @@ func (p *Plan) send(i int, deliveries []flow.NewDelivery) {
 	}
 }
 
-// suspended handles a step that waits for a time or an event. A short wait keeps the worker;
-// a longer one lets the run release it.
-func (p *Plan) suspended(i int, s *flow.Suspension, now time.Time) {
+// suspendStep handles a step that waits for a time or an event. During a short wait the run
+// keeps its worker; during a longer one it waits without a worker.
+func (p *Plan) suspendStep(i int, s *flow.Suspension, now time.Time) {
 	step, until := &p.nodes[i].step, s.Until
 	if until.Before(now) {
 		until = now
 	}
 	step.Saved = s.State
-	p.durable = p.durable || s.State != nil // such as the ID of something that is being paid for
+	p.durable = p.durable || s.State != nil // the state may be the ID of external work that costs money
 	endAttempt(step, now, nil, true)
 	state := flow.StepRunning
 	if s.Event || until.Sub(now) > flow.HeldBackoff {
 		state = flow.StepWaiting
 	}
-	p.wait(i, state, until)
+	p.pauseStep(i, state, until)
 }
 
-// Wake makes the waiting steps due, because something may have happened that one of them
-// waits for. Those for which nothing happened wait again.
+// Wake makes all waiting steps due, because an event may have happened that one of them waits
+// for. The others suspend again.
 func (p *Plan) Wake(now time.Time) {
 	for i := range p.nodes {
 		if step := &p.nodes[i].step; step.State == flow.StepWaiting && step.Saved != nil && !step.WaitUntil.IsZero() {
@@ -87,22 +88,21 @@ func (p *Plan) Wake(now time.Time) {
 	}
 }
 
-// Save keeps what a started step must not forget.
+// Save stores the state of a started step with the next write.
 func (p *Plan) Save(i int, state any) {
 	p.nodes[i].step.Saved = state
 	p.durable = true
-	p.mark(i)
+	p.markDirty(i)
 }
 
-// abandon has the outside told that a step with a saved state is not gone on
-// with. A step that starts other runs may have done so before it was cut, without a
-// state.
+// abandon schedules the cleanup of a step that will not continue: one with a saved state, or
+// one that starts child runs and may have started some before it could save a state.
 func (p *Plan) abandon(i int) {
 	step, kind := &p.nodes[i].step, p.g.nodes[i].kind
-	if kind.Cleanup == nil || p.nodes[i].left || step.Saved == nil && !(kind.StartsRuns() && step.Attempt > 0) {
+	if kind.Cleanup == nil || p.nodes[i].cleanedUp || step.Saved == nil && !(kind.StartsRuns() && step.Attempt > 0) {
 		return
 	}
-	p.nodes[i].left = true
+	p.nodes[i].cleanedUp = true
 	if in, err := p.resolve(i); err == nil {
 		in.Attempt, in.State, in.Failures = step.Attempt, step.Saved, step.Failures
 		p.abandoned = append(p.abandoned, in)
@@ -110,8 +110,8 @@ func (p *Plan) abandon(i int) {
 	step.Saved = nil
 }
 
-// abandonOpen is abandon for all steps that a stopping run leaves behind. It
-// reports whether there are any.
+// abandonOpen abandons all unfinished steps of a stopping run and reports whether any needs
+// cleanup.
 func (p *Plan) abandonOpen() bool {
 	for i := range p.nodes {
 		if !p.nodes[i].step.State.Ended() {
@@ -121,18 +121,18 @@ func (p *Plan) abandonOpen() bool {
 	return len(p.abandoned) > 0
 }
 
-// wait lets a step pause until a time.
-func (p *Plan) wait(i int, state flow.StepState, until time.Time) {
+// pauseStep makes a step wait until a time, in the given state.
+func (p *Plan) pauseStep(i int, state flow.StepState, until time.Time) {
 	step := &p.nodes[i].step
 	step.State, step.WaitUntil = state, until
 	p.pausing++
-	p.mark(i)
+	p.markDirty(i)
 }
 
-// failed handles an error of a step: a retry with back-off if the node allows one and the error
-// is transient, else the node's error handling, else the end of the run. paid reports that the
-// attempt may have cost something although it failed.
-func (p *Plan) failed(i int, e *flow.Error, now time.Time, paid bool) {
+// failStep handles the error of a step: a retry with back-off if the node allows one and the
+// error is transient, else an alternative config during an outage, else the error handling of
+// the node, else the end of the run. paid means that the failed attempt may have cost money.
+func (p *Plan) failStep(i int, e *flow.Error, now time.Time, paid bool) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
 	step.Error = e
@@ -143,36 +143,35 @@ func (p *Plan) failed(i int, e *flow.Error, now time.Time, paid bool) {
 		if pause > flow.HeldBackoff {
 			state = flow.StepWaiting
 		}
-		p.wait(i, state, now.Add(pause))
+		p.pauseStep(i, state, now.Add(pause))
 		return
 	}
 	if p.stop == nil && !paid && isOutage(e) && p.hasAlternative(i) {
 		endAttempt(step, now, e, false)
 		step.Attempts[len(step.Attempts)-1].Next++
 		step.Failures = 0 // the alternative has retries of its own
-		p.wait(i, flow.StepRetrying, now)
+		p.pauseStep(i, flow.StepRetrying, now)
 		return
 	}
 	p.abandon(i)
 	switch {
 	case n.OnError == nil:
 		p.halt(e, flow.RunFailed)
-		p.end(i, flow.StepFailed, nil, now)
+		p.endStep(i, flow.StepFailed, nil, now)
 	case n.OnError.Route:
-		p.end(i, flow.StepFailed, map[string]any{flow.ErrorPort: map[string]any{"code": string(e.Code), "message": e.Message, "node": e.Node}}, now)
+		p.endStep(i, flow.StepFailed, map[string]any{flow.ErrorPort: map[string]any{"code": string(e.Code), "message": e.Message, "node": e.Node}}, now)
 	default:
-		p.end(i, flow.StepFailed, n.OnError.Continue, now)
+		p.endStep(i, flow.StepFailed, n.OnError.Continue, now)
 	}
 }
 
-// isOutage reports whether an error says that what was called is not available now, and
-// nothing about what was asked. An answer that broke off is not retryable, because it may
-// have cost money.
+// isOutage reports whether an error means that the external service is unavailable, regardless
+// of the request. An interrupted response is not retryable, because it may have cost money.
 func isOutage(e *flow.Error) bool {
 	return e.Retryable && (e.Code == flow.CodeProviderRateLimited || e.Code == flow.CodeProviderUnavailable || e.Code == flow.CodeStepTimeout)
 }
 
-// hasAlternative reports whether the step can go on with another config.
+// hasAlternative reports whether the step has another alternative config to continue with.
 func (p *Plan) hasAlternative(i int) bool {
 	n := &p.g.nodes[i]
 	if n.kind.Alternative == nil {
@@ -182,27 +181,27 @@ func (p *Plan) hasAlternative(i int) bool {
 	return ok
 }
 
-// takeAlternative replaces the config of a step that continues with an alternative.
-func (n *graphNode) takeAlternative(in *flow.In, step *flow.Step) {
+// applyAlternative replaces the config of a step by the alternative that it currently uses.
+func (n *graphNode) applyAlternative(in *flow.In, step *flow.Step) {
 	alternative := step.Alternative()
 	if alternative == 0 || n.kind.Alternative == nil {
 		return
 	}
 	if config, ok := n.kind.Alternative(in.Config, alternative); ok {
 		in.Config = config
-		step.Input = n.shown(in)
+		step.Input = n.recordedInput(in)
 	}
 }
 
-// backoff doubles after each failure and is not shorter than what the other
-// side asked for; both up to a day, since every run must end.
+// backoff returns the pause before the next attempt. It doubles after each failure and is at
+// least as long as the service asked for, up to a day, because every run must end.
 func backoff(r *flow.Retry, failures int, after time.Duration) time.Duration {
 	s := r.BackoffS * math.Pow(2, float64(failures-1))
 	return min(max(after, time.Duration(min(s, flow.MaxBackoffS)*float64(time.Second))), flow.MaxBackoffS*time.Second)
 }
 
-// end makes a step's state final.
-func (p *Plan) end(i int, state flow.StepState, outputs map[string]any, now time.Time) {
+// endStep sets the final state of a step.
+func (p *Plan) endStep(i int, state flow.StepState, outputs map[string]any, now time.Time) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	step.State, step.Outputs, step.EndedAt, step.WaitUntil, step.Saved = state, outputs, now, time.Time{}, nil
 	if state == flow.StepSucceeded || state == flow.StepReused {
@@ -211,20 +210,20 @@ func (p *Plan) end(i int, state flow.StepState, outputs map[string]any, now time
 	closeAttempts(step)
 	p.open--
 	p.progressed = true
-	p.mark(i)
+	p.markDirty(i)
 	if v, ok := outputs["value"]; ok && n.kind.Role == flow.RoleOutput {
 		p.run.Outputs[flow.NameOf(n.Node)] = v
 	}
 	if p.nodes[i].class == flow.Outside && state != flow.StepReused {
 		p.durable = true
-		p.settling = append(p.settling, i) // dependents start once this is on disk
+		p.settling = append(p.settling, i) // dependents start once the step is on disk
 		return
 	}
-	p.close(i)
+	p.propagate(i)
 }
 
-// close tells the dependents what a step gave.
-func (p *Plan) close(i int) {
+// propagate decides the outgoing edges of an ended step and lets its dependents react.
+func (p *Plan) propagate(i int) {
 	from := &p.nodes[i].step
 	for _, end := range p.g.nodes[i].ends {
 		n := &p.nodes[end.node]
@@ -233,42 +232,42 @@ func (p *Plan) close(i int) {
 		}
 		v, live := from.Outputs[p.g.nodes[end.node].in[end.edge].fromPort]
 		n.edges[end.edge] = edgeState{decided: true, live: live && from.State != flow.StepSkipped, value: v}
-		n.waits--
+		n.undecided--
 	}
 	for _, t := range p.g.nodes[i].out {
 		p.decide(t)
 	}
 }
 
-// decide queues a node, or skips it, once its edges allow to tell. When the
-// run stops, what never began is left as it is.
+// decide enqueues or skips a node once its edges determine which. It does nothing if the run
+// stops.
 func (p *Plan) decide(i int) {
 	n, state := &p.g.nodes[i], &p.nodes[i]
-	if p.stop != nil || state.decided || state.waits > 0 && !n.Disabled && !p.firstDecided(i) {
+	if p.stop != nil || state.decided || state.undecided > 0 && !n.Disabled && !p.firstDecided(i) {
 		return
 	}
 	state.decided = true
 	switch {
 	case n.Disabled || p.isDead(i):
-		p.skip(i)
+		p.skipStep(i)
 	case !state.step.WaitUntil.IsZero():
-		p.pausing++ // restored in the middle of a pause
+		p.pausing++ // restored during a pause
 	default:
 		p.enqueue(i)
 	}
 }
 
-// skip ends a step that no branch needs. Its edges become dead.
-func (p *Plan) skip(i int) {
+// skipStep ends a step that no live branch leads to. Its edges become dead.
+func (p *Plan) skipStep(i int) {
 	step := &p.nodes[i].step
 	step.State = flow.StepSkipped
 	p.open--
-	p.mark(i)
-	p.close(i)
+	p.markDirty(i)
+	p.propagate(i)
 }
 
-// firstDecided reports whether the node waits for one value only, and the first
-// edge that is not skipped has it although later edges are open.
+// firstDecided reports whether all ports of the node take only the first live edge, and that
+// edge is known although later edges are undecided.
 func (p *Plan) firstDecided(i int) bool {
 	n := &p.g.nodes[i]
 	for k, e := range n.in {
@@ -282,9 +281,8 @@ func (p *Plan) firstDecided(i int) bool {
 	return false
 }
 
-// isDead reports whether a node must be skipped: none of its edges brings a
-// value, or a port that needs one gets none, or all outputs that it collects
-// were skipped, or one of them could not be produced.
+// isDead reports whether a node must be skipped: it has no live edge, a required port has none,
+// all outputs that it collects were skipped, or one of them could not be produced.
 func (p *Plan) isDead(i int) bool {
 	n := &p.g.nodes[i]
 	if len(n.in) == 0 {
@@ -299,9 +297,9 @@ func (p *Plan) isDead(i int) bool {
 			if source := p.nodes[e.from].step.State; !s.live && source != flow.StepSkipped {
 				return true
 			}
-			missing[flow.CollectedPort] = !s.live && missed(missing, flow.CollectedPort)
+			missing[flow.CollectedPort] = !s.live && noneLive(missing, flow.CollectedPort)
 		case n.ports[e.toPort].Required:
-			missing[e.toPort] = !s.live && missed(missing, e.toPort)
+			missing[e.toPort] = !s.live && noneLive(missing, e.toPort)
 		}
 	}
 	for _, is := range missing {
@@ -312,8 +310,8 @@ func (p *Plan) isDead(i int) bool {
 	return !alive
 }
 
-// missed reports whether no value has come to a port so far.
-func missed(missing map[string]bool, port string) bool {
+// noneLive reports whether none of the edges seen so far is live for a port.
+func noneLive(missing map[string]bool, port string) bool {
 	is, seen := missing[port]
 	return is || !seen
 }

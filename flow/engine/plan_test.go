@@ -9,7 +9,7 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// planCase is one rule of how a run goes: a flow and what must come of it.
+// planCase is a flow with the expected result of its run.
 type planCase struct {
 	name, flow string
 	states     string
@@ -18,8 +18,8 @@ type planCase struct {
 	sent       map[string]string
 }
 
-// branches has a gate that takes yes, an a on the branch taken and a b on the
-// other one.
+// branches has a gate that takes the branch yes, with node a on it and node b on the other
+// branch.
 const branches = `
 	x input {"name": "x"}
 	g gate {"take": "yes"}
@@ -30,7 +30,7 @@ const branches = `
 	g.no -> b.values
 	`
 
-// outputs of both branches.
+// twoOutputs adds an output to each branch.
 const twoOutputs = branches + `
 	oa output {"name": "a"}
 	ob output {"name": "b"}
@@ -58,7 +58,7 @@ var skipCases = []planCase{
 			g.no -> f.values`,
 		states: "x succeeded, g succeeded, a succeeded, b skipped, f skipped",
 	}, {
-		name: "first_of takes the first in edge order, not in time",
+		name: "first_of takes the first value in edge order, not in time",
 		flow: `slow call {"takes_s": 5}
 			fast call {"takes_s": 1}
 			f first
@@ -100,7 +100,7 @@ var skipCases = []planCase{
 			b.text -> o.value`,
 		states: "a skipped, p skipped, b skipped, o skipped", outputs: `{}`,
 	}, {
-		name:   "a port that the kind left out was not taken",
+		name:   "a branch whose port has no value is dead",
 		flow:   "x input {\"name\": \"x\"}\n g gate {\"take\": \"no\"}\n a call\n x.value -> g.value\n g.yes -> a.values",
 		states: "x succeeded, g succeeded, a skipped",
 	},
@@ -114,7 +114,7 @@ var errorCases = []planCase{
 			a.text -> b.values`,
 		states: "a failed", code: flow.CodeProviderAuth,
 	}, {
-		name: "what a failed step leaves unreached leaves no trace, whatever class it is of",
+		name: "steps that a failed run never reached are not recorded, whatever their class",
 		flow: `x input {"name": "x"}
 			a broken {"name": "o"}
 			b note_down
@@ -122,7 +122,7 @@ var errorCases = []planCase{
 			a.value -> b.values`,
 		states: "x succeeded, a failed", code: flow.CodeExpressionFailed,
 	}, {
-		name: "route: an error port carries what went wrong, the others are not taken",
+		name: "route: the error port has the error, the other ports are dead",
 		flow: `a flaky {} {"on_error": "route"}
 			b note_down
 			o output {"name": "o"}
@@ -130,7 +130,7 @@ var errorCases = []planCase{
 			a.error -> o.value`,
 		states: "a failed, b skipped, o succeeded", outputs: `{"o":{"code":"provider_auth","message":"refused","node":"a"}}`,
 	}, {
-		name: "continue: the given values stand for the outputs",
+		name: "continue: the configured values replace the outputs",
 		flow: `a flaky {} {"on_error": {"continue": {"text": "instead"}}}
 			o output {"name": "o"}
 			a.text -> o.value`,
@@ -204,16 +204,16 @@ var webhookCases = []planCase{
 	},
 }
 
-func TestPlanSkips(t *testing.T)    { runPlanCases(t, skipCases) }
-func TestPlanErrors(t *testing.T)   { runPlanCases(t, errorCases) }
-func TestPlanWebhooks(t *testing.T) { runPlanCases(t, webhookCases) }
+func TestPlan_skips_dead_branches(t *testing.T) { runPlanCases(t, skipCases) }
+func TestPlan_handles_errors(t *testing.T)      { runPlanCases(t, errorCases) }
+func TestPlan_sends_webhooks(t *testing.T)      { runPlanCases(t, webhookCases) }
 
 func runPlanCases(t *testing.T, cases []planCase) {
 	t.Parallel()
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				s := planStation(t, tt.flow)
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				s := newPlanFixture(t, tt.flow)
 				run := s.finish()
 				s.wantStates(tt.states)
 				if codeOf(run.Error) != tt.code || (run.State == flow.RunSucceeded) != (tt.code == "") {
@@ -235,30 +235,30 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// planStation knows a kind that always fails and an output that does.
-func planStation(t *testing.T, lines string) *station {
+// newPlanFixture returns a fixture with a node kind and an output kind that always fail.
+func newPlanFixture(t *testing.T, lines string) *fixture {
 	broken := flowtest.OutputKind
 	broken.Name = "broken"
 	broken.Run = func(context.Context, *flow.In) (flow.Out, error) {
 		return flow.Out{}, flow.Errorf(flow.CodeExpressionFailed, "broken")
 	}
-	s := newStation(t, lines, flaky(1000, flow.Errorf(flow.CodeProviderAuth, "refused")), broken)
+	s := newFixture(t, lines, flaky(1000, flow.Errorf(flow.CodeProviderAuth, "refused")), broken)
 	s.disk.first.Inputs["x"], s.disk.first.Inputs["list"] = "yes", []any{"a"}
 	return s
 }
 
-func TestPlanListOrder(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := planStation(t, skipCases[6].flow)
+func TestPlan_keeps_edge_order_in_list_ports(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newPlanFixture(t, skipCases[6].flow)
 		s.finish()
 		wantJSON(t, s.step("l").Input, `{"text":"none","values":["slow-38dc1501","yes","a-b01e8d79"]}`)
 		wantJSON(t, s.step("a").Input, `{"text":"none","values":["yes"]}`)
 	})
 }
 
-func TestPlanTypedAndDefaultValues(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := planStation(t, `
+func TestPlan_resolves_typed_and_default_values(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newPlanFixture(t, `
 			x input {"name": "x"}
 			bound call {"text": "typed"}
 			typed call {"text": "typed"}

@@ -7,8 +7,8 @@ import (
 	"sluice/flow"
 )
 
-// buildWrite collects everything that changed into one write. Each change gets
-// the next event number of the run; a replay after a crash gives the same.
+// buildWrite collects all changes into one write. Each change gets the next sequence number of
+// the run; a replay after a crash assigns the same numbers.
 func (p *Plan) buildWrite() {
 	w := &flow.RunWrite{Deliveries: p.deliveries, Progressed: p.progressed}
 	w.Durable = p.durable || len(p.deliveries) > 0
@@ -35,9 +35,8 @@ func (p *Plan) buildWrite() {
 	p.durable, p.progressed, p.stateDirty = false, false, false
 }
 
-// busy reports whether the run works inside the process once the write is
-// recorded: a step computes, or what follows a recorded step is about to be
-// decided and run.
+// busy reports whether the run executes code inside the process after the write: a step
+// computes, or dependents of a recorded step are about to run.
 func (p *Plan) busy() bool {
 	if p.run.State.Ended() || p.run.State == flow.RunWaiting {
 		return false
@@ -53,10 +52,10 @@ func (p *Plan) busy() bool {
 	return false
 }
 
-// Fence is a write that changes nothing: that it is not refused shows that the
-// run is still this worker's, before something is done that cannot be undone.
+// Fence returns a write that changes nothing. If it succeeds, this worker still owns the run
+// and may do something that cannot be undone.
 func (p *Plan) Fence() *flow.RunWrite {
-	if p.run.State == flow.RunWaiting { // or else the store would take the run from its worker
+	if p.run.State == flow.RunWaiting { // a write in this state would release the worker
 		p.setState(flow.RunRunning)
 	}
 	p.run.Writes++
@@ -65,13 +64,13 @@ func (p *Plan) Fence() *flow.RunWrite {
 	return &flow.RunWrite{Run: &run}
 }
 
-// row returns a step as it is written now, under the next sequence numbers of the run. Spent is
-// what the step used since its last row, so that usage is never counted twice.
+// row returns a step for the next write, with the next sequence numbers of the run. Spent is
+// the usage since the previous row of the step, so that no usage is counted twice.
 func (p *Plan) row(i int) flow.Step {
 	n := &p.nodes[i]
 	n.dirty, n.saved = false, true
-	n.step.Spent = n.step.Usage.Sub(n.counted)
-	n.counted = n.step.Usage
+	n.step.Spent = n.step.Usage.Sub(n.recordedUsage)
+	n.recordedUsage = n.step.Usage
 	n.step.Bulky = p.g.nodes[i].kind.StartsRuns()
 	p.run.Seq++
 	n.step.Seq = p.run.Seq
@@ -82,7 +81,7 @@ func (p *Plan) row(i int) flow.Step {
 	return n.step
 }
 
-// Recorded reports that the write of the last ActRecord is on disk.
+// Recorded reports to the plan that the write of the last ActRecord is committed.
 func (p *Plan) Recorded() {
 	end := p.write.End
 	p.write = nil
@@ -90,13 +89,13 @@ func (p *Plan) Recorded() {
 	settled := p.settled
 	p.announced, p.settled = nil, nil
 	for _, i := range settled {
-		p.close(i)
+		p.propagate(i)
 	}
 	p.ended = end
 }
 
-// buildEnd makes the run's state final. Steps that began and did not end are
-// canceled; those that never began leave no row.
+// buildEnd sets the final state of the run and builds its last write. Steps that began and did
+// not end are canceled; steps that never began have no row.
 func (p *Plan) buildEnd(now time.Time) {
 	state := flow.RunSucceeded
 	if p.stop != nil {
@@ -114,7 +113,7 @@ func (p *Plan) buildEnd(now time.Time) {
 	p.write.End, p.write.Durable = true, true
 }
 
-// cancelOpen ends the steps that were begun but did not finish when the run ends.
+// cancelOpen marks the steps that began and did not end as canceled.
 func (p *Plan) cancelOpen(now time.Time) {
 	for i := range p.nodes {
 		n := &p.nodes[i]
@@ -122,7 +121,7 @@ func (p *Plan) cancelOpen(now time.Time) {
 			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = flow.StepCanceled, now, time.Time{}, nil
 			closeAttempts(&n.step)
 			p.open--
-			p.mark(i)
+			p.markDirty(i)
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"sluice/flow/redaction"
 )
 
-// BenchmarkVoice measures the words of a streamed answer.
-func BenchmarkVoice(b *testing.B) {
-	v := &voice{secrets: redaction.New("Bearer sk-proj-9f86d081884c7d659a2feaa0c55ad015"), say: func(string) {}}
+// BenchmarkEmitter measures streaming an answer word by word.
+func BenchmarkEmitter(b *testing.B) {
+	v := &emitter{secrets: redaction.New("Bearer sk-proj-9f86d081884c7d659a2feaa0c55ad015"), emit: func(string) {}}
 	for b.Loop() {
 		v.write("word ")
 	}
 }
 
-func TestRedactorValue(t *testing.T) {
+func TestRedactor_redacts_nested_values(t *testing.T) {
 	t.Parallel()
 	r := redaction.New("sk-secret")
 	given := map[string]any{"a sk-secret": []any{"x sk-secret", flow.Number(1), nil, map[string]any{"b": "sk-secret"}}, "c": true}
@@ -31,7 +31,7 @@ func TestRedactorValue(t *testing.T) {
 	}
 }
 
-// echoKind sends back what it was given, as a careless service does.
+// echoKind returns its secret, as a careless service does.
 var echoKind = flow.Kind{
 	Name: "echo", Title: "Echo", Group: "Test", Summary: "Sends a secret back.",
 	Fields:  []flow.Field{{Name: "secret", Type: flow.FieldSecret}, {Name: "fail", Type: flow.FieldBoolean, Typed: true}},
@@ -45,9 +45,9 @@ var echoKind = flow.Kind{
 	},
 }
 
-func TestEngineRedactsWhatComesBack(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_redacts_echoed_secrets(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, `
 			a echo {"secret": {"credential": "mine"}}
 			b echo {"secret": {"credential": "mine"}, "fail": true} {"on_error": "route"}`, echoKind)
 		s.finish()
@@ -60,8 +60,8 @@ func TestEngineRedactsWhatComesBack(t *testing.T) {
 	})
 }
 
-// TestVoice: a secret that comes in pieces is not passed on in pieces.
-func TestVoice(t *testing.T) {
+// TestEmitter_redacts_split_secrets streams secrets that are split into several pieces.
+func TestEmitter_redacts_split_secrets(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
@@ -71,26 +71,26 @@ func TestVoice(t *testing.T) {
 		{"at once", []string{"key sk-abab!"}, []string{"key [secret]!"}},
 		{"cut in two", []string{"key sk-", "abab!"}, []string{"key ", "[secret]!"}},
 		{"letter by letter", []string{"s", "k", "-", "a", "b", "a", "b"}, []string{"[secret]"}},
-		{"only alike", []string{"sk-ab", "!"}, []string{"sk-ab!"}},
-		{"alike at the end", []string{"a task", " sk-a"}, []string{"a ta", "sk ", "sk-a"}},
-		{"nothing of the kind", []string{"one ", "two"}, []string{"one ", "two"}},
+		{"only the beginning of a secret", []string{"sk-ab", "!"}, []string{"sk-ab!"}},
+		{"beginnings of secrets at the ends", []string{"a task", " sk-a"}, []string{"a ta", "sk ", "sk-a"}},
+		{"no secret", []string{"one ", "two"}, []string{"one ", "two"}},
 	}
 	for _, tt := range tests {
-		var said []string
-		v := &voice{secrets: redaction.New("sk-abab"), say: func(text string) { said = append(said, text) }}
+		var emitted []string
+		v := &emitter{secrets: redaction.New("sk-abab"), emit: func(text string) { emitted = append(emitted, text) }}
 		for _, piece := range tt.pieces {
 			v.write(piece)
 		}
-		if v.end(); strings.Join(said, "|") != strings.Join(tt.want, "|") {
-			t.Errorf("%s: said %q, want %q", tt.name, said, tt.want)
+		if v.flush(); strings.Join(emitted, "|") != strings.Join(tt.want, "|") {
+			t.Errorf("%s: emitted %q, want %q", tt.name, emitted, tt.want)
 		}
 	}
 }
 
-// TestEngineTakesNoCredentialFromData: what comes by an edge chooses no secret.
-func TestEngineTakesNoCredentialFromData(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := newStation(t, `
+// TestEngine_rejects_credential_from_edge checks that data cannot select a credential.
+func TestEngine_rejects_credential_from_edge(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, `
 			x input {"name": "x"}
 			a echo {} {"on_error": "route"}
 			h hook {"url": "https://example.com"} {"on_error": "route"}

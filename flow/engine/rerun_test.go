@@ -9,7 +9,7 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// rerunFlow has two branches that meet, one output of each and a webhook.
+// rerunFlow has two branches that join, an output for each and a webhook.
 const rerunFlow = `
 	x input {"name": "x"}
 	y input {"name": "y"}
@@ -27,7 +27,7 @@ const rerunFlow = `
 	c.text -> oc.value
 	`
 
-func TestRerun(t *testing.T) {
+func TestRerun_reuses_unchanged_steps(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
@@ -39,7 +39,7 @@ func TestRerun(t *testing.T) {
 		sent   int
 	}{
 		{
-			name: "of a run that succeeded reuses everything, costs nothing and sends nothing", flow: rerunFlow,
+			name: "of a successful run reuses everything, costs nothing and sends nothing", flow: rerunFlow,
 			states: "x reused, y reused, a reused, b reused, oa reused, c reused, h reused, oc reused",
 		}, {
 			name: "from a node runs it and all downstream of it again", flow: rerunFlow, from: "b",
@@ -48,13 +48,13 @@ func TestRerun(t *testing.T) {
 			name: "from a node whose output is sent sends it again", flow: rerunFlow, from: "oa", sent: 1,
 			states: "x reused, y reused, a reused, b reused, oa succeeded, c reused, h succeeded, oc reused",
 		}, {
-			name: "runs again what a changed input reaches", flow: rerunFlow, inputs: map[string]any{"x": "other", "y": "two"}, sent: 1,
+			name: "runs everything downstream of a changed input again", flow: rerunFlow, inputs: map[string]any{"x": "other", "y": "two"}, sent: 1,
 			states: "x succeeded, y reused, a succeeded, b reused, oa succeeded, c succeeded, h succeeded, oc succeeded",
 		}, {
-			name: "from a node that is not there forces nothing", flow: rerunFlow, from: "nobody",
+			name: "from an unknown node forces nothing", flow: rerunFlow, from: "nobody",
 			states: "x reused, y reused, a reused, b reused, oa reused, c reused, h reused, oc reused",
 		}, {
-			name:   "runs again what did not succeed",
+			name:   "runs failed steps again",
 			flow:   "x input {\"name\": \"x\"}\n a flaky {} {\"on_error\": {\"continue\": {\"text\": \"t\"}}}\n b call\n x.value -> a.values\n a.text -> b.values",
 			states: "x reused, a failed, b reused",
 		}, {
@@ -75,15 +75,15 @@ func TestRerun(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				parent := planStation(t, tt.flow)
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				parent := newPlanFixture(t, tt.flow)
 				parent.disk.first.Inputs = map[string]any{"x": "one", "y": "two"}
 				parent.disk.run = parent.disk.first
 				parent.finish()
 				if tt.now == "" {
 					tt.now = tt.flow
 				}
-				child := planStation(t, tt.now)
+				child := newPlanFixture(t, tt.now)
 				child.disk.first.Inputs = tt.inputs
 				if tt.inputs == nil {
 					child.disk.first.Inputs = parent.disk.first.Inputs
@@ -114,7 +114,7 @@ func TestRerun(t *testing.T) {
 	}
 }
 
-// restored makes a plan over recorded steps, as after a crash.
+// restored returns a plan with recorded steps, as after a crash.
 func restored(t *testing.T, lines string, run flow.Run, steps ...flow.Step) *Plan {
 	t.Helper()
 	g := graphOf(t, lines)
@@ -125,7 +125,7 @@ func restored(t *testing.T, lines string, run flow.Run, steps ...flow.Step) *Pla
 	return NewPlan(g, &run, steps, nil)
 }
 
-func TestPlanRestores(t *testing.T) {
+func TestNewPlan_restores_recorded_steps(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const two = "a call\n b call\n a.text -> b.values"
@@ -141,16 +141,16 @@ func TestPlanRestores(t *testing.T) {
 	}{
 		{"a recorded step does not run again", flow.Run{State: flow.RunRunning}, []flow.Step{done}, ActRecord, flow.RunRunning, ""},
 		{"a run whose steps all ended only ends", flow.Run{State: flow.RunRunning}, []flow.Step{done, {Path: "b", State: flow.StepSucceeded}}, ActRecord, flow.RunSucceeded, ""},
-		{"a step that failed the run still does", flow.Run{State: flow.RunRunning}, []flow.Step{{Path: "a", State: flow.StepFailed, Error: refused}}, ActRecord, flow.RunFailed, flow.CodeProviderAuth},
+		{"a recorded failure still fails the run", flow.Run{State: flow.RunRunning}, []flow.Step{{Path: "a", State: flow.StepFailed, Error: refused}}, ActRecord, flow.RunFailed, flow.CodeProviderAuth},
 		{"a canceled run ends as canceled", flow.Run{State: flow.RunRunning, CancelRequested: true}, []flow.Step{done}, ActRecord, flow.RunCanceled, ""},
 		{"canceled while queued", flow.Run{State: flow.RunQueued, CancelRequested: true}, nil, ActRecord, flow.RunCanceled, ""},
 		{"canceled while waiting", flow.Run{State: flow.RunWaiting, CancelRequested: true}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, flow.RunCanceled, ""},
-		{"woken too early it waits again", flow.Run{State: flow.RunWaiting, WaitingSince: now.Add(-time.Minute)}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, flow.RunWaiting, ""},
+		{"a run that is woken too early waits again", flow.Run{State: flow.RunWaiting, WaitingSince: now.Add(-time.Minute)}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, flow.RunWaiting, ""},
 		{"a short pause is waited for", flow.Run{State: flow.RunRunning}, []flow.Step{{Path: "a", State: flow.StepRetrying, WaitUntil: now.Add(time.Second)}}, ActWait, flow.RunRunning, ""},
 		{"a pause that is over continues", flow.Run{State: flow.RunWaiting}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(-time.Second)}}, ActRecord, flow.RunRunning, ""},
 		{"an ended run has nothing to do", flow.Run{State: flow.RunCanceled}, []flow.Step{{Path: "a", State: flow.StepCanceled}}, ActEnd, flow.RunCanceled, ""},
-		{"over its time limit it fails", flow.Run{State: flow.RunRunning, DeadlineAt: now}, []flow.Step{done}, ActRecord, flow.RunFailed, flow.CodeRunTimeout},
-		{"but not when all has ended", flow.Run{State: flow.RunRunning, DeadlineAt: now}, []flow.Step{done, {Path: "b", State: flow.StepSucceeded}}, ActRecord, flow.RunSucceeded, ""},
+		{"a run past its deadline fails", flow.Run{State: flow.RunRunning, DeadlineAt: now}, []flow.Step{done}, ActRecord, flow.RunFailed, flow.CodeRunTimeout},
+		{"a run past its deadline succeeds if all steps have ended", flow.Run{State: flow.RunRunning, DeadlineAt: now}, []flow.Step{done, {Path: "b", State: flow.StepSucceeded}}, ActRecord, flow.RunSucceeded, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestPlanRestores(t *testing.T) {
 	}
 }
 
-func TestPlanCutStepStartsUnderANewAttempt(t *testing.T) {
+func TestNewPlan_restarts_interrupted_step_with_new_attempt(t *testing.T) {
 	t.Parallel()
 	p := restored(t, "a call", flow.Run{State: flow.RunRunning, Seq: 7}, flow.Step{Path: "a", State: flow.StepRunning, Attempt: 3, Saved: flow.Number(1), Usage: flowtest.OneCall})
 	a := p.Next(time.Time{}.Add(time.Hour))
@@ -180,7 +180,7 @@ func TestPlanCutStepStartsUnderANewAttempt(t *testing.T) {
 	}
 }
 
-func TestPlanHeldStartsNothingAnnounced(t *testing.T) {
+func TestPlan_hold_prevents_announced_steps(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := restored(t, "a call", flow.Run{State: flow.RunQueued})
@@ -194,7 +194,7 @@ func TestPlanHeldStartsNothingAnnounced(t *testing.T) {
 	}
 }
 
-func TestPlanCancelWhileItsWaitIsWritten(t *testing.T) {
+func TestPlan_cancel_during_pending_write(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := restored(t, "a call", flow.Run{State: flow.RunRunning}, flow.Step{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)})
@@ -208,7 +208,7 @@ func TestPlanCancelWhileItsWaitIsWritten(t *testing.T) {
 	}
 }
 
-func TestPlanSuspensionWithoutTimeGoesOnAtOnce(t *testing.T) {
+func TestPlan_suspension_without_time_continues_immediately(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := restored(t, "a note_down", flow.Run{State: flow.RunRunning})
@@ -220,7 +220,7 @@ func TestPlanSuspensionWithoutTimeGoesOnAtOnce(t *testing.T) {
 	}
 }
 
-func TestPlanEmptyGraphOnlyEnds(t *testing.T) {
+func TestPlan_of_empty_graph_only_ends(t *testing.T) {
 	t.Parallel()
 	p := NewPlan(EmptyGraph(), &flow.Run{ID: "run_1", State: flow.RunRunning, Usage: flowtest.OneCall}, nil, nil)
 	p.Fail(flow.Errorf(flow.CodeInternal, "unreadable"))
@@ -229,7 +229,7 @@ func TestPlanEmptyGraphOnlyEnds(t *testing.T) {
 	}
 }
 
-func TestBackoff(t *testing.T) {
+func TestBackoff_doubles_up_to_a_day(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		backoff  float64

@@ -28,8 +28,8 @@ func graphOf(t testing.TB, lines string, extra ...flow.Kind) *Graph {
 	return g
 }
 
-// station is an engine with a disk to write to and one run to carry out.
-type station struct {
+// fixture is an engine with a fake disk and one run.
+type fixture struct {
 	t      testing.TB
 	g      *Graph
 	engine *Engine
@@ -37,37 +37,37 @@ type station struct {
 	mu      sync.Mutex
 	disk    *fakeDisk
 	reports []string
-	busy    int  // writes to be refused as a busy database does
-	fenced  bool // somebody else has the run
+	busy    int  // number of writes that fail, as with a busy database
+	fenced  bool // another worker has claimed the run
 	writes  int
 }
 
-func newStation(t testing.TB, lines string, extra ...flow.Kind) *station {
-	s := &station{t: t, g: graphOf(t, lines, extra...)}
+func newFixture(t testing.TB, lines string, extra ...flow.Kind) *fixture {
+	s := &fixture{t: t, g: graphOf(t, lines, extra...)}
 	s.disk = newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: map[string]any{"x": "hello"}, Timeout: flow.RunTimeout})
-	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secrets: &flow.Resolver{Store: vault{}}}
+	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secrets: &flow.Resolver{Store: fakeCredentials{}}}
 	return s
 }
 
-// vault has a credential of every name.
-type vault struct{ list []flow.Credential }
+// fakeCredentials has a credential for every name.
+type fakeCredentials struct{ list []flow.Credential }
 
-func (v vault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
+func (v fakeCredentials) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	return v.list, nil
 }
 
-func (vault) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
+func (fakeCredentials) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	return flow.Credential{Name: name}, "secret of " + name, nil
 }
 
-func (s *station) report(err error) {
+func (s *fixture) report(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reports = append(s.reports, err.Error())
 }
 
-// WriteRun is the Journal.
-func (s *station) WriteRun(_ context.Context, w flow.RunWrite) error {
+// WriteRun implements Journal.
+func (s *fixture) WriteRun(_ context.Context, w flow.RunWrite) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fenced {
@@ -80,25 +80,25 @@ func (s *station) WriteRun(_ context.Context, w flow.RunWrite) error {
 	return s.disk.write(&w)
 }
 
-// carry hands the run to a new worker.
-func (s *station) carry(ctx context.Context, sig Signals) (Outcome, error) {
+// execute runs the run on a new worker.
+func (s *fixture) execute(ctx context.Context, sig Signals) (Outcome, error) {
 	s.mu.Lock()
 	run, steps := s.disk.claim()
 	s.mu.Unlock()
 	return s.engine.Execute(ctx, NewPlan(s.g, run, steps, nil), sig)
 }
 
-// finish carries the run to its end and returns it.
-func (s *station) finish() *flow.Run {
+// finish executes the run to its end and returns it.
+func (s *fixture) finish() *flow.Run {
 	s.t.Helper()
-	outcome, err := s.carry(context.Background(), Signals{})
+	outcome, err := s.execute(context.Background(), Signals{})
 	if err != nil || outcome != Ended {
 		s.t.Fatalf("outcome %d, error %v", outcome, err)
 	}
 	return &s.disk.run
 }
 
-func (s *station) step(id string) flow.Step {
+func (s *fixture) step(id string) flow.Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.disk.rows[id]
@@ -108,8 +108,8 @@ func (s *station) step(id string) flow.Step {
 	return r.decode()
 }
 
-// states is a line of "node state" for every recorded step, in graph order.
-func (s *station) states() string {
+// states lists "node state" for every recorded step, in graph order.
+func (s *fixture) states() string {
 	var b bytes.Buffer
 	for i := range s.g.nodes {
 		if step := s.step(s.g.nodes[i].ID); step.Path != "" {
@@ -119,14 +119,14 @@ func (s *station) states() string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-func (s *station) wantStates(want string) {
+func (s *fixture) wantStates(want string) {
 	s.t.Helper()
 	if got := s.states(); got != want {
 		s.t.Errorf("steps:\n got %s\nwant %s", got, want)
 	}
 }
 
-func (s *station) wantEnd(state flow.RunState, code flow.Code) {
+func (s *fixture) wantEnd(state flow.RunState, code flow.Code) {
 	s.t.Helper()
 	run := &s.disk.run
 	if got := codeOf(run.Error); run.State != state || got != code {

@@ -9,7 +9,7 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// checkStart holds a start to what must be true before it.
+// checkStart checks the preconditions of a start.
 func (w *world) checkStart(a Action) error {
 	n, row := &w.g.nodes[a.Node], w.disk.rows[w.name(a.Node)].step
 	key := fmt.Sprintf("%s in attempt %d, start %d", n.ID, w.disk.attempt, a.In.Attempt)
@@ -28,7 +28,7 @@ func (w *world) checkStart(a Action) error {
 	}
 	for k, e := range n.in {
 		if n.ports[e.toPort].First && !w.plan.nodes[a.Node].edges[k].decided {
-			continue // it has its value and waits for no more
+			continue // the port has its value and ignores later edges
 		}
 		if err := w.checkSource(e); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -46,8 +46,8 @@ func (w *world) checkStart(a Action) error {
 	return w.checkAncestors(a.Node, map[int]bool{})
 }
 
-// checkSource: what a node depends on has ended, and with an outside effect it
-// is on disk for good.
+// checkSource checks that the source of an edge has ended and, if it has an external effect, is
+// durably on disk.
 func (w *world) checkSource(e graphEdge) error {
 	from, state := &w.g.nodes[e.from], w.plan.nodes[e.from].step.State
 	if !state.Ended() {
@@ -60,8 +60,8 @@ func (w *world) checkSource(e graphEdge) error {
 	return nil
 }
 
-// checkAncestors: all that a step with a worker of its own depends on is
-// recorded when it starts.
+// checkAncestors checks that all steps that a step depends on are recorded when it starts in a
+// goroutine of its own.
 func (w *world) checkAncestors(i int, seen map[int]bool) error {
 	n := &w.g.nodes[i]
 	for _, e := range n.in {
@@ -82,7 +82,7 @@ func (w *world) checkAncestors(i int, seen map[int]bool) error {
 	return nil
 }
 
-// checkWrite holds a write against what is on disk.
+// checkWrite compares a write with the state on disk.
 func (w *world) checkWrite(rw *flow.RunWrite, before *flow.Run) error {
 	r := rw.Run
 	passing := before.State.CanBecome(flow.RunRunning) && flow.RunRunning.CanBecome(r.State) && !r.StartedAt.IsZero() // in one write
@@ -178,7 +178,7 @@ func (w *world) checkRecorded() error {
 	return nil
 }
 
-// checkEnd holds the ended run to its promises.
+// checkEnd checks the invariants of an ended run.
 func (w *world) checkEnd() error {
 	run, sent := &w.disk.run, w.disk.deliveries()
 	if err := w.checkRecorded(); err != nil {
@@ -218,8 +218,8 @@ func (w *world) checkEnd() error {
 	return nil
 }
 
-// checkOutputs compares the outputs of a run that succeeded with what callers are told to
-// expect. Pinned outputs may be anything.
+// checkOutputs compares the outputs of a successful run with the outputs declared to callers.
+// Pinned outputs may have any value.
 func (w *world) checkOutputs(run *flow.Run) error {
 	if run.State != flow.RunSucceeded {
 		return nil
@@ -247,11 +247,11 @@ func (w *world) checkOutputs(run *flow.Run) error {
 	return nil
 }
 
-// simOutputs counts outputs of simulated runs: those that had a value, and those that were
-// known to have one.
+// simOutputs counts the outputs of simulated runs that had a value, and those that were
+// declared to always have one.
 var simOutputs struct{ given, certain atomic.Int64 }
 
-// checkAhead: what came with the run was neither started nor written again.
+// checkAhead checks that the initial steps of the run were neither started nor changed.
 func (w *world) checkAhead(ahead []flow.Step) error {
 	for i := range ahead {
 		want, row := encodeRow(ahead[i], -1), w.disk.rows[ahead[i].Path]

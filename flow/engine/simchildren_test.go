@@ -8,21 +8,21 @@ import (
 	"sluice/flow"
 )
 
-// simChildren are the child runs of one step, as the database has them. What a child does
-// is durable at once, and everything that was written before it as well.
+// simChildren simulates the child runs of one step in the database. Each change of a child is
+// durable immediately, and so is everything written before it.
 type simChildren struct {
 	keep        bool
 	concurrency int
 	stopped     bool
 	items       []simItem
-	seen        int // length of the disk's log when the step knew the end; 0: it does not
+	seen        int // length of the disk log when the step learned of the end; 0 if it has not
 }
 
 type simItem struct {
 	bad          bool
-	state        flow.RunState // empty: it has not started
+	state        flow.RunState // empty until it starts
 	starts, ends int
-	canceled     bool // asked to end
+	canceled     bool // cancel requested
 }
 
 // simQuestion is a question that a step asks.
@@ -49,7 +49,7 @@ func (c *simChildren) view() *flow.Children {
 	return v
 }
 
-// advance starts as many items as may run.
+// advance starts items up to the concurrency limit.
 func (c *simChildren) advance() {
 	if !c.keep && c.count(flow.RunFailed, flow.RunCanceled) > 0 {
 		c.stopped = true
@@ -72,7 +72,7 @@ type childrenOf struct {
 func roundKey(path string, round int) string { return fmt.Sprintf("%s/%d", path, round) }
 
 func (s childrenOf) Start(_ context.Context, r flow.ChildRequest) (*flow.Children, error) {
-	for round := range s.round { // an attempt before may have been cut
+	for round := range s.round { // a previous attempt may have been interrupted
 		s.w.stopChildren(roundKey(s.path, round))
 	}
 	c := s.w.children[roundKey(s.path, s.round)]
@@ -141,8 +141,8 @@ func (w *world) bindWaits(in *flow.In) {
 	}
 }
 
-// outside lets something happen outside the run that one of its steps waits for: a child
-// ends, or a question is answered. It is false if there is nothing.
+// outside simulates an external event that a step waits for: a child ends or a question is
+// answered. It returns false if no such event is possible.
 func (w *world) outside() bool {
 	var events []func()
 	for _, key := range flow.SortedNames(w.children) {
@@ -196,8 +196,8 @@ func (w *world) childrenRun() bool {
 	return false
 }
 
-// wakeRun is what the transaction does that ends the last child or answers a question. A
-// worker that has the run may be told, or not.
+// wakeRun simulates the transaction that ends the last child or answers a question. A worker
+// that holds the run may or may not be notified.
 func (w *world) wakeRun() {
 	w.disk.sync()
 	if w.disk.run.State == flow.RunWaiting {
@@ -208,7 +208,7 @@ func (w *world) wakeRun() {
 	}
 }
 
-// decided reports whether a step has something to learn of its children or its question.
+// decided reports whether a step has not yet seen an event of its children or its question.
 func (w *world) decided(path string) bool {
 	known := func(seen int) bool { return seen > 0 && seen <= len(w.disk.log) }
 	if q := w.questions[path]; q != nil && q.answered && !known(q.seen) {
@@ -225,8 +225,8 @@ func (w *world) decided(path string) bool {
 	}
 }
 
-// checkChildren: when a run has ended, none of its children runs, each has started and
-// ended once at most, and a step that succeeded has waited for all.
+// checkChildren checks that no child of an ended run is running, that each started and ended at
+// most once, and that a successful step waited for all of its children.
 func (w *world) checkChildren() error {
 	for key, c := range w.children {
 		for i, item := range c.items {
@@ -245,7 +245,7 @@ func (w *world) checkChildren() error {
 	return nil
 }
 
-// waits draws a node that waits for children or an answer.
+// waits adds a node that waits for children or an answer.
 func (w *drawing) waits() {
 	if w.rng.IntN(3) == 0 {
 		id := w.add("await", map[string]any{})

@@ -8,20 +8,20 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// fakeDisk keeps what a run wrote, as a database does: rows as JSON, every
-// write fenced by the run's attempt. A crash of the machine may lose a suffix
-// of the writes that were not durable.
+// fakeDisk stores the writes of a run as a database does: rows as JSON, with every write fenced
+// by the attempt of the run. A machine crash may lose a suffix of the writes that were not
+// durable.
 type fakeDisk struct {
 	first    flow.Run
-	ahead    []flow.Step // written with the run
+	ahead    []flow.Step // initial steps, stored with the run
 	log      []diskWrite
 	synced   int // writes that survive any crash
 	attempt  int64
 	canceled bool
 
-	rows map[string]diskRow   // by path, what a reader sees
-	due  map[string]time.Time // of waiting steps that something has happened for
-	// decided reports whether something has happened that a step waits for.
+	rows map[string]diskRow   // by path, as a reader sees them
+	due  map[string]time.Time // new due times of waiting steps after an event
+	// decided reports whether an event that a step waits for has happened.
 	decided func(path string) bool
 	run     flow.Run
 }
@@ -40,7 +40,7 @@ type diskWrite struct {
 type diskRow struct {
 	step                          flow.Step
 	input, outputs, saved, failed []byte
-	at                            int // place of its write in the log
+	at                            int // index of its write in the log
 }
 
 func newDisk(run flow.Run, ahead ...flow.Step) *fakeDisk {
@@ -54,7 +54,7 @@ func newDisk(run flow.Run, ahead ...flow.Step) *fakeDisk {
 	return d
 }
 
-// reset is what the disk held when the run was accepted.
+// reset restores the state of the disk when the run was accepted.
 func (d *fakeDisk) reset() {
 	d.rows, d.run = map[string]diskRow{}, d.first
 	for _, s := range d.ahead {
@@ -62,7 +62,7 @@ func (d *fakeDisk) reset() {
 	}
 }
 
-// claim hands the run to a worker: what it reads, under a new attempt.
+// claim assigns the run to a worker under a new attempt and returns what the worker reads.
 func (d *fakeDisk) claim() (*flow.Run, []flow.Step) {
 	d.attempt++
 	run := d.run
@@ -81,7 +81,7 @@ func (d *fakeDisk) claim() (*flow.Run, []flow.Step) {
 	return &run, steps
 }
 
-// write keeps one write, or refuses it.
+// write commits a write, or returns an error for an invalid one.
 func (d *fakeDisk) write(w *flow.RunWrite) error {
 	if w.Run.Attempt != d.attempt {
 		return flow.ErrFenced
@@ -107,7 +107,7 @@ func (d *fakeDisk) write(w *flow.RunWrite) error {
 	return nil
 }
 
-// wakeDecided makes the waiting steps due that something has happened for.
+// wakeDecided makes waiting steps due whose event has happened.
 func (d *fakeDisk) wakeDecided(now time.Time) {
 	for path, r := range d.rows {
 		if r.step.State == flow.StepWaiting && d.decided != nil && d.decided(path) {
@@ -116,7 +116,7 @@ func (d *fakeDisk) wakeDecided(now time.Time) {
 	}
 }
 
-// sync makes everything that was written survive any crash.
+// sync makes all writes survive any crash.
 func (d *fakeDisk) sync() { d.synced = len(d.log) }
 
 func (d *fakeDisk) apply(e diskWrite) {
@@ -126,7 +126,7 @@ func (d *fakeDisk) apply(e diskWrite) {
 	}
 }
 
-// lose forgets writes that were not durable, keeping the first n.
+// lose discards writes that were not durable, except the first n.
 func (d *fakeDisk) lose(n int) {
 	d.log = d.log[:max(n, d.synced)]
 	d.reset()
@@ -135,7 +135,7 @@ func (d *fakeDisk) lose(n int) {
 	}
 }
 
-// ended reports whether a recorded step is over, and whether permanently.
+// ended reports whether a recorded step has ended, and whether that is synced.
 func (d *fakeDisk) ended(path string) (is, synced bool) {
 	r, ok := d.rows[path]
 	is = ok && r.step.State.Ended()

@@ -9,17 +9,17 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// drawing makes random documents that are valid by construction.
+// drawing builds random documents that are valid by construction.
 type drawing struct {
 	rng     *rand.Rand
 	d       *flow.Document
-	texts   []string // output ports that give text
+	texts   []string // output ports of type text
 	any     []string // all output ports
 	outputs []string // names of output nodes
-	fatal   bool     // one node fails the run for good
+	fatal   bool     // one node fails the run permanently
 }
 
-// randomDocument draws chains, fans, diamonds, branches, joins and webhooks.
+// randomDocument builds chains, fans, diamonds, branches, joins and webhooks.
 func randomDocument(rng *rand.Rand) *flow.Document {
 	w := &drawing{rng: rng, d: &flow.Document{Schema: flow.Schema, Name: "random"}}
 	for range 1 + rng.IntN(3) {
@@ -65,8 +65,8 @@ func (w *drawing) connect(from, to string) {
 	w.d.Edges = append(w.d.Edges, flow.Edge{From: from, To: to})
 }
 
-// pick prefers recent ports, which makes chains, and sometimes takes any,
-// which makes fans and diamonds.
+// pick prefers recent ports, which builds chains, and sometimes takes any, which builds fans
+// and diamonds.
 func (w *drawing) pick(ports []string) string {
 	if n := len(ports); w.rng.IntN(2) == 0 {
 		return ports[n-1-w.rng.IntN(min(n, 3))]
@@ -120,7 +120,7 @@ func (w *drawing) work() {
 	w.gives(id+".text", true)
 }
 
-// fail lets a node fail: fewer times than it is tried, or for good.
+// fail makes a node fail, temporarily or permanently.
 func (w *drawing) fail(n *flow.Node) {
 	attempts := 1 + w.rng.IntN(3)
 	if attempts > 1 {

@@ -7,18 +7,17 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// simJob is something that a step has done elsewhere and pays for until it is
-// over. Its name is what the step must not forget.
+// simJob is an external job that costs money until it ends. The step saves its name as its
+// state.
 type simJob struct {
 	step     string
-	known    bool // its name is, or was, on disk
-	over     bool // done, or failed on its own
+	known    bool // its name is or was on disk
+	over     bool // it succeeded, or failed on its own
 	canceled bool
 }
 
-// moveJob brings the job of a started step on: it is begun, or it fails and is
-// forgotten. Both are told to the plan and count once they are on disk. It is
-// false when the step itself may end.
+// moveJob advances the job of a started step: the job begins, or it fails and its name is
+// deleted. The step saves both. It returns false when the step itself may end.
 func (w *world) moveJob(a *Action) (moved bool, err error) {
 	n := &w.g.nodes[a.Node]
 	if n.Kind != "job" || w.aborted[a.Node] || w.forgot[a.Node] || w.refused[a.Node] {
@@ -39,7 +38,7 @@ func (w *world) moveJob(a *Action) (moved bool, err error) {
 	return true, nil
 }
 
-// beginJob: a step that has a job on disk must never begin another.
+// beginJob begins a job. It is an error if the step already has one on disk.
 func (w *world) beginJob(a *Action, pauses int) error {
 	step := w.name(a.Node)
 	if known, _ := flowtest.JobOf(flowtest.Decoded(orNull(w.disk.rows[step].saved))); known != "" {
@@ -61,8 +60,8 @@ func orNull(data []byte) []byte {
 	return data
 }
 
-// recordJobs notes which jobs a write that was made tells of. A name that is
-// new to the disk must be synced: it is being paid for.
+// recordJobs records which jobs are named in a committed write. A write with a new name must be
+// durable, because the job costs money.
 func (w *world) recordJobs(rw *flow.RunWrite) error {
 	for i := range rw.Steps {
 		s := &rw.Steps[i]
@@ -79,15 +78,14 @@ func (w *world) recordJobs(rw *flow.RunWrite) error {
 	return nil
 }
 
-// endJobs: the step succeeded, so the job that it had is done.
+// endJobs marks the jobs of a successful step as ended.
 func (w *world) endJobs(step string) {
 	for _, job := range w.jobs {
 		job.over = job.over || job.step == step && job.known
 	}
 }
 
-// abandon cancels jobs, as their steps are not gone on with. It may happen
-// again after a crash.
+// abandon cancels the jobs of abandoned steps. It may be repeated after a crash.
 func (w *world) abandon(list []*flow.In) error {
 	for _, in := range list {
 		name, _ := flowtest.JobOf(in.State)
@@ -117,8 +115,7 @@ func (w *world) running(path string) bool {
 	return false
 }
 
-// checkJobs: when a run has ended, nothing that it knew of is still being paid
-// for.
+// checkJobs checks that no known job of an ended run is still running.
 func (w *world) checkJobs() error {
 	for name, job := range w.jobs {
 		if job.known && !job.over && !job.canceled {

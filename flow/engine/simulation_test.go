@@ -23,9 +23,9 @@ var (
 	simSeed  = flag.Int("seed", -1, "the one seed that TestSimulation plays, with a trace")
 )
 
-// TestSimulation carries random flows out under a seeded scheduler that
-// crashes, hands over, cancels, delays and repeats at will, over a fake disk
-// and a fake clock, and holds every step of it to the promises of a run.
+// TestSimulation executes random flows under a seeded scheduler that crashes, hands over,
+// cancels, delays and repeats at random, with a fake disk and a fake clock. It checks the
+// invariants of a run after every action.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	if *simSeed >= 0 {
@@ -66,14 +66,14 @@ func numberOfSeeds() int {
 	return 500
 }
 
-// chaos is what a seed does to a run: how often out of a thousand actions.
+// chaos is the rate of each fault, per thousand actions.
 type chaos struct {
 	crash, machineCrash, handOver, hold, cancel, fullDisk, early int
 	deadline                                                     bool // the run has a short time limit
-	poor                                                         int  // the action from which on nothing that costs may begin; 0: never
+	poor                                                         int  // the action after which the budget is used up; 0: never
 }
 
-// comparable reports whether the run must end as one that nothing happened to.
+// comparable reports whether the run must end like a run without faults.
 func (c chaos) comparable() bool { return c.cancel == 0 && !c.deadline && c.poor == 0 }
 
 func drawChaos(rng *rand.Rand) chaos {
@@ -90,8 +90,7 @@ func drawChaos(rng *rand.Rand) chaos {
 	return c
 }
 
-// simulate plays one seed: the run as it is without faults, then with them,
-// and sometimes a rerun of it.
+// simulate plays one seed: a run without faults, the same run with faults, and sometimes a rerun.
 func simulate(seed uint64, trace *tracer) (err error) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	d := randomDocument(rng)
@@ -128,8 +127,8 @@ func simulate(seed uint64, trace *tracer) (err error) {
 	return nil
 }
 
-// trial runs a part of the document, with some of its nodes pinned to what
-// they gave before, under chaos of its own.
+// trial simulates a test run of a part of the document, with some nodes pinned to their previous
+// outputs, and with its own faults.
 func trial(d *flow.Document, inputs map[string]any, before *world, rng *rand.Rand, trace *tracer) error {
 	until := ""
 	if n := &d.Nodes[rng.IntN(len(d.Nodes))]; rng.IntN(3) > 0 {
@@ -145,7 +144,7 @@ func trial(d *flow.Document, inputs map[string]any, before *world, rng *rand.Ran
 			pins = append(pins, flow.Pin{Node: d.Nodes[i].ID, Outputs: outputs})
 		}
 	}
-	ahead := g.StepsAhead(pins, until, before.now)
+	ahead := g.InitialSteps(pins, until, before.now)
 	trace.say("trial up to %q with %d pins, %d steps ahead", until, len(pins), len(ahead))
 	calm, err := play(g, inputs, nil, ahead, chaos{}, rng, nil)
 	if err != nil {
@@ -162,7 +161,7 @@ func trial(d *flow.Document, inputs map[string]any, before *world, rng *rand.Ran
 	return sameEnd(g, calm, wild)
 }
 
-// rerun takes over what it may from a run that ended, under chaos of its own.
+// rerun simulates a rerun of an ended run with its own faults.
 func rerun(g *Graph, inputs map[string]any, parent *world, rng *rand.Rand, trace *tracer) error {
 	from := ""
 	if rng.IntN(2) == 0 {
@@ -183,8 +182,8 @@ func rerun(g *Graph, inputs map[string]any, parent *world, rng *rand.Rand, trace
 	return sameEnd(g, calm, wild)
 }
 
-// sameEnd compares two ended runs of the same document and inputs. Of a failed
-// run only its state and reason are the same whatever the order was.
+// sameEnd compares two ended runs of the same document and inputs. For failed runs it compares
+// only state and error, because the rest depends on the order of steps.
 func sameEnd(g *Graph, calm, wild *world) error {
 	a, b := &calm.disk.run, &wild.disk.run
 	if a.State != b.State {
@@ -212,7 +211,7 @@ func sameEnd(g *Graph, calm, wild *world) error {
 	return nil
 }
 
-// carryOut does a node's job, failing as often as its config says.
+// carryOut simulates the work of a node, which fails as often as its config says.
 func (w *world) carryOut(p *Plan, a Action) (flow.Out, error) {
 	n := &p.g.nodes[a.Node]
 	if w.refused[a.Node] {

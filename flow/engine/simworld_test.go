@@ -10,8 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// world is one run being played: its disk, its clock, the worker that has it
-// and perhaps one that had it and does not know yet that it lost it.
+// world is a simulated run: its disk, its clock, its worker and possibly a former worker that
+// does not know yet that it has lost the run.
 type world struct {
 	g         *Graph
 	reuse     *Reuse
@@ -21,21 +21,21 @@ type world struct {
 	disk      *fakeDisk
 	now       time.Time
 	plan      *Plan
-	started   []Action // steps on their way
+	started   []Action // running steps
 	aborted   map[int]bool
 	starts    map[string]bool // run attempt, step attempt and node of every start
 	actions   int
 	stale     *Plan
-	write     *flow.RunWrite // refused by a full disk, to be repeated
+	write     *flow.RunWrite // failed on a full disk, to be retried
 	jobs      map[string]*simJob
 	children  map[string]*simChildren // by path and round
 	questions map[string]*simQuestion // by path
 	saving    map[int]bool            // started steps that wait for their state to be on disk
-	forgot    map[int]bool            // started steps that have let their job go
-	refused   map[int]bool            // started steps that may not cost what they would
+	forgot    map[int]bool            // started steps that have deleted their state
+	refused   map[int]bool            // started steps that exceed the budget
 }
 
-// tracer collects what happened, for a seed that is replayed.
+// tracer collects the events of a replayed seed.
 type tracer struct{ strings.Builder }
 
 func (t *tracer) say(format string, args ...any) {
@@ -44,7 +44,7 @@ func (t *tracer) say(format string, args ...any) {
 	}
 }
 
-// play carries a run out to its end.
+// play simulates a run to its end.
 func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c chaos, rng *rand.Rand, trace *tracer) (*world, error) {
 	run := flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: 100 * 24 * time.Hour}
 	if c.deadline {
@@ -66,7 +66,7 @@ func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c ch
 
 func (w *world) happens(often int) bool { return often > 0 && w.rng.IntN(1000) < often }
 
-// act lets one thing happen: a fault, or the next action of the plan.
+// act simulates one event: a fault, or the next action of the plan.
 func (w *world) act() error {
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3)) * time.Millisecond)
 	if w.plan == nil {
@@ -85,7 +85,7 @@ func (w *world) act() error {
 	}
 	a := w.plan.Next(w.now)
 	if w.happens(w.chaos.crash) {
-		w.crash(false) // after the decision, before it is carried out
+		w.crash(false) // after the decision, before it is executed
 		return nil
 	}
 	switch a.Type {
@@ -126,7 +126,8 @@ func (w *world) act() error {
 	return nil
 }
 
-// costs reports whether what begins now costs money: a job that is begun does already.
+// costs reports whether the action begins something that costs money. A job that has begun is
+// already paid for.
 func (w *world) costs(a Action) bool {
 	kind := w.g.nodes[a.Node].Kind
 	return (kind == "call" || kind == "job") && a.In.State == nil
@@ -135,8 +136,8 @@ func (w *world) costs(a Action) bool {
 func (w *world) name(i int) string              { return w.g.nodes[i].ID }
 func (w *world) say(format string, args ...any) { w.trace.say(format, args...) }
 
-// claim hands the run to a fresh worker, when it is due or, as a duplicate
-// wake-up would, before that.
+// claim assigns the run to a new worker, when it is due or earlier, as after a duplicate
+// wake-up.
 func (w *world) claim() {
 	for w.disk.wakeAt().After(w.now) && !w.happens(w.chaos.early) && (!w.disk.canceled || w.disk.draining()) && w.outside() {
 	}
@@ -174,8 +175,7 @@ func (w *world) fault() bool {
 	return true
 }
 
-// crash throws everything in memory away; when the machine goes down, writes
-// that were not durable may be lost as well.
+// crash discards all memory. A crash of the machine may also lose writes that were not durable.
 func (w *world) crash(machine bool) {
 	w.say("crash, of the machine: %v", machine)
 	if machine {
@@ -184,7 +184,7 @@ func (w *world) crash(machine bool) {
 	w.plan = nil
 }
 
-// actStale moves the worker that lost the run; nothing of it may be written.
+// actStale advances the former worker of the run. None of its writes may succeed.
 func (w *world) actStale() error {
 	switch a := w.stale.Next(w.now); a.Type {
 	case ActInline:
@@ -216,7 +216,8 @@ func (w *world) abort(nodes []int) error {
 	return nil
 }
 
-// record writes, or finds the disk full: then the same write must come again.
+// record commits a write, or fails because the disk is full. The plan must then repeat the same
+// write.
 func (w *world) record(rw *flow.RunWrite) error {
 	if w.write != nil && w.write != rw {
 		return fmt.Errorf("a write that failed was not repeated as it was")
@@ -224,7 +225,7 @@ func (w *world) record(rw *flow.RunWrite) error {
 	if w.write = rw; w.happens(w.chaos.fullDisk) {
 		w.say("disk full")
 		if k := w.rng.IntN(max(1, len(w.started))); k < len(w.started) && w.rng.IntN(2) == 0 && w.g.nodes[w.started[k].Node].Kind != "job" {
-			w.end(k) // meanwhile; a state is heard of only when nothing is to be written
+			w.end(k) // during the write; the engine receives states only between writes
 		}
 		return nil
 	}
@@ -241,14 +242,14 @@ func (w *world) record(rw *flow.RunWrite) error {
 		return err
 	}
 	if rw.End && w.rng.IntN(2) == 0 {
-		return nil // the worker dies before it hears of it
+		return nil // the worker crashes before it learns of the commit
 	}
 	w.plan.Recorded()
 	clear(w.saving)
 	return w.checkRecorded()
 }
 
-// wait lets time pass or a step finish.
+// wait advances the clock or finishes a step.
 func (w *world) wait(until time.Time) error {
 	if w.plan.Held() {
 		w.say("hand back")
@@ -279,7 +280,7 @@ func (w *world) wait(until time.Time) error {
 	return w.finish()
 }
 
-// finish ends any one of the started steps, or moves its job.
+// finish ends a random started step, or advances its job.
 func (w *world) finish() error {
 	k := w.rng.IntN(len(w.started))
 	a := w.started[k]

@@ -158,9 +158,9 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 		return nil, "", err
 	}
 	text, now := flow.NewKeyText(), r.Now()
-	k.Previous = flow.KeyText{Prefix: k.Prefix, Hash: k.Hash, Until: k.OverlapEnd(now, overlap)}
+	k.Previous = flow.PreviousSecret{Prefix: k.Prefix, Hash: k.Hash, Until: k.OverlapEnd(now, overlap)}
 	k.ExpiresAt = r.withinCaller(k.RenewedExpiry(now))
-	k.Prefix, k.Hash, k.RolledAt = text[:flow.KeyShown], flow.Hash([]byte(text)), now
+	k.Prefix, k.Hash, k.RotatedAt = text[:flow.KeyShown], flow.Hash([]byte(text)), now
 	err = r.Store.Together(ctx, func(ctx context.Context) error {
 		if err := r.Store.RollKey(ctx, k); err != nil {
 			return err

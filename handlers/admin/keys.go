@@ -144,7 +144,7 @@ func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	o := keyObject{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: append([]flow.Scope{}, k.Scopes...), Flows: append([]string{}, k.Flows...), State: k.State(now),
 		RPM: orNull(k.RPM), Concurrency: orNull(k.Concurrency), RunsPerDay: orNull(k.RunsPerDay), AllowUnpriced: k.AllowUnpriced,
-		CreatedAt: api.Time(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: api.Time(k.ExpiresAt), RevokedAt: api.Time(k.RevokedAt), RotatedAt: api.Time(k.RolledAt),
+		CreatedAt: api.Time(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: api.Time(k.ExpiresAt), RevokedAt: api.Time(k.RevokedAt), RotatedAt: api.Time(k.RotatedAt),
 		LastUsedAt: api.Time(k.LastUsedAt), LastUsedIP: k.LastUsedIP, Calls: k.Uses,
 	}
 	if k.USDPerDay > 0 {

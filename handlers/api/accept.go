@@ -27,7 +27,7 @@ func ChooseType(accept []string, offers []string) string {
 	if len(ranges) == 0 {
 		return offers[0]
 	}
-	best, bestRange := "", mediaRange{place: len(ranges)}
+	best, bestRange := "", mediaRange{position: len(ranges)}
 	for _, offer := range offers {
 		if r, ok := match(ranges, offer); ok && r.quality > 0 && (best == "" || r.beats(bestRange)) {
 			best, bestRange = offer, r
@@ -38,23 +38,23 @@ func ChooseType(accept []string, offers []string) string {
 
 // mediaRange is one element of an Accept header.
 type mediaRange struct {
-	text    string
-	quality float64
-	exact   int // 2 for a type, 1 for type/*, 0 for */*
-	place   int // in the header
+	text        string
+	quality     float64
+	specificity int // 2 for a type, 1 for type/*, 0 for */*
+	position    int // in the header
 }
 
 // beats reports whether r is preferred to o.
 func (r mediaRange) beats(o mediaRange) bool {
-	return cmp.Or(cmp.Compare(r.quality, o.quality), cmp.Compare(r.exact, o.exact), cmp.Compare(o.place, r.place)) > 0
+	return cmp.Or(cmp.Compare(r.quality, o.quality), cmp.Compare(r.specificity, o.specificity), cmp.Compare(o.position, r.position)) > 0
 }
 
 // match returns the most specific range that matches an offer.
 func match(ranges []mediaRange, offer string) (best mediaRange, ok bool) {
 	for _, r := range ranges {
-		prefix, open := strings.CutSuffix(r.text, "*")
-		holds := r.text == offer || r.text == "*/*" || open && strings.HasSuffix(prefix, "/") && strings.HasPrefix(offer, prefix)
-		if holds && (!ok || r.exact > best.exact) {
+		prefix, wildcard := strings.CutSuffix(r.text, "*")
+		matches := r.text == offer || r.text == "*/*" || wildcard && strings.HasSuffix(prefix, "/") && strings.HasPrefix(offer, prefix)
+		if matches && (!ok || r.specificity > best.specificity) {
 			best, ok = r, true
 		}
 	}
@@ -70,11 +70,11 @@ func parseAccept(s string) []mediaRange {
 		if text == "" {
 			continue
 		}
-		r := mediaRange{text: text, quality: quality(params), exact: 2, place: len(list)}
+		r := mediaRange{text: text, quality: quality(params), specificity: 2, position: len(list)}
 		if text == "*/*" {
-			r.exact = 0
+			r.specificity = 0
 		} else if strings.HasSuffix(text, "/*") {
-			r.exact = 1
+			r.specificity = 1
 		}
 		list = append(list, r)
 	}

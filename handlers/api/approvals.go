@@ -23,7 +23,7 @@ type approvalObject struct {
 	Decision  *decisionObject `json:"decision" doc:"null while the question is open."`
 }
 
-// approvalStatus is where a question stands: one of the outcomes, open or closed.
+// approvalStatus is the outcome of a question, or open or closed if it has none.
 type approvalStatus string
 
 // approvalValue is the JSON of one value that a question shows. An answer may change it
@@ -39,7 +39,7 @@ type decisionObject struct {
 	Outcome flow.Outcome      `json:"outcome"`
 	Values  map[string]any    `json:"values" doc:"The values that were edited."`
 	Comment string            `json:"comment"`
-	By      string            `json:"by" doc:"Name of the member or the key; empty for somebody with the link."`
+	By      string            `json:"by" doc:"Name of the member or the key; empty for an answer through the link."`
 	ByType  flow.AnswererType `json:"by_kind" doc:"Empty for a question that expired."`
 	At      stampOrNull       `json:"at"`
 }
@@ -49,8 +49,8 @@ type approvalList struct {
 	Approvals []approvalObject `json:"approvals"`
 }
 
-// newApprovalObject returns the JSON of a question. Its status is open until it is answered,
-// or until the run ends without an answer.
+// newApprovalObject returns the JSON of a question. Without an answer, its status is open until
+// the run ends, then closed.
 func newApprovalObject(a *flow.Approval) approvalObject {
 	o := approvalObject{
 		Path: a.Path, Node: a.Node, Title: a.Question.Title, Message: a.Question.Message, Values: []approvalValue{}, Audience: a.Question.Audience,
@@ -69,9 +69,8 @@ func newApprovalObject(a *flow.Approval) approvalObject {
 	return o
 }
 
-// findAsked returns the run of the path for a key that may see it or may answer its
-// questions.
-func (c *Call) findAsked() (*flow.Run, error) {
+// findApprovalRun returns the run of the path if the key may see it or may answer its questions.
+func (c *Call) findApprovalRun() (*flow.Run, error) {
 	run, err := c.findRunIf(func(run *flow.Run) bool { return c.Key.Has(flow.ScopeApprove) || c.maySee(run) })
 	if err == nil {
 		err = CheckContent(run)
@@ -79,19 +78,19 @@ func (c *Call) findAsked() (*flow.Run, error) {
 	return run, err
 }
 
-// listApprovals is GET approvals: the questions of a run, answered ones too.
+// listApprovals is GET approvals: the questions of a run, including answered ones.
 func (s *Server) listApprovals(c *Call) error {
-	run, err := c.findAsked()
+	run, err := c.findApprovalRun()
 	if err != nil {
 		return err
 	}
-	asked, err := s.Store.ListApprovals(c.Request().Context(), run.WorkspaceID, run.ID)
+	approvals, err := s.Store.ListApprovals(c.Request().Context(), run.WorkspaceID, run.ID)
 	if err != nil {
 		return err
 	}
 	list := approvalList{Approvals: []approvalObject{}}
-	for i := range asked {
-		list.Approvals = append(list.Approvals, newApprovalObject(&asked[i]))
+	for i := range approvals {
+		list.Approvals = append(list.Approvals, newApprovalObject(&approvals[i]))
 	}
 	return c.WriteJSON(http.StatusOK, list)
 }
@@ -105,7 +104,7 @@ var decisionBody = []contract.Input{
 
 // decideApproval is POST approval: it answers a question.
 func (s *Server) decideApproval(c *Call) error {
-	run, err := c.findAsked()
+	run, err := c.findApprovalRun()
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (s *Server) decideApproval(c *Call) error {
 	if err := wrong.err(); err != nil {
 		return err
 	}
-	asked, err := s.Library.Answer(c.Request().Context(), library.Answer{
+	approval, err := s.Library.Answer(c.Request().Context(), library.Answer{
 		WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: c.Param("path"), IP: web.RemoteIP(c.Request()),
 		Decision: flow.Decision{
 			Outcome: flow.Outcome(flow.Text(values["decision"])), Values: edited, Comment: flow.Text(values["comment"]),
@@ -132,5 +131,5 @@ func (s *Server) decideApproval(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, newApprovalObject(asked))
+	return c.WriteJSON(http.StatusOK, newApprovalObject(approval))
 }

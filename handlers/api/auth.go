@@ -46,35 +46,35 @@ func (c *Call) authorize(need access) error {
 		key, err = c.s.FindKey(r)
 	}
 	if err != nil {
-		return c.refuseKey(err)
+		return c.rejectKey(err)
 	}
 	c.Key = key
 	if err := c.limitRate(); err != nil {
 		return err
 	}
 	c.s.uses.add(key, web.RemoteIP(r), c.s.Now())
-	if err := c.mayUse(need); err == nil || !c.Key.Recent {
+	if err := c.checkAccess(need); err == nil || !c.Key.Recent {
 		return err
 	}
-	return c.authorizeAgain(need)
+	return c.reauthorize(need)
 }
 
-// mayUse checks the scopes and the flows of the key.
-func (c *Call) mayUse(need access) error {
+// checkAccess checks that the key has one of the scopes and may call the flow of the path.
+func (c *Call) checkAccess(need access) error {
 	if !slices.ContainsFunc(accessScopes[need], c.Key.Has) {
 		return ErrMissingScope(accessScopes[need][0])
 	}
 	return c.checkFlow()
 }
 
-// authorizeAgain repeats the checks with the current state of a cached key.
-func (c *Call) authorizeAgain(need access) error {
+// reauthorize reads the current state of a cached key and repeats the checks.
+func (c *Call) reauthorize(need access) error {
 	key, err := c.s.FindKey(c.Request())
 	if err != nil {
-		return c.refuseKey(err)
+		return c.rejectKey(err)
 	}
 	c.Key = key
-	return c.mayUse(need)
+	return c.checkAccess(need)
 }
 
 // ErrMissingScope returns the error for a key without a scope.
@@ -131,7 +131,7 @@ func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, has
 func bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
-		return "", flow.Errorf(flow.CodeKeyMissing, "A key is needed. Send it as a header: Authorization: Bearer slu_….")
+		return "", flow.Errorf(flow.CodeKeyMissing, "A key is required. Send it in a header: Authorization: Bearer slu_….")
 	}
 	scheme, text, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
@@ -151,7 +151,7 @@ func (c *Call) checkFlow() error {
 	if c.flow, err = c.resolveFlow(name); err != nil {
 		return err
 	}
-	return c.allow(c.flow)
+	return c.allowFlow(c.flow)
 }
 
 // resolveFlow returns the ID of the flow that a path names by its ID or slug. An ID
@@ -173,7 +173,7 @@ func (c *Call) resolveFlow(name string) (id string, err error) {
 
 // allow returns an error if the key may not call a flow: "not allowed" for a flow of
 // the same workspace, "not found" for any other.
-func (c *Call) allow(flowID string) error {
+func (c *Call) allowFlow(flowID string) error {
 	if c.Key.Allows(flowID) {
 		return nil
 	}

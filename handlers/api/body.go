@@ -88,33 +88,33 @@ func (c *Call) readBody(limit int64) ([]byte, error) {
 		return nil, tooLarge
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body did not arrive in time.")
+		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body was sent too slowly. Send it again.")
 	}
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body could not be read to its end.")
+		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body is incomplete. Send it again.")
 	}
 	return b.Bytes(), nil
 }
 
 // decodeObject decodes a body, with an error that locates the first problem.
 func decodeObject(raw []byte) (map[string]any, error) {
-	refuse := flow.Errorf(flow.CodeInvalidJSON, "The body is not one JSON object.")
+	invalid := flow.Errorf(flow.CodeInvalidJSON, "The body is not one JSON object.")
 	if len(raw) == 0 {
-		refuse.Fields = []flow.Problem{{Code: "required", Detail: "the body is empty; send at least {}"}}
-		return nil, refuse
+		invalid.Fields = []flow.Problem{{Code: "required", Detail: "the body is empty; send at least {}"}}
+		return nil, invalid
 	}
 	v, err := flow.DecodeJSON(raw)
 	if p, ok := errors.AsType[*flow.ProblemError](err); ok {
-		refuse.Fields = []flow.Problem{p.Problem}
-		return nil, refuse
+		invalid.Fields = []flow.Problem{p.Problem}
+		return nil, invalid
 	}
 	if err != nil {
-		return nil, refuse
+		return nil, invalid
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		refuse.Fields = []flow.Problem{{Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)}}
-		return nil, refuse
+		invalid.Fields = []flow.Problem{{Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)}}
+		return nil, invalid
 	}
 	return object, nil
 }

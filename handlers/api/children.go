@@ -15,7 +15,7 @@ type callerObject struct {
 	Item  int    `json:"item" doc:"The item that the run is for, counted from 0."`
 }
 
-// childStep is the JSON of the child runs of one step as a whole.
+// childStep is the JSON of the totals of all child runs of one step.
 type childStep struct {
 	Path      string     `json:"path"`
 	FlowID    string     `json:"flow_id" doc:"The flow that the children run."`
@@ -49,7 +49,7 @@ type childList struct {
 	NextCursor *string       `json:"next_cursor"`
 }
 
-// childPage is how many items are read at once to find those of a status.
+// childPage is the number of items that are read at once to find those with a status.
 const childPage = 500
 
 // listChildren is GET children: the items that the steps of a run have started, with
@@ -61,7 +61,7 @@ func (s *Server) listChildren(c *Call) error {
 	}
 	q := newQuery(c.Request().URL)
 	states, limit, from := q.states("status"), q.limit(), 0
-	if text, ok := q.one("cursor"); ok {
+	if text, ok := q.single("cursor"); ok {
 		if from, err = strconv.Atoi(text); err != nil || from < 0 {
 			q.add("/cursor", "invalid", "wanted the next_cursor of an earlier answer")
 		}
@@ -74,10 +74,10 @@ func (s *Server) listChildren(c *Call) error {
 		return err
 	}
 	list := childList{Steps: convert(steps, newChildStep), Children: []childObject{}}
-	before := 0 // items of earlier steps
+	offset := 0 // number of items of earlier steps
 	for i := range steps {
 		step := &steps[i]
-		for at := max(from-before, 0); at < step.Total; at += childPage {
+		for at := max(from-offset, 0); at < step.Total; at += childPage {
 			page, err := s.Store.ReadChildren(c.Request().Context(), run.WorkspaceID, step.Caller, at, min(at+childPage, step.Total))
 			if err != nil {
 				return err
@@ -87,14 +87,14 @@ func (s *Server) listChildren(c *Call) error {
 					continue
 				}
 				if len(list.Children) == limit {
-					next := strconv.Itoa(before + page[k].Item)
+					next := strconv.Itoa(offset + page[k].Item)
 					list.NextCursor = &next
 					return c.WriteJSON(http.StatusOK, list)
 				}
 				list.Children = append(list.Children, s.newChildObject(run, step, &page[k]))
 			}
 		}
-		before += max(step.Total, 0)
+		offset += max(step.Total, 0)
 	}
 	return c.WriteJSON(http.StatusOK, list)
 }
@@ -116,16 +116,16 @@ func (s *Server) newChildObject(run *flow.Run, c *flow.Children, r *flow.ChildRe
 	}
 }
 
-// encodeRun returns the run object as JSON, with the cost of child runs and the run at
-// the top of a child.
+// encodeRun returns the run object as JSON, including the cost of child runs and, for a child, the
+// root run.
 func (c *Call) encodeRun(run *flow.Run) ([]byte, error) {
 	ctx := c.Request().Context()
 	o := c.s.runObject(run)
-	below, err := c.s.Runner.ChildUsage(ctx, run)
+	children, err := c.s.Runner.ChildUsage(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	o.Cost = costOf(run.Usage.Add(below))
+	o.Cost = costOf(run.Usage.Add(children))
 	if run.State == flow.RunWaiting {
 		if o.WaitingFor, err = c.waitsFor(run); err != nil {
 			return nil, err
@@ -152,8 +152,8 @@ func (c *Call) writeRun(status int, run *flow.Run) error {
 	return c.writeBody(status, body)
 }
 
-// waitsFor returns what a waiting run waits for. Of several things, that is what takes
-// somebody or something else.
+// waitsFor returns what a waiting run waits for. Of several reasons, it returns the one that most
+// depends on others: an approval first, a retry last.
 func (c *Call) waitsFor(run *flow.Run) (*flow.WaitsFor, error) {
 	kinds, err := c.s.Store.WaitingKinds(c.Request().Context(), run.WorkspaceID, run.ID)
 	if err != nil {

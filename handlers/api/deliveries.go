@@ -66,7 +66,7 @@ func (s *Server) redeliver(c *Call) error {
 	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	flowID, err := s.Store.DeliveryFlow(ctx, ws, c.deliveryID())
 	if err == nil {
-		err = c.allow(flowID)
+		err = c.allowFlow(flowID)
 	}
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 // errNotFound is the error for everything unknown, malformed or of another workspace,
 // so that a response does not reveal which of them it is.
-var errNotFound = flow.Errorf(flow.CodeNotFound, "There is nothing here, or this key may not know of it.")
+var errNotFound = flow.Errorf(flow.CodeNotFound, "Not found, or this key has no access to it.")
 
 // runError is the error for the result of a run that did not succeed. The problem
 // includes the error of the run.
@@ -67,8 +67,8 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// PublicError returns what the client may know of an error, and logs an internal
-// one with its details.
+// PublicError returns the error to show to the client. It logs the details of an internal error,
+// which the client does not see.
 func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
 	r, id := c.Request(), requestID(c)
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
@@ -96,8 +96,8 @@ func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
 // idNames maps a path segment to the name of the ID that follows it.
 var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID", "credentials": "credential name"}
 
-// notFound returns errNotFound, or a specific error if the path lacks an ID, as
-// when a script's variable is not set.
+// notFound returns errNotFound, or a specific error if an ID in the path is empty, for example
+// because a variable in a script is not set.
 func notFound(path string) *flow.Error {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -117,7 +117,7 @@ func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	case code == flow.CodeNotFound:
 		return notFound(r.URL.Path)
 	case code == flow.CodeMethodNotAllowed:
-		return flow.Errorf(code, "This path does not take this method. The Allow header lists those it takes.")
+		return flow.Errorf(code, "This path does not support this method. The Allow header lists the supported ones.")
 	}
 	return flow.Errorf(code, "%s.", problemFacts[code].title)
 }

@@ -40,8 +40,8 @@ type eventStream struct {
 	run      *flow.Run
 	outputs  []contract.Output
 	watch    flow.Watch
-	reads    *Pacer // of the store
-	texts    *Pacer
+	reads    *Pacer                 // throttles reads of the store
+	texts    *Pacer                 // throttles text
 	last     int64                  // number of the newest event sent
 	steps    map[string]runningStep // running steps, by path
 	retry    bool                   // the last read failed and must be repeated
@@ -123,8 +123,8 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 	return nil
 }
 
-// read sends what is new in the store if the key is still valid. While the database is
-// unavailable it sends nothing and retries soon.
+// read sends everything new in the store if the key is still valid. While the database is
+// unavailable it sends nothing and schedules a retry.
 func (e *eventStream) read() error {
 	err := e.checkKey()
 	if err == nil {
@@ -147,8 +147,8 @@ func (e *eventStream) checkKey() error {
 	return stillAllowed(err)
 }
 
-// checkKeyForText is checkKey for sending text. It accepts a key that another stream
-// read a moment ago, because text is sent many times a second.
+// checkKeyForText is checkKey for text. It accepts a key that another stream has read at most
+// keyMaxAge ago, because text is sent many times a second.
 func (e *eventStream) checkKeyForText() error {
 	_, err := e.s.findKeyWith(e.Request(), func(ctx context.Context, hash string) (*flow.Key, error) {
 		return e.s.streamKeys.find(ctx, hash, e.s.keyMaxAge)
@@ -156,7 +156,7 @@ func (e *eventStream) checkKeyForText() error {
 	return stillAllowed(err)
 }
 
-// stillAllowed turns the rejection of a key into the end of its stream.
+// stillAllowed converts the rejection of a key to ErrStreamDone.
 func stillAllowed(err error) error {
 	if err != nil && !flow.IsUnavailable(err) {
 		return web.ErrStreamDone
@@ -164,10 +164,10 @@ func stillAllowed(err error) error {
 	return err
 }
 
-// sendNew reads the run, then its steps, then the text, and sends what is new. A step
-// that is written between the first two waits for the next read: its number is above
-// that of the run as it was read. Text is read last because a step that has ended
-// emits no further text: all of it can be sent before the event of its end.
+// sendNew reads the run, then its steps, then the text, and sends what is new. An event of a
+// step that was written between the first two reads has a higher number than the run; the
+// next call sends it. Text is read last because a step that has ended emits no further text:
+// all of it can be sent before the event of its end.
 func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	run, err := e.s.Store.FindRun(ctx, e.run.WorkspaceID, e.run.FlowID, e.run.ID)
 	if err != nil {
@@ -177,7 +177,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	e.learn(steps)
+	e.trackSteps(steps)
 	e.progress.watch(steps)
 	e.watch.Sync(ctx, run, steps)
 	deltas, _ := e.readText()
@@ -189,7 +189,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 		}
 	}
 	e.writeText(deltas, true)
-	e.forget()
+	e.dropEnded()
 	if !e.out.Pending() && e.out.Started() {
 		return run.State.Ended(), nil
 	}
@@ -203,8 +203,8 @@ type stepEvent struct {
 	Attempt int            `json:"attempt"`
 }
 
-// write adds a numbered event. A client that reconnects sends the number of the last one
-// as Last-Event-ID and gets those after it.
+// write adds a numbered event. A client that reconnects sends the last number in the header
+// Last-Event-ID and receives the events after it.
 func (e *eventStream) write(ev contract.Event) {
 	id := strconv.FormatInt(ev.Seq, 10)
 	switch {

@@ -20,30 +20,30 @@ type streamKeys struct {
 
 // streamKey is the last read state of one key.
 type streamKey struct {
-	mu   sync.Mutex // held while reading, so that others wait for the result
-	key  *flow.Key
-	when time.Time
+	mu     sync.Mutex // held during the read, so that concurrent callers share its result
+	key    *flow.Key
+	readAt time.Time
 }
 
 // find returns a key that was read at most age ago. Errors are not cached.
 func (s *streamKeys) find(ctx context.Context, hash string, age time.Duration) (*flow.Key, error) {
-	k := s.at(hash, age)
+	k := s.entry(hash, age)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.key != nil && time.Since(k.when) < age {
+	if k.key != nil && time.Since(k.readAt) < age {
 		return k.key, nil
 	}
-	now := time.Now() // before the read: the key may change right after it
+	now := time.Now() // before the read, so that the age is never underestimated
 	key, err := s.read(ctx, hash)
 	if err == nil {
-		k.key, k.when = key, now
+		k.key, k.readAt = key, now
 	}
 	return key, err
 }
 
-// at returns the cache entry of a key. Once a minute it empties the cache, because
+// entry returns the cache entry of a key. Once a minute it drops all entries, because their
 // streams may have ended.
-func (s *streamKeys) at(hash string, age time.Duration) *streamKey {
+func (s *streamKeys) entry(hash string, age time.Duration) *streamKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.swept) > time.Minute+age {

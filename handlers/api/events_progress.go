@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// progressPause is the least time between two progress events of a stream.
+// progressPause is the polling interval for progress events of a stream.
 const progressPause = 250 * time.Millisecond
 
 // progressEvent is the data of a progress event: how many items of a step have ended.
@@ -18,38 +18,37 @@ type progressEvent struct {
 	Total  int    `json:"total"`
 }
 
-// stepProgress follows the items of the steps of one run. A list can have 100,000 items,
-// so their ends are not announced to the run that waits for them; the counters are read
-// at intervals as long as a step waits for items.
+// stepProgress polls the counters of items while a step of the run waits for them. A list can
+// have 100,000 items, so the waiting run is not notified when one of them ends.
 type stepProgress struct {
 	sent  map[string]progressEvent // by path
 	due   *time.Timer
 	armed bool
 }
 
-// newStepProgress returns the progress of a stream that has sent nothing. Its timer is stopped
-// until there is something to send.
+// newStepProgress returns the progress of a new stream. Its timer is stopped.
 func newStepProgress() stepProgress {
 	due := time.NewTimer(time.Hour)
 	due.Stop()
 	return stepProgress{sent: map[string]progressEvent{}, due: due}
 }
 
-// watch begins to follow items if a step waits for something.
+// watch starts polling if a step waits.
 func (p *stepProgress) watch(steps []flow.Step) {
 	waits := slices.ContainsFunc(steps, func(s flow.Step) bool { return s.State == flow.StepWaiting })
 	if waits && !p.armed {
-		p.again()
+		p.schedule()
 	}
 }
 
-// again arms the timer for the next report.
-func (p *stepProgress) again() {
+// schedule arms the timer for the next poll.
+func (p *stepProgress) schedule() {
 	p.armed = true
 	p.due.Reset(progressPause)
 }
 
-// sendProgress sends the counters that have changed, and continues as long as items run.
+// sendProgress sends the counters that have changed. It schedules the next poll unless all items
+// have ended.
 func (e *eventStream) sendProgress() error {
 	e.progress.armed = false
 	err := e.checkKeyForText()
@@ -59,7 +58,7 @@ func (e *eventStream) sendProgress() error {
 	list, err := e.s.Store.ListChildren(e.Request().Context(), e.run.WorkspaceID, e.run.ID)
 	switch {
 	case flow.IsUnavailable(err):
-		e.progress.again()
+		e.progress.schedule()
 		return nil
 	case err != nil:
 		return err
@@ -67,7 +66,7 @@ func (e *eventStream) sendProgress() error {
 	for i := range list {
 		c := &list[i]
 		if !c.Ended() {
-			e.progress.again()
+			e.progress.schedule()
 		}
 		now := progressEvent{Path: c.Caller.Path, Done: c.Succeeded + c.Failed, Failed: c.Failed, Total: c.Total}
 		if c.Total >= 0 && e.progress.sent[now.Path] != now {

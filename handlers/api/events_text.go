@@ -19,7 +19,7 @@ type deltaEvent struct {
 // Pacer throttles notifications: after each one, the receiver calls Pause and gets no
 // other until Resume.
 type Pacer struct {
-	Ready   <-chan struct{} // the notifications; nil during a pause
+	Ready   <-chan struct{} // notifications; nil during a pause, so that a select never receives
 	all     <-chan struct{}
 	Resumed *time.Timer
 }
@@ -40,15 +40,15 @@ func (p *Pacer) Pause(d time.Duration) {
 // Resume ends a pause. A notification that came during it is delivered now.
 func (p *Pacer) Resume() { p.Ready = p.all }
 
-// runningStep is the last attempt of a step whose start the stream has sent. Text of
-// later attempts waits, so that it follows the event of their start.
+// runningStep is the last attempt of a step whose start the stream has sent. Text of a later
+// attempt is held back until the event of its start is sent.
 type runningStep struct {
 	attempt int
 	running bool
 }
 
-// learn records the steps that run, or ran since the last read.
-func (e *eventStream) learn(steps []flow.Step) {
+// trackSteps records the steps that are running or have run since the last read.
+func (e *eventStream) trackSteps(steps []flow.Step) {
 	for i := range steps {
 		s := &steps[i]
 		if running := s.State == flow.StepRunning; running || s.Seq > e.last {
@@ -57,24 +57,24 @@ func (e *eventStream) learn(steps []flow.Step) {
 	}
 }
 
-// forget drops steps that have ended: all their text was sent.
-func (e *eventStream) forget() {
+// dropEnded drops steps that have ended. All their text was sent.
+func (e *eventStream) dropEnded() {
 	maps.DeleteFunc(e.steps, func(_ string, k runningStep) bool { return !k.running })
 }
 
-// readText returns the text that may be sent now. early reports that there is more, of
-// steps whose start was not sent yet.
-func (e *eventStream) readText() (deltas []flow.Delta, early bool) {
+// readText returns the text that may be sent now. unstarted reports whether there is more text,
+// of attempts whose start was not sent yet.
+func (e *eventStream) readText() (deltas []flow.Delta, unstarted bool) {
 	deltas = e.watch.Read(func(path string, attempt int) bool {
-		ready := e.steps[path].attempt == attempt
-		early = early || !ready
-		return ready
+		started := e.steps[path].attempt == attempt
+		unstarted = unstarted || !started
+		return started
 	})
-	return deltas, early
+	return deltas, unstarted
 }
 
-// writeText adds the text of steps that run or, with running false, of those that have
-// ended, whose text must precede the event of their end.
+// writeText adds the text of running steps or, with running false, of ended ones. The latter
+// must precede the event of their end.
 func (e *eventStream) writeText(deltas []flow.Delta, running bool) {
 	for i := range deltas {
 		if d := &deltas[i]; e.steps[d.Path].running == running {
@@ -91,8 +91,8 @@ func (e *eventStream) sendText() error {
 	if err := e.checkKeyForText(); err != nil && !flow.IsUnavailable(err) {
 		return err
 	}
-	deltas, early := e.readText()
-	if len(deltas) == 0 && !early {
+	deltas, unstarted := e.readText()
+	if len(deltas) == 0 && !unstarted {
 		return nil // the last read has sent it
 	}
 	e.texts.Pause(e.s.textInterval)
@@ -101,7 +101,7 @@ func (e *eventStream) sendText() error {
 			return err
 		}
 	}
-	if early {
+	if unstarted {
 		return e.read()
 	}
 	return nil

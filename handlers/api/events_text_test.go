@@ -178,7 +178,7 @@ func TestDeltasStopWithTheKey(t *testing.T) {
 		"revoked": func(k *flow.Key, now time.Time) { k.RevokedAt = now },
 		"expired": func(k *flow.Key, now time.Time) { k.ExpiresAt = now },
 		"rotated": func(k *flow.Key, now time.Time) {
-			k.Previous = flow.KeyText{Prefix: "slu_before", Hash: k.Hash, Until: now}
+			k.Previous = flow.PreviousSecret{Prefix: "slu_before", Hash: k.Hash, Until: now}
 			k.Hash = "another"
 		},
 	} {

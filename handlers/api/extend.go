@@ -7,28 +7,28 @@ import (
 	"sluice/handlers/api/openapi"
 )
 
-// Extension is what a package beside this one adds to the API: routes, and what their
-// descriptions refer to by name.
+// Extension is what another package adds to the API: routes, and the parts of the OpenAPI document
+// to which these refer by name.
 type Extension struct {
 	Routes  []Route
-	Params  map[string]map[string]any // OpenAPI parameters: those in paths, and those that routes list
+	Params  map[string]map[string]any // OpenAPI parameters, by their name in Route.Params or in paths
 	Schemas map[string]map[string]any // of request bodies
 	Names   map[reflect.Type]string   // Go types of answers that get a named schema
 }
 
-// Route is one route of an Extension. Its errors are problems like those of all others.
+// Route is one route of an Extension.
 type Route struct {
 	Method, Path           string
 	Scope                  flow.Scope // that the key needs; "" for a route that needs no key
-	Or                     flow.Scope // a scope that suffices in place of Scope
+	Or                     flow.Scope // a scope that also suffices
 	ID, Tag, Summary, Text string     // of the operation in the OpenAPI document
 	Params                 []string   // query and header parameters
-	Body                   string     // name of the schema of the body; "" for none
+	Body                   string     // name of the schema of the request body; "" for none
 	OptionalBody           bool
 	Status                 int    // of success
-	Answer                 string // what success means
-	JSON                   any    // a value of the type of the answer; nil for none
-	Schema                 string // or the name of its schema
+	Answer                 string // description of the response
+	JSON                   any    // a value of the type of the response body; nil for none
+	Schema                 string // name of the schema of the response body, instead of JSON
 	Headers                []string
 	Problems               []flow.Code // in addition to those of keys and paths
 	Handle                 func(*Call) error
@@ -56,7 +56,7 @@ func (s *Server) RouteTable() (list []RouteAccess) {
 	return list
 }
 
-// Extend adds routes. It is for the time before the server serves.
+// Extend adds routes. Call it before serving.
 func (s *Server) Extend(e Extension) {
 	s.extensions = append(s.extensions, e)
 	for i := range e.Routes {
@@ -78,12 +78,12 @@ func (r *Route) route() *route {
 	}}
 }
 
-// QueryTexts returns query parameters. Each may occur once; "" stands for one
-// that is missing. Others are ignored.
+// QueryTexts returns the named query parameters, with "" for a missing one. It is an error if one
+// occurs more than once.
 func (c *Call) QueryTexts(names ...string) (map[string]string, error) {
 	q, texts := newQuery(c.Request().URL), map[string]string{}
 	for _, name := range names {
-		texts[name], _ = q.one(name)
+		texts[name], _ = q.single(name)
 	}
 	return texts, q.err()
 }

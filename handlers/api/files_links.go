@@ -31,10 +31,10 @@ func (s *Server) linkedOutput(ws flow.WorkspaceID, o *contract.OutputEvent) cont
 
 // errInvalidLink is the error for every invalid link: expired, forged, or of an erased
 // file.
-var errInvalidLink = flow.Errorf(flow.CodeNotFound, "This link leads nowhere, or has expired. Ask for the run again to get a fresh one, or send a key.")
+var errInvalidLink = flow.Errorf(flow.CodeNotFound, "This link is invalid or has expired. Get the run again for a new link, or send a key.")
 
-// followLink authorizes a request by the signature in its URL. If that is invalid and
-// the request has a key, the key decides.
+// followLink authorizes a request by the signature in its URL. It reports false without a
+// signature, or if the signature is invalid but the request also has a key, which then decides.
 func (c *Call) followLink() (followed bool, err error) {
 	q := c.Request().URL.Query()
 	if !q.Has("signature") {

@@ -44,19 +44,19 @@ func (c *Call) serveFile(f *flow.File, content io.ReadSeeker) error {
 		return nil
 	}
 	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Last-Modified", "Accept-Ranges"} {
-		c.Response().Header().Del(name) // they describe the content, and a problem follows
+		c.Response().Header().Del(name) // they describe the content; the response is a problem instead
 	}
 	switch w.refused {
 	case http.StatusPreconditionFailed:
-		return flow.Errorf(flow.CodePreconditionFailed, "The file is not as the headers of this request want it.")
+		return flow.Errorf(flow.CodePreconditionFailed, "The file does not match the conditional headers of the request.")
 	case http.StatusRequestedRangeNotSatisfiable:
-		return flow.Errorf(flow.CodeRangeNotSatisfiable, "The file has %d bytes, and this range is not among them.", f.Size)
+		return flow.Errorf(flow.CodeRangeNotSatisfiable, "The file has %d bytes; request a range within them.", f.Size)
 	}
-	return fmt.Errorf("serve %s: http.ServeContent refuses with %d", f.ID, w.refused)
+	return fmt.Errorf("serve %s: http.ServeContent responded with %d", f.ID, w.refused)
 }
 
-// fileHeaders sets headers that keep browsers from guessing another type and from
-// running scripts in a file, which may come from anyone.
+// fileHeaders sets headers that keep browsers from guessing another type and from running
+// scripts in a file, whose content is untrusted.
 func (c *Call) fileHeaders(f *flow.File) {
 	h := c.Response().Header()
 	h.Set("Content-Type", media.ContentType(f))

@@ -43,42 +43,42 @@ func (c *Call) receiveFile() (*flow.File, error) {
 	return f, err
 }
 
-// newUpload reads the form up to the content of the file, and returns an error for a
-// malformed form before anything is stored.
+// newUpload reads the form up to the content of the file, so that most malformed forms are
+// rejected before anything is stored.
 func (c *Call) newUpload() (*upload, error) {
 	media, params := contentType(c.Request().Header)
 	if media != typeForm || params["boundary"] == "" {
 		return nil, flow.Errorf(flow.CodeUnsupportedMediaType, "The body must be multipart/form-data with one part, \"file\", without compression. With curl: -F file=@cat.png.")
 	}
-	u, most := &upload{c: c}, c.s.MaxFile+formOverhead
-	if c.Request().ContentLength > most {
+	u, limit := &upload{c: c}, c.s.MaxFile+formOverhead
+	if c.Request().ContentLength > limit {
 		return nil, u.tooLarge()
 	}
-	u.body = http.MaxBytesReader(c.Response().Writer, slowbody.New(c.Response(), c.Request().Body, c.s.bodyTimeout), most)
+	u.body = http.MaxBytesReader(c.Response().Writer, slowbody.New(c.Response(), c.Request().Body, c.s.bodyTimeout), limit)
 	u.parts = multipart.NewReader(u.body, params["boundary"])
 	var err error
 	u.part, err = u.parts.NextPart()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, invalidFile("required", "the form has no part; send the file as the part \"file\"")
+		return nil, invalidFile("required", "the form is empty; send the file as the part \"file\"")
 	case err != nil:
-		return nil, u.problem(err)
+		return nil, u.readError(err)
 	}
 	return u, checkPart(u.part)
 }
 
-// checkPart returns an error unless a part is the file.
+// checkPart returns an error unless the part is the file.
 func checkPart(p *multipart.Part) error {
 	switch {
 	case p.FormName() != openapi.FileField:
-		return problems{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}}.err()
+		return problems{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "wanted a single part, \"file\""}}.err()
 	case p.FileName() == "":
-		return invalidFile("wrong_type", "the part \"file\" is a text and not a file; give it a file name. With curl: -F file=@cat.png")
+		return invalidFile("wrong_type", "the part \"file\" has no file name, so it is a text; add a file name. With curl: -F file=@cat.png")
 	}
 	return nil
 }
 
-// invalidFile returns the error for a form with a problem of its file.
+// invalidFile returns the error for a form with a problem in the part "file".
 func invalidFile(code, detail string) error {
 	return problems{{Pointer: flow.Pointer(openapi.FileField), Code: code, Detail: detail}}.err()
 }
@@ -91,19 +91,19 @@ func (u *upload) Read(p []byte) (int, error) {
 	}
 	n, err := u.part.Read(p)
 	if errors.Is(err, io.EOF) {
-		if err = u.end(); err == nil {
+		if err = u.checkEnd(); err == nil {
 			return n, io.EOF
 		}
 	}
 	if err != nil {
-		u.err = u.problem(err)
+		u.err = u.readError(err)
 		return n, u.err
 	}
 	return n, nil
 }
 
-// end checks that the form ends after the file and the request after the form.
-func (u *upload) end() error {
+// checkEnd checks that nothing follows the file in the form, and discards what follows the form.
+func (u *upload) checkEnd() error {
 	next, err := u.parts.NextPart()
 	switch {
 	case err == nil && next.FormName() == openapi.FileField:
@@ -120,21 +120,21 @@ func (u *upload) end() error {
 	return nil
 }
 
-// problem returns the error for a form that could not be read.
-func (u *upload) problem(err error) error {
-	if _, ours := errors.AsType[*flow.Error](err); ours {
+// readError converts an error of reading the form to the error for the client.
+func (u *upload) readError(err error) error {
+	if _, isOwn := errors.AsType[*flow.Error](err); isOwn {
 		return err
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return u.tooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return invalidFile("incomplete", "the upload came too slowly, or stopped; send it again")
+		return invalidFile("incomplete", "the upload was too slow or stopped; send it again")
 	}
-	return invalidFile("incomplete", "the form ends too early or is not written as multipart/form-data; send it again")
+	return invalidFile("incomplete", "the form is incomplete or is not valid multipart/form-data; send it again")
 }
 
-// tooLarge is the error for a file beyond the limit of the server.
+// tooLarge returns the error for a file that exceeds Config.MaxFile.
 func (u *upload) tooLarge() error {
-	return flow.Errorf(flow.CodeBodyTooLarge, "A file may have at most %s.", flow.Size(u.c.s.MaxFile))
+	return flow.Errorf(flow.CodeBodyTooLarge, "A file may have at limit %s.", flow.Size(u.c.s.MaxFile))
 }

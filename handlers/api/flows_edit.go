@@ -28,7 +28,7 @@ type validationObject struct {
 	Errors []problemField `json:"errors" doc:"Every problem with its location; empty for a valid document."`
 }
 
-// Actor returns who acts, for the audit log: the key, or the command line.
+// Actor returns the key, or "cli" for the command line, as the actor for the audit log.
 func (c *Call) Actor() flow.Actor {
 	id := c.Key.ID
 	if id == "" {
@@ -37,7 +37,7 @@ func (c *Call) Actor() flow.Actor {
 	return flow.Actor{ID: id, IP: web.RemoteIP(c.Request())}
 }
 
-// audit records what the key has done.
+// audit records an action of the key in the audit log.
 func (c *Call) audit(action, target, detail string) error {
 	return c.auditIn(c.Request().Context(), action, target, detail)
 }
@@ -49,8 +49,8 @@ func (c *Call) auditIn(ctx context.Context, action, target, detail string) error
 	return c.s.Library.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
 }
 
-// allowAll returns an error for a key with a list of flows.
-func (c *Call) allowAll() error {
+// requireAllFlows returns an error for a key that is limited to a list of flows.
+func (c *Call) requireAllFlows() error {
 	if len(c.Key.Flows) > 0 {
 		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is limited to a list of flows, so it may not create or archive others.")
 	}
@@ -92,7 +92,7 @@ func (c *Call) readDocument() (*flow.Document, error) {
 
 // createFlow is POST flow: makes a flow from a document.
 func (s *Server) createFlow(c *Call) error {
-	if err := c.allowAll(); err != nil {
+	if err := c.requireAllFlows(); err != nil {
 		return err
 	}
 	d, err := c.readDocument()

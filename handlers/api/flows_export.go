@@ -7,20 +7,20 @@ import (
 	"sluice/flow/document/aiflow"
 )
 
-// exportMember is the member of a document that has an export of AI-Flow in place of nodes
-// and edges. Such an export is a list without a name, so name and slug stand beside it.
+// exportMember is the member of a document that contains an AI-Flow export in place of nodes and
+// edges. The export has no name, so the document also has a name and a slug.
 const exportMember = "ai_flow"
 
-// importLoss is the JSON of a note about a converted export: something that the flow could not
-// keep, or that is left to do before it runs.
+// importLoss is the JSON of a note about a converted export: something that was lost or changed, or
+// that must be done before the flow can run.
 type importLoss struct {
 	Kind string `json:"kind" doc:"noted: a node is a note now. lost: an edge is missing. left: a setting was dropped. changed: a name or text is another. needed: a credential is missing. todo: what keeps the flow from running."`
 	Node string `json:"node,omitempty" doc:"The node of the flow, if it is about one."`
 	Text string `json:"text"`
 }
 
-// convertExports replaces the exports of AI-Flow in a list of documents by converted
-// documents, in place. It returns the losses for each item; nil if it is no export.
+// convertExports converts the AI-Flow exports in a list of documents in place. It returns the
+// losses for each item of the list, nil for one that is not an export.
 func (c *Call) convertExports(list []any) ([][]importLoss, error) {
 	losses := make([][]importLoss, len(list))
 	var wrong problems

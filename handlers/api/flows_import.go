@@ -25,7 +25,7 @@ type importedList struct {
 // Documents with literal secrets are refused, as everywhere in the API: only an import in the
 // dashboard or on the command line moves them to encrypted storage.
 func (s *Server) importFlows(c *Call) error {
-	if err := c.allowAll(); err != nil {
+	if err := c.requireAllFlows(); err != nil {
 		return err
 	}
 	object, _, err := c.ReadObjectUpTo(false, maxApply)

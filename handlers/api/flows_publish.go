@@ -13,7 +13,7 @@ import (
 // maxApply bounds the body of an apply, in bytes.
 const maxApply = 32 << 20
 
-// diffObject is what one document of a flow changes over another.
+// diffObject is the JSON of the differences between two documents of a flow.
 type diffObject struct {
 	Slug     string           `json:"slug"`
 	From     string           `json:"from,omitempty"`
@@ -60,7 +60,7 @@ type contractChange struct {
 	Detail string `json:"detail"`
 }
 
-// noticingKey is a key whose callers would notice a breaking change.
+// noticingKey is a key that is used to call a flow with a breaking change.
 type noticingKey struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -247,9 +247,9 @@ func (s *Server) apply(c *Call) error {
 		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), TakeAlias: o.flag("take_alias"), DryRun: o.flag("dry_run"),
 		By: c.Actor(), At: s.Now(), Allow: func(f *flow.Flow) error {
 			if f == nil {
-				return c.allowAll()
+				return c.requireAllFlows()
 			}
-			return c.allow(f.ID)
+			return c.allowFlow(f.ID)
 		},
 	}
 	documents := o.list("documents")
@@ -260,7 +260,7 @@ func (s *Server) apply(c *Call) error {
 		return err
 	}
 	if r.Prune {
-		if err := c.allowAll(); err != nil {
+		if err := c.requireAllFlows(); err != nil {
 			return err
 		}
 	}
@@ -338,14 +338,14 @@ func (c *Call) readDocuments(list []any, identify bool) ([]*flow.Document, error
 	return documents, nil
 }
 
-// options reads members of a JSON object and collects what is wrong with them.
+// options reads members of a JSON object and collects their problems.
 type options struct {
 	object   map[string]any
 	known    map[string]bool
 	problems problems
 }
 
-// newOptions begins to read the options in the body of a request.
+// newOptions returns the options in the body of a request. Call err after reading them.
 func newOptions(object map[string]any) *options {
 	return &options{object: object, known: map[string]bool{}}
 }

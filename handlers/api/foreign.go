@@ -31,7 +31,7 @@ func (s *Server) HandleForeign(method, path string, alsoRead bool, format ErrorF
 func (c *Call) FindCallable(name string) (*flow.Flow, error) {
 	id, err := c.resolveFlow(name)
 	if err == nil {
-		err = c.allow(id)
+		err = c.allowFlow(id)
 	}
 	if err != nil {
 		return nil, err

@@ -41,14 +41,14 @@ func (g *gate) leave() { g.busy.Add(-1) }
 func (g *gate) hold() (release func(), err error) {
 	if g.held.Add(1) > g.maxHeld {
 		g.held.Add(-1)
-		return nil, flow.Errorf(flow.CodeOverloaded, "Too many requests are waiting, streaming or moving files. Try again in a moment, or ask without waiting.")
+		return nil, flow.Errorf(flow.CodeOverloaded, "Too many requests are waiting, streaming or transferring files. Try again in a moment, or send the request without waiting.")
 	}
 	g.busy.Add(-1)
 	return func() { g.busy.Add(1); g.held.Add(-1) }, nil
 }
 
-// rates are the token buckets of keys with a rate limit. At most maxRates are kept; an
-// evicted one is full again.
+// rates are the token buckets of keys with a rate limit. At most maxRates are kept, the most
+// recently used; an evicted bucket starts full again.
 type rates struct {
 	byKey *lru.Cache[string, *rate.Limiter]
 }
@@ -62,7 +62,7 @@ func newRates() *rates {
 	return &rates{newCache[*rate.Limiter](maxRates)}
 }
 
-// newCache returns a cache that drops the least recently used of its values.
+// newCache returns an LRU cache.
 func newCache[V any](size int) *lru.Cache[string, V] {
 	c, err := lru.New[string, V](size)
 	if err != nil {
@@ -100,27 +100,27 @@ func (r *rates) take(key *flow.Key, now time.Time) *fairness.Rate {
 	return taken
 }
 
-// takeRate takes one request from a per-minute limit, usually the key's. It
-// asks the database for the limit over all instances only if this instance's
-// own count allows the request, which keeps floods away from the database.
-func (c *Call) takeRate(of *rates, key *flow.Key) *fairness.Rate {
-	here := of.take(key, c.s.Now())
-	if !here.OK {
-		return here
+// takeRate counts a request against the per-minute limit of a key. It asks the
+// database for the limit over all instances only if the count of this instance
+// allows the request, which shields the database from floods.
+func (c *Call) takeRate(from *rates, key *flow.Key) *fairness.Rate {
+	local := from.take(key, c.s.Now())
+	if !local.OK {
+		return local
 	}
-	all, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+key.ID, key.RPM)
+	global, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+key.ID, key.RPM)
 	if err != nil {
-		c.s.Log.Warn("a request was counted only by this instance", "key", key.ID, "error", err)
+		c.s.Log.Warn("request counted only by this instance", "key", key.ID, "error", err)
 	}
-	if all == nil {
-		return here
+	if global == nil {
+		return local
 	}
-	return all
+	return global
 }
 
-// limitRate counts a request against the rate limit of its key, and of the keys that this
-// was made by. It reports what is left in the headers of draft-ietf-httpapi-ratelimit-headers:
-// of the limit that refuses the request, else of the first.
+// limitRate counts a request against the rate limits of its key and of the makers of the key.
+// The RateLimit headers (draft-ietf-httpapi-ratelimit-headers) show the limit that rejects the
+// request, otherwise the first one.
 func (c *Call) limitRate() error {
 	var shown *flow.Key
 	var left *fairness.Rate
@@ -153,16 +153,16 @@ func (c *Call) limitRate() error {
 	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("%s may make %d requests a minute.", who, shown.RPM), Retryable: true, After: left.Wait}
 }
 
-// invalidKeysPerMinute is how many requests with an invalid key an address may
-// send before they get 429. It is high enough for a misconfigured program to
+// invalidKeysPerMinute is the number of requests with an invalid key that an
+// address may send before it gets 429. It is high enough for a misconfigured program to
 // see its error, and low enough to slow down guessing.
 const invalidKeysPerMinute = 60
 
-// refuseKey counts a request with an invalid key for its client address and
-// returns either that there were too many, or what is wrong with the key. The
-// key is looked up first, so that valid keys work however many invalid ones the
-// same address has sent.
-func (c *Call) refuseKey(err error) error {
+// rejectKey counts a request with an invalid key against the limit of its client
+// address. It returns err or, beyond the limit, the error for too many requests.
+// It is called after the key was looked up, so valid keys from the same address
+// always work.
+func (c *Call) rejectKey(err error) error {
 	if !errors.Is(err, &flow.Error{Code: flow.CodeKeyInvalid}) {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *Call) refuseKey(err error) error {
 		return err
 	}
 	return &flow.Error{
-		Code: flow.CodeRateLimited, Message: "Too many requests with an invalid key came from your address. Check the key, then try again.",
+		Code: flow.CodeRateLimited, Message: "Too many requests with an invalid key were sent from your IP address. Check the key, then try again.",
 		Retryable: true, After: r.Wait,
 	}
 }
@@ -205,8 +205,8 @@ func (c *Call) LimitRuns(err error) error {
 	return err
 }
 
-// concurrency is how many runs the key may have at once, by its own limit and those of its
-// makers.
+// concurrency returns the lowest limit of concurrent runs of the key and its makers; 0 means
+// unlimited.
 func (c *Call) concurrency() int64 {
 	least := c.Key.Concurrency
 	for i := range c.Key.Makers {
@@ -217,8 +217,8 @@ func (c *Call) concurrency() int64 {
 	return least
 }
 
-// limitDay is LimitRuns for a daily budget. Quotas are integers, so money is in millionths
-// of a dollar.
+// limitDay is LimitRuns for a daily budget. Quotas in headers are integers, so costs are in
+// millionths of a dollar.
 func limitDay(h http.Header, b *flow.Budget, after time.Duration) {
 	policy, name := fmt.Sprintf(`"runs-per-day";q=%d;w=86400`, b.Limit), `"runs-per-day"`
 	if b.Unit == flow.BudgetUSD {

@@ -45,8 +45,8 @@ func (s *Server) newDocument(title, text, version string, names map[reflect.Type
 	return d
 }
 
-// described returns the route as a document has it. The path is separate, because the
-// document of a single flow has the ID of the flow in place of the parameter.
+// described returns the route for an OpenAPI document. The path is a parameter, because the
+// document of a single flow contains the ID of the flow.
 func (r *route) described(path string) *openapi.Route {
 	d := &openapi.Route{Method: r.method, Path: path, Operation: r.doc, KeyOptional: r.access == accessFile, Codes: append(accessProblems(r), r.doc.Problems...)}
 	if r.access != accessOpen {
@@ -55,7 +55,7 @@ func (r *route) described(path string) *openapi.Route {
 	return d
 }
 
-// scopeNames returns the scopes of a class as text: "read or run".
+// scopeNames returns the scopes of a class as text, such as "read or run".
 func scopeNames(a access) string {
 	names := []string{}
 	for _, s := range accessScopes[a] {

@@ -53,8 +53,8 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	return d.JSON()
 }
 
-// notForCallers are the classes of routes that a document of one flow leaves out: those for
-// authors and operators.
+// notForCallers are the classes of routes for authors and operators, which the document of one
+// flow leaves out.
 var notForCallers = []access{accessEdit, accessDraft, accessDocument, accessAdmin, accessManageOrAdmin, accessEditOrAdmin}
 
 // startSchema returns the schema of a start: the inputs and run_options.
@@ -96,8 +96,8 @@ func optionalMembers(of openapi.Schema) openapi.Schema {
 	return s
 }
 
-// knownNames returns the schema of the inputs or outputs of a run with typed properties.
-// None is required: an output may be skipped, and an erased run has null.
+// knownNames returns the schema of the inputs or outputs of a run with the properties of the flow.
+// No property is required: an output may be skipped, and an erased run has null.
 func knownNames(of, in openapi.Schema) openapi.Schema {
 	s := maps.Clone(in)
 	s["properties"] = of["properties"]

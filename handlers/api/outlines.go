@@ -19,11 +19,11 @@ type Outline struct {
 	Outputs           []document.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
-	Reply             string            // name of the output that answers a chat; empty without outputs
-	Sources           map[string]string // of outputs by name: the node whose text the output gives, if there is one
+	Reply             string            // name of the output that is the reply in a chat; empty without outputs
+	Sources           map[string]string // by output: ID of the node whose text is the output, if there is one
 }
 
-// outlineNode is a node that takes part in a run; notes on the canvas do not.
+// outlineNode is a node that takes part in a run, unlike a note on the canvas.
 type outlineNode struct{ id, kind string }
 
 // Outlines caches outlines by workspace and hash of the document. Stored documents are
@@ -35,8 +35,8 @@ type Outlines struct {
 	names *lru.Cache[string, string] // of documents; many more than outlines
 }
 
-// Sizes of the caches. Names are small, and listing tools needs those of all flows of a
-// workspace.
+// Sizes of the caches. Names are small, and listing the tools of package mcp needs the names of all
+// flows of a workspace.
 const (
 	cachedOutlines = 1024
 	cachedNames    = 16 << 10

@@ -10,15 +10,15 @@ import (
 	"sluice/flow"
 )
 
-// problemFact is what the problems of one code have in common.
+// problemFact is common to all problems with one code.
 type problemFact struct {
 	status int
 	title  string
 	after  time.Duration // Retry-After unless the error has its own
 }
 
-// problemFacts are the codes that a response can have. Errors with any other code are
-// internal errors to the client.
+// problemFacts are the codes that a response can have. An error with any other code becomes an
+// internal error.
 var problemFacts = map[flow.Code]problemFact{
 	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},
 	flow.CodeInvalidHeader:         {400, "Invalid header", 0},
@@ -70,7 +70,7 @@ var problemFacts = map[flow.Code]problemFact{
 	flow.CodeUnavailable:           {503, "Database unavailable", 2 * time.Second},
 }
 
-// StatusOf returns the HTTP status of a code, or 0 for one that no response has.
+// StatusOf returns the HTTP status of a code, or 0 if no response has it.
 func StatusOf(code flow.Code) int { return problemFacts[code].status }
 
 // routerCodes are the codes for errors of the router.

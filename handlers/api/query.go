@@ -32,7 +32,7 @@ func newQuery(u *url.URL) *query {
 }
 
 // one returns the value of a parameter, which may occur once.
-func (q *query) one(name string) (string, bool) {
+func (q *query) single(name string) (string, bool) {
 	list := q.values[name]
 	if len(list) > 1 {
 		q.add(flow.Pointer(name), "duplicate", "wanted this parameter once")
@@ -43,7 +43,7 @@ func (q *query) one(name string) (string, bool) {
 
 // integer returns a whole number within bounds, or a default.
 func (q *query) integer(name string, least, most, otherwise int) int {
-	s, ok := q.one(name)
+	s, ok := q.single(name)
 	if !ok {
 		return otherwise
 	}
@@ -66,7 +66,7 @@ func (q *query) limit() int { return q.integer("limit", 1, 100, 20) }
 // time returns a point in time, or the zero time. Years before 1970 are rejected: they
 // are mistakes, and microseconds since 1970 are stored.
 func (q *query) time(name string) time.Time {
-	s, ok := q.one(name)
+	s, ok := q.single(name)
 	if !ok {
 		return time.Time{}
 	}
@@ -99,7 +99,7 @@ func (q *query) states(name string) []flow.RunState {
 // cursor returns the ID in the cursor parameter. Clients treat cursors as opaque, so the
 // format may change.
 func (q *query) cursor(prefix string) string {
-	s, ok := q.one("cursor")
+	s, ok := q.single("cursor")
 	if !ok {
 		return ""
 	}

@@ -42,7 +42,7 @@ func (c *Call) negotiate(offers []string) error {
 		return nil
 	}
 	if c.accepted = ChooseType(c.Request().Header.Values("Accept"), offers); c.accepted == "" {
-		return flow.Errorf(flow.CodeNotAcceptable, "This path answers with %s, which the Accept header does not take.", strings.Join(offers, " or "))
+		return flow.Errorf(flow.CodeNotAcceptable, "This path responds with %s. Include it in the Accept header.", strings.Join(offers, " or "))
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (c *Call) negotiate(offers []string) error {
 func SingleHeader(h http.Header, name string) (value string, present bool, err error) {
 	values := h.Values(name)
 	if len(values) > 1 {
-		return "", true, flow.Errorf(flow.CodeInvalidHeader, "%s is there more than once.", name)
+		return "", true, flow.Errorf(flow.CodeInvalidHeader, "%s occurs more than once. Send it once.", name)
 	}
 	if len(values) == 0 {
 		return "", false, nil

@@ -28,7 +28,7 @@ const (
 	accessEdit              // scope edit
 	accessDocument          // scope read or edit; drafts and older versions need edit or manage
 	accessDraft             // scope edit or manage
-	accessAsked             // scope read or approve, or run for runs that the key started
+	accessApprovals         // scope read or approve, or run for runs that the key started
 	accessApprove           // scope approve
 	accessAdmin             // scope admin
 	accessTools             // scope read, run or edit; package mcp checks what a tool needs
@@ -58,8 +58,8 @@ var accessScopes = map[access][]flow.Scope{
 	accessManageOrAdmin: {flow.ScopeManage, flow.ScopeAdmin},
 	accessEditOrAdmin:   {flow.ScopeEdit, flow.ScopeAdmin},
 
-	accessAsked:   {flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove},
-	accessApprove: {flow.ScopeApprove},
+	accessApprovals: {flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove},
+	accessApprove:   {flow.ScopeApprove},
 
 	accessDraft:    {flow.ScopeEdit, flow.ScopeManage},
 	accessDocument: {flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage},
@@ -124,7 +124,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/flow/:flow_id/run/:run_id/result", accessSee, s.showResult, docShowResult},
 		{"GET", "/v1/flow/:flow_id/run/:run_id/steps", accessSee, s.listSteps, docListSteps},
 		{"GET", "/v1/flow/:flow_id/run/:run_id/events", accessSee, s.streamEvents, docStreamEvents},
-		{"GET", "/v1/flow/:flow_id/run/:run_id/approvals", accessAsked, s.listApprovals, docListApprovals},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/approvals", accessApprovals, s.listApprovals, docListApprovals},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/approvals/:path", accessApprove, s.decideApproval, docDecideApproval},
 		{"GET", "/v1/flow/:flow_id/run/:run_id/children", accessSee, s.listChildren, docListChildren},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},

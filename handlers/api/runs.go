@@ -15,8 +15,8 @@ import (
 // the flow, otherwise only runs that the key started.
 func (c *Call) findRun() (*flow.Run, error) { return c.findRunIf(c.maySee) }
 
-// findRunIf returns the run of the path if may allows it. Other runs are not found, which
-// hides that they exist.
+// findRunIf returns the run of the path if may allows it. Otherwise the run is "not found", so
+// that its existence is hidden.
 func (c *Call) findRunIf(may func(*flow.Run) bool) (*flow.Run, error) {
 	if !flow.ValidID(flow.PrefixRun, c.runID()) {
 		return nil, errNotFound
@@ -48,9 +48,9 @@ func CheckContent(run *flow.Run) error {
 	case "":
 		return nil
 	case flow.CodeRunExpired:
-		return flow.Errorf(flow.CodeRunExpired, "The time for which this run's content is kept is over.")
+		return flow.Errorf(flow.CodeRunExpired, "The retention period of this run has ended, so its content was erased.")
 	}
-	return flow.Errorf(flow.CodeResultNotSaved, "The content of this run was erased, or was not to be saved.")
+	return flow.Errorf(flow.CodeResultNotSaved, "The content of this run was erased or was not saved.")
 }
 
 // showRun is GET run: the run object, after waiting for the end with ?wait.
@@ -67,7 +67,7 @@ func (s *Server) showRun(c *Call) error {
 	if run, err = c.await(run, wait); err != nil {
 		return err
 	}
-	if wait > 0 { // the key may have been revoked meanwhile
+	if wait > 0 { // the key may have been revoked during the wait
 		if _, err := s.FindKey(c.Request()); err != nil {
 			return err
 		}
@@ -87,8 +87,8 @@ func (s *Server) showRun(c *Call) error {
 	return c.writeBody(http.StatusOK, body)
 }
 
-// await waits until the run has ended, the limit has passed or the server drains, and
-// returns the run as it then is.
+// await waits until the run has ended, the limit has passed or the server drains, and returns
+// the current run.
 func (c *Call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	if limit <= 0 || run.State.Ended() {
 		return run, nil

@@ -29,11 +29,11 @@ func (s *Server) listRuns(c *Call) error {
 // listAllRuns is GET /v1/runs: listRuns for all flows that the key may call.
 func (s *Server) listAllRuns(c *Call) error {
 	return s.writeRuns(c, func(ctx context.Context, filter flow.RunFilter) ([]flow.Run, error) {
-		return s.runsOf(ctx, c.Key.Flows, filter)
+		return s.listRunsOf(ctx, c.Key.Flows, filter)
 	})
 }
 
-// writeRuns responds with one page of what list returns for the filter in the query.
+// writeRuns responds with one page of the runs that list returns for the filter in the query.
 func (s *Server) writeRuns(c *Call, list func(context.Context, flow.RunFilter) ([]flow.Run, error)) error {
 	filter, err := c.readRunFilter()
 	if err != nil {
@@ -52,9 +52,9 @@ func (s *Server) writeRuns(c *Call, list func(context.Context, flow.RunFilter) (
 	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
 }
 
-// hideFileQueries replaces the addresses of files in the inputs of listed runs by what
-// records show: the query of a URL may be a signature that lets anybody read the file. The
-// object of a single run has the inputs as they were sent.
+// hideFileQueries removes the queries from file URLs in the inputs of listed runs, as logs do: a
+// query may be a signature that lets anyone read the file. A single run is shown with the inputs
+// that were sent.
 func (s *Server) hideFileQueries(ctx context.Context, runs []flow.Run) error {
 	for i := range runs {
 		r := &runs[i]
@@ -76,9 +76,9 @@ func (s *Server) hideFileQueries(ctx context.Context, runs []flow.Run) error {
 	return nil
 }
 
-// runsOf lists the runs of a filter in some flows; none means all. IDs are in the order
+// listRunsOf lists the runs of a filter in some flows; none means all. IDs are in the order
 // of creation, so the newest of several flows are the newest of each, merged.
-func (s *Server) runsOf(ctx context.Context, flowIDs []string, filter flow.RunFilter) (runs []flow.Run, err error) {
+func (s *Server) listRunsOf(ctx context.Context, flowIDs []string, filter flow.RunFilter) (runs []flow.Run, err error) {
 	if len(flowIDs) == 0 {
 		return s.Store.ListRuns(ctx, filter)
 	}

@@ -79,8 +79,7 @@ type runURLs struct {
 	Dashboard string `json:"dashboard"`
 }
 
-// errorObject is the JSON of the error of a run or step. Of an erased run only the code
-// is left.
+// errorObject is the JSON of the error of a run or step. For an erased run only the code is left.
 type errorObject struct {
 	Code      flow.Code `json:"code"`
 	Message   *string   `json:"message"`
@@ -122,7 +121,7 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 	return o
 }
 
-// newRunURLs returns the addresses of a run: its parts in the API, and its page for people.
+// newRunURLs returns the URLs of a run in the API and of its page in the dashboard.
 func newRunURLs(publicURL string, r *flow.Run) runURLs {
 	self := publicURL + runPath(r)
 	return runURLs{

@@ -89,9 +89,9 @@ func readOptions(body map[string]any) (flow.RunOptions, problems) {
 // one is childrenLive, the default.
 const childrenDraft = "draft"
 
-// children returns which versions of other flows the steps run. draft reports whether the run
-// itself is of a draft: only then may children be drafts, since a published version must not
-// depend on unpublished ones. at is the pointer for problems.
+// children returns which versions of other flows the steps run. draft is whether the run itself
+// is of a draft: only then may children be drafts, since a published version must not depend on
+// unpublished ones. at is the JSON Pointer for problems.
 func (p *problems) children(v any, draft bool, at string) flow.ChildVersions {
 	switch {
 	case v == nil || v == childrenLive:
@@ -118,7 +118,7 @@ func (p *problems) version(v any, at string) (n int64, draft bool) {
 	return int64(f), false
 }
 
-// webhook returns the webhook of a run, which is called once the run has ended.
+// webhook returns the webhook that is called once the run has ended.
 func (p *problems) webhook(v any, at string) *flow.RunWebhook {
 	values, ok := p.object(v, at, webhookOptions)
 	if !ok {
@@ -156,8 +156,7 @@ func validWebhookSecret(s string) bool {
 	return ok && err == nil && len(data) >= 24 && len(data) <= 64
 }
 
-// metadata returns an object that clients may attach to a run. Sluice does not interpret
-// it.
+// metadata returns an object that the client attaches to the run. Sluice does not interpret it.
 func (p *problems) metadata(v any, at string) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok {

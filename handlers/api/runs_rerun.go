@@ -61,7 +61,7 @@ func readRerun(body map[string]any) (again flow.Rerun, err error) {
 		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)
 	}
 	if again.From, _ = values["from"].(string); again.From == "" && body["from"] == "" {
-		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to run again what did not succeed")
+		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to rerun the steps that did not succeed")
 	}
 	if v := values["inputs"]; v != nil {
 		object, ok := v.(map[string]any)

@@ -20,7 +20,7 @@ type startRequest struct {
 	fingerprint string
 	wait        time.Duration
 	stream      bool
-	after       int64 // of a stream: Last-Event-ID
+	after       int64 // Last-Event-ID, for a stream
 }
 
 // readStart reads and checks the headers and the body.
@@ -74,7 +74,7 @@ func (s *Server) startRun(c *Call) error {
 		err = c.preferMissingFlow(err)
 	}
 	if c.Key.Recent && (err != nil || started.Replayed) { // no run was accepted, which would have checked the cached key
-		if refused := c.authorizeAgain(accessStart); refused != nil {
+		if refused := c.reauthorize(accessStart); refused != nil {
 			return refused
 		}
 		if errors.Is(err, flow.ErrKeyOutdated) {
@@ -85,7 +85,7 @@ func (s *Server) startRun(c *Call) error {
 	return c.answerStart(req, started, err)
 }
 
-// startWith starts a run. If the start waits for the end, it is held meanwhile.
+// startWith starts a run. A start that waits for the end counts as held.
 func (c *Call) startWith(start flow.Start) (started flow.Started, err error) {
 	release, err := c.holdFor(start.Wait)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Call) preferMissingFlow(err error) error {
 	return err
 }
 
-// holdFor is Hold for a request that waits.
+// holdFor is Hold if wait is positive.
 func (c *Call) holdFor(wait time.Duration) (release func(), err error) {
 	if wait <= 0 {
 		return func() {}, nil
@@ -182,7 +182,7 @@ func (c *Call) holdFor(wait time.Duration) (release func(), err error) {
 	return c.Hold()
 }
 
-// recheckAfter is how old a cached key may be when a start that waited is answered.
+// recheckAfter is the wait after which a start reads its key again instead of using the cache.
 const recheckAfter = time.Second
 
 // answerStart responds to start and rerun: 200 with an ended run, 202 with an open one,
@@ -191,7 +191,7 @@ func (c *Call) answerStart(req startRequest, started flow.Started, err error) er
 	if err != nil {
 		return c.LimitRuns(err)
 	}
-	if req.wait > 0 { // a key that was revoked meanwhile stops at once
+	if req.wait > 0 { // a key that was revoked during the wait must not get the outputs
 		find := c.s.Store.RecentKey
 		if c.s.Now().Sub(c.arrived) > recheckAfter {
 			find = c.s.Store.FindKeyByHash

@@ -18,18 +18,18 @@ import (
 	"sluice/handlers/web"
 )
 
-// Runner is what the API needs of the job runner beyond web.Runner.
+// Runner starts, follows and ends runs.
 type Runner interface {
 	web.Runner
-	// AwaitRun returns the run once it has ended, or as it is when the limit has
-	// passed.
+	// AwaitRun waits until the run has ended or the limit has passed, and returns
+	// its current state.
 	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// ChildUsage returns what the child runs of a run have used so far.
+	// ChildUsage returns the usage of the child runs of a run so far.
 	ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error)
 	// Draining reports whether this process is shutting down.
 	Draining() bool
 	// Accepts reports whether new runs and files are accepted. A process that
-	// shuts down still accepts them if another instance can work on them.
+	// shuts down still accepts them if another instance can execute them.
 	Accepts() bool
 }
 
@@ -88,7 +88,7 @@ type Config struct {
 	Runner  Runner
 	Kinds   *flow.Registry
 	Library *library.Library // changes flows
-	// DescribeKinds returns the declarations of the kinds of nodes, as JSON can hold them.
+	// DescribeKinds returns the declarations of the kinds of nodes, as a value for JSON.
 	DescribeKinds func() any
 	PublicURL     string // scheme and host in responses; never taken from the Host header
 	Version       string // of Sluice, shown in the OpenAPI document
@@ -123,11 +123,11 @@ type Server struct {
 
 	invalidKeys int64 // see invalidKeysPerMinute
 
-	bodyTimeout  time.Duration     // longest pause of an upload, see slowbody
+	bodyTimeout  time.Duration     // maximum pause of an upload, see slowbody
 	PingInterval time.Duration     // between comments that keep an event stream open
-	ReadInterval time.Duration     // least time between two looks at a streamed run
-	textInterval time.Duration     // least time between two sendings of text on a stream
-	keyMaxAge    time.Duration     // age up to which a look at a key is good enough for sending text
+	ReadInterval time.Duration     // minimum time between two reads of a streamed run
+	textInterval time.Duration     // minimum time between two batches of text on a stream
+	keyMaxAge    time.Duration     // maximum age of a cached key when text is sent
 	MCP          func(*Call) error // handles POST /mcp; package mcp sets it
 
 	foreign    map[string]ErrorFormat // by path, see HandleForeign
@@ -184,12 +184,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Leave makes /readyz report that this process is shutting down. All other requests are
-// still served.
+// Leave makes /readyz report that this process is shutting down. Other requests are still
+// served.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// Drain ends event streams and answers requests that wait with the run as it is. It may
-// be called more than once.
+// Drain ends event streams, and requests that wait respond with the current run. It may be
+// called more than once.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.drained) }) }
 
 // ShuttingDown reports whether requests that wait must end.

@@ -75,13 +75,13 @@ func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	if run.State.Ended() {
 		missing = flow.StepCanceled
 	}
-	within := map[string][]flow.Step{} // rows by top-level node
+	byNode := map[string][]flow.Step{} // rows by top-level node
 	for _, r := range rows {
-		within[TopNode(r.Path)] = append(within[TopNode(r.Path)], r)
+		byNode[TopNode(r.Path)] = append(byNode[TopNode(r.Path)], r)
 	}
 	list := make([]flow.Step, 0, max(len(rows), len(out.Nodes)))
 	for _, n := range out.Nodes {
-		own := within[n.id]
+		own := byNode[n.id]
 		slices.SortStableFunc(own, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
 		if len(own) == 0 || own[0].Path != n.id {
 			list = append(list, flow.Step{Path: n.id, Node: n.id, Kind: n.kind, State: missing})
@@ -91,7 +91,7 @@ func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	return list
 }
 
-// TopNode returns the node of the flow in the path of a step: map for map[3]/node.
+// TopNode returns the top-level node in the path of a step, such as map for map[3]/node.
 func TopNode(path string) string {
 	if i := strings.IndexAny(path, "[/"); i >= 0 {
 		return path[:i]

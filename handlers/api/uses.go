@@ -15,7 +15,8 @@ import (
 // cost more than most requests.
 const usesEvery = 2 * time.Second
 
-// uses collects uses of keys and stores them together. It is safe for concurrent use.
+// uses collects uses of keys and of former slugs, and stores them in batches. It is safe for
+// concurrent use.
 type uses struct {
 	store Store
 	log   *slog.Logger
@@ -34,7 +35,7 @@ func newUses(store Store, log *slog.Logger) *uses {
 	return u
 }
 
-// add counts a use. Uses of the previous secret of a rotated key are counted apart, so
+// add counts a use. Uses of the previous secret of a rotated key are counted separately, so
 // that users see whether a client still has it.
 func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	if key.ID == "" {

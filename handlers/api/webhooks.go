@@ -31,7 +31,7 @@ type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
 
-// KeySecret is the JSON of the secret that signs the webhooks which runs of a key ask for.
+// KeySecret is the JSON of the secret that signs the webhooks of runs that a key starts.
 type KeySecret struct {
 	Secret string `json:"secret" doc:"whsec_ and base64. Unchanged when the key is rotated."`
 }
@@ -75,8 +75,8 @@ func (s *Server) listWebhooks(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// newWebhookObject returns a webhook node with its secrets, which are created now if they
-// do not exist. A credential that signs is only named.
+// newWebhookObject returns a webhook node with its secrets, which it creates if they do not exist.
+// If a credential signs instead, it returns only the name of the credential.
 func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *document.Webhook) (webhookObject, error) {
 	o := webhookObject{
 		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,

@@ -225,7 +225,7 @@ func TestModelShelves(t *testing.T) {
 	b.Get("/models/acme/none").Is(http.StatusNotFound)
 	h.Anonymous().Get("/models").RedirectsTo("/sign-in?next=%2Fmodels")
 
-	id := b.Post("/flows", url.Values{"model": {"acme/paint"}}).Made()
+	id := b.Post("/flows", url.Values{"model": {"acme/paint"}}).CreatedFlow()
 	f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestNewFlow_kind(t *testing.T) {
 		form  url.Values
 		ports int
 	}{{url.Values{"kind": {"classify"}}, 1}, {url.Values{"kind": {"chat"}, "model": {"ollama/llama3.2"}}, 2}} {
-		id := b.Post("/flows", c.form).Made()
+		id := b.Post("/flows", c.form).CreatedFlow()
 		d := h.Draft(id)
 		kind, model := c.form.Get("kind"), c.form.Get("model")
 		if n := d.Node(kind); n == nil || len(d.Nodes) != c.ports+2 || model != "" && n.Config["model"] != model {

@@ -58,7 +58,7 @@ func (c *webhookCall) listDeliveries() error {
 }
 
 // findDeliveries fills in the rows of a page.
-func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryChoice) error {
+func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryQuery) error {
 	found, err := c.s.Store.ListDeliveryRows(c.Ctx(), choice)
 	if err != nil {
 		return err
@@ -128,15 +128,15 @@ func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.Del
 // readDeliveriesFilter reads the filter from the query. Unknown values are
 // ignored, so that old links keep working; dates that cannot be read become
 // errors.
-func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryChoice) {
+func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryQuery) {
 	q := c.Request().URL.Query()
-	span, runs := consoleview.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{}}, flow.RunChoice{}
+	span, runs := consoleview.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{}}, flow.RunQuery{}
 	c.readSpan(&span, &runs)
 	f := consoleview.DeliveriesFilter{
 		Flow: validID(flow.PrefixFlow, q.Get("flow")), Endpoint: validID(flow.PrefixEndpoint, q.Get("endpoint")), To: strings.TrimSpace(q.Get("to")),
 		Time: span.Time, From: span.From, Until: span.Until, Errors: span.Errors,
 	}
-	choice := flow.DeliveryChoice{
+	choice := flow.DeliveryQuery{
 		WorkspaceID: c.WorkspaceID(), FlowID: f.Flow, EndpointID: f.Endpoint, From: runs.From, Until: runs.Until, Limit: deliveriesPerPage,
 		Before: validID(flow.PrefixDelivery, q.Get("after")), After: validID(flow.PrefixDelivery, q.Get("before")),
 	}

@@ -22,12 +22,12 @@ const (
 
 // readResend reads which failed messages to resend. An ID that cannot be read
 // is an error and not ignored: the form would otherwise resend all messages.
-func (c *webhookCall) readResend() (consoleview.AgainPage, flow.FailedChoice, error) {
-	a := consoleview.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
+func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, error) {
+	a := consoleview.ResendPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
-		return a, flow.FailedChoice{}, web.ErrNotFound
+		return a, flow.FailedQuery{}, web.ErrNotFound
 	}
-	choice := flow.FailedChoice{WorkspaceID: c.WorkspaceID(), FlowID: a.Flow, EndpointID: a.Endpoint, Since: readTime(a.Errors, "since", a.Since), Asked: c.s.Now()}
+	choice := flow.FailedQuery{WorkspaceID: c.WorkspaceID(), FlowID: a.Flow, EndpointID: a.Endpoint, Since: readTime(a.Errors, "since", a.Since), Asked: c.s.Now()}
 	flows, err := c.flowOptions()
 	if err != nil {
 		return a, choice, err
@@ -57,7 +57,7 @@ func (c *webhookCall) confirmResend() error {
 		return err
 	}
 	a.Asked = choice.Asked.UnixMicro()
-	return c.Render(status, consoleview.Again(c.Page("Resend failed messages", layout.SectionDeliveries), a))
+	return c.Render(status, consoleview.Resend(c.Page("Resend failed messages", layout.SectionDeliveries), a))
 }
 
 // resendFailed is POST /deliveries/again. It includes only messages that had
@@ -72,7 +72,7 @@ func (c *webhookCall) resendFailed() error {
 		choice.Asked = time.UnixMicro(asked)
 	}
 	if len(a.Errors) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, consoleview.Again(c.Page("Resend failed messages", layout.SectionDeliveries), a))
+		return c.Render(http.StatusUnprocessableEntity, consoleview.Resend(c.Page("Resend failed messages", layout.SectionDeliveries), a))
 	}
 	n, err := c.s.Store.RedeliverFailed(c.Ctx(), choice, resendBatch)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestDeliveries(t *testing.T) {
 	h, to := webtest.Setup(t), webtest.NewHook(t, 204)
 	b := h.As(flow.MemberViewer)
 	b.Get("/deliveries").Is(http.StatusOK).Has("No delivery yet")
-	id := h.Told(h.Flow(webtest.Telling(to.URL+"/in/1")), "delivered")
+	id := h.DeliverWebhook(h.Flow(webtest.WebhookFlow(to.URL+"/in/1")), "delivered")
 	host := strings.TrimPrefix(to.URL, "http://")
 	b.Get("/deliveries").Is(http.StatusOK).Has(id, "Tell &lt;b&gt;", "hook", to.URL, "204", `data-state="delivered"`).Lacks("Retry all failed")
 	for query, fits := range map[string]bool{
@@ -52,8 +52,8 @@ func TestDeliveries(t *testing.T) {
 func TestDeliveries_of_others_are_not_there(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 204)
-	flowID := h.Flow(webtest.Telling(to.URL))
-	id := h.Told(flowID, "delivered")
+	flowID := h.Flow(webtest.WebhookFlow(to.URL))
+	id := h.DeliverWebhook(flowID, "delivered")
 	if err := h.Store.CreateWorkspace(context.Background(), flow.Workspace{ID: "ws_other", Name: "Others"}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +74,8 @@ func TestDeliveries_of_others_are_not_there(t *testing.T) {
 func TestRedeliver(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 410)
-	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.Telling(to.URL))
-	id := h.Told(flowID, "failed")
+	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.WebhookFlow(to.URL))
+	id := h.DeliverWebhook(flowID, "failed")
 	b.Get("/deliveries").Has("was disabled by its owner", "Remove the webhook", "Retry all failed")
 	b.Get("/deliveries/"+id).Has("410 Gone", "The receiver responded 410 Gone", "said &lt;b&gt;so&lt;/b&gt;")
 	to.Status.Store(200)
@@ -89,10 +89,10 @@ func TestRedeliver(t *testing.T) {
 func TestRedeliverFailed(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 410)
-	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.Telling(to.URL))
+	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.WebhookFlow(to.URL))
 	b.Get("/deliveries/again").Is(http.StatusOK).Has("No failed messages match.")
 	b.Get("/deliveries/again?since=x").Is(http.StatusUnprocessableEntity).Has("Choose a date", `value="x"`)
-	h.Told(flowID, "failed")
+	h.DeliverWebhook(flowID, "failed")
 	page := b.Get("/deliveries/again?flow=" + flowID).Is(http.StatusOK).Has("<b>1</b> failed")
 	asked := regexp.MustCompile(`name="asked" value="(\d+)"`).FindStringSubmatch(page.Body)[1]
 	form := url.Values{"flow": {flowID}, "asked": {asked}}
@@ -110,7 +110,7 @@ func TestRedeliverFailed(t *testing.T) {
 func TestWebhooks_secret(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 204)
-	flowID := h.Flow(webtest.Telling(to.URL))
+	flowID := h.Flow(webtest.WebhookFlow(to.URL))
 	at := "/flows/" + flowID + "/webhooks"
 	b := h.As(flow.MemberEditor)
 	secret := func() string {
@@ -142,7 +142,7 @@ func TestWebhooks_secret(t *testing.T) {
 	b.Post(at+"/rotate", node("overlap", "forever")).Is(http.StatusUnprocessableEntity).Has("Choose one of the options.")
 	b.Post(at+"/rotate", node("overlap", "24h")).RedirectsTo(at)
 	b.Get(at).Has("The previous secret signs too", "End the old secret now").Lacks(old, secret())
-	h.Told(flowID, "delivered")
+	h.DeliverWebhook(flowID, "delivered")
 	r, body := <-to.Got, <-to.Bodies
 	for _, s := range []string{old, secret()} {
 		wh, err := standardwebhooks.NewWebhook(s)
@@ -170,7 +170,7 @@ func TestWebhooks_with_a_secret_in_the_URL(t *testing.T) {
 			if err := h.Store.SaveCredential(t.Context(), c, "s3cret-of-now"); err != nil {
 				t.Fatal(err)
 			}
-			f := &flow.Flow{WorkspaceID: flow.DefaultWorkspace, Name: "Tell", Draft: []byte(webtest.Telling(to.URL + "/in?token=" + value))}
+			f := &flow.Flow{WorkspaceID: flow.DefaultWorkspace, Name: "Tell", Draft: []byte(webtest.WebhookFlow(to.URL + "/in?token=" + value))}
 			if err := h.Store.CreateFlow(t.Context(), f); err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestWebhooks_with_a_secret_in_the_URL(t *testing.T) {
 func TestWebhooks_test(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 204)
-	flowID := h.Flow(webtest.Telling("https://hooks.test/in"))
+	flowID := h.Flow(webtest.WebhookFlow("https://hooks.test/in"))
 	b, at := h.As(flow.MemberEditor), "/flows/"+flowID+"/webhooks"
 	b.Get(at).Has("Send a test", "Sends answer.")
 	for typed, says := range map[string]string{

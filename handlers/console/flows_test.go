@@ -118,7 +118,7 @@ func TestDuplicateFlow(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(lineFlow)
-	again := b.Post("/flows/"+id+"/duplicate", nil).Made()
+	again := b.Post("/flows/"+id+"/duplicate", nil).CreatedFlow()
 	if again == id {
 		t.Error("the copy is the original")
 	}
@@ -166,7 +166,7 @@ func TestCreateFlow(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	for name, form := range map[string]url.Values{"blank": nil, "from a template": {"template": {"start"}}, "blank among templates": {"template": {""}}} {
 		t.Run(name, func(t *testing.T) {
-			id := b.Post("/flows", form).Made()
+			id := b.Post("/flows", form).CreatedFlow()
 			f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
 			if err != nil {
 				t.Fatal(err)
@@ -189,8 +189,10 @@ func TestImportFlow(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	b.Get("/flows/import").Is(http.StatusOK).Has(`enctype="multipart/form-data"`)
 
-	t.Run("takes a file", func(t *testing.T) { b.Get("/flows/" + upload(b, "a.json", lineFlow, "").Made()).Is(http.StatusOK) })
-	t.Run("takes a text", func(t *testing.T) { upload(b, "", "", "\ufeff"+lineFlow).Made() })
+	t.Run("takes a file", func(t *testing.T) {
+		b.Get("/flows/" + upload(b, "a.json", lineFlow, "").CreatedFlow()).Is(http.StatusOK)
+	})
+	t.Run("takes a text", func(t *testing.T) { upload(b, "", "", "\ufeff"+lineFlow).CreatedFlow() })
 	t.Run("shows all problems with their places", func(t *testing.T) {
 		broken := strings.NewReplacer(`"kind": "input"`, `"kind": "imput"`, "b.value", "b.valeu").Replace(lineFlow)
 		upload(b, "a.json", broken, "").Is(http.StatusUnprocessableEntity).
@@ -208,7 +210,7 @@ func TestImportFlow(t *testing.T) {
 	})
 	t.Run("moves secrets away", func(t *testing.T) {
 		secret := `{"schema": "sluice.flow/v1", "name": "S", "nodes": [{"id": "a", "kind": "http_request", "config": {"url": "https://example.com", "headers": {"Authorization": "Bearer hunter2"}}}]}`
-		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, upload(b, "", "", secret).Made())
+		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, upload(b, "", "", secret).CreatedFlow())
 		if err != nil || strings.Contains(string(f.Draft), "hunter2") {
 			t.Errorf("the draft is %s, %v", f.Draft, err)
 		}

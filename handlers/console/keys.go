@@ -189,7 +189,7 @@ func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeK
 	if err != nil {
 		return nil, err
 	}
-	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
+	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rotated: !k.RotatedAt.IsZero(), Done: done}, nil
 }
 
 // findKey finds the key of the path.
@@ -324,7 +324,7 @@ func (c *keyCall) keyWarnings() ([]consoleview.KeyWarning, error) {
 	}
 	var list []consoleview.KeyWarning
 	for i := range keys {
-		if k := &keys[i]; k.EndsSoon(c.s.Now()) && k.Uses > 0 {
+		if k := &keys[i]; k.ExpiresSoon(c.s.Now()) && k.Uses > 0 {
 			list = append(list, consoleview.KeyWarning{ID: k.ID, Name: k.Name, ExpiresAt: k.ExpiresAt})
 		}
 	}

@@ -17,7 +17,7 @@ func keyFacts(k *flow.Key, now time.Time) *consoleview.KeyFacts {
 	p := &k.Previous
 	return &consoleview.KeyFacts{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: scopeNames(k.Scopes), Limits: audittext.KeyLimits(k),
-		State: string(k.State(now)), EndsSoon: k.EndsSoon(now), Overlaps: k.Overlaps(now),
+		State: string(k.State(now)), EndsSoon: k.ExpiresSoon(now), Overlaps: k.Overlaps(now),
 		Previous:  consoleview.PreviousKey{Prefix: p.Prefix, Until: p.Until, UsedAt: p.UsedAt, UsedIP: p.UsedIP, Uses: p.Uses},
 		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP,
 		Uses: k.Uses, RenewedExpiry: k.RenewedExpiry(now),

@@ -83,7 +83,7 @@ func TestKeys_refuses(t *testing.T) {
 		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one flow, or allow all."},
 		"strange flow":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"flow_nothing"}}, "There is no flow"},
 		"no flow at all": {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"'"}}, "There is no flow"},
-		"hidden name":    {url.Values{"name": {"kept\u202ename"}, "scope": {"run"}}, "does not show (U+202E)"},
+		"hidden name":    {url.Values{"name": {"kept\u202ename"}, "scope": {"run"}}, "invisible character (U+202E)"},
 		"strange scope":  {url.Values{"name": {"kept name"}, "scope": {strings.Repeat("admin", 100)}}, "There is no scope"},
 		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "Enter an amount such as 5"},
 		"no number":      {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "Enter a whole number"},
@@ -117,7 +117,7 @@ func TestKeys_of_others(t *testing.T) {
 	id := h.Flow(webtest.PublishGreeting)
 	makeKey(h.As(flow.MemberEditor))
 	k := onlyKey(h)
-	stranger := h.Fresh("stranger")
+	stranger := h.NewUser("stranger")
 	for _, path := range []string{"/keys/" + k.ID, "/flows/" + id + "/keys"} {
 		if a, none := stranger.Get(path), stranger.Get(strings.Replace(path, k.ID, "key_nothing", 1)); a.Status != http.StatusNotFound || none.Status != http.StatusNotFound {
 			t.Errorf("%s answers %d", path, a.Status)

@@ -72,7 +72,7 @@ func TestFlowSettings(t *testing.T) {
 		t.Errorf("the draft is called %q: %q", d.Name, d.Description)
 	}
 	b.Post(path, url.Values{"name": {""}, "description": {"kept"}, "tags": {"x"}}).Is(http.StatusUnprocessableEntity).Has("Enter a name.", "kept")
-	b.Post(path, url.Values{"name": {"A\u200bB"}}).Is(http.StatusUnprocessableEntity).Has("does not show")
+	b.Post(path, url.Values{"name": {"A\u200bB"}}).Is(http.StatusUnprocessableEntity).Has("invisible character")
 	v := h.As(flow.MemberViewer)
 	v.Get(path).Is(http.StatusOK).Has("Answers mail.").Lacks("Archive flow", "Save limits")
 	v.Post(path, url.Values{"name": {"X"}}).Is(http.StatusForbidden)

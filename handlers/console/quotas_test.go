@@ -17,7 +17,7 @@ func TestFullWorkspace_refuses_growth(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	form := h.FormOf(webtest.TicketRouting)
-	run := h.Ran(b, id, webtest.Ticket("kept"))
+	run := h.RunDraft(b, id, webtest.Ticket("kept"))
 	f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
 	if err != nil {
 		t.Fatal(err)

@@ -27,8 +27,8 @@ func (v *runView) span(now time.Time) (begin, end time.Time) {
 }
 
 // fallRow returns a step on the time axis from begin to end.
-func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.FallRow {
-	row := consoleview.FallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: timeline.Tries(s)}
+func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.WaterfallRow {
+	row := consoleview.WaterfallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: timeline.Tries(s)}
 	if s.Attempt == 0 {
 		return row
 	}
@@ -44,7 +44,7 @@ func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.FallRo
 	}
 	b := timeline.Span(begin, s.Tries()[0].StartedAt, last, row.State)
 	b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
-	row.Bars = []consoleview.FallBar{b}
+	row.Bars = []consoleview.WaterfallBar{b}
 	return row
 }
 

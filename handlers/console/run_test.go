@@ -23,7 +23,7 @@ func TestRunPage(t *testing.T) {
 	h := webtest.Setup(t)
 	viewer := h.As(flow.MemberViewer)
 	t.Run("that succeeded at the second attempt", func(t *testing.T) {
-		id := h.Flow(webtest.Fetching(webtest.Asked(t, 1)))
+		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 1)))
 		h.Publish(id)
 		run, err := h.Call(id, h.Key("production"), map[string]any{"q": "it's <b>"})
 		if err != nil || run.State != flow.RunSucceeded {
@@ -42,7 +42,7 @@ func TestRunPage(t *testing.T) {
 		viewer.Get("/flows/flow_00000000000000000000000000/runs/" + run.ID).Is(404)
 	})
 	t.Run("that failed says what to do", func(t *testing.T) {
-		id := h.Flow(webtest.Fetching(webtest.Asked(t, 99)))
+		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99)))
 		h.Publish(id)
 		run, err := h.Call(id, nil, map[string]any{"q": "hello"})
 		if err != nil || run.State != flow.RunFailed {
@@ -79,7 +79,7 @@ func TestRunPageFollows(t *testing.T) {
 		}
 	}))
 	t.Cleanup(s.Close)
-	id := h.Flow(webtest.Fetching(s.URL))
+	id := h.Flow(webtest.RequestFlow(s.URL))
 	h.Publish(id)
 	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"q": "x"}})
 	if err != nil {

@@ -63,7 +63,7 @@ func (f *fall) add(v *runView, prefix string, level int) error {
 
 // addChild adds a step that runs another flow, and the item that is open. If there is only
 // one, it is open until somebody closes it.
-func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, level int) error {
+func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.WaterfallRow, level int) error {
 	item, open := itemOf(f.link.Step, row.Path)
 	first := 0
 	if s.Failed > 0 && v.maps(s.Caller.Path, s) {
@@ -88,7 +88,7 @@ func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, l
 		if open {
 			to = f.link.WithStep(row.Path)
 		}
-		row.Fold = &consoleview.FallFold{Open: open, Link: to}
+		row.Fold = &consoleview.WaterfallFold{Open: open, Link: to}
 	}
 	f.w.Rows = append(f.w.Rows, row)
 	if !open {
@@ -99,10 +99,10 @@ func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, l
 }
 
 // addItem adds an item of a step with the steps of its run.
-func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.FallRow, item, level int) error {
+func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.WaterfallRow, item, level int) error {
 	path := consoleview.ItemPath(above.Path, item)
 	to := f.link.WithStep(path)
-	row := consoleview.FallRow{
+	row := consoleview.WaterfallRow{
 		Path: path, Label: "Item " + strconv.Itoa(item), State: string(flow.StepPending), Depth: above.Depth + 1, Note: "not started yet", Href: to.Path(), Attrs: to.Attrs(),
 		Current: path == f.link.Step, Item: true,
 	}
@@ -141,13 +141,13 @@ func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.FallRow, 
 	begin, end := child.span(f.c.s.Now())
 	b := timeline.Span(f.begin, begin, end, row.State)
 	b.Title = b.State + " after " + consoleview.Precisely(b.From) + ", took " + consoleview.Precisely(b.To-b.From)
-	row.Bars, row.Began, row.Took = []consoleview.FallBar{b}, true, end.Sub(begin)
+	row.Bars, row.Began, row.Took = []consoleview.WaterfallBar{b}, true, end.Sub(begin)
 	f.show(row, r, child)
 	return f.add(child, path+"/", level+1)
 }
 
 // show adds the row of an item, and its details if it is selected.
-func (f *fall) show(row consoleview.FallRow, r *flow.ChildResult, child *runView) {
+func (f *fall) show(row consoleview.WaterfallRow, r *flow.ChildResult, child *runView) {
 	f.w.Rows = append(f.w.Rows, row)
 	if !row.Current {
 		return

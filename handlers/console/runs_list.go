@@ -65,7 +65,7 @@ func (c *call) listRuns() error {
 
 // findRuns fills in the rows of a page. A search reads run by run and may stop
 // before it has a full page; the page then offers to continue.
-func (c *call) findRuns(page *consoleview.RunsPage, choice flow.RunChoice) error {
+func (c *call) findRuns(page *consoleview.RunsPage, choice flow.RunQuery) error {
 	if choice.Before == "" && choice.After == "" {
 		choice.SearchTime = firstSearchTime
 	}
@@ -170,7 +170,7 @@ func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 
 // readRunsFilter reads the filter of the query. Unknown values, such as a state
 // that does not exist, are ignored.
-func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunChoice) {
+func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunQuery) {
 	q := c.Request().URL.Query()
 	f := consoleview.RunsFilter{
 		Flow: validID(flow.PrefixFlow, q.Get("flow")), Key: validID(flow.PrefixKey, q.Get("key")), Version: q.Get("version"), Trigger: q.Get("trigger"),
@@ -180,7 +180,7 @@ func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunChoice) {
 	if consoleview.TriggerName(f.Trigger) == f.Trigger {
 		f.Trigger = ""
 	}
-	choice := flow.RunChoice{
+	choice := flow.RunQuery{
 		WorkspaceID: c.WorkspaceID(), FlowID: f.Flow, KeyID: f.Key, Trigger: flow.Trigger(f.Trigger), Text: f.Query, Limit: runsPerPage,
 		Before: validID(flow.PrefixRun, q.Get("after")), After: validID(flow.PrefixRun, q.Get("before")),
 	}
@@ -207,7 +207,7 @@ func validID(prefix, id string) string {
 }
 
 // readSpan reads the time filter: a preset, or two times.
-func (c *call) readSpan(f *consoleview.RunsFilter, choice *flow.RunChoice) {
+func (c *call) readSpan(f *consoleview.RunsFilter, choice *flow.RunQuery) {
 	if span, ok := timeSpans[f.Time]; ok {
 		choice.From = c.s.Now().Add(-span)
 	} else if f.Time != customSpan {

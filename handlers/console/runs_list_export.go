@@ -97,7 +97,7 @@ func newExporter(format string, w io.Writer) exporter {
 
 // export writes batch after batch. If the file does not hold all runs, its last
 // line says so.
-func (c *call) export(to exporter, n *runLabels, choice flow.RunChoice, page flow.RunPage) (err error) {
+func (c *call) export(to exporter, n *runLabels, choice flow.RunQuery, page flow.RunPage) (err error) {
 	written := 0
 	for {
 		c.LimitWrite()

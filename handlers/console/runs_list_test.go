@@ -22,7 +22,7 @@ func TestListRuns(t *testing.T) {
 	b.Get("/runs").Is(http.StatusOK).Has("No runs yet", "Make a flow")
 	id := h.Flow(webtest.EchoFlow)
 	b.Get("/runs").Is(http.StatusOK).Has("Open a flow and run it")
-	hello, other := h.Echoed(flow.DefaultWorkspace, id, "Hello there"), h.Echoed(flow.DefaultWorkspace, id, "=1+1")
+	hello, other := h.RunEcho(flow.DefaultWorkspace, id, "Hello there"), h.RunEcho(flow.DefaultWorkspace, id, "=1+1")
 	b.Get("/runs").Is(http.StatusOK).Has(hello, other, "Echo &lt;b&gt;", "Hello there", "draft", `data-state="succeeded"`)
 
 	for name, c := range map[string]struct {
@@ -57,11 +57,11 @@ func TestListRuns_stays_fresh(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberViewer), h.Flow(webtest.EchoFlow)
-	h.Echoed(flow.DefaultWorkspace, id, "one")
+	h.RunEcho(flow.DefaultWorkspace, id, "one")
 	page := b.Get("/runs")
 	mark := markOf.FindStringSubmatch(page.Body)[1]
 	b.Fragment().Get("/runs?mark=" + mark).Is(http.StatusNoContent)
-	fresh := h.Echoed(flow.DefaultWorkspace, id, "two")
+	fresh := h.RunEcho(flow.DefaultWorkspace, id, "two")
 	b.Fragment().Get("/runs?mark="+mark).Is(http.StatusOK).Has(fresh, "<tbody").Lacks("<html")
 }
 
@@ -69,7 +69,7 @@ func TestListRuns_of_others_are_not_there(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberOwner), h.Flow(webtest.EchoFlow)
-	h.Echoed(flow.DefaultWorkspace, id, "mine")
+	h.RunEcho(flow.DefaultWorkspace, id, "mine")
 	if err := h.Store.CreateWorkspace(context.Background(), flow.Workspace{ID: "ws_other", Name: "Others"}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestListRuns_of_others_are_not_there(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := h.Echoed("ws_other", f.ID, "theirs")
+	theirs := h.RunEcho("ws_other", f.ID, "theirs")
 	b.Get("/runs").Has("mine").Lacks(theirs, f.ID)
 	b.Get("/runs?flow=" + f.ID).Has("No runs match")
 	b.Get("/runs/export?format=jsonl").Lacks(theirs)
@@ -88,7 +88,7 @@ func TestExportRuns(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberViewer), h.Flow(strings.ReplaceAll(webtest.EchoFlow, "Echo <b>", "@SUM(1)"))
-	run := h.Echoed(flow.DefaultWorkspace, id, "=1+1")
+	run := h.RunEcho(flow.DefaultWorkspace, id, "=1+1")
 	table := b.Get("/runs/export?format=csv").Is(http.StatusOK)
 	rows, err := csv.NewReader(strings.NewReader(table.Body)).ReadAll()
 	if err != nil || len(rows) != 2 {

@@ -18,7 +18,7 @@ func TestSecretsInBrowser(t *testing.T) {
 	}
 	b := chrome.Start(t)
 	// secretOf opens the credential that a JSON value of the draft refers to.
-	secretOf := func(w *webtest.Bench, name string) (flow.Credential, string) {
+	secretOf := func(w *webtest.Inspector, name string) (flow.Credential, string) {
 		t.Helper()
 		c, secret, err := w.Store.OpenCredential(context.Background(), flow.DefaultWorkspace, name)
 		if err != nil {
@@ -28,7 +28,7 @@ func TestSecretsInBrowser(t *testing.T) {
 	}
 	const typed = `document.querySelector("flow-canvas").draft.nodes.get("call").config`
 	t.Run("a secret moves once its field is left, whole", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("call")
 		w.Click(`[data-fold="more"] > summary`)
 		row := webtest.Field("headers") + " [data-row]:nth-child(2) "
@@ -56,7 +56,7 @@ func TestSecretsInBrowser(t *testing.T) {
 	})
 	t.Run("what looks like a secret is offered to be moved", func(t *testing.T) {
 		const token = "9f86d081884c7d659a2feaa0c55ad015"
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("call")
 		w.Type(webtest.Field("url")+" input:not([type=hidden])", "https://example.com/x?code="+token)
 		w.Click("#inspector .ins-kind")
@@ -74,7 +74,7 @@ func TestSecretsInBrowser(t *testing.T) {
 		}
 	})
 	t.Run("a new credential is bound to the host of its node", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Allow("favicon.ico") // a browser looks for one, because a part of a page names none
 		w.Go(w.Http.URL + "/flows/" + w.ID + "/credentials?hosts=hooks.example.com")
 		w.There(`#credential-hosts[value="hooks.example.com"]`)

@@ -16,8 +16,8 @@ func TestUsage(t *testing.T) {
 	b := h.As(flow.MemberViewer)
 	b.Get("/usage").Is(http.StatusOK).Has("Nothing was used in the last 30 days", "Open a flow and run it")
 	id := h.Flow(webtest.EchoFlow)
-	h.Echoed(flow.DefaultWorkspace, id, "one")
-	h.Echoed(flow.DefaultWorkspace, id, "two")
+	h.RunEcho(flow.DefaultWorkspace, id, "one")
+	h.RunEcho(flow.DefaultWorkspace, id, "two")
 	today := time.Now().UTC().Format("2 Jan 2006")
 	for name, c := range map[string]struct {
 		query string
@@ -54,7 +54,7 @@ func TestUsage_of_others_does_not_count(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Echoed("ws_other", f.ID, "theirs")
+	h.RunEcho("ws_other", f.ID, "theirs")
 	h.As(flow.MemberOwner).Get("/usage").Has("Nothing was used in the last 30 days").Lacks(f.ID)
 }
 
@@ -69,7 +69,7 @@ func TestUsage_shows_budgets(t *testing.T) {
 	if err := h.Store.SetFlowLimits(context.Background(), flow.DefaultWorkspace, id, flow.Limits{RunsPerDay: 3}); err != nil {
 		t.Fatal(err)
 	}
-	h.Echoed(flow.DefaultWorkspace, id, "one")
+	h.RunEcho(flow.DefaultWorkspace, id, "one")
 	h.As(flow.MemberViewer).Get("/usage").Has("thrifty", "$0 of $5.00", `href="/flows/`+id+`/limits"`, "1 of 3 runs")
 }
 

@@ -79,7 +79,7 @@ func TestDocs(t *testing.T) {
 	t.Run("is not sent again while it holds", func(t *testing.T) {
 		t.Parallel()
 		first := anybody.On(t).Get("/docs/errors").Is(http.StatusOK)
-		again := anybody.Asking("If-None-Match", first.Header.Get("ETag")).On(t).Get("/docs/errors").Is(http.StatusNotModified)
+		again := anybody.WithHeader("If-None-Match", first.Header.Get("ETag")).On(t).Get("/docs/errors").Is(http.StatusNotModified)
 		if again.Body != "" || !strings.Contains(first.Header.Get("Cache-Control"), "private") {
 			t.Errorf("Cache-Control %q, and the second answer has %d bytes", first.Header.Get("Cache-Control"), len(again.Body))
 		}
@@ -130,7 +130,7 @@ func TestDocs_waitForAnOwner(t *testing.T) {
 func TestDocsLinks(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id := h.Flow(webtest.Telling("https://hooks.test/in"))
+	id := h.Flow(webtest.WebhookFlow("https://hooks.test/in"))
 	b := h.As(flow.MemberEditor)
 	sent := b.Post("/flows/"+id+"/webhooks/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {"https://hooks.test/in"}}).Is(http.StatusSeeOther)
 	pages := []string{

@@ -35,7 +35,7 @@ func (c *apiCall) showCalls(f *flow.Flow) error {
 // apiCalls returns the latest calls of a flow, with the names of their keys.
 func (c *apiCall) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, error) {
 	calls := editorview.APICalls{FlowID: flowID, Now: c.s.Now()}
-	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: maxCalls})
+	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: maxCalls})
 	if err != nil {
 		return calls, err
 	}

@@ -139,7 +139,7 @@ func TestTryAPI(t *testing.T) {
 	})
 	t.Run("tells of the run before it has ended", func(t *testing.T) {
 		t.Parallel()
-		slow, let := h.Waiting()
+		slow, let := h.SlowFlow()
 		h.Publish(slow)
 		s := openStream(editor, "/flows/"+slow+"/events?rev=0", "")
 		s.next("flow:people")

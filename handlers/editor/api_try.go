@@ -91,7 +91,7 @@ func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(c.Ctx())
 	over := make(chan struct{})
-	choice := flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: maxCalls}
+	choice := flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: maxCalls}
 	go func() {
 		defer close(over)
 		if run := c.s.findTriedRun(ctx, choice); run != "" {
@@ -104,7 +104,7 @@ func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
 // findTriedRun waits for a run that was started by a request from the pane.
 // Runs started by the run button have the ID of a user, these do not. It
 // returns "" if ctx is done first.
-func (s *Server) findTriedRun(ctx context.Context, choice flow.RunChoice) (id string) {
+func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id string) {
 	for {
 		select {
 		case <-ctx.Done():

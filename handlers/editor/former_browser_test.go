@@ -15,7 +15,7 @@ func TestFormer_hearsNothing(t *testing.T) {
 	h := webtest.Setup(t)
 	ada, lin := h.As(flow.MemberEditor), h.As(flow.MemberOwner)
 	id := h.Flow(webtest.Routing)
-	run := h.Ran(ada, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
+	run := h.RunDraft(ada, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
 	h.Publish(id)
 	b := webtest.Chromium(t)
 	draft := lin.Tab(b, 1200, 800).Builder("/flows/" + id)

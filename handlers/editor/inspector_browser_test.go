@@ -15,7 +15,7 @@ func TestInspectorInBrowser(t *testing.T) {
 	}
 	b := chrome.Start(t)
 	t.Run("what is typed is saved, and undone as one step", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Type("#set-temperature", "0.7")
 		w.UntilConfig("write", "temperature", "0.7")
@@ -30,7 +30,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Has(`#node-write [data-title]`, "Answer it")
 	})
 	t.Run("what cannot be read is marked and kept", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Type("#set-temperature", "warm")
 		w.Has(webtest.Field("temperature")+" .ins-unread", "is not a number")
@@ -46,7 +46,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Shot("inspector-unread")
 	})
 	t.Run("a name from the list connects its edge", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Eval(`document.querySelector("#set-prompt").focus()`)
 		w.There(webtest.Field("prompt") + " .cm-editor.cm-focused")
@@ -67,7 +67,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Saved()
 	})
 	t.Run("an edge is cut where it arrives", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("team")
 		w.Has(webtest.Field("text")+" .ins-fed", "ticket")
 		w.Shot("inspector-fed")
@@ -81,14 +81,14 @@ func TestInspectorInBrowser(t *testing.T) {
 		}
 	})
 	t.Run("Enter in a list goes to the next row", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("team")
 		w.Click(webtest.Field("labels") + " [data-row]:last-child input:not([type=hidden])")
 		w.Keys("returns\raccount\r")
 		w.UntilConfig("team", "labels", `["billing","delivery","returns","account"]`)
 	})
 	t.Run("a model is chosen from a list", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Click("#set-model")
 		w.There(`[data-model="ollama/llama3.2"]`)
@@ -104,7 +104,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Shot("inspector-hosted")
 	})
 	t.Run("a provider is connected in the list of models", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Allow("422")
 		w.Click(webtest.Field("model") + " [data-models-open]")
@@ -132,7 +132,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.UntilConfig("write", "model", `"mistral/known"`)
 	})
 	t.Run("a credential is made and chosen", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Click(`[data-fold="more"] > summary`)
 		w.Click(webtest.Field("credential") + " [data-new-credential]")
@@ -147,7 +147,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		}
 	})
 	t.Run("rows grow, move and go", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Choose("team")
 		w.Type(webtest.Field("labels")+" [data-row]:nth-child(3) .input", "legal")
 		w.UntilConfig("team", "labels", `["billing","delivery","legal"]`)
@@ -161,7 +161,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Shot("inspector-http")
 	})
 	t.Run("a page of its own, for a phone too", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Go(w.Http.URL + node(w.ID, "write"))
 		w.Has("#inspector .ins-places", "ticket")
 		w.Shot("inspector-page")
@@ -172,7 +172,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		}
 	})
 	t.Run("several nodes, and none", func(t *testing.T) {
-		w := webtest.OpenBench(t, b)
+		w := webtest.OpenInspector(t, b)
 		w.Shot("inspector-none")
 		w.Eval(`document.querySelector("flow-canvas").selection.set(["ticket", "team"])`)
 		w.Has("#inspector h2", "2 nodes")

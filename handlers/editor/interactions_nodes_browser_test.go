@@ -135,7 +135,7 @@ func TestInteractions_replay(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
-	run := h.Ran(b, id, url.Values{"filled": {"1"}, "in.ticket": {"there"}})
+	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.ticket": {"there"}})
 	p := b.Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
 	webtest.Value[bool](p, `(canvas.selection.set(["hello"]), canvas.erase(), true)`)
 	p.Saved()
@@ -149,5 +149,5 @@ func TestInteractions_replay(t *testing.T) {
 	p.Click(`#run-bar [data-command="follow"]`)
 	p.Until(`document.querySelector('#run-bar [data-command="follow"]').ariaPressed === "true"`)
 	p.Click(".replay .btn")
-	p.Arrives(`document.querySelector("flow-canvas[ready]") && !document.querySelector("#node-hello")`)
+	p.Eventually(`document.querySelector("flow-canvas[ready]") && !document.querySelector("#node-hello")`)
 }

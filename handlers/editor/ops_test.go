@@ -24,21 +24,21 @@ func TestOps(t *testing.T) {
 	}
 	t.Run("apply a change and render the node again", func(t *testing.T) {
 		path, rev := open()
-		got := b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusOK).Told()
+		got := b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusOK).EditReply()
 		if got.Rev != rev+1 || !strings.Contains(got.HTML, "Which &lt;team&gt;") || !strings.Contains(got.HTML, `data-id="team"`) || strings.Contains(got.HTML, `data-id="reply"`) {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("bring problems along", func(t *testing.T) {
 		path, rev := open()
-		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "disconnect", "edge": {"from": "team.label", "to": "reply.team"}}`)).Is(http.StatusOK).Told()
+		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "disconnect", "edge": {"from": "team.label", "to": "reply.team"}}`)).Is(http.StatusOK).EditReply()
 		if !strings.Contains(got.Problems, `data-jump="reply"`) || !strings.Contains(got.HTML, "data-trouble") {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("are quiet about moves", func(t *testing.T) {
 		path, rev := open()
-		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "move", "nodes": {"team": {"x": 5, "y": 6}}}`)).Is(http.StatusOK).Told()
+		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "move", "nodes": {"team": {"x": 5, "y": 6}}}`)).Is(http.StatusOK).EditReply()
 		if got.Rev != rev+1 || got.HTML != "" || got.Problems != "" {
 			t.Errorf("got %+v", got)
 		}
@@ -46,18 +46,18 @@ func TestOps(t *testing.T) {
 	t.Run("count once under one ID", func(t *testing.T) {
 		path, rev := open()
 		b.PostJSON(path, webtest.Transaction(rev, "once", rename)).Is(http.StatusOK)
-		if got := b.PostJSON(path, webtest.Transaction(rev, "once", rename)).Is(http.StatusOK).Told(); got.Rev != rev+1 {
+		if got := b.PostJSON(path, webtest.Transaction(rev, "once", rename)).Is(http.StatusOK).EditReply(); got.Rev != rev+1 {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("tell what somebody else did first", func(t *testing.T) {
 		path, rev := open()
 		b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusOK)
-		got := b.PostJSON(path, webtest.Transaction(rev, "b", `{"op": "remove", "nodes": ["answer"]}`)).Is(http.StatusConflict).Told()
+		got := b.PostJSON(path, webtest.Transaction(rev, "b", `{"op": "remove", "nodes": ["answer"]}`)).Is(http.StatusConflict).EditReply()
 		if got.Rev != rev+1 || len(got.Missed) != 1 || got.Missed[0].TxID != "a" || !strings.Contains(got.Missed[0].HTML, "Which &lt;team&gt;") {
 			t.Errorf("got %+v", got)
 		}
-		since := b.Get(fmt.Sprintf("%s?since=%d", path, rev)).Is(http.StatusOK).Told()
+		since := b.Get(fmt.Sprintf("%s?since=%d", path, rev)).Is(http.StatusOK).EditReply()
 		if since.Rev != rev+1 || len(since.Missed) != 1 || len(since.Missed[0].Ops) != 1 {
 			t.Errorf("got %+v", since)
 		}
@@ -73,7 +73,7 @@ func TestOps(t *testing.T) {
 	})
 	t.Run("are refused with a reason and the node", func(t *testing.T) {
 		path, rev := open()
-		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "add", "node": {"id": "team", "kind": "text", "config": {}}}`)).Is(http.StatusUnprocessableEntity).Told()
+		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "add", "node": {"id": "team", "kind": "text", "config": {}}}`)).Is(http.StatusUnprocessableEntity).EditReply()
 		if got.Node != "team" || !strings.HasPrefix(got.Detail, "There is a node") {
 			t.Errorf("got %+v", got)
 		}
@@ -112,7 +112,7 @@ func TestOps_twoTabs(t *testing.T) {
 				ops := fmt.Sprintf(`{"op": "add", "node": {"id": "%s%d", "kind": "text", "config": {"text": "x"}}}`, tab, i)
 				for status := 0; status != http.StatusOK; {
 					a := b.PostJSON(path, fmt.Sprintf(`{"base": %d, "tab": %q, "txid": "%s%d", "ops": [%s]}`, base, tab, tab, i, ops))
-					status, base = a.Status, a.Told().Rev
+					status, base = a.Status, a.EditReply().Rev
 				}
 			}
 			done <- base

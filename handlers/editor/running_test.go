@@ -30,7 +30,7 @@ func TestRunForm(t *testing.T) {
 		b.Post(path, form).Is(422).Has("<html", "Required.", `value="9"`)
 	})
 	t.Run("starts a run that remembers its values", func(t *testing.T) {
-		run := h.Ran(b, id, webtest.Ticket("there"))
+		run := h.RunDraft(b, id, webtest.Ticket("there"))
 		if run.Outputs["reply"] != "Hello there!" || run.Trigger != flow.TriggerBuilder || !run.Draft || run.UserID == "" {
 			t.Errorf("%+v", run)
 		}
@@ -64,7 +64,7 @@ func TestRunAccess(t *testing.T) {
 	h := webtest.Setup(t)
 	id, foreign := h.Flow(webtest.Routing), h.FlowElsewhere()
 	editor, viewer := h.As(flow.MemberEditor), h.As(flow.MemberViewer)
-	run := h.Ran(editor, id, webtest.Ticket("there"))
+	run := h.RunDraft(editor, id, webtest.Ticket("there"))
 	for _, path := range []string{"/run", "/pin/hello", "/unpin/hello", "/runs/" + run.ID + "/cancel"} {
 		viewer.Post("/flows/"+id+path, webtest.Ticket("x")).Is(http.StatusForbidden)
 	}
@@ -87,19 +87,19 @@ func TestRunUntilAndFrom(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
-	part := h.Ran(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
+	part := h.RunDraft(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
 	if got := stepStates(h, part); got != "hello succeeded, ticket succeeded" {
 		t.Errorf("run to here: %s", got)
 	}
-	whole := h.Ran(b, id, webtest.Ticket("there"))
-	again := h.Ran(b, id, url.Values{"parent": {whole.ID}, "from": {"again"}})
+	whole := h.RunDraft(b, id, webtest.Ticket("there"))
+	again := h.RunDraft(b, id, url.Values{"parent": {whole.ID}, "from": {"again"}})
 	if got := stepStates(h, again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
 		t.Errorf("run from here: %s", got)
 	}
 	if again.ParentRunID != whole.ID || again.Outputs["reply"] != "Hello there!" {
 		t.Errorf("%+v", again)
 	}
-	rerun := h.Ran(b, id, url.Values{"parent": {part.ID}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
+	rerun := h.RunDraft(b, id, url.Values{"parent": {part.ID}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
 	if got := stepStates(h, rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
 		t.Errorf("rerun: %s", got)
 	}
@@ -113,14 +113,14 @@ func TestPins(t *testing.T) {
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	path := "/flows/" + id
 	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has no outputs yet")
-	run := h.Ran(b, id, webtest.Ticket("there"))
+	run := h.RunDraft(b, id, webtest.Ticket("there"))
 	b.Fragment().Get(path+"/data/hello?run="+run.ID).Is(200).Has("Pin output", "Hello there")
 	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {run.ID}}).Is(200).Has("Unpin", "Pinned output")
-	if got := stepStates(h, h.Ran(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
+	if got := stepStates(h, h.RunDraft(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
 		t.Errorf("with a pin: %s", got)
 	}
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": "Mine"}`}}).Is(200)
-	if run := h.Ran(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Mine!" {
+	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Mine!" {
 		t.Errorf("with an edited pin: %v", run.Outputs)
 	}
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not valid JSON", "{&#34;text&#34;")
@@ -130,7 +130,7 @@ func TestPins(t *testing.T) {
 	b.Post(path+"/pin/nobody", nil).Is(404)
 	b.Post(path+"/unpin/hello", nil).Is(http.StatusSeeOther)
 	b.Fragment().Post(path+"/unpin/hello", nil).Is(200).Has("Pin an output of your own")
-	if run := h.Ran(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Hello you!" {
+	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Hello you!" {
 		t.Errorf("without the pin: %v", run.Outputs)
 	}
 }
@@ -139,7 +139,7 @@ func TestRunEvents(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
-	run := h.Ran(h.As(flow.MemberEditor), h.Flow(webtest.Routing), webtest.Ticket("there"))
+	run := h.RunDraft(h.As(flow.MemberEditor), h.Flow(webtest.Routing), webtest.Ticket("there"))
 	events := runStream(b, "/flows/"+run.FlowID+"/runs/"+run.ID+"/events")
 	if len(events["over"]) != 1 || len(events["steps"]) != 1 || len(events["run"]) != 1 {
 		t.Fatalf("%v", events)
@@ -159,7 +159,7 @@ func TestRunEvents(t *testing.T) {
 func TestRunEventsItems(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	run := h.Ran(h.As(flow.MemberEditor), h.Flow(`{"schema":"sluice.flow/v1","name":"List","nodes":[
+	run := h.RunDraft(h.As(flow.MemberEditor), h.Flow(`{"schema":"sluice.flow/v1","name":"List","nodes":[
  {"id":"words","kind":"input","config":{"name":"words","type":"list","default":["a","b","c"]}},
  {"id":"all","kind":"output","config":{"name":"all"}}],
  "edges":[{"from":"words.value","to":"all.value"}]}`), url.Values{})
@@ -174,7 +174,7 @@ func TestRunEventsLive(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
 	t.Run("tell of a step that begins and ends", func(t *testing.T) {
-		id, let := h.Waiting()
+		id, let := h.SlowFlow()
 		run := starts(h, b, id)
 		resp, err := b.Client.Get(b.Base + "/flows/" + id + "/runs/" + run + "/events")
 		if err != nil {
@@ -198,7 +198,7 @@ func TestRunEventsLive(t *testing.T) {
 		}
 	})
 	t.Run("end when the run is stopped", func(t *testing.T) {
-		id, _ := h.Waiting()
+		id, _ := h.SlowFlow()
 		run := starts(h, b, id)
 		b.Post("/flows/"+id+"/runs/"+run+"/cancel", nil).RedirectsTo("/flows/" + id + "?run=" + run)
 		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
@@ -209,7 +209,7 @@ func TestRunEventsLive(t *testing.T) {
 	t.Run("end when the server drains", func(t *testing.T) {
 		h := webtest.Setup(t)
 		b := h.As(flow.MemberEditor)
-		id, let := h.Waiting()
+		id, let := h.SlowFlow()
 		run := starts(h, b, id)
 		h.Server.Drain()
 		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
@@ -223,7 +223,7 @@ func TestReplay(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
-	run := h.Ran(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
+	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
 	b.Get("/flows/"+id+"?run="+run.ID).Is(200).Has(`data-run="`+run.ID, `data-id="again"`).Lacks("Back to the draft", "data-replay=\""+run.ID+"\">\n")
 	other := strings.Replace(webtest.Routing, "Hello {{ticket}}", "Bye {{ticket}}", 1)
 	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Route", "", []byte(other)); err != nil {
@@ -249,7 +249,7 @@ func TestData(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	b.Fragment().Get("/flows/" + id + "/data/hello").Is(200).Has("has not run yet")
-	run := h.Ran(b, id, webtest.Ticket("there"))
+	run := h.RunDraft(b, id, webtest.Ticket("there"))
 	b.Fragment().Get("/flows/"+id+"/data/hello").Is(200).Has("Hello there", "Input", "Output", run.ID)
 	b.Get("/flows/"+id+"/data/hello").Is(200).Has("<html", "Hello there")
 	b.Fragment().Get("/flows/" + id + "/data/nobody").Is(404)
@@ -264,7 +264,7 @@ func TestFlowRuns(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	b.Fragment().Get("/flows/" + id + "/runs").Is(200).Has("has not run yet")
-	run := h.Ran(b, id, webtest.Ticket("there"))
+	run := h.RunDraft(b, id, webtest.Ticket("there"))
 	b.Fragment().Get("/flows/"+id+"/runs?run="+run.ID).Is(200).Has("?run="+run.ID, "succeeded", "Builder", `aria-current`)
 	b.Get("/flows/" + id + "/runs").RedirectsTo("/flows/" + id)
 }

@@ -23,7 +23,7 @@ func (c *call) tryNode(t *draftNode) error {
 	}
 	in := &flow.In{WorkspaceID: c.WorkspaceID(), FlowID: t.flow.ID, Path: t.node.ID, Node: t.node.ID, Config: map[string]any{}, Ports: map[string]any{}}
 	for _, f := range t.kind.Fields {
-		if v, has := f.Own(t.node); has {
+		if v, has := f.ValueOrDefault(t.node); has {
 			in.Config[f.Name] = v
 		}
 	}

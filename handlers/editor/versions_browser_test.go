@@ -62,7 +62,7 @@ func TestPublishInTheBuilder(t *testing.T) {
 // TestRunPageInABrowser watches a run to its end and keeps what is selected.
 func TestRunPageInABrowser(t *testing.T) {
 	h := webtest.Setup(t)
-	id, b := h.Flow(webtest.Fetching(webtest.Asked(t, 99))), chrome.Start(t)
+	id, b := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99))), chrome.Start(t)
 	h.Publish(id)
 	run, err := h.Call(id, h.Key("production"), map[string]any{"q": "I was charged twice for October"})
 	if err != nil {

@@ -27,7 +27,7 @@ func TestWire(t *testing.T) {
 		`[]`:                                 {"<b>no items</b>"},
 		`"` + strings.Repeat("x", 900) + `"`: {strings.Repeat("x", 280) + "…"},
 	} {
-		run := h.Ran(b, id, url.Values{"filled": {"1"}, "in.in": {sent}})
+		run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.in": {sent}})
 		for _, text := range want {
 			if got := b.Get(wire + "&run=" + run.ID).Is(http.StatusOK).Body; !strings.Contains(got, text) {
 				t.Errorf("%.30s gives %s, want %s", sent, got, text)

@@ -109,7 +109,7 @@ func TestApprovalOnAPhone(t *testing.T) {
 	p.Write("00")
 	p.Until(`(document.querySelector("button[value=approved]").scrollIntoView({ block: "center", behavior: "instant" }), true)`)
 	p.Click(`button[value="approved"]`)
-	p.Arrives(`document.querySelector("h1")?.textContent === "Approved"`)
+	p.Eventually(`document.querySelector("h1")?.textContent === "Approved"`)
 	if end := h.Ended(run.ID); flow.Text(end.Outputs["paid"].(map[string]any)["values"].(map[string]any)["amount"]) != "482000" {
 		t.Errorf("got %v", end.Outputs)
 	}

@@ -74,7 +74,7 @@ func TestChatReply(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.FormOf(conversation)
 	b := h.Anonymous()
-	a := b.Asking("Accept", "application/json").SendForm("/f/"+id, map[string]string{"turns": `[{"role":"user","text":"Hello"}]`, "in.tone": "kind"}, nil).Is(http.StatusAccepted)
+	a := b.WithHeader("Accept", "application/json").SendForm("/f/"+id, map[string]string{"turns": `[{"role":"user","text":"Hello"}]`, "in.tone": "kind"}, nil).Is(http.StatusAccepted)
 	var started struct{ Run, Output string }
 	if err := json.Unmarshal([]byte(a.Body), &started); err != nil || started.Output != "heard" {
 		t.Fatal(a.Body, err)

@@ -31,7 +31,7 @@ func TestFormInABrowser(t *testing.T) {
 
 	p.Open("/f/" + id)
 	p.Click(`button[type="submit"]`)
-	p.Arrives(`document.querySelector(".form-state .much")?.textContent.includes("of 2 steps") && document.querySelector("[data-state]").dataset.state === "running"`)
+	p.Eventually(`document.querySelector(".form-state .much")?.textContent.includes("of 2 steps") && document.querySelector("[data-state]").dataset.state === "running"`)
 	p.Do(chromedp.Evaluate[chromedp.Void](`window.stays = true`))
 	gate <- http.StatusOK
 	p.Until(`document.querySelector("[data-state]").dataset.state === "succeeded" && document.querySelector("#output-o").textContent.trim() === "done"`)
@@ -40,10 +40,10 @@ func TestFormInABrowser(t *testing.T) {
 
 	p.Open("/f/" + id)
 	p.Click(`button[type="submit"]`)
-	p.Arrives(`(window.button ??= document.querySelector(".form-state ~ .bar button")) && document.querySelector("[data-state]").dataset.state === "running"`)
+	p.Eventually(`(window.button ??= document.querySelector(".form-state ~ .bar button")) && document.querySelector("[data-state]").dataset.state === "running"`)
 	p.Want(`window.button.isConnected`, "true") // a press on it at this moment is not lost
 	p.Click(`.bar button`)
-	p.Arrives(`document.querySelector(".note")?.textContent.includes("This was canceled.")`)
+	p.Eventually(`document.querySelector(".note")?.textContent.includes("This was canceled.")`)
 }
 
 // Without scripts the page of a result reloads itself until it is there.
@@ -55,9 +55,9 @@ func TestFormInABrowserWithoutScripts(t *testing.T) {
 	webtest.Send(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	p.Open("/f/" + id)
 	p.Click(`button[type="submit"]`)
-	p.Arrives(`document.querySelector(".form-state .much")?.textContent.includes("of 2 steps")`)
+	p.Eventually(`document.querySelector(".form-state .much")?.textContent.includes("of 2 steps")`)
 	gate <- http.StatusOK
-	p.Arrives(`document.querySelector("#output-o")?.textContent.trim() === "done"`)
+	p.Eventually(`document.querySelector("#output-o")?.textContent.trim() === "done"`)
 }
 
 // A form inside a page of another site is sent from there, as the frame is of

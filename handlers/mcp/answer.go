@@ -10,14 +10,14 @@ import (
 	"sluice/handlers/web"
 )
 
-// responseWriter passes a response of the SDK on. It gives the client a minute
+// responseWriter forwards a response of the SDK. It gives the client a minute
 // for each write and drops the SDK's plain-text rejections, which package api
-// replaces with a problem. It is safe for concurrent use, so that keep-alive
-// writes can happen beside those of the SDK.
+// replaces with a problem. It is safe for concurrent use, because keep-alive
+// messages are written concurrently with the SDK's.
 type responseWriter struct {
 	http.ResponseWriter
 	mu      sync.Mutex
-	begun   bool // the header was sent
+	begun   bool // the status was sent
 	refused bool // the SDK rejected the request
 }
 
@@ -35,7 +35,8 @@ func (w *responseWriter) WriteHeader(status int) {
 	}
 }
 
-// Write writes a part of the body and reports success for a dropped rejection.
+// Write sends a part of the body. For a dropped rejection it does nothing and
+// reports success.
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,17 +58,16 @@ func (w *responseWriter) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// ping writes a comment to an event stream, which clients ignore.
+// ping sends a comment in an event stream. Clients ignore comments.
 func (w *responseWriter) ping() error { return w.send(": ping\n\n") }
 
-// pad begins a JSON response with white space, which is insignificant.
-func (w *responseWriter) pad() error {
+// padJSON sends white space before a JSON response, where it has no meaning.
+func (w *responseWriter) padJSON() error {
 	w.Header().Set("Content-Type", api.TypeJSON)
 	return w.send("\n")
 }
 
-// send writes an event and flushes it, since clients show progress as it arrives. Any error
-// counts as a client that has disconnected.
+// send writes text and flushes it. Any error is reported as ErrClientGone.
 func (w *responseWriter) send(text string) error {
 	_, err := w.Write([]byte(text))
 	if err == nil {

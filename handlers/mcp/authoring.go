@@ -17,12 +17,12 @@ import (
 	"sluice/handlers/web"
 )
 
-// maxAuthoring bounds a message with a call, in bytes: room for a document of any size and
-// the other arguments.
+// maxAuthoring bounds a message for the authoring tools, in bytes. It exceeds
+// flow.MaxDocumentBytes by enough for the other arguments.
 const maxAuthoring = 5 << 20
 
-// authoring are the tools that write flows. Each is a request to the API with the key of
-// the client, so that scopes, limits, checks and the audit log are the same.
+// authoring is the set of tools that write flows. Each call is a request to the API with the key
+// of the client, so the same scopes, limits, validation and audit log apply.
 type authoring []authorTool
 
 // authorTool is a tool for one operation of the API.
@@ -31,8 +31,9 @@ type authorTool struct {
 	hints             sdk.ToolAnnotations
 	inputs            []contract.Input
 	request           func(given map[string]any) apiRequest
-	// answer changes a response; nil returns it as it is.
-	answer func(given, body map[string]any) map[string]any
+	// convert changes the body of a successful response before it becomes the result; nil keeps
+	// it.
+	convert func(given, body map[string]any) map[string]any
 }
 
 // apiRequest is a request to the API.
@@ -40,10 +41,10 @@ type apiRequest struct {
 	method, path string
 	query        url.Values
 	headers      map[string]string
-	body         any // nil for none
+	body         any // encoded as JSON; nil omits it
 }
 
-// instructions tell a model in which order to use the tools.
+// instructions returns the text that tells a model in which order to use the tools.
 func (a authoring) instructions() string {
 	return "These tools write flows of Sluice. Read list_kinds first, then check a document with validate_flow before you create or edit a flow. " +
 		"Edits change the draft; publish_flow makes it live for callers. Documents name credentials and never contain secrets."
@@ -51,8 +52,8 @@ func (a authoring) instructions() string {
 
 func (a authoring) maxMessage() int64 { return maxAuthoring }
 
-// list returns all tools. They are the same for every key; what a key may not do, the
-// API refuses.
+// list returns all tools, whatever the key may do: the API rejects calls that its scopes do not
+// allow.
 func (a authoring) list(*message) ([]tool, error) {
 	list := make([]tool, len(a))
 	for i := range a {
@@ -61,13 +62,13 @@ func (a authoring) list(*message) ([]tool, error) {
 	return list, nil
 }
 
-// find returns a tool by its name, or nil. It has only the call, not the declaration.
+// find returns the tool with a name, or nil. The tool has no declaration, which calls do not need.
 func (a authoring) find(m *message, name string) (*tool, error) {
 	i := slices.IndexFunc(a, func(t authorTool) bool { return t.name == name })
 	if i < 0 {
 		return nil, nil
 	}
-	return &tool{call: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return m.author(&a[i]), nil }}, nil
+	return &tool{call: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return m.callAPI(&a[i]), nil }}, nil
 }
 
 // schema returns the JSON Schema of the arguments.
@@ -81,11 +82,12 @@ func (t *authorTool) schema() map[string]any {
 	return s
 }
 
-// author carries out a call.
-func (m *message) author(t *authorTool) *sdk.CallToolResult {
+// callAPI executes a call as a request to the API and converts the response. Error responses become
+// results, so that the model can correct its call.
+func (m *message) callAPI(t *authorTool) *sdk.CallToolResult {
 	given, problems := contract.Check(t.inputs, m.arguments(), false)
 	if len(problems) > 0 {
-		return m.toolError(&flow.Error{Code: flow.CodeInputInvalid, Message: "The arguments do not fit the tool.", Fields: problems}, "")
+		return m.toolError(&flow.Error{Code: flow.CodeInputInvalid, Message: "The arguments of the tool are invalid.", Fields: problems}, "")
 	}
 	w, err := m.request(t.request(given))
 	if err != nil {
@@ -94,11 +96,11 @@ func (m *message) author(t *authorTool) *sdk.CallToolResult {
 	decoded, err := flow.DecodeJSON(w.Body.Bytes())
 	body, isObject := decoded.(map[string]any)
 	if err != nil || !isObject {
-		return m.toolError(fmt.Errorf("%s: the API answered %d without an object: %w", t.name, w.Status, err), "")
+		return m.toolError(fmt.Errorf("%s: the API responded with %d and no JSON object: %w", t.name, w.Status, err), "")
 	}
 	failed := w.Status >= http.StatusBadRequest
-	if !failed && t.answer != nil {
-		body = t.answer(given, body)
+	if !failed && t.convert != nil {
+		body = t.convert(given, body)
 	}
 	if tag := w.Header().Get("ETag"); tag != "" && !failed {
 		body["etag"] = tag
@@ -112,8 +114,8 @@ func (m *message) author(t *authorTool) *sdk.CallToolResult {
 	return result
 }
 
-// request sends a request to the API as the client. The message was counted by the rate
-// limit of the key already.
+// request sends a request to the API with the key of the client. It is exempt from the rate limit
+// of the key, which has already counted the message.
 func (m *message) request(a apiRequest) (*web.ResponseRecorder, error) {
 	var body bytes.Buffer
 	if a.body != nil {
@@ -138,32 +140,32 @@ func (m *message) request(a apiRequest) (*web.ResponseRecorder, error) {
 	return w, nil
 }
 
-// Arguments that several tools have.
+// Arguments shared by several tools.
 var (
 	flowInput     = contract.Input{Name: "flow", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_-]{1,64}$", Description: "The slug or the ID of the flow."}
 	documentInput = contract.Input{Name: "document", Type: flow.TypeJSON, Required: true, Description: "The whole document, in the format sluice.flow/v1: schema, name, nodes and edges."}
 	runInput      = contract.Input{Name: "run", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_]{1,64}$", Description: "The run_id."}
 )
 
-// optional returns an input that may be left out. Its value is then the default.
+// optional returns an optional input. A default of nil leaves it unset.
 func optional(name string, t flow.Type, otherwise any, text string) contract.Input {
 	return contract.Input{Name: name, Type: t, Default: otherwise, HasDefault: otherwise != nil, Description: text}
 }
 
-// versionInput returns an optional input that names a version.
+// versionInput returns an optional input that selects the draft, the live version or a number.
 func versionInput(name, otherwise string) contract.Input {
 	in := optional(name, flow.TypeText, otherwise, "draft, live, or the number of a version.")
 	in.Pattern = "^(draft|live|[0-9]{1,15})$"
 	return in
 }
 
-// onFlow returns a request to a path below a flow.
+// onFlow returns a request to a subpath of the flow that the arguments name.
 func onFlow(given map[string]any, method, below string) apiRequest {
 	return apiRequest{method: method, path: "/v1/flow/" + url.PathEscape(flow.Text(given["flow"])) + below}
 }
 
-// present returns the given arguments with these names, without null.
-func present(given map[string]any, names ...string) map[string]any {
+// pick returns the members of given with these names, except nulls.
+func pick(given map[string]any, names ...string) map[string]any {
 	m := map[string]any{}
 	for _, name := range names {
 		if v := given[name]; v != nil {
@@ -173,7 +175,7 @@ func present(given map[string]any, names ...string) map[string]any {
 	return m
 }
 
-// runRequest starts a run and waits for its end.
+// runRequest returns the request that starts a run and waits for its end.
 func runRequest(given map[string]any) apiRequest {
 	r := onFlow(given, http.MethodPost, "/run")
 	body := map[string]any{}
@@ -194,8 +196,9 @@ func runRequest(given map[string]any) apiRequest {
 	return r
 }
 
-// chosenKinds leaves the kinds with the given names, or shortens all.
-func chosenKinds(given, body map[string]any) map[string]any {
+// filterKinds returns the complete declarations of the requested kinds or, without names, a summary
+// of all kinds: all declarations together would fill the context of a model.
+func filterKinds(given, body map[string]any) map[string]any {
 	names, _ := given["names"].([]any)
 	list, _ := body["kinds"].([]any)
 	kinds := []any{}
@@ -203,7 +206,7 @@ func chosenKinds(given, body map[string]any) map[string]any {
 		k, _ := v.(map[string]any)
 		switch {
 		case len(names) == 0:
-			kinds = append(kinds, present(k, "kind", "title", "group", "summary"))
+			kinds = append(kinds, pick(k, "kind", "title", "group", "summary"))
 		case slices.ContainsFunc(names, func(name any) bool { return flow.Text(name) == k["kind"] }):
 			kinds = append(kinds, k)
 		}

@@ -10,20 +10,20 @@ import (
 	"sluice/flow/contract"
 )
 
-// reads are the hints of tools that change nothing.
+// reads are the annotations of tools that change nothing.
 var reads = sdk.ToolAnnotations{ReadOnlyHint: true}
 
-// changes are the hints of tools that change flows, and undo nothing that cannot be undone.
+// changes are the annotations of tools whose changes can be undone.
 var changes = sdk.ToolAnnotations{DestructiveHint: new(bool)}
 
-// authorTools are the tools of ?tools=authoring, in the order of their use.
+// authorTools are the tools of ?tools=authoring, in the order in which a model uses them.
 var authorTools = authoring{
 	{name: "list_kinds", title: "List kinds of nodes", hints: reads,
 		text:   "Without names: all kinds with a one-line summary. With names: the complete declarations of these kinds, with their fields, input ports and output ports.",
 		inputs: []contract.Input{optional("names", flow.TypeList, nil, "Kinds to describe in full, such as template or chat.")},
 		request: func(map[string]any) apiRequest {
 			return apiRequest{method: http.MethodGet, path: "/v1/kinds"}
-		}, answer: chosenKinds},
+		}, convert: filterKinds},
 
 	{name: "list_flows", title: "List flows", hints: reads,
 		text:   "The flows that the key may call, with their inputs and outputs. Needs the scope read.",
@@ -43,7 +43,7 @@ var authorTools = authoring{
 			r := onFlow(given, http.MethodGet, "/document")
 			r.query = url.Values{"version": {flow.Text(given["version"])}}
 			return r
-		}, answer: func(_, body map[string]any) map[string]any { return map[string]any{"document": body} }},
+		}, convert: func(_, body map[string]any) map[string]any { return map[string]any{"document": body} }},
 
 	{name: "validate_flow", title: "Check a document", hints: reads,
 		text:   "Every problem of a document with its location. Stores nothing.",
@@ -60,7 +60,7 @@ var authorTools = authoring{
 		}},
 
 	{name: "edit_flow", title: "Edit a flow", hints: changes,
-		text: "Replaces the draft with a document. Open editors show the change, and people can undo it. If somebody else has changed the draft since the etag was read, nothing is replaced: get the document again and merge.",
+		text: "Replaces the draft with a document. Open editors show the change, and people can undo it. If the draft has changed since the etag was read, nothing is replaced: get the document again and merge.",
 		inputs: []contract.Input{flowInput, documentInput,
 			{Name: "etag", Type: flow.TypeText, Required: true, Description: "The etag of the draft that the document is based on, from get_document or the last edit."}},
 		request: func(given map[string]any) apiRequest {
@@ -85,14 +85,14 @@ var authorTools = authoring{
 			optional("allow_breaking", flow.TypeBoolean, nil, "Publish even if callers break. Ask the person first.")},
 		request: func(given map[string]any) apiRequest {
 			r := onFlow(given, http.MethodPost, "/publish")
-			r.body = present(given, "notes", "version", "allow_breaking")
+			r.body = pick(given, "notes", "version", "allow_breaking")
 			return r
 		}},
 
 	{name: "run_flow", title: "Run a flow",
 		text: "Starts a run and waits for its end. A run that takes longer is returned as it is; read_run returns it later. Needs the scope run, and manage for anything but the live version.",
 		inputs: []contract.Input{flowInput, optional("inputs", flow.TypeJSON, nil, "The inputs by name."), versionInput("version", "live"),
-			{Name: "wait_s", Type: flow.TypeNumber, Default: flow.Number(30), HasDefault: true, Min: bound(1), Max: bound(60), Description: "Whole seconds to wait for the end."}},
+			{Name: "wait_s", Type: flow.TypeNumber, Default: flow.Number(30), HasDefault: true, Min: new(1.0), Max: new(60.0), Description: "Whole seconds to wait for the end."}},
 		request: runRequest},
 
 	{name: "read_run", title: "Read a run", hints: reads,
@@ -101,14 +101,12 @@ var authorTools = authoring{
 		request: func(given map[string]any) apiRequest { return onRun(given, "") }},
 
 	{name: "list_steps", title: "List the steps of a run", hints: reads,
-		text:    "What each node of a run received and gave, and its error.",
+		text:    "The inputs, outputs and error of each node of a run.",
 		inputs:  []contract.Input{flowInput, runInput},
 		request: func(given map[string]any) apiRequest { return onRun(given, "/steps") }},
 }
 
-func bound(n float64) *float64 { return &n }
-
-// onRun returns a request that reads a run.
+// onRun returns a GET request to a subpath of the run that the arguments name.
 func onRun(given map[string]any, below string) apiRequest {
 	return onFlow(given, http.MethodGet, "/run/"+url.PathEscape(flow.Text(given["run"]))+below)
 }

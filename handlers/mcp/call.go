@@ -18,8 +18,8 @@ import (
 // approval may take days, longer than any connection lasts.
 const maxCall = time.Hour
 
-// runFlow runs a flow for a call. Errors that a model can correct or should know about
-// are results with isError set.
+// runFlow runs a flow for a call and returns its result. Errors become results with isError set, so
+// that the model sees them.
 func (m *message) runFlow(ctx context.Context, req *sdk.CallToolRequest, f *flow.Flow) *sdk.CallToolResult {
 	run, err := m.startRun(f)
 	if err != nil {
@@ -39,8 +39,8 @@ func (m *message) runFlow(ctx context.Context, req *sdk.CallToolRequest, f *flow
 	return m.toolResult(ended)
 }
 
-// startRun starts the run of a call. It ignores that the client disconnects
-// meanwhile, which could leave a run that no client knows: awaitEnd notices the
+// startRun starts the run of a call. A disconnect of the client does not abort the
+// start, which could leave a run that no client knows about: awaitEnd detects the
 // disconnect once the run is stored, and cancels it.
 func (m *message) startRun(f *flow.Flow) (*flow.Run, error) {
 	if m.s.api.Runner.Draining() {
@@ -55,7 +55,7 @@ func (m *message) startRun(f *flow.Flow) (*flow.Run, error) {
 	return started.Run, err
 }
 
-// arguments are the arguments of a call.
+// arguments returns the arguments of a call; never nil.
 func (m *message) arguments() map[string]any {
 	if given, _ := m.params["arguments"].(map[string]any); given != nil {
 		return given
@@ -64,8 +64,8 @@ func (m *message) arguments() map[string]any {
 }
 
 // awaitEnd waits for the end of a run and reports progress meanwhile. If the
-// client disconnects, it cancels the run: without a session to return to, the
-// client could not read the result, and would pay twice if it called again.
+// client disconnects, it cancels the run: the client cannot resume the call to read
+// the result, and would pay for a second run if it retried.
 func (m *message) awaitEnd(ctx context.Context, req *sdk.CallToolRequest, run *flow.Run) (*flow.Run, error) {
 	defer m.s.calls.add(m.callName(m.id), run)()
 	if token := m.progressToken(); token != nil && m.streams {
@@ -78,13 +78,13 @@ func (m *message) awaitEnd(ctx context.Context, req *sdk.CallToolRequest, run *f
 		now, err := m.AwaitHeld(run, maxCall, ping)
 		gone := m.Request().Context().Err()
 		if err == nil && gone == nil {
-			run, err = now, m.mayWait(now, begun)
+			run, err = now, m.checkWait(now, begun)
 		}
 		if err == nil && gone == nil && !run.State.Ended() {
-			gone = m.keepOpen()
+			gone = m.keepAlive()
 		}
 		if gone != nil {
-			if !m.s.api.ShuttingDown() { // then the server closed the connection
+			if !m.s.api.ShuttingDown() { // a shutdown also closes connections, but runs continue
 				m.s.api.CancelAbandoned(m.Request().Context(), run)
 			}
 			return nil, gone
@@ -96,9 +96,9 @@ func (m *message) awaitEnd(ctx context.Context, req *sdk.CallToolRequest, run *f
 	return run, nil
 }
 
-// mayWait returns an error if the call must not wait longer. A run whose key has
-// been revoked or has expired is canceled: the client cannot read its result.
-func (m *message) mayWait(run *flow.Run, begun time.Time) error {
+// checkWait returns an error if the call must stop waiting. If the key was revoked or
+// has expired, it cancels the run, since the client cannot read its result.
+func (m *message) checkWait(run *flow.Run, begun time.Time) error {
 	_, err := m.s.api.FindKey(m.Request())
 	switch e, _ := errors.AsType[*flow.Error](err); {
 	case run.State.Ended():
@@ -111,37 +111,38 @@ func (m *message) mayWait(run *flow.Run, begun time.Time) error {
 	case m.s.api.ShuttingDown():
 		return flow.Errorf(flow.CodeDraining, "This server is shutting down. The run continues, and its result can be read by its ID.")
 	case time.Since(begun) > maxCall:
-		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended within an hour, which is as long as a call is held. It continues, and its result can be read by its ID.")
+		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended within an hour, the maximum for a call. It continues, and its result can be read by its ID.")
 	}
 	return nil
 }
 
-// keepOpen prevents proxies from closing the connection, and detects whether a
-// client that has finished sending still reads.
-func (m *message) keepOpen() error {
+// keepAlive writes to the connection, so that proxies do not close it as idle. If the
+// client has half-closed it, the write also detects whether the client still reads.
+func (m *message) keepAlive() error {
 	if m.streams {
-		return m.answer.ping()
+		return m.response.ping()
 	}
 	select {
 	case <-conns.Finished(m.Request().Context()):
-		return m.answer.pad()
+		return m.response.padJSON()
 	default:
 		return nil
 	}
 }
 
-// topicCancel is the broadcast topic of canceled calls; the text is a callName.
+// topicCancel is the broadcast topic for cancellations; the text is a callName.
 const topicCancel = "mcp-cancel"
 
-// openCalls are the runs that calls of this instance wait for, by callName.
+// openCalls are the runs that calls of this instance wait for, by callName. It is safe for
+// concurrent use, and its zero value is empty.
 type openCalls struct {
 	mu   sync.Mutex
 	runs map[string]*flow.Run
 }
 
-// add keeps a run until forget is called. A call without a name cannot be
-// canceled by a notification, so it is not kept.
-func (o *openCalls) add(name string, run *flow.Run) (forget func()) {
+// add registers the run of a call until remove is called. A call without a name
+// cannot be canceled by a notification, so it is not registered.
+func (o *openCalls) add(name string, run *flow.Run) (remove func()) {
 	if name == "" {
 		return func() {}
 	}
@@ -160,17 +161,16 @@ func (o *openCalls) add(name string, run *flow.Run) (forget func()) {
 	}
 }
 
-// find returns the run of a call that is open in this instance, or nil. Another instance may
-// have it, so a cancellation is also broadcast.
+// find returns the run of a call of this instance, or nil.
 func (o *openCalls) find(name string) *flow.Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.runs[name]
 }
 
-// callName identifies an open call by key, session and request ID, because
-// clients number their requests from 1 in each session. It is a hash of bounded
-// length, and "" without a session.
+// callName identifies an open call by key, session and request ID. The request ID
+// alone is ambiguous, because clients start at 1 in each session. It is a hash, so
+// that its length is bounded, or "" without a session.
 func (m *message) callName(id any) string {
 	session := m.Request().Header.Get(sessionHeader)
 	if session == "" {
@@ -179,15 +179,15 @@ func (m *message) callName(id any) string {
 	return flow.Hash(flow.EncodeJSON([]any{m.Key.WorkspaceID, m.Key.ID, session, id}))
 }
 
-// cancel ends the run of the call that a cancellation names. A call that is not
-// open here has ended or belongs to another instance.
+// cancel cancels the run of the call that a cancellation names. A call unknown to this
+// instance has ended or belongs to another one, so the cancellation is broadcast.
 func (s *Server) cancel(m *message) {
 	ctx, name := m.Request().Context(), m.callName(m.params["requestId"])
 	if run := s.calls.find(name); run != nil {
 		s.api.CancelAbandoned(ctx, run)
 	} else if name != "" {
 		if err := s.api.Store.Broadcast(context.WithoutCancel(ctx), topicCancel, name); err != nil {
-			s.api.Log.Warn("canceled call not broadcast to other instances", "error", err)
+			s.api.Log.Warn("cancellation of a call not broadcast", "error", err)
 		}
 	}
 }

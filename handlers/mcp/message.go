@@ -31,18 +31,18 @@ const sessionHeader = "Mcp-Session-Id"
 // message is one JSON-RPC message of a client and its response.
 type message struct {
 	*api.Call
-	s       *Server
-	tools   toolset
-	server  *sdk.Server // with the tools that the message needs
-	method  string
-	params  map[string]any
-	id      any  // a string or a json.Number; nil for a notification
-	streams bool // whether the response is an event stream
-	answer  *responseWriter
+	s        *Server
+	tools    toolset
+	server   *sdk.Server // see newServer
+	method   string
+	params   map[string]any
+	id       any  // a string or a json.Number; nil for a notification
+	streams  bool // whether the response is an event stream
+	response *responseWriter
 }
 
-// newMessage checks the members of a message whose errors the SDK would report
-// with names of Go types.
+// newMessage validates a message. It covers the members for which the errors of the SDK would
+// contain names of Go types.
 func (s *Server) newMessage(c *api.Call, object map[string]any) (*message, error) {
 	m := &message{Call: c, s: s}
 	var problems []flow.Problem
@@ -55,7 +55,7 @@ func (s *Server) newMessage(c *api.Call, object map[string]any) (*message, error
 	m.method, ok = object["method"].(string)
 	check("/jsonrpc", object["jsonrpc"] == "2.0", `"2.0"`)
 	check("/method", ok, "the name of a method")
-	if id, there := object["id"]; there {
+	if id, present := object["id"]; present {
 		m.id = id
 		check("/id", isText(id) || isInt64(id), "a text or a whole number")
 	}
@@ -76,7 +76,7 @@ func (s *Server) newMessage(c *api.Call, object map[string]any) (*message, error
 	return m, nil
 }
 
-// paramTypes are the types of parameters, in whatever method they occur.
+// paramTypes are the types of parameters by name, the same for all methods.
 var paramTypes = map[string]struct {
 	valid  func(v any) bool
 	wanted string
@@ -85,8 +85,8 @@ var paramTypes = map[string]struct {
 	"arguments": {isObject, "an object"}, "_meta": {isObject, "an object"}, "capabilities": {isObject, "an object"}, "clientInfo": {isObject, "an object"},
 }
 
-// supported reports whether the server has the method. Others are rejected before
-// the SDK sees them, because it would decode their parameters first.
+// supported reports whether the server implements the method. Other methods are rejected
+// before the SDK sees them, because it decodes parameters first and reports their errors.
 func (m *message) supported() bool {
 	switch m.method {
 	case methodInitialize, methodList, methodCall, methodCancel, "ping", "server/discover", "notifications/initialized":
@@ -95,8 +95,8 @@ func (m *message) supported() bool {
 	return false
 }
 
-// rejectMethod answers a request for an unknown method with an error. An unknown
-// notification is accepted and ignored, as JSON-RPC demands.
+// rejectMethod responds to an unknown method with an error. An unknown notification is
+// accepted and ignored, as JSON-RPC requires.
 func (m *message) rejectMethod() error {
 	if m.id == nil {
 		return m.NoContent(http.StatusAccepted)
@@ -108,8 +108,8 @@ func (m *message) rejectMethod() error {
 	return m.WriteJSON(status, map[string]any{"jsonrpc": "2.0", "id": m.id, "error": map[string]any{"code": jsonrpc.CodeMethodNotFound, "message": "This server does not have this method."}})
 }
 
-// encode returns the message as the SDK gets it, with only the parameters that
-// the SDK needs. The arguments of a call are not among them: callTool uses them.
+// encode returns the message for the SDK, with only the parameters that the SDK needs.
+// The arguments of a call are left out: the handlers of tools use message.arguments.
 func (m *message) encode() []byte {
 	params := map[string]any{}
 	for _, name := range []string{"name", "cursor", "protocolVersion", "_meta"} {
@@ -118,7 +118,7 @@ func (m *message) encode() []byte {
 		}
 	}
 	if m.method == methodInitialize {
-		params["capabilities"] = map[string]any{} // required, and not used
+		params["capabilities"] = map[string]any{} // required, but unused
 	}
 	object := map[string]any{"jsonrpc": "2.0", "method": m.method, "params": params}
 	if m.id != nil {
@@ -127,8 +127,8 @@ func (m *message) encode() []byte {
 	return flow.EncodeJSON(object)
 }
 
-// progressToken returns the token for progress notifications, or nil if the
-// client wants none.
+// progressToken returns the token for progress notifications, or nil if the client did
+// not ask for them.
 func (m *message) progressToken() any {
 	meta, _ := m.params["_meta"].(map[string]any)
 	if token := meta["progressToken"]; isText(token) || flow.TypeNumber.Is(token) {
@@ -137,7 +137,7 @@ func (m *message) progressToken() any {
 	return nil
 }
 
-// hasHugeNumber reports whether a JSON value contains a number beyond float64.
+// hasHugeNumber reports whether a JSON value contains a number that overflows float64.
 func hasHugeNumber(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -155,8 +155,8 @@ func hasHugeNumber(v any) bool {
 	return false
 }
 
-// isInt64 reports whether a JSON-RPC ID is a number that survives a round trip;
-// the SDK changes any other number.
+// isInt64 reports whether a value is an integer that fits an int64. As a JSON-RPC ID, the
+// SDK would alter any other number in the response.
 func isInt64(v any) bool {
 	n, ok := v.(json.Number)
 	_, err := strconv.ParseInt(n.String(), 10, 64)
@@ -166,30 +166,30 @@ func isInt64(v any) bool {
 func isText(v any) bool   { _, ok := v.(string); return ok }
 func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
-// checkProtocol rejects unsupported old versions. Newer ones are negotiated by the
-// protocol itself.
+// checkProtocol rejects unsupported old versions of the protocol. For newer ones the
+// protocol negotiates a version.
 func checkProtocol(h http.Header) error {
 	supported := sdk.SupportedProtocolVersions()
 	v, present, err := api.SingleHeader(h, "Mcp-Protocol-Version")
 	if err != nil || !present || slices.Contains(supported, v) || v > slices.Max(supported) {
 		return err
 	}
-	return flow.Errorf(flow.CodeInvalidHeader, "Mcp-Protocol-Version names a version that is not spoken here. These are: %s.", strings.Join(supported, ", "))
+	return flow.Errorf(flow.CodeInvalidHeader, "Mcp-Protocol-Version names an unsupported version. Supported versions: %s.", strings.Join(supported, ", "))
 }
 
-// checkOrigin rejects requests of other sites' pages, as the protocol requires
-// against DNS rebinding: a page whose host name was pointed at this server still
-// sends its own origin.
+// checkOrigin rejects cross-origin requests from browsers. The protocol requires this
+// against DNS rebinding: a page whose host name resolves to this server still sends its
+// own origin.
 func checkOrigin(h http.Header, publicURL string) error {
 	origins := h.Values("Origin")
 	if len(origins) == 0 || len(origins) == 1 && isOwnOrigin(origins[0], publicURL) {
 		return nil
 	}
-	return flow.Errorf(flow.CodeOriginNotAllowed, "Of all web pages, only those of %s may call this path. A program leaves the Origin header out.", publicURL)
+	return flow.Errorf(flow.CodeOriginNotAllowed, "Only web pages of %s may call this path. If the client is not a web page, leave out the Origin header.", publicURL)
 }
 
-// isOwnOrigin reports whether an origin is that of the public URL. If the server
-// is on a loopback address, for development, any other loopback origin counts too.
+// isOwnOrigin reports whether an origin is that of the public URL. If that is a loopback
+// address, as in development, every loopback origin is accepted.
 func isOwnOrigin(origin, publicURL string) bool {
 	own, err := url.Parse(publicURL)
 	if err != nil {

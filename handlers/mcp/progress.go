@@ -18,11 +18,11 @@ type progressReport struct {
 	session *sdk.ServerSession
 	token   any
 	run     *flow.Run
-	sent    int // steps done in the last notification; -1 before the first
+	sent    int // completed steps in the last notification; -1 before the first
 }
 
-// reportProgress sends progress notifications until stop is called, which returns
-// after the last one.
+// reportProgress starts to send progress notifications. stop ends that and returns after
+// the last one was sent.
 func (m *message) reportProgress(ctx context.Context, session *sdk.ServerSession, token any, run *flow.Run) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	watch := m.s.api.Runner.WatchRun(run.ID)
@@ -56,10 +56,10 @@ func (p *progressReport) follow(ctx context.Context, reads *api.Pacer) {
 	}
 }
 
-// notify sends a notification if more steps are done than at the last one, with
-// the labels of the nodes that are running now. The protocol requires the number
-// to increase, so the start of a step is only reported with the end of another.
-// Errors are ignored, because progress is optional and the result still follows.
+// notify sends a notification with the labels of the active nodes if more steps have
+// completed since the last one. The protocol requires the number to increase, so the
+// start of a step is only reported with the end of another. Errors are ignored, because
+// progress is optional and the result follows.
 func (p *progressReport) notify(ctx context.Context) {
 	run, err := p.s.api.Store.FindRun(ctx, p.run.WorkspaceID, p.run.FlowID, p.run.ID)
 	if err != nil || run.State.Ended() || run.Progress.Done <= p.sent {
@@ -81,7 +81,7 @@ func (p *progressReport) notify(ctx context.Context) {
 	}
 }
 
-// activeLabels returns the labels of the nodes with a step that runs or waits.
+// activeLabels returns the distinct labels of the nodes with a step that runs or waits.
 func activeLabels(o *api.Outline, steps []flow.Step) string {
 	var labels []string
 	for i := range steps {

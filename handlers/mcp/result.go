@@ -16,13 +16,13 @@ import (
 	"sluice/handlers/web"
 )
 
-// maxInline bounds the images and audio that a result contains, in bytes, so that
-// a model gets them without fetching. Clients reject results over 1 MB, and
-// base64 makes 512 KiB two thirds of that.
+// maxInline bounds the images and audio in a result, in bytes. A model sees these without
+// fetching a link. Clients reject results over 1 MB; in base64, 512 KiB take two thirds of
+// that.
 const maxInline = 512 << 10
 
-// toolResult returns the outputs of a run, by name and as text. A single text
-// output is the text itself; otherwise the text is JSON. Files are links.
+// toolResult returns the outputs of a run as structured content and as text. The text is
+// JSON, except for a flow whose only output is a text. Files are links.
 func (m *message) toolResult(run *flow.Run) *sdk.CallToolResult {
 	outputs := map[string]any{}
 	if run.Outputs != nil {
@@ -43,8 +43,9 @@ func (m *message) toolResult(run *flow.Run) *sdk.CallToolResult {
 	}
 }
 
-// fileContent returns links to the files in the outputs, and small media inline.
-// Files that were erased or belong to another workspace are left out.
+// fileContent returns a link to each file in the outputs and, up to maxInline bytes in
+// total, images and audio inline. Files that were erased or belong to another workspace
+// are left out.
 func (m *message) fileContent(ws flow.WorkspaceID, outputs map[string]any) (content []sdk.Content) {
 	ctx, left := m.Request().Context(), int64(maxInline)
 	var values []any
@@ -67,8 +68,8 @@ func (m *message) fileContent(ws flow.WorkspaceID, outputs map[string]any) (cont
 	return content
 }
 
-// inline returns the content of an image or audio file, or nil if the type is not
-// one that models accept or the file cannot be read.
+// inline returns the content of an image or audio file, or nil if models do not accept its
+// type or it cannot be read.
 func (m *message) inline(ctx context.Context, f *flow.File) sdk.Content {
 	media, format, _ := strings.Cut(f.MIME, "/")
 	if media != "audio" && (media != "image" || !slices.Contains([]string{"png", "jpeg", "gif", "webp"}, format)) {
@@ -78,7 +79,7 @@ func (m *message) inline(ctx context.Context, f *flow.File) sdk.Content {
 	if err != nil {
 		return nil
 	}
-	defer r.Close() //nolint:errcheck // it was only read
+	defer r.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(io.LimitReader(r, maxInline))
 	if err != nil {
 		return nil
@@ -89,8 +90,8 @@ func (m *message) inline(ctx context.Context, f *flow.File) sdk.Content {
 	return &sdk.AudioContent{Data: data, MIMEType: f.MIME}
 }
 
-// toolError returns a result that describes an error to a model: the message,
-// each problem with the name of its input, and when to retry.
+// toolError returns a result that describes an error to a model: the message, each problem
+// with the name of its input, and the delay before a retry. runID may be empty.
 func (m *message) toolError(err error, runID string) *sdk.CallToolResult {
 	e := m.s.api.PublicError(err, m)
 	var b strings.Builder

@@ -5,7 +5,7 @@
 //
 // It uses the streamable HTTP transport without server-side sessions, so any
 // instance can answer any request. The SDK parses and writes JSON-RPC, from a
-// server that is made for each message with the tools of its key; this package
+// server that is created for each message with the tools of its key; this package
 // decides which tools exist, runs them, and rejects bad input before the SDK sees
 // it, because the SDK's own errors name Go types.
 //
@@ -60,31 +60,31 @@ func New(a *api.Server) *Server {
 // messageKey is the context key of the message of a request.
 type messageKey struct{}
 
-// serverOf returns the SDK's server for a request.
+// serverOf returns the SDK's server for a request; see message.newServer.
 func serverOf(r *http.Request) *sdk.Server {
 	m, _ := r.Context().Value(messageKey{}).(*message)
 	return m.server
 }
 
-// toolset is a set of tools that a client can choose by its URL.
+// toolset is a set of tools. The URL of the client selects it.
 type toolset interface {
-	// instructions tell a model what the tools are for.
+	// instructions returns the text that tells a model what the tools are for.
 	instructions() string
 	// maxMessage bounds a message, in bytes.
 	maxMessage() int64
 	// list returns all tools that the key may call.
 	list(m *message) ([]tool, error)
-	// find returns the tool with a name, or nil. It needs no description.
+	// find returns the tool with a name, or nil. Its sdk.Tool is ignored.
 	find(m *message, name string) (*tool, error)
 }
 
-// tool is a tool with the function that carries out a call.
+// tool is a declared tool with the function that executes calls.
 type tool struct {
 	*sdk.Tool
 	call sdk.ToolHandler
 }
 
-// toolsetOf returns the set of tools that the URL chooses, if the key may use it.
+// toolsetOf returns the set of tools that the URL selects, if the key may use it.
 func (s *Server) toolsetOf(c *api.Call) (toolset, error) {
 	switch name := c.QueryParam("tools"); name {
 	case "":
@@ -95,18 +95,18 @@ func (s *Server) toolsetOf(c *api.Call) (toolset, error) {
 		}
 		return authorTools, nil
 	default:
-		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "There is no such set of tools.",
-			Fields: []flow.Problem{{Pointer: "/tools", Code: "invalid", Detail: "tools can be authoring; without it, flows are the tools"}}}
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "Unknown set of tools.",
+			Fields: []flow.Problem{{Pointer: "/tools", Code: "invalid", Detail: "wanted authoring; leave it out to use flows as tools"}}}
 	}
 }
 
-// newServer returns a server of the SDK with the tools that the message needs: all for
-// a list, one for a call.
+// newServer returns an SDK server with only the tools that the message needs: all for
+// tools/list, one for tools/call, otherwise none.
 func (m *message) newServer() (*sdk.Server, error) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "sluice", Title: "Sluice", Version: cmp.Or(m.s.api.Version, "dev"), WebsiteURL: m.s.api.PublicURL}, &sdk.ServerOptions{
 		Instructions: m.tools.instructions(), PageSize: toolsPage,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		// The list of tools depends on the key and may change at any time.
+		// Clients must not cache the list: it depends on the key and can change at any time.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
 	})
 	var list []tool
@@ -128,8 +128,8 @@ func (m *message) newServer() (*sdk.Server, error) {
 	return server, err
 }
 
-// serve is POST /mcp. An error before the protocol begins is an HTTP problem, as
-// elsewhere in the API; later ones are JSON-RPC errors or results.
+// serve is POST /mcp. Errors in headers, URL and the form of the message are HTTP
+// problems, as elsewhere in the API; later errors are JSON-RPC errors or results.
 func (s *Server) serve(c *api.Call) error {
 	h := c.Request().Header
 	if err := checkOrigin(h, s.api.PublicURL); err != nil {
@@ -153,13 +153,13 @@ func (s *Server) serve(c *api.Call) error {
 		return err
 	}
 	m.tools = tools
-	// A call is answered by a stream if possible: it can report progress, and
-	// proxies do not close it as idle. All else is answered at once.
+	// Calls get an event stream if the client accepts one: it can report progress, and
+	// pings keep proxies from closing it as idle. Other messages are answered immediately.
 	m.streams = streams && (m.method == methodCall || !plain)
 	return m.serve()
 }
 
-// serve passes the message to the SDK.
+// serve passes the message to the SDK, which writes the response.
 func (m *message) serve() (err error) {
 	if !m.supported() {
 		return m.rejectMethod()
@@ -188,13 +188,13 @@ func (m *message) serve() (err error) {
 	handler := m.s.plain
 	if m.streams {
 		handler = m.s.streaming
-		m.Response().Header().Set("X-Accel-Buffering", "no") // else proxies collect events
+		m.Response().Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	}
-	m.answer = &responseWriter{ResponseWriter: m.Response()}
-	handler.ServeHTTP(m.answer, r)
-	if m.answer.refused {
+	m.response = &responseWriter{ResponseWriter: m.Response()}
+	handler.ServeHTTP(m.response, r)
+	if m.response.refused {
 		m.Response().Header().Del(sessionHeader)
-		return flow.Errorf(flow.CodeInvalidJSON, "The body is not a request of the Model Context Protocol that this server takes.")
+		return flow.Errorf(flow.CodeInvalidJSON, "The body is not a valid request of the Model Context Protocol.")
 	}
 	return nil
 }

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	// maxTools bounds how many flows a key sees as tools. No model can choose
-	// among that many; restrict the key to some flows instead.
+	// maxTools bounds the tools of a key. A model cannot choose among that many;
+	// a key with a list of flows has fewer.
 	maxTools  = 1000
-	toolsPage = 200 // tools per response; clients without paging see the first page
+	toolsPage = 200 // tools per response; clients without pagination see only the first page
 
-	// Clients prefix the name of a tool with that of the server, and models
-	// accept 64 characters for both together.
+	// maxToolName bounds the names of tools. Clients prefix them with the name of the server,
+	// and models accept 64 characters in total.
 	maxToolName = 48
-	idTail      = 8 // last characters of a flow ID (40 random bits), appended to make names unique
+	idTail      = 8 // characters from the end of a flow ID (40 random bits) that make a name unique
 )
 
-// flowTools are the published flows: calling a tool runs one.
+// flowTools is the default set of tools: the published flows. A call runs the flow.
 type flowTools struct{}
 
-// flowTool is a flow that clients can call by name.
+// flowTool is a published flow with the name of its tool.
 type flowTool struct {
 	name string
 	flow *flow.Flow
 }
 
-// instructions tell a model what all tools have in common; each has the description of its
-// flow.
+// instructions returns the text that tells a model what all tools have in common. What a tool does
+// is in the description of its flow.
 func (flowTools) instructions() string {
-	return "Each tool runs a flow and answers with its outputs by name. A run may take minutes; ask for progress to follow it."
+	return "Each tool runs a flow and returns its outputs by name. A run may take minutes; ask for progress to follow it."
 }
 
 func (flowTools) maxMessage() int64 { return api.MaxBody }
@@ -68,8 +68,7 @@ func (flowTools) list(m *message) ([]tool, error) {
 	return list, nil
 }
 
-// find returns the tool with a name, or nil. It has only the call, not the declaration, so no
-// document is read.
+// find returns the tool with a name, or nil. The tool has no declaration, so no document is read.
 func (flowTools) find(m *message, name string) (*tool, error) {
 	t, err := m.findFlow(m.Request().Context(), name)
 	if t == nil || err != nil {
@@ -80,10 +79,11 @@ func (flowTools) find(m *message, name string) (*tool, error) {
 	}}, nil
 }
 
-// flowTools returns the published flows that the key may call, ordered by ID, with
-// unique names: the name of the flow, and a suffix if another flow has it already.
+// flowTools returns the published flows that the key may call, ordered by ID, with unique
+// names for tools. A name is made from that of the flow; if several flows have the same,
+// all except the first published get a suffix.
 func (m *message) flowTools(ctx context.Context) ([]flowTool, error) {
-	flows, err := m.callable(ctx)
+	flows, err := m.listPublished(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,23 +98,23 @@ func (m *message) flowTools(ctx context.Context) ([]flowTool, error) {
 		byBase[base] = append(byBase[base], &list[i])
 	}
 	taken := make(map[string]bool, len(list))
-	for base, equal := range byBase {
-		if first, err := m.firstPublished(ctx, base, equal); err != nil {
+	for base, sameBase := range byBase {
+		if first, err := m.firstPublished(ctx, base, sameBase); err != nil {
 			return nil, err
 		} else if first != nil {
 			first.name, taken[base] = base, true
 		}
 	}
-	for base, equal := range byBase {
-		nameRest(base, equal, taken)
+	for base, sameBase := range byBase {
+		addSuffixes(base, sameBase, taken)
 	}
 	return list, nil
 }
 
-// nameRest names the tools that share their base with others, by adding the tail
-// of the flow ID, or the whole ID if the tail is taken too.
-func nameRest(base string, equal []*flowTool, taken map[string]bool) {
-	for _, t := range equal {
+// addSuffixes names the tools without a name by appending the tail of the flow ID to the
+// base, or the whole ID if another tool has that name.
+func addSuffixes(base string, sameBase []*flowTool, taken map[string]bool) {
+	for _, t := range sameBase {
 		if t.name == "" {
 			if t.name = joinTail(base, tail(t.flow.ID, idTail)); taken[t.name] {
 				t.name = joinTail(base, strings.TrimPrefix(t.flow.ID, flow.PrefixFlow))
@@ -124,9 +124,9 @@ func nameRest(base string, equal []*flowTool, taken map[string]bool) {
 	}
 }
 
-// callable returns the published flows that the key may call, ordered by ID. Their
-// drafts are only filled in for a key with a list of flows.
-func (m *message) callable(ctx context.Context) ([]flow.Flow, error) {
+// listPublished returns the published flows that the key may call, ordered by ID. Their drafts are
+// only set for a key with a list of flows.
+func (m *message) listPublished(ctx context.Context) ([]flow.Flow, error) {
 	read := func() ([]flow.Flow, error) { return m.s.api.Store.ListFlowHeads(ctx, m.Key.WorkspaceID) }
 	if len(m.Key.Flows) > 0 {
 		read = func() ([]flow.Flow, error) { return m.ReadFlows("", maxTools) }
@@ -137,19 +137,19 @@ func (m *message) callable(ctx context.Context) ([]flow.Flow, error) {
 	return flows[:min(len(flows), maxTools)], err
 }
 
-// firstPublished returns the flow that gets the base as its name: the one that was
-// published first, so that publishing another never renames a tool. It is nil for
-// an empty base, from names without Latin letters and digits.
-func (m *message) firstPublished(ctx context.Context, base string, equal []*flowTool) (*flowTool, error) {
+// firstPublished returns the tool that gets the base as its name without a suffix: the flow
+// that was published first, so that publishing another flow never renames a tool. It returns
+// nil for an empty base, the result of a name without Latin letters and digits.
+func (m *message) firstPublished(ctx context.Context, base string, sameBase []*flowTool) (*flowTool, error) {
 	if base == "" {
 		return nil, nil
 	}
-	if len(equal) == 1 {
-		return equal[0], nil
+	if len(sameBase) == 1 {
+		return sameBase[0], nil
 	}
 	var first *flowTool
 	var since time.Time
-	for _, t := range equal {
+	for _, t := range sameBase {
 		at := t.flow.CreatedAt
 		v, err := m.s.api.Store.FindVersion(ctx, t.flow.WorkspaceID, t.flow.ID, 1)
 		if err == nil {
@@ -164,9 +164,9 @@ func (m *message) firstPublished(ctx context.Context, base string, equal []*flow
 	return first, nil
 }
 
-// findFlow returns the tool with a name, or nil. Any name that ends with the tail
-// of a flow's ID matches that flow, so such a name survives renaming the flow. So do names
-// that are a slug of the flow, now or formerly: see findSlug.
+// findFlow returns the tool with a name, or nil. A name that ends with the tail of a
+// flow's ID, or that is a current or former slug (see findSlug), also matches: clients keep
+// names of tools, for example in prompts, and these must work after the flow was renamed.
 func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) {
 	list, err := m.flowTools(ctx)
 	if err != nil {
@@ -190,10 +190,8 @@ func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) 
 	return found, nil
 }
 
-// findSlug returns the tool of the flow whose slug, current or former, is a name with hyphens
-// in place of underscores, or nil. By default a slug is made from the name of a flow, as the
-// name of its tool is. Clients keep names of tools, for example in prompts, so these work
-// after the flow was renamed, until another flow takes the slug.
+// findSlug returns the tool of the flow with a current or former slug, or nil. The slug is the name
+// with hyphens in place of underscores: by default, both are made from the name of the flow.
 func (m *message) findSlug(list []flowTool, name string) (*flowTool, error) {
 	f, err := m.FindCallable(strings.ReplaceAll(name, "_", "-"))
 	for _, code := range []flow.Code{flow.CodeNotFound, flow.CodeFlowNotAllowed, flow.CodeNotPublished} {
@@ -210,15 +208,16 @@ func (m *message) findSlug(list []flowTool, name string) (*flowTool, error) {
 	return nil, nil
 }
 
-// spelled replaces letters that NFKD does not decompose into a base letter.
-var spelled = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł", "l", "Ł", "l", "đ", "d", "Đ", "d", "þ", "th", "Þ", "th", "ı", "i", "'", "", "’", "")
+// transliterations replaces letters without an NFKD decomposition into a base letter, and removes
+// apostrophes.
+var transliterations = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł", "l", "Ł", "l", "đ", "d", "Đ", "d", "þ", "th", "Þ", "th", "ı", "i", "'", "", "’", "")
 
-// toolBase turns the name of a flow into that of a tool: lower-case ASCII letters
-// and digits, with underscores in place of everything else. It may be empty.
+// toolBase converts the name of a flow to that of a tool: lower-case ASCII letters and
+// digits, with underscores in place of all other characters. The result may be empty.
 func toolBase(title string) string {
 	var b strings.Builder
 	gap := false
-	for _, r := range norm.NFKD.String(spelled.Replace(title)) {
+	for _, r := range norm.NFKD.String(transliterations.Replace(title)) {
 		r = unicode.ToLower(r)
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
@@ -234,11 +233,11 @@ func toolBase(title string) string {
 	return cut(b.String(), maxToolName)
 }
 
-// cut shortens an ASCII name to a number of bytes at most, without underscores at its end.
-func cut(s string, most int) string { return strings.TrimRight(s[:min(len(s), most)], "_") }
+// cut truncates an ASCII name to limit bytes, without trailing underscores.
+func cut(s string, limit int) string { return strings.TrimRight(s[:min(len(s), limit)], "_") }
 
 // tail returns the last n characters of an ID.
 func tail(id string, n int) string { return id[max(len(id)-n, 0):] }
 
-// joinTail returns a name of at most 64 characters.
+// joinTail returns base, truncated so that the name has at most 64 characters, and tail.
 func joinTail(base, tail string) string { return cut(cmp.Or(base, "flow"), 63-len(tail)) + "_" + tail }

@@ -12,10 +12,10 @@ import (
 	"sluice/handlers/web/conns"
 )
 
-// maxHold bounds how long an answer is held.
+// maxHold bounds how long a request waits for its run.
 const maxHold = 10 * time.Minute
 
-// completion is the answer, whole or a piece of a stream.
+// completion is a response in OpenAI's format: a complete one, or a chunk of a stream.
 type completion struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
@@ -25,8 +25,8 @@ type completion struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
-// choice is an answer in OpenAI's format: a whole Message, or a Delta in a stream. There is one
-// in each response and chunk, except in the last chunk, which has the usage.
+// choice is the reply: a Message in a complete response, a Delta in a chunk. Each response and
+// chunk has one choice, except the last chunk, which has the usage instead.
 type choice struct {
 	Index   int      `json:"index"`
 	Message *message `json:"message,omitempty"`
@@ -34,26 +34,26 @@ type choice struct {
 	Finish  *string  `json:"finish_reason"`
 }
 
-// message is the reply, or a piece of it. The role is only in the first piece.
+// message is the reply, or a part of it in a chunk. Only the first chunk has the role.
 type message struct {
 	Role    string `json:"role,omitempty"`
 	Content string `json:"content"`
 }
 
-// usage are the tokens of all steps of the run, and of its child runs.
+// usage counts the tokens of all steps of the run and its child runs.
 type usage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
 }
 
-// newUsage converts usage. Total is the sum of both, as clients expect.
+// newUsage returns usage in OpenAI's format, whose total is the sum of input and output tokens.
 func newUsage(u flow.Usage) *usage {
 	return &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens}
 }
 
-// complete is POST chat completions: it starts a run and answers with its reply. A client
-// that disconnects cancels the run, because it could not read the answer later.
+// complete is POST chat/completions: it starts a run and responds with its reply. If the client
+// disconnects, the run is canceled, because the client has no way to read the reply later.
 func (s *Server) complete(c *api.Call) error {
 	if !s.api.Runner.Accepts() {
 		return api.ErrDraining()
@@ -80,15 +80,15 @@ func (s *Server) complete(c *api.Call) error {
 	}
 	h := c.Response().Header()
 	h.Set("X-Sluice-Run", started.Run.ID)
-	h.Set("X-Should-Retry", "false") // the client would start, and pay for, another run
+	h.Set("X-Should-Retry", "false") // a retry would start, and charge for, another run
 	a := &answer{Server: s, Call: c, request: r, run: started.Run, begun: time.Now()}
 	if r.stream {
 		return a.stream()
 	}
-	return a.whole()
+	return a.respond()
 }
 
-// answer is a request whose run has been accepted.
+// answer is a request whose run was accepted. run is its last known state.
 type answer struct {
 	*Server
 	*api.Call
@@ -97,26 +97,26 @@ type answer struct {
 	begun time.Time
 }
 
-// whole waits for the end and sends the answer at once.
-func (a *answer) whole() error {
+// respond waits for the end of the run and sends the complete response.
+func (a *answer) respond() error {
 	ping, stop := conns.NewTicker(a.Request().Context(), a.api.PingInterval)
 	defer stop()
-	looks := []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} // then at each ping, whether the run waits for long
+	delays := []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} // before the first checks for a long wait; further ones follow at each ping
 	for !a.run.State.Ended() {
 		tick := ping
-		if len(looks) > 0 {
-			tick, looks = time.After(looks[0]), looks[1:]
+		if len(delays) > 0 {
+			tick, delays = time.After(delays[0]), delays[1:]
 		}
 		now, err := a.AwaitHeld(a.run, maxHold, tick)
-		if gone := a.gone(); gone != nil {
+		if err := a.checkClient(); err != nil {
 			a.cancel()
-			return fmt.Errorf("%w: %w", web.ErrClientGone, gone)
+			return fmt.Errorf("%w: %w", web.ErrClientGone, err)
 		}
 		if err != nil {
 			return err
 		}
 		if a.run = now; !now.State.Ended() {
-			if err := a.mayWait(); err != nil {
+			if err := a.checkWait(); err != nil {
 				return err
 			}
 		}
@@ -125,11 +125,11 @@ func (a *answer) whole() error {
 	if err != nil {
 		return err
 	}
-	used, err := a.used()
+	used, err := a.totalUsage()
 	if err != nil {
 		return err
 	}
-	finish, err := a.finish()
+	finish, err := a.finishReason()
 	if err != nil {
 		return err
 	}
@@ -139,15 +139,15 @@ func (a *answer) whole() error {
 	})
 }
 
-// used is the usage of the run with its child runs.
-func (a *answer) used() (*usage, error) {
-	below, err := a.api.Runner.ChildUsage(a.Request().Context(), a.run)
-	return newUsage(a.run.Usage.Add(below)), err
+// totalUsage returns the usage of the run including its child runs.
+func (a *answer) totalUsage() (*usage, error) {
+	children, err := a.api.Runner.ChildUsage(a.Request().Context(), a.run)
+	return newUsage(a.run.Usage.Add(children)), err
 }
 
-// finish returns why the reply ended: "length" if the chat node that feeds it directly was cut
-// off at its max tokens, otherwise "stop".
-func (a *answer) finish() (string, error) {
+// finishReason returns "length" if the chat node that directly provides the reply reached its
+// max tokens, otherwise "stop".
+func (a *answer) finishReason() (string, error) {
 	source := a.outline.Sources[a.outline.Reply]
 	if source == "" {
 		return "stop", nil
@@ -172,10 +172,10 @@ func (a *answer) cancel() {
 	}
 }
 
-// gone returns an error if the client has disconnected. One that has only finished sending
-// counts too: nothing can be written before the answer that would tell the two apart, and
-// clients of this API never do that.
-func (a *answer) gone() error {
+// checkClient returns an error if the client has disconnected. A half-closed connection counts as
+// disconnected: telling the two apart takes a write, which is impossible before the response, and
+// clients of this API never half-close.
+func (a *answer) checkClient() error {
 	select {
 	case <-conns.Finished(a.Request().Context()):
 		return web.ErrClientGone
@@ -184,18 +184,18 @@ func (a *answer) gone() error {
 	}
 }
 
-// id names the answer after its run.
+// id returns the ID of the response, which contains that of the run.
 func (a *answer) id() string { return "chatcmpl-" + a.run.ID }
 
-// mayWait returns an error if the answer cannot be held until the run ends: it waits for
-// a person or for a later time, or ten minutes are over. The run continues.
-func (a *answer) mayWait() error {
-	const goesOn = "It continues, and its result can be read under its ID, %s."
+// checkWait returns an error if the request should not wait for the end of the run: the run waits
+// for an approval or a delay, maxHold is over, or the server shuts down. The run continues.
+func (a *answer) checkWait() error {
+	const continues = "It continues, and its result can be read under its ID, %s."
 	switch {
 	case a.api.ShuttingDown():
 		return flow.Errorf(flow.CodeDraining, "This server is shutting down. The run continues; its ID is %s.", a.run.ID)
 	case time.Since(a.begun) > maxHold:
-		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended within ten minutes. "+goesOn, a.run.ID)
+		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended within ten minutes. "+continues, a.run.ID)
 	case a.run.State != flow.RunWaiting:
 		return nil
 	}
@@ -206,20 +206,21 @@ func (a *answer) mayWait() error {
 	end := a.begun.Add(maxHold)
 	for i := range steps {
 		k := a.api.Kinds.Find(steps[i].Kind)
-		if k != nil && k.StartsRuns() { // other flows wake it, usually soon
+		if k != nil && k.StartsRuns() { // it waits for child runs, which usually end soon
 			continue
 		}
 		if steps[i].State != flow.StepWaiting {
 			continue
 		}
 		if k != nil && (k.WaitsFor == flow.WaitsForApproval || k.WaitsFor == flow.WaitsForDelay) || steps[i].WaitUntil.After(end) {
-			return flow.Errorf(flow.CodeRunNotEnded, "The run waits at %q, so it has no answer yet. "+goesOn, steps[i].Node, a.run.ID)
+			return flow.Errorf(flow.CodeRunNotEnded, "The run waits at %q, so it has no answer yet. "+continues, steps[i].Node, a.run.ID)
 		}
 	}
 	return nil
 }
 
-// text is the answer of a run that has ended.
+// text returns the reply of a run that has ended. If the reply was skipped, it is the first output
+// that was not.
 func (a *answer) text() (string, error) {
 	if a.run.State != flow.RunSucceeded {
 		return "", api.ErrNotSucceeded(a.run)
@@ -227,10 +228,10 @@ func (a *answer) text() (string, error) {
 	if value, given := a.run.Outputs[a.outline.Reply]; given {
 		return flow.Text(value), nil
 	}
-	for _, o := range a.outline.Outputs { // the reply was skipped
+	for _, o := range a.outline.Outputs {
 		if value, given := a.run.Outputs[o.Name]; given {
 			return flow.Text(value), nil
 		}
 	}
-	return "", flow.Errorf(flow.CodeRunFailed, "The run gave no output.")
+	return "", flow.Errorf(flow.CodeRunFailed, "The run produced no output.")
 }

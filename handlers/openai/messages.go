@@ -12,36 +12,37 @@ import (
 	"sluice/handlers/web"
 )
 
-// conversationInput is the name of the list input that gets the earlier messages of a flow
-// whose last message goes to a text input.
+// conversationInput is the name of the list input that receives the earlier messages if a flow
+// takes the last one as text.
 const conversationInput = "messages"
 
-// target is where the messages of a request go: the input of type messages, or else a text
-// input for the last message.
+// target is the input for the messages of a request: conversation, which has the type messages,
+// or text, which takes only the last message. The other one is nil.
 type target struct {
 	conversation, text *contract.Input
 }
 
-// findTarget returns the inputs that take the messages: an input of type messages, else the
-// only required text input, else the only text input.
+// findTarget returns the input that takes the messages: the one of type messages, otherwise the
+// text input. soleInput decides among several.
 func findTarget(inputs []contract.Input) (target, error) {
-	if in := only(inputs, func(in *contract.Input) bool { return in.Type == flow.TypeMessages }); in != nil {
+	if in := soleInput(inputs, func(in *contract.Input) bool { return in.Type == flow.TypeMessages }); in != nil {
 		return target{conversation: in}, nil
 	}
 	isText := func(in *contract.Input) bool { return in.Type == flow.TypeText && !in.Secret }
-	if in := only(inputs, isText); in != nil {
+	if in := soleInput(inputs, isText); in != nil {
 		return target{text: in}, nil
 	}
 	for i := range inputs {
 		if isText(&inputs[i]) {
-			return target{}, invalid("The flow has several text inputs. One of them must be the only required one, so that it takes the message; send the others in metadata.")
+			return target{}, invalid("The flow has several text inputs. One of them must be the only required one, so that it receives the message; send the others in metadata.")
 		}
 	}
-	return target{}, invalid("The flow has no input of type messages or text that could take a message.")
+	return target{}, invalid("The flow has no input of type messages or text that could receive a message.")
 }
 
-// only returns the only required input that fits, else the only one that fits, or nil.
-func only(inputs []contract.Input, fits func(*contract.Input) bool) *contract.Input {
+// soleInput returns the only required input that fits or, if none is required, the only one that
+// fits. It returns nil if there is no such input or more than one.
+func soleInput(inputs []contract.Input, fits func(*contract.Input) bool) *contract.Input {
 	var required, all []*contract.Input
 	for i := range inputs {
 		if in := &inputs[i]; fits(in) {
@@ -59,29 +60,30 @@ func only(inputs []contract.Input, fits func(*contract.Input) bool) *contract.In
 	return nil
 }
 
-// inputsFor makes the inputs of a run: the messages, and the members of metadata that are
-// named like inputs. Metadata holds texts, which become the types of the inputs as on a form.
-func inputsFor(inputs []contract.Input, messages []any, metadata any) (map[string]any, error) {
+// buildInputs returns the inputs of a run: the messages, and the members of metadata that have the
+// name of an input. OpenAI's metadata contains only texts, which are converted to the types of the
+// inputs as on a form.
+func buildInputs(inputs []contract.Input, messages []any, metadata any) (map[string]any, error) {
 	to, err := findTarget(inputs)
 	if err != nil {
 		return nil, err
 	}
 	if len(messages) == 0 {
-		return nil, invalid("messages is empty. Send at least one message of the user.")
+		return nil, invalid("messages is empty. Send at least one message with the role user.")
 	}
 	list := make([]any, len(messages))
 	for i := range messages {
-		list[i] = readMessage(messages[i])
+		list[i] = convertMessage(messages[i])
 	}
 	last, _ := list[len(list)-1].(map[string]any)
 	if last["role"] != flow.RoleUser {
-		return nil, invalid("The last message must be one of the user.")
+		return nil, invalid("The last message must have the role user.")
 	}
 	given := map[string]any{}
 	extra, _ := metadata.(map[string]any)
 	for i := range inputs {
 		if value, sent := extra[inputs[i].Name]; sent {
-			given[inputs[i].Name] = readMetadata(&inputs[i], value)
+			given[inputs[i].Name] = metadataValue(&inputs[i], value)
 		}
 	}
 	if to.conversation != nil {
@@ -89,15 +91,15 @@ func inputsFor(inputs []contract.Input, messages []any, metadata any) (map[strin
 		return given, nil
 	}
 	given[to.text.Name] = flow.MessageText(last)
-	if in := only(inputs, func(in *contract.Input) bool { return in.Name == conversationInput && in.Type == flow.TypeList }); in != nil {
+	if in := soleInput(inputs, func(in *contract.Input) bool { return in.Name == conversationInput && in.Type == flow.TypeList }); in != nil {
 		given[in.Name] = list[:len(list)-1]
 	}
-	return given, givePictures(inputs, given, last)
+	return given, assignPictures(inputs, given, last)
 }
 
-// readMessage returns a message as inputs take it, without the members that OpenAI's API has
-// in addition. Developer is the newer name of the role system there.
-func readMessage(v any) any {
+// convertMessage returns a message in the form of the type messages, without other members of
+// OpenAI's format. OpenAI has renamed the role system to developer.
+func convertMessage(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return v
@@ -120,9 +122,9 @@ func readMessage(v any) any {
 	return out
 }
 
-// readMetadata returns the value of an input in the metadata. Texts are converted when the
-// run starts, as those of a form.
-func readMetadata(in *contract.Input, value any) any {
+// metadataValue returns a member of metadata as the value of an input. Other conversions from text
+// happen when the run starts, as for a form.
+func metadataValue(in *contract.Input, value any) any {
 	if in.Type == flow.TypeText {
 		if text, err := flow.Coerce(value, flow.TypeText); err == nil {
 			return text
@@ -134,9 +136,8 @@ func readMetadata(in *contract.Input, value any) any {
 	return value
 }
 
-// givePictures gives the pictures of the last message to the input of the flow that takes
-// files.
-func givePictures(inputs []contract.Input, given map[string]any, message map[string]any) error {
+// assignPictures sets the input of the flow that takes files to the pictures of the last message.
+func assignPictures(inputs []contract.Input, given map[string]any, message map[string]any) error {
 	var pictures []any
 	pictureSource.MapFiles([]any{message}, func(_ int, picture any) any {
 		pictures = append(pictures, picture)
@@ -151,10 +152,10 @@ func givePictures(inputs []contract.Input, given map[string]any, message map[str
 	if len(pictures) == 0 {
 		return nil
 	}
-	in := only(inputs, func(in *contract.Input) bool { return in.TakesFiles() && given[in.Name] == nil })
+	in := soleInput(inputs, func(in *contract.Input) bool { return in.TakesFiles() && given[in.Name] == nil })
 	switch {
 	case in == nil:
-		return invalid("The message has a picture, but the flow has no input of type messages, and none that takes its file.")
+		return invalid("The message has a picture, but the flow has no input of type messages, and no single input that takes its file.")
 	case in.Type == flow.TypeList:
 		given[in.Name] = pictures
 	case len(pictures) > 1:
@@ -168,9 +169,9 @@ func givePictures(inputs []contract.Input, given map[string]any, message map[str
 // pictureSource finds the pictures in a message.
 var pictureSource = contract.Input{Type: flow.TypeMessages, Images: true}
 
-// storePictures stores the pictures that were sent as data URLs as files, so that the record
-// of the run has references to them. It returns the IDs of the new files. Data that cannot be
-// read is left for the check of the inputs.
+// storePictures stores pictures that were sent as data URLs, so that the stored run only refers to
+// them. It returns the IDs of the new files. Malformed data URLs are kept; the validation of the
+// inputs reports them.
 func (s *Server) storePictures(c *api.Call, inputs []contract.Input, given map[string]any) (ids []string, err error) {
 	for i := range inputs {
 		in := &inputs[i]
@@ -182,8 +183,8 @@ func (s *Server) storePictures(c *api.Call, inputs []contract.Input, given map[s
 			if !ok || !remote.IsData() || err != nil {
 				return v
 			}
-			content, mediaType, faulty := remote.Data()
-			if faulty != nil {
+			content, mediaType, malformed := remote.Data()
+			if malformed != nil {
 				return v
 			}
 			var f *flow.File

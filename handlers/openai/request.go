@@ -5,27 +5,27 @@ import (
 	"sluice/handlers/api"
 )
 
-// maxBody bounds a request in bytes: a conversation may be long.
+// maxBody bounds a request, in bytes. A conversation may contain pictures.
 const maxBody = 32 << 20
 
-// request is a request for a completion, as far as it counts for a run. Parameters of
-// models, such as temperature, are the flow's own; they are ignored.
+// request is the part of a request for a completion that matters for a run.
 type request struct {
 	flow    *flow.Flow
 	outline *api.Outline
 	model   string // as the client wrote it
 	given   map[string]any
 	stream  bool
-	usage   bool // a last piece of the stream has the usage
+	usage   bool // send the usage in the last chunk of the stream
 }
 
-// invalid is the error for a request that this API cannot take.
+// invalid returns the error for a request that cannot be converted to a run.
 func invalid(format string, args ...any) *flow.Error {
 	return flow.Errorf(flow.CodeInputInvalid, format, args...)
 }
 
-// read reads a request. Parameters such as temperature are ignored, because clients send them by
-// default. Only tools and several choices are refused: the client could not do without them.
+// read reads a request. Parameters of models, such as temperature, are ignored: clients send them
+// by default, and the flow has its own. Tools and several choices are rejected, because the client
+// could not work without them.
 func (s *Server) read(c *api.Call) (*request, error) {
 	body, _, err := c.ReadObjectUpTo(false, maxBody)
 	if err != nil {
@@ -36,10 +36,10 @@ func (s *Server) read(c *api.Call) (*request, error) {
 		return nil, invalid("model is missing. It is the slug of a flow; GET /v1/models lists them.")
 	}
 	if n, isNumber := flow.Float(body["n"]); isNumber && n != 1 {
-		return nil, invalid("n is %v; a flow gives one answer.", body["n"])
+		return nil, invalid("n is %v, but a flow gives one answer. Set n to 1.", body["n"])
 	}
 	if tools, _ := body["tools"].([]any); len(tools) > 0 {
-		return nil, invalid("tools are not supported. A flow calls its tools itself.")
+		return nil, invalid("tools are not supported: a flow calls its own tools. Leave tools out.")
 	}
 	r := &request{model: name, stream: body["stream"] == true}
 	options, _ := body["stream_options"].(map[string]any)
@@ -54,6 +54,6 @@ func (s *Server) read(c *api.Call) (*request, error) {
 		return nil, invalid("The flow %q has no output to answer with.", name)
 	}
 	messages, _ := body["messages"].([]any)
-	r.given, err = inputsFor(r.outline.Inputs, messages, body["metadata"])
+	r.given, err = buildInputs(r.outline.Inputs, messages, body["metadata"])
 	return r, err
 }

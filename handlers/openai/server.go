@@ -1,9 +1,9 @@
 // Package openai lets clients of OpenAI's API call flows as if they were models:
-// POST /v1/chat/completions and GET /v1/models. It owns the forms of that API and maps
+// POST /v1/chat/completions and GET /v1/models. It owns the formats of that API and maps
 // them to runs; keys, limits and the runs themselves are those of package api.
 //
-//   - request.go reads a request and finds its flow, messages.go makes the inputs of the run.
-//   - answer.go waits for the run and answers whole, stream.go piece by piece.
+//   - request.go reads a request and finds its flow, messages.go converts its messages to inputs.
+//   - answer.go waits for the run and sends a complete response, stream.go sends it in chunks.
 package openai
 
 import (
@@ -27,8 +27,8 @@ func New(a *api.Server) *Server {
 	return s
 }
 
-// formatError is an error in OpenAI's form. The type follows from the status, as there,
-// and a request that cannot be taken is 400, where Sluice says 422.
+// formatError returns an error in OpenAI's format. Its type follows from the status. Invalid
+// requests get 400, as from OpenAI, instead of the 422 of other routes.
 func formatError(status int, e *flow.Error) (int, any) {
 	if status == http.StatusUnprocessableEntity {
 		status = http.StatusBadRequest
@@ -51,7 +51,8 @@ func formatError(status int, e *flow.Error) (int, any) {
 	return status, map[string]any{"error": body}
 }
 
-// describeProblems returns the message of an error with what it says about each input.
+// describeProblems returns the message of an error, followed by its problems if there are several;
+// the message contains a single one.
 func describeProblems(e *flow.Error) string {
 	if len(e.Fields) == 1 {
 		return e.Error()
@@ -74,8 +75,8 @@ type model struct {
 // maxModels bounds the list of models, which has no pages.
 const maxModels = 1000
 
-// listModels is GET models: the published flows that the key may call, and that can be
-// called with a message.
+// listModels is GET models: the published flows that the key may call and that have an input for
+// messages and a reply.
 func (s *Server) listModels(c *api.Call) error {
 	ctx, list := c.Request().Context(), []model{}
 	for after := ""; len(list) < maxModels; {

@@ -10,29 +10,29 @@ import (
 	"sluice/handlers/web/conns"
 )
 
-// stream sends the answer as it comes: the text of the node that feeds the reply, and
-// what is missing once the run has ended.
+// stream sends the text of the node that provides the reply as it is produced, and the rest of
+// the reply once the run has ended.
 func (a *answer) stream() error {
 	watch := a.api.Runner.WatchText(a.run.ID)
 	defer watch.Stop()
 	ping, stop := conns.NewTicker(a.Request().Context(), a.api.PingInterval)
 	defer stop()
-	out := &pieces{answer: a, out: web.StartStream(a.Response())}
-	out.add(&message{Role: "assistant"}, nil, nil)
-	err := out.out.Flush()
+	w := &chunkWriter{answer: a, out: web.StartStream(a.Response())}
+	w.add(&message{Role: "assistant"}, nil, nil)
+	err := w.out.Flush()
 	if err == nil {
-		err = out.look(watch) // it may have ended before it was watched
+		err = w.readRun(watch) // the run may have ended before the watch began
 	}
 	for err == nil && !a.run.State.Ended() {
 		select {
 		case <-watch.Texts:
-			err = out.pass(watch)
+			err = w.sendText(watch)
 		case <-watch.Changes:
-			err = out.look(watch)
+			err = w.readRun(watch)
 		case <-ping:
-			out.out.AddComment("ping")
-			if err = out.look(watch); err == nil && !a.run.State.Ended() {
-				err = a.mayWait()
+			w.out.AddComment("ping")
+			if err = w.readRun(watch); err == nil && !a.run.State.Ended() {
+				err = a.checkWait()
 			}
 		case <-a.Request().Context().Done():
 			err = web.ErrStreamDone
@@ -42,100 +42,99 @@ func (a *answer) stream() error {
 		a.cancel()
 		return nil
 	}
-	return out.end(err)
+	return w.finish(err)
 }
 
-// pieces are the answer as far as it was sent.
-type pieces struct {
+// chunkWriter sends the reply in chunks. sent is the text that was sent so far.
+type chunkWriter struct {
 	*answer
-	out    *web.Stream
-	sent   strings.Builder
-	broken bool // the node began again with another text, which cannot be taken back
+	out      *web.Stream
+	sent     strings.Builder
+	diverged bool // a retry of the node produced another text; sent text cannot be revoked
 }
 
-// add adds one chunk to the stream, which the next flush sends. Without a delta it has no
-// choice, only usage.
-func (p *pieces) add(delta *message, finish *string, u *usage) {
-	c := completion{ID: p.id(), Object: "chat.completion.chunk", Created: p.run.CreatedAt.Unix(), Model: p.model, Usage: u, Choices: []choice{}}
+// add adds a chunk to the stream; Flush sends it. A chunk without a delta has only the usage.
+func (w *chunkWriter) add(delta *message, finish *string, u *usage) {
+	c := completion{ID: w.id(), Object: "chat.completion.chunk", Created: w.run.CreatedAt.Unix(), Model: w.model, Usage: u, Choices: []choice{}}
 	if delta != nil {
 		c.Choices = append(c.Choices, choice{Delta: delta, Finish: finish})
 	}
-	p.out.AddData(flow.EncodeJSON(c))
+	w.out.AddData(flow.EncodeJSON(c))
 }
 
-// pass sends text that has come.
-func (p *pieces) pass(watch flow.Watch) error {
-	source := p.outline.Sources[p.outline.Reply]
+// sendText sends the text that the node has produced since the last call.
+func (w *chunkWriter) sendText(watch flow.Watch) error {
+	source := w.outline.Sources[w.outline.Reply]
 	for _, d := range watch.Read(func(path string, _ int) bool { return path == source }) {
-		p.say(d.Text, d.Reset)
+		w.appendText(d.Text, d.Reset)
 	}
-	if !p.out.Pending() {
+	if !w.out.Pending() {
 		return nil
 	}
-	return p.out.Flush()
+	return w.out.Flush()
 }
 
-// say adds text. After a reset, text is all that there is: only what is new to the client
-// is sent.
-func (p *pieces) say(text string, reset bool) {
+// appendText adds a chunk with text. With reset, text is the complete text so far, so only the
+// part that follows the sent text is added.
+func (w *chunkWriter) appendText(text string, reset bool) {
 	if reset {
-		rest, same := strings.CutPrefix(text, p.sent.String())
-		p.broken = !same
+		rest, extends := strings.CutPrefix(text, w.sent.String())
+		w.diverged = !extends
 		text = rest
 	}
-	if text != "" && !p.broken {
-		p.sent.WriteString(text)
-		p.add(&message{Content: text}, nil, nil)
+	if text != "" && !w.diverged {
+		w.sent.WriteString(text)
+		w.add(&message{Content: text}, nil, nil)
 	}
 }
 
-// look reads the run, and sends its text before its end.
-func (p *pieces) look(watch flow.Watch) error {
-	run, err := p.api.Store.FindRun(p.Request().Context(), p.run.WorkspaceID, p.run.FlowID, p.run.ID)
+// readRun reads the state of the run, then sends its text: the text of an ended run is complete.
+func (w *chunkWriter) readRun(watch flow.Watch) error {
+	run, err := w.api.Store.FindRun(w.Request().Context(), w.run.WorkspaceID, w.run.FlowID, w.run.ID)
 	if flow.IsUnavailable(err) {
-		return nil // the next ping looks again
+		return nil // the next ping retries
 	}
 	if err != nil {
 		return err
 	}
-	if p.run = run; run.State == flow.RunWaiting {
-		if err := p.mayWait(); err != nil {
+	if w.run = run; run.State == flow.RunWaiting {
+		if err := w.checkWait(); err != nil {
 			return err
 		}
 	}
-	return p.pass(watch)
+	return w.sendText(watch)
 }
 
-// end sends what is missing, or the error.
-func (p *pieces) end(err error) error {
+// finish sends the rest of the reply and the end of the stream, or the error.
+func (w *chunkWriter) finish(err error) error {
 	text, finish := "", ""
 	if err == nil {
-		text, err = p.text()
+		text, err = w.text()
 	}
 	if err == nil {
-		finish, err = p.finish()
+		finish, err = w.finishReason()
 	}
 	if err != nil {
-		e := p.api.PublicError(err, p.Call)
+		e := w.api.PublicError(err, w.Call)
 		_, body := formatError(api.StatusOf(e.Code), e)
-		p.out.AddData(flow.EncodeJSON(body))
-		return ended(p.out.Flush())
+		w.out.AddData(flow.EncodeJSON(body))
+		return ignoreClientGone(w.out.Flush())
 	}
-	p.say(text, true)
-	p.add(&message{}, &finish, nil)
-	if p.usage {
-		used, err := p.used()
+	w.appendText(text, true)
+	w.add(&message{}, &finish, nil)
+	if w.usage {
+		used, err := w.totalUsage()
 		if err != nil {
 			return err
 		}
-		p.add(nil, nil, used)
+		w.add(nil, nil, used)
 	}
-	p.out.AddData([]byte("[DONE]"))
-	return ended(p.out.Flush())
+	w.out.AddData([]byte("[DONE]"))
+	return ignoreClientGone(w.out.Flush())
 }
 
-// ended hides that the client is gone.
-func ended(err error) error {
+// ignoreClientGone returns nil if err reports that the client has disconnected.
+func ignoreClientGone(err error) error {
 	if errors.Is(err, web.ErrStreamDone) {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package webtest
 
 // Greeting takes a name, and a count that defaults to 3, and returns a text. The example of the
-// name contains markup, so that a page that forgets to escape it is noticed.
+// name contains markup, so that tests detect a page that does not escape it.
 const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"who","kind":"input","config":{"name":"who","type":"text","example":"Ada <b>","description":"Whom to greet."}},
  {"id":"count","kind":"input","config":{"name":"count","type":"number","default":3}},
@@ -9,7 +9,7 @@ const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"out","kind":"output","label":"The greeting","config":{"name":"text"}}],
  "edges":[{"from":"who.value","to":"words.who"},{"from":"count.value","to":"words.count"},{"from":"words.text","to":"out.value"}]}`
 
-// Live stores a document as a flow and publishes it.
+// Live imports a document as a flow and publishes it.
 func (h *Env) Live(document string) (id string) {
 	h.T.Helper()
 	id = h.Flow(document)

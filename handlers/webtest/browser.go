@@ -22,10 +22,10 @@ import (
 	"sluice/e2e/need"
 )
 
-// BrowserPatience bounds what a page is waited for; a loaded machine needs seconds.
+// BrowserPatience bounds each wait for a page. A loaded machine needs seconds.
 const BrowserPatience = 2 * time.Minute
 
-// Chromium starts one browser for all tabs of a test, or leaves the test out.
+// Chromium starts one browser for all tabs of a test. Without Chromium it skips the test.
 func Chromium(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -48,23 +48,23 @@ func Chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// Tab is one page of a real browser, signed in as a person.
+// Tab is a page in a real browser.
 type Tab struct {
-	T    *testing.T
-	ctx  context.Context
-	base string
-	mu   sync.Mutex
-	bad  []string // what the page threw or the policy refused
+	T      *testing.T
+	ctx    context.Context
+	base   string
+	mu     sync.Mutex
+	errors []string // exceptions and console errors
 }
 
-// Tab opens an empty page that is signed in as the person of b. At the end of
-// the test it must have thrown nothing, and the policy refused nothing.
+// Tab opens an empty page with the cookies of b, so it is signed in as the same
+// user. Exceptions and console errors fail the test at its end.
 func (b *Browser) Tab(chromium context.Context, width, height int64) *Tab {
 	b.T.Helper()
 	ctx, end := chromedp.NewContext(chromium)
 	b.T.Cleanup(end)
 	p := &Tab{T: b.T, ctx: ctx, base: b.Base}
-	if err := chromedp.Listen(ctx, p.hear); err != nil {
+	if err := chromedp.Listen(ctx, p.recordError); err != nil {
 		b.T.Fatal(err)
 	}
 	Send(p, log.Enable, cdp.Empty{})
@@ -77,36 +77,35 @@ func (b *Browser) Tab(chromium context.Context, width, height int64) *Tab {
 	b.T.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if len(p.bad) > 0 {
-			b.T.Errorf("the page complained: %s", strings.Join(p.bad, "\n"))
+		if len(p.errors) > 0 {
+			b.T.Errorf("errors in the page: %s", strings.Join(p.errors, "\n"))
 		}
 	})
 	return p
 }
 
-// hear collects what must not happen in a page: exceptions, and errors on the console,
-// where the browser also reports what the content security policy refused. It is called
-// from the goroutine of the browser connection.
-func (p *Tab) hear(ev any) {
+// recordError records exceptions and console errors, which include violations of the content
+// security policy. It is called from the goroutine of the browser connection.
+func (p *Tab) recordError(ev any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := ev.(type) {
 	case *cdpruntime.EventExceptionThrown:
-		p.bad = append(p.bad, e.ExceptionDetails.Text)
+		p.errors = append(p.errors, e.ExceptionDetails.Text)
 		if e.ExceptionDetails.Exception != nil {
-			p.bad = append(p.bad, e.ExceptionDetails.Exception.Description)
+			p.errors = append(p.errors, e.ExceptionDetails.Exception.Description)
 		}
 	case *log.EventEntryAdded:
-		// The pane may ask for a new node before the server has it; it asks again.
-		early := strings.Contains(e.Entry.URL, "/node/") && strings.Contains(e.Entry.Text, "404")
-		if e.Entry.Level == log.EntryLevelError && !early {
-			p.bad = append(p.bad, e.Entry.Text+" "+e.Entry.URL)
+		// The inspector may request a new node before the server has it, and then retries.
+		missingNode := strings.Contains(e.Entry.URL, "/node/") && strings.Contains(e.Entry.Text, "404")
+		if e.Entry.Level == log.EntryLevelError && !missingNode {
+			p.errors = append(p.errors, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
 }
 
-// Do runs actions in the page, one after the other. It fails the test if they take longer than
-// BrowserPatience together.
+// Do runs actions in the page in order. It fails the test if they take longer than BrowserPatience
+// in total.
 func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
@@ -118,7 +117,7 @@ func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 
 func (p *Tab) Open(path string) { p.T.Helper(); p.Do(chromedp.Navigate(p.base + path)) }
 
-// Send is one command of the protocol.
+// Send sends a command of the DevTools protocol to the page.
 func Send[P, R any](p *Tab, cmd cdp.Command[P, R], params P) R {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
@@ -130,7 +129,7 @@ func Send[P, R any](p *Tab, cmd cdp.Command[P, R], params P) R {
 	return r
 }
 
-// Value evaluates an expression of the page.
+// Value evaluates an expression in the page.
 func Value[T any](p *Tab, js string) T {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
@@ -142,7 +141,7 @@ func Value[T any](p *Tab, js string) T {
 	return v
 }
 
-// Poll waits for a condition of a page, which may be replaced by another meanwhile.
+// Poll waits until an expression is true, even if the page navigates meanwhile.
 func Poll(ctx context.Context, js string, patience time.Duration) error {
 	for {
 		err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
@@ -152,7 +151,7 @@ func Poll(ctx context.Context, js string, patience time.Duration) error {
 	}
 }
 
-// Until waits for a condition of the page.
+// Until waits until an expression is true.
 func (p *Tab) Until(js string) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
@@ -162,7 +161,7 @@ func (p *Tab) Until(js string) {
 	}
 }
 
-// Want fails unless an expression has a value, written as JSON.
+// Want fails the test unless an expression has a value, which is written as JSON.
 func (p *Tab) Want(js, want string) {
 	p.T.Helper()
 	if got := Value[string](p, `String(JSON.stringify(`+js+`))`); got != want {
@@ -199,7 +198,7 @@ func (p *Tab) Click(selector string) {
 	p.Mouse(input.DispatchMouseEventTypeMouseReleased, at)
 }
 
-// Drag goes from one place to another in small steps.
+// Drag presses the left button, moves the mouse in small steps and releases the button.
 func (p *Tab) Drag(from, to Spot) {
 	p.T.Helper()
 	p.Mouse(input.DispatchMouseEventTypeMousePressed, from)
@@ -209,13 +208,13 @@ func (p *Tab) Drag(from, to Spot) {
 	p.Mouse(input.DispatchMouseEventTypeMouseReleased, to)
 }
 
-// Write types a text into what has the focus.
+// Write types a text into the focused element.
 func (p *Tab) Write(text string) {
 	p.T.Helper()
 	Send(p, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// Press types keys written as "Ctrl+Z" or "Enter".
+// Press types keys, written as "Ctrl+Z" or "Enter".
 func (p *Tab) Press(chords ...string) {
 	p.T.Helper()
 	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Down": kb.ArrowDown, "F2": kb.F2, "F10": kb.F10}

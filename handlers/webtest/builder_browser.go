@@ -1,7 +1,7 @@
 package webtest
 
-// Builder waits until the canvas of a tab is there, with the part that is loaded
-// when the browser is idle, and nothing is on its way.
+// Builder opens the builder and waits until the canvas is ready, including the part
+// that is loaded when the browser is idle.
 func (p *Tab) Builder(path string) *Tab {
 	p.T.Helper()
 	p.Open(path)
@@ -9,6 +9,7 @@ func (p *Tab) Builder(path string) *Tab {
 	return p
 }
 
+// Saved waits until all edits are confirmed and the inspector is not loading.
 func (p *Tab) Saved() {
 	p.T.Helper()
 	p.Until(`canvas.sync.waiting === 0 && !document.querySelector("article[aria-busy]")`)

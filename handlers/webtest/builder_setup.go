@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// FlowElsewhere makes a flow in a workspace in which nobody of the test is.
+// FlowElsewhere creates a flow in a workspace without members.
 func (h *Env) FlowElsewhere() string {
 	h.T.Helper()
 	ctx := context.Background()

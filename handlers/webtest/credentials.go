@@ -11,7 +11,7 @@ import (
 	"sluice/handlers/console"
 )
 
-// FakeProviders knows one provider, which accepts one secret.
+// FakeProviders stands in for the model providers. They accept only the secret "sk-right".
 type FakeProviders struct{ Store *db.Store }
 
 // List returns one hosted provider and one that runs at an address of the user's
@@ -38,7 +38,7 @@ func (f FakeProviders) Credential(c flow.Credential, secret string) (flow.Creden
 	return c, nil
 }
 
-// CheckSecret refuses only an empty secret.
+// CheckSecret rejects only an empty secret.
 func (FakeProviders) CheckSecret(secret string) string {
 	if secret == "" {
 		return "Paste the secret here."

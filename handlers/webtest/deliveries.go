@@ -13,7 +13,7 @@ import (
 	"sluice/flow"
 )
 
-// hook is a receiver whose status a test sets, and the newest message it got.
+// hook is a webhook receiver. Tests set its status and read the requests from its channels.
 type hook struct {
 	*httptest.Server
 	Status atomic.Int64
@@ -21,8 +21,8 @@ type hook struct {
 	Bodies chan string
 }
 
-// NewHook starts a receiver that answers with the status. Its channels hold 100
-// messages, more than any test sends, so the receiver never blocks the sender.
+// NewHook starts a receiver that responds with the status. Its channels buffer 100
+// requests, more than any test sends, so the receiver never blocks.
 func NewHook(t *testing.T, status int) *hook {
 	h := &hook{Got: make(chan *http.Request, 100), Bodies: make(chan string, 100)}
 	h.Status.Store(int64(status))
@@ -37,30 +37,29 @@ func NewHook(t *testing.T, status int) *hook {
 	return h
 }
 
-// Telling returns a document that sends its result to an address by a webhook node. Its
-// name contains markup, so that a page that forgets to escape it is noticed.
-func Telling(address string) string {
+// WebhookFlow returns a document whose webhook node sends the result to a URL. Its name
+// contains markup, so that tests detect a page that does not escape it.
+func WebhookFlow(address string) string {
 	return fmt.Sprintf(`{"schema": "sluice.flow/v1", "name": "Tell <b>", "nodes": [
 	{"id": "in", "kind": "input", "config": {"name": "word", "type": "text"}},
 	{"id": "out", "kind": "output", "config": {"name": "answer"}},
 	{"id": "hook", "kind": "webhook", "config": {"url": %q}}], "edges": [{"from": "in.value", "to": "out.value"}]}`, address)
 }
 
-// Told runs a flow with a webhook and waits until its delivery has the state. It
-// returns the delivery's ID.
-func (h *Env) Told(flowID, state string) (id string) {
+// DeliverWebhook runs a flow with a webhook and waits until its delivery has the state.
+// It returns the ID of the delivery.
+func (h *Env) DeliverWebhook(flowID, state string) (id string) {
 	h.T.Helper()
-	h.Echoed(flow.DefaultWorkspace, flowID, "Hello")
+	h.RunEcho(flow.DefaultWorkspace, flowID, "Hello")
 	return h.DeliveryIs(flowID, state)
 }
 
-// DeliveryIs waits until the only delivery of a flow was attempted and has the state,
-// and returns its ID. The worker runs in this process, so it takes milliseconds; the
-// limit only ends a test that would hang.
+// DeliveryIs waits until the newest delivery of a flow was attempted and has the state,
+// and returns its ID. The worker runs in this process, so it takes milliseconds.
 func (h *Env) DeliveryIs(flowID, state string) string {
 	h.T.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		p, err := h.Store.ListDeliveryRows(context.Background(), flow.DeliveryChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 1})
+		p, err := h.Store.ListDeliveryRows(context.Background(), flow.DeliveryQuery{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 1})
 		if err != nil {
 			h.T.Fatal(err)
 		}

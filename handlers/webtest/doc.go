@@ -1,4 +1,4 @@
-// Package webtest is what the tests of the rooms share: a dashboard with a real
-// store, engine and node kinds behind it, and clients that send what browsers
-// send. Only tests import it.
+// Package webtest is shared by the tests of the handlers: it runs a server with a
+// real store, engine and node kinds, and has clients that send what browsers send.
+// Only tests import it.
 package webtest

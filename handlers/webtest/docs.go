@@ -13,8 +13,8 @@ func (b *Browser) On(t *testing.T) *Browser {
 	return &other
 }
 
-// Asking returns a copy of the browser that adds a header to each request.
-func (b *Browser) Asking(name, value string) *Browser {
+// WithHeader returns a copy of the browser that adds a header to each request.
+func (b *Browser) WithHeader(name, value string) *Browser {
 	other, client := *b, *b.Client
 	client.Transport = withHeader{name, value}
 	other.Client = &client

@@ -13,7 +13,7 @@ import (
 	"sluice/flow/forms"
 )
 
-// FormOf publishes a document and opens its form, with the given settings.
+// FormOf publishes a document and turns on its public form with the given settings.
 func (h *Env) FormOf(document string, set ...func(*forms.Form)) (id string) {
 	h.T.Helper()
 	id = h.Flow(document)
@@ -21,7 +21,7 @@ func (h *Env) FormOf(document string, set ...func(*forms.Form)) (id string) {
 	return id
 }
 
-// openForm publishes a flow and switches its form on.
+// openForm publishes a flow and turns on its public form.
 func (h *Env) openForm(id string, set ...func(*forms.Form)) {
 	h.T.Helper()
 	h.Publish(id)
@@ -35,13 +35,13 @@ func (h *Env) openForm(id string, set ...func(*forms.Form)) {
 	}
 }
 
-// FormFile is one of a form: name, MIME and content.
+// FormFile is an uploaded file of a form.
 type FormFile struct {
 	Name, MIME string
 	Content    []byte
 }
 
-// SendForm sends a form as a browser does, files last.
+// SendForm sends a form as multipart/form-data, with the files last, as browsers do.
 func (b *Browser) SendForm(path string, texts map[string]string, files map[string]FormFile) *Answer {
 	b.T.Helper()
 	var body bytes.Buffer
@@ -66,8 +66,8 @@ func (b *Browser) SendForm(path string, texts map[string]string, files map[strin
 	return b.Send("POST", path, w.FormDataContentType(), &body)
 }
 
-// Ended loads the page of a result, as a browser without scripts does again and
-// again, until the run has ended.
+// Ended reloads the page of a result until the run has ended, like a browser without
+// scripts.
 func (b *Browser) Ended(path string) *Answer {
 	b.T.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
@@ -83,11 +83,11 @@ func (b *Browser) Ended(path string) *Answer {
 	return nil
 }
 
-// SlowForm opens the form of a flow whose run lasts until the test sends a
-// status to the gate.
+// SlowForm turns on the form of a flow whose run lasts until the test sends an HTTP status
+// to the gate.
 func (h *Env) SlowForm() (id string, gate chan<- int) {
 	h.T.Helper()
-	id, gate = h.Waiting()
+	id, gate = h.SlowFlow()
 	h.openForm(id)
 	return id, gate
 }

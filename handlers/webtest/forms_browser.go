@@ -6,9 +6,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Arrives waits for a condition of a page that may be the next one: what is asked
-// while pages change is asked again.
-func (p *Tab) Arrives(js string) {
+// Eventually waits until an expression is true, on this page or the next one. Errors during
+// navigation are ignored.
+func (p *Tab) Eventually(js string) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// FakeModels stand in for the providers, which pages know nothing of.
+// FakeModels stands in for the models of all providers.
 type FakeModels struct{}
 
 // ListModels returns one group for each place that a picker shows: local models that
@@ -59,7 +59,7 @@ func (FakeModels) Providers() []components.Option {
 	return []components.Option{{Value: "openai", Label: "OpenAI"}}
 }
 
-// NewCredential refuses only an empty secret. It does not check the provider or hosts.
+// NewCredential rejects only an empty secret. It does not check the provider or hosts.
 func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
 	if secret == "" {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: "Paste the secret here."}}}
@@ -81,13 +81,13 @@ func (h *Env) Draft(id string) *flow.Document {
 	return d
 }
 
-// Config is a field of a node as JSON.
+// Config returns a field of a node as JSON.
 func (h *Env) Config(id, node, field string) string {
 	h.T.Helper()
 	return string(flow.EncodeJSON(h.Draft(id).Node(node).Config[field]))
 }
 
-// Workspace makes another workspace and gives its ID.
+// Workspace creates another workspace and returns its ID.
 func (h *Env) Workspace() string {
 	h.T.Helper()
 	if err := h.Store.CreateWorkspace(h.T.Context(), flow.Workspace{ID: "ws_other", Name: "Other"}); err != nil {

@@ -7,9 +7,8 @@ import (
 	"sluice/flow"
 )
 
-// inspectorFlow has a node for each form that the inspector makes: inputs, a list of
-// labels, a model with a prompt, a hosted model with inputs of its own, headers, and an
-// output.
+// inspectorFlow has a node for each form of the inspector: inputs, a list of labels, a model
+// with a prompt, a hosted model with its own inputs, headers, and an output.
 const inspectorFlow = `{"schema": "sluice.flow/v1", "name": "Route a support ticket", "nodes": [
 	{"id": "ticket", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "ticket", "example": "It is broken."}},
 	{"id": "tone", "kind": "input", "position": {"x": 0, "y": 220}, "config": {"name": "tone", "default": "friendly"}},
@@ -20,20 +19,20 @@ const inspectorFlow = `{"schema": "sluice.flow/v1", "name": "Route a support tic
 	{"id": "reply", "kind": "output", "position": {"x": 900, "y": 60}, "config": {"name": "reply"}}],
 	"edges": [{"from": "ticket.value", "to": "team.text"}, {"from": "ticket.value", "to": "write.ticket"}, {"from": "write.text", "to": "reply.value"}, {"from": "ticket.value", "to": "call.ticket"}]}`
 
-// Bench is the builder in a browser, with the test environment that serves it.
-type Bench struct {
+// Inspector is the builder in a browser, with the server behind it. ID is the flow.
+type Inspector struct {
 	*Env
 	*chrome.Tab
 	ID string
 	T  *testing.T
 }
 
-// OpenBench starts a server, signs an editor in through the form and opens
-// inspectorFlow. It returns when the canvas is ready and the inspector shows the flow.
-func OpenBench(t *testing.T, b *chrome.Browser) *Bench {
+// OpenInspector starts a server, signs an editor in and opens inspectorFlow. It returns when the
+// canvas is ready and the inspector shows the flow.
+func OpenInspector(t *testing.T, b *chrome.Browser) *Inspector {
 	t.Helper()
 	h := Setup(t)
-	w := &Bench{T: t, Env: h, ID: h.Flow(inspectorFlow)}
+	w := &Inspector{T: t, Env: h, ID: h.Flow(inspectorFlow)}
 	email := h.Person(flow.MemberEditor)
 	w.Tab = b.Open(t, h.Http.URL+"/sign-in?next=/flows/"+w.ID)
 	w.Type("[name=email]", email)
@@ -44,21 +43,21 @@ func OpenBench(t *testing.T, b *chrome.Browser) *Bench {
 	return w
 }
 
-// Choose selects a node and waits for its pane.
-func (w *Bench) Choose(node string) {
+// Choose selects a node and waits for it in the inspector.
+func (w *Inspector) Choose(node string) {
 	w.T.Helper()
 	w.Eval(`document.querySelector("flow-canvas").selection.set(["` + node + `"])`)
 	w.There(`#inspector .ins[data-node="` + node + `"]`)
 }
 
 // Saved waits until the server has confirmed every edit of the canvas.
-func (w *Bench) Saved() {
+func (w *Inspector) Saved() {
 	w.T.Helper()
 	w.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
 }
 
 // UntilConfig waits until a field of a node has a value, in the page and on the server.
-func (w *Bench) UntilConfig(node, field, want string) {
+func (w *Inspector) UntilConfig(node, field, want string) {
 	w.T.Helper()
 	w.Until(`JSON.stringify(document.querySelector("flow-canvas").draft.nodes.get("` + node + `").config["` + field + `"] ?? null) === ` + string(flow.EncodeJSON(want)))
 	w.Saved()

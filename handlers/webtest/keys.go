@@ -7,10 +7,10 @@ import (
 	"sluice/flow/library"
 )
 
-// keyShown is a key's text in an answer.
+// keyShown matches the secret of a new key in a page.
 var keyShown = regexp.MustCompile(`data-new-key>(slu_[0-9A-Za-z]{36})<`)
 
-// NewKey reads the text of the key that an answer shows.
+// NewKey returns the secret of the new key that the page shows.
 func (a *Answer) NewKey() string {
 	a.T.Helper()
 	m := keyShown.FindStringSubmatch(a.Body)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// told is an answer of ops, as the canvas reads it.
-type told struct {
+// editReply is the response to an edit, as the canvas reads it.
+type editReply struct {
 	Rev            int64
 	HTML, Problems string
 	Missed         []struct {
@@ -17,18 +17,18 @@ type told struct {
 	Detail, Node string
 }
 
-// Told decodes the answer to a request of ops, of any status.
-func (a *Answer) Told() told {
+// EditReply decodes the response to an edit, whatever its status.
+func (a *Answer) EditReply() editReply {
 	a.T.Helper()
-	var v told
+	var v editReply
 	if err := json.Unmarshal([]byte(a.Body), &v); err != nil {
 		a.T.Fatalf("%v in %s", err, a.Body)
 	}
 	return v
 }
 
-// Transaction returns the body of a request of ops by the tab "t1": base is the
-// revision that the ops are based on, ops are objects in JSON separated by commas.
+// Transaction returns the body of an edit by the tab "t1". base is the revision on which
+// the operations are based; ops are JSON objects separated by commas.
 func Transaction(base int64, txid, ops string) string {
 	return fmt.Sprintf(`{"base": %d, "tab": "t1", "txid": %q, "ops": [%s]}`, base, txid, ops)
 }

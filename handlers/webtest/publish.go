@@ -7,8 +7,8 @@ import (
 	"sluice/flow"
 )
 
-// PublishGreeting has a required and an optional input, a node between, and an output:
-// enough to show every kind of change of an API.
+// PublishGreeting has a required and an optional input, a template and an output: enough
+// for every kind of change to the inputs and outputs.
 const PublishGreeting = `{"schema": "sluice.flow/v1", "name": "Greet", "nodes": [
 	{"id": "who", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "who", "type": "text"}},
 	{"id": "tone", "kind": "input", "position": {"x": 0, "y": 160}, "config": {"name": "tone", "type": "text", "default": "warm"}},
@@ -16,7 +16,7 @@ const PublishGreeting = `{"schema": "sluice.flow/v1", "name": "Greet", "nodes": 
 	{"id": "out", "kind": "output", "position": {"x": 600, "y": 0}, "config": {"name": "greeting"}}],
 	"edges": [{"from": "who.value", "to": "say.who"}, {"from": "tone.value", "to": "say.tone"}, {"from": "say.text", "to": "out.value"}]}`
 
-// Replace makes the draft of a flow another document.
+// Replace replaces the draft of a flow.
 func (h *Env) Replace(id, document string) {
 	h.T.Helper()
 	if _, err := h.Library.Import(context.Background(), flow.DefaultWorkspace, id, []byte(document)); err != nil {
@@ -24,7 +24,7 @@ func (h *Env) Replace(id, document string) {
 	}
 }
 
-// Key makes a key that programs call with.
+// Key creates a key with the scope run.
 func (h *Env) Key(name string) *flow.Key {
 	h.T.Helper()
 	k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: name, Prefix: "slu_" + name, Hash: name, Scopes: []flow.Scope{flow.ScopeRun}}
@@ -34,7 +34,7 @@ func (h *Env) Key(name string) *flow.Key {
 	return k
 }
 
-// Call starts a run of the live version, as a program does, and returns its end.
+// Call runs the live version with a key, and returns the ended run.
 func (h *Env) Call(id string, k *flow.Key, inputs map[string]any) (*flow.Run, error) {
 	h.T.Helper()
 	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Key: k, Trigger: flow.TriggerAPI, Given: inputs, Wait: 10 * time.Second}

@@ -8,8 +8,9 @@ import (
 	"sluice/flow"
 )
 
-// Fresh is a browser of somebody new with what their name says.
-func (h *Env) Fresh(name string) *Browser {
+// NewUser returns a browser that is signed in as a new user. If name is a role, the user has it
+// in the default workspace; otherwise the user belongs only to another workspace.
+func (h *Env) NewUser(name string) *Browser {
 	h.T.Helper()
 	if role := flow.MemberRole(name); role.AtLeast(flow.MemberViewer) {
 		return h.As(role)
@@ -22,7 +23,7 @@ func (h *Env) Fresh(name string) *Browser {
 	return h.SignIn(email)
 }
 
-// Ask sends a request without content, as a browser or as htmx.
+// Ask sends a request with an empty body, as a browser or as htmx.
 func (b *Browser) Ask(method, path string, htmx bool) *Answer {
 	b.T.Helper()
 	other := *b
@@ -30,7 +31,7 @@ func (b *Browser) Ask(method, path string, htmx bool) *Answer {
 	return other.Send(method, path, "application/x-www-form-urlencoded", strings.NewReader(""))
 }
 
-// WithKey asks with an API key, which pages do not know.
+// WithKey returns a function like Ask that sends an API key, which the dashboard ignores.
 func (h *Env) WithKey(t *testing.T) func(method, path string, htmx bool) *Answer {
 	t.Helper()
 	text := flow.NewKeyText()

@@ -11,9 +11,9 @@ import (
 	"sluice/flow"
 )
 
-// Fetching returns a document that asks a server and returns its answer. The request is tried
-// three times.
-func Fetching(server string) string {
+// RequestFlow returns a document that sends a request to a server and returns the response. The
+// request is attempted three times.
+func RequestFlow(server string) string {
 	return `{"schema": "sluice.flow/v1", "name": "Ask around", "nodes": [
 	{"id": "q", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "q", "type": "text"}},
 	{"id": "trim", "kind": "template", "label": "Polite", "position": {"x": 280, "y": 0}, "config": {"template": "{{q}}, please"}},
@@ -22,8 +22,9 @@ func Fetching(server string) string {
 	"edges": [{"from": "q.value", "to": "trim.q"}, {"from": "trim.text", "to": "ask.text"}, {"from": "ask.body", "to": "out.value"}]}`
 }
 
-// Asked starts a server that fails the first requests with 503, and answers later ones with q.
-func Asked(t *testing.T, fails int32) (url string) {
+// FlakyServer starts a server that responds to the first requests with 503, and to later ones with
+// the parameter q.
+func FlakyServer(t *testing.T, fails int32) (url string) {
 	var n atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n.Add(1) <= fails {
@@ -45,12 +46,12 @@ func (h *Env) Publish(id string) {
 	}
 }
 
-// Ended waits until a run has.
+// Ended waits until a run has ended, and returns it.
 func (h *Env) Ended(runID string) *flow.Run {
 	h.T.Helper()
 	watch := h.Runner.WatchRun(runID)
 	defer watch.Stop()
-	for over := time.After(10 * time.Second); ; {
+	for timeout := time.After(10 * time.Second); ; {
 		run, err := h.Store.FindRun(context.Background(), flow.DefaultWorkspace, "", runID)
 		if err != nil {
 			h.T.Fatal(err)
@@ -60,7 +61,7 @@ func (h *Env) Ended(runID string) *flow.Run {
 		}
 		select {
 		case <-watch.Changes:
-		case <-over:
+		case <-timeout:
 			h.T.Fatalf("%s is still %s", runID, run.State)
 		}
 	}

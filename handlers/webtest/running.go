@@ -27,8 +27,8 @@ func Ticket(text string) url.Values {
 	return url.Values{"filled": {"1"}, "in.ticket": {text}, "in.times": {"3"}}
 }
 
-// Ran starts a run of the draft and waits for its end.
-func (h *Env) Ran(b *Browser, flowID string, form url.Values) *flow.Run {
+// RunDraft runs the draft through the builder and waits until the run has ended.
+func (h *Env) RunDraft(b *Browser, flowID string, form url.Values) *flow.Run {
 	h.T.Helper()
 	var started struct{ Run string }
 	if err := json.Unmarshal([]byte(b.Fragment().Post("/flows/"+flowID+"/run", form).Is(http.StatusOK).Body), &started); err != nil {
@@ -41,8 +41,8 @@ func (h *Env) Ran(b *Browser, flowID string, form url.Values) *flow.Run {
 	return run
 }
 
-// Waiting is a flow whose one step lasts until the test lets it end.
-func (h *Env) Waiting() (flowID string, let chan<- int) {
+// SlowFlow imports a flow whose only step lasts until the test sends an HTTP status to the gate.
+func (h *Env) SlowFlow() (flowID string, release chan<- int) {
 	gate := make(chan int, 1)
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

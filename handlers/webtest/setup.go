@@ -33,10 +33,10 @@ import (
 	"sluice/providers/builtin"
 )
 
-// Main runs the tests of a room: call it in TestMain.
+// Main runs the tests of a package. Call it in TestMain.
 func Main(m *testing.M) { dbtest.Main(m) }
 
-// Env is the dashboard with everything real behind it: store, engine, kinds.
+// Env is a running server with a real store, engine and node kinds.
 type Env struct {
 	T        *testing.T
 	Store    *db.Store
@@ -48,7 +48,7 @@ type Env struct {
 	Log      *logBuffer
 }
 
-// Kinds are those of the binary; HTTP may reach servers of tests.
+// Kinds returns all node kinds. Their requests may reach servers on the loopback address.
 var Kinds = sync.OnceValue(func() *flow.Registry {
 	client, err := outbound.New(outbound.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	if err != nil {
@@ -57,7 +57,7 @@ var Kinds = sync.OnceValue(func() *flow.Registry {
 	return nodes.New(nodes.Deps{HTTP: client, Documents: documents.New(documents.Config{Working: outbound.Report}), Model: builtin.New()})
 })
 
-// Setup is a house that has an owner.
+// Setup starts a server whose default workspace has an owner.
 func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
 	t.Helper()
 	h := SetupOn(t, dbtest.SQLite(t), set...)
@@ -65,7 +65,7 @@ func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
 	return h
 }
 
-// SetupOn is a house without anybody, on a store of the test's own.
+// SetupOn starts a server without users on the given store.
 func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env {
 	t.Helper()
 	h := &Env{T: t, Store: store, Log: &logBuffer{}}
@@ -89,9 +89,8 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 	return h
 }
 
-// startRunner starts workers on the store of the environment and stops them when the
-// test ends. Each has an instance name of its own, because tests share PostgreSQL
-// servers.
+// startRunner starts the job runner and stops it when the test ends. Its instance name is
+// unique, because tests share PostgreSQL servers.
 func (h *Env) startRunner() *jobs.Runner {
 	h.T.Helper()
 	instance := "test-" + rand.Text()
@@ -129,7 +128,7 @@ func (h *Env) Flow(document string) (id string) {
 	return f.ID
 }
 
-// Password of everybody in tests, hashed once and cheaply.
+// Password is the password of all users in tests.
 const Password = "correct horse battery"
 
 // PasswordHash is the hash of Password, with the weakest parameters that Argon2
@@ -143,19 +142,19 @@ var PasswordHash = sync.OnceValue(func() string {
 	return hash
 })
 
-// As signs a new person in who has the role in the default workspace.
+// As signs in a new user who has the role in the default workspace.
 func (h *Env) As(role flow.MemberRole) *Browser {
 	h.T.Helper()
 	return h.SignIn(h.Person(role))
 }
 
-// Person makes a member of the default workspace and gives the e-mail address.
+// Person creates a member of the default workspace and returns the email address.
 func (h *Env) Person(role flow.MemberRole) string {
 	h.T.Helper()
 	return h.Add(string(role)+"-"+strings.ToLower(rand.Text()[:6])+"@example.com", flow.DefaultWorkspace, role).Email
 }
 
-// Add makes somebody with the password of everybody.
+// Add creates a user with Password.
 func (h *Env) Add(email string, ws flow.WorkspaceID, role flow.MemberRole) *flow.User {
 	h.T.Helper()
 	u := &flow.User{Email: email, Name: strings.Split(email, "@")[0], PasswordHash: PasswordHash()}
@@ -165,7 +164,7 @@ func (h *Env) Add(email string, ws flow.WorkspaceID, role flow.MemberRole) *flow
 	return u
 }
 
-// SignIn is the browser of somebody who has signed in.
+// SignIn returns a browser that is signed in as the user with an email address.
 func (h *Env) SignIn(email string) *Browser {
 	h.T.Helper()
 	b := h.Anonymous()
@@ -173,7 +172,7 @@ func (h *Env) SignIn(email string) *Browser {
 	return b
 }
 
-// Anonymous is somebody who is not signed in.
+// Anonymous returns a browser that is not signed in. It does not follow redirects.
 func (h *Env) Anonymous() *Browser {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -183,7 +182,7 @@ func (h *Env) Anonymous() *Browser {
 	return &Browser{T: h.T, Base: h.Http.URL, Client: &http.Client{Jar: jar, CheckRedirect: stay, Timeout: 30 * time.Second}}
 }
 
-// Browser keeps cookies and sends what a browser sends.
+// Browser sends requests with the headers of a browser and keeps cookies.
 type Browser struct {
 	T      *testing.T
 	Base   string
@@ -191,14 +190,14 @@ type Browser struct {
 	htmx   bool
 }
 
-// Fragment is the same browser whose requests are htmx's, for a fragment.
+// Fragment returns a copy of the browser that sends requests as htmx does, for fragments.
 func (b *Browser) Fragment() *Browser {
 	other := *b
 	other.htmx = true
 	return &other
 }
 
-// Answer is what came back.
+// Answer is a response.
 type Answer struct {
 	T      *testing.T
 	Status int
@@ -245,7 +244,7 @@ func (b *Browser) Send(method, path, mime string, body io.Reader) *Answer {
 	return &Answer{b.T, resp.StatusCode, resp.Header, string(text)}
 }
 
-// Is checks the status.
+// Is fails the test unless the response has the status.
 func (a *Answer) Is(status int) *Answer {
 	a.T.Helper()
 	if a.Status != status {
@@ -254,16 +253,16 @@ func (a *Answer) Is(status int) *Answer {
 	return a
 }
 
-// RedirectsTo checks that the answer leads to a page.
+// RedirectsTo fails the test unless the response redirects to a path, by HTTP or htmx.
 func (a *Answer) RedirectsTo(path string) {
 	a.T.Helper()
 	to := a.Header.Get("Location") + a.Header.Get("HX-Redirect")
 	if to != path {
-		a.T.Fatalf("status %d leads to %q, want %q: %s", a.Status, to, path, a.Body)
+		a.T.Fatalf("status %d redirects to %q, want %q: %s", a.Status, to, path, a.Body)
 	}
 }
 
-// Has checks that the answer says something.
+// Has fails the test unless the body contains all texts.
 func (a *Answer) Has(texts ...string) *Answer {
 	a.T.Helper()
 	for _, text := range texts {
@@ -274,7 +273,7 @@ func (a *Answer) Has(texts ...string) *Answer {
 	return a
 }
 
-// Lacks checks that the answer does not say something.
+// Lacks fails the test if the body contains one of the texts.
 func (a *Answer) Lacks(texts ...string) *Answer {
 	a.T.Helper()
 	for _, text := range texts {
@@ -285,7 +284,7 @@ func (a *Answer) Lacks(texts ...string) *Answer {
 	return a
 }
 
-// logBuffer is what the server logged.
+// logBuffer keeps the log of the server. It is safe for concurrent use.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

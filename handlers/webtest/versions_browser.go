@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// Open signs somebody new in and shows a page.
+// Open signs in a new user with the role, in a real browser, and opens a page.
 func (h *Env) Open(b *chrome.Browser, role flow.MemberRole, path string) *chrome.Tab {
 	h.T.Helper()
 	email := h.Person(role)

@@ -9,11 +9,11 @@ import (
 	"sluice/views/layout"
 )
 
-// MemberRow is one person of a workspace.
+// MemberRow is one member of a workspace.
 type MemberRow struct {
 	UserID, Name, Email, Role string
 	JoinedAt                  time.Time
-	// You marks the row of who looks; Last that no other owner is there.
+	// You marks the viewer's own row, Last the only owner.
 	You, Last bool
 	// Keys are the person's keys that are not revoked. They are set only if the
 	// current user may act on them.
@@ -22,7 +22,7 @@ type MemberRow struct {
 	MayReset bool
 }
 
-// dialog names the dialog of a row that does something.
+// dialog returns the HTML ID of the row's dialog for an action.
 func (m MemberRow) dialog(what string) string { return what + "-" + m.UserID }
 
 // MemberKey is a key that a member created.
@@ -31,7 +31,7 @@ type MemberKey struct {
 	LastUsedAt   time.Time
 }
 
-// heirs returns the other members who may have keys.
+// heirs returns the members who can take over another member's keys.
 func (m MembersPage) heirs(of MemberRow) (list []components.Option) {
 	for _, one := range m.Members {
 		if one.UserID != of.UserID && layout.Role(one.Role).AtLeast(layout.RoleEditor) {
@@ -41,7 +41,7 @@ func (m MembersPage) heirs(of MemberRow) (list []components.Option) {
 	return list
 }
 
-// asked returns the member that Ask names.
+// asked returns the member with the ID Ask.
 func (m MembersPage) asked() (one MemberRow, ok bool) {
 	for _, one := range m.Members {
 		if one.UserID == m.Ask && m.Ask != "" {
@@ -51,19 +51,19 @@ func (m MembersPage) asked() (one MemberRow, ok bool) {
 	return one, false
 }
 
-// InviteRow is one open invitation.
+// InviteRow is one pending invitation.
 type InviteRow struct {
 	ID, Email, Role, InvitedBy string
 	ExpiresAt                  time.Time
 }
 
-// InviteMember is the form that invites somebody.
+// InviteMember is the form that invites a member.
 type InviteMember struct {
 	Email, Role string
 	Errors      components.Errors
 }
 
-// Link is what was just made and is shown once.
+// Link is a new link, which is shown only once.
 type Link struct {
 	// For is the recipient; Password is set if the link sets a password.
 	For      string
@@ -71,7 +71,7 @@ type Link struct {
 	URL      string
 }
 
-// MembersPage is who is in a workspace.
+// MembersPage lists the members of a workspace and pending invitations.
 type MembersPage struct {
 	Members []MemberRow
 	Invites []InviteRow
@@ -79,9 +79,9 @@ type MembersPage struct {
 	Link    *Link
 	// Ask is the ID of a member with keys who is about to become a viewer.
 	Ask string
-	// Error is about what was just tried with a member.
+	// Error says why the last action on a member failed.
 	Error string
-	// InviteLife and ResetLife are how long a link works.
+	// InviteLife and ResetLife are how long links are valid.
 	InviteLife, ResetLife time.Duration
 	Now                   time.Time
 }

@@ -15,7 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Members lists who is in a workspace; owners decide about them.
+// Members lists the members of a workspace; owners can change them.
 func Members(p layout.Page, m MembersPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -396,7 +396,7 @@ func memberRow(p layout.Page, m MembersPage, one MemberRow) templ.Component {
 	})
 }
 
-// memberDialogs ask before what cannot be taken back.
+// memberDialogs ask for confirmation before irreversible actions on a member.
 func memberDialogs(p layout.Page, m MembersPage, one MemberRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -923,7 +923,7 @@ func keyQuestion(m MembersPage, one MemberRow) templ.Component {
 	})
 }
 
-// inviteForm makes a link for a new member.
+// inviteForm creates an invite link.
 func inviteForm(f InviteMember) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -981,7 +981,7 @@ func inviteForm(f InviteMember) templ.Component {
 	})
 }
 
-// onceLink shows a link that cannot be shown again.
+// onceLink shows a new link. It can't be shown again, since only a hash is stored.
 func onceLink(m MembersPage, l Link) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

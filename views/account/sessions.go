@@ -2,14 +2,14 @@ package account
 
 import "time"
 
-// SessionRow is one browser in which a person is signed in.
+// SessionRow is one session of the user, identified by its browser.
 type SessionRow struct {
 	ID, Device, IP     string
 	SignedInAt, SeenAt time.Time
 	This               bool
 }
 
-// SessionsPage lists the browsers in which a person is signed in.
+// SessionsPage lists the sessions of the user.
 type SessionsPage struct {
 	Rows []SessionRow
 	// How long a session lasts: without use, and in total.

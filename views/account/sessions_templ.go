@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Sessions lists the browsers in which a person is signed in.
+// Sessions lists the browsers in which the user is signed in.
 func Sessions(p layout.Page, s SessionsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

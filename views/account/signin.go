@@ -6,57 +6,57 @@ import (
 	"sluice/views/components"
 )
 
-// SetUpForm makes the first owner. The token comes with the link of the log.
+// SetUpForm creates the first owner. The token is part of the setup link in the log.
 type SetUpForm struct {
 	Token, Workspace, Name, Email string
 	Errors                        components.Errors
 }
 
-// SignInForm lets a person in.
+// SignInForm asks for email and password.
 type SignInForm struct {
 	Email string
-	// Next is the page that the person wanted; empty is the start.
+	// Next is the page to go to after signing in; "" is the start page.
 	Next string
-	// SignUp shows the way to an account of one's own.
+	// SignUp links to the sign-up page.
 	SignUp bool
 	Errors components.Errors
 }
 
-// SignUpForm makes a person who owns a workspace of their own.
+// SignUpForm creates a user with a workspace of their own.
 type SignUpForm struct {
 	Workspace, Name, Email string
 	Errors                 components.Errors
 }
 
-// NewPasswordForm sets the password of a person who got a link.
+// NewPasswordForm sets a new password with a reset link.
 type NewPasswordForm struct {
 	Token, Email string
 	Errors       components.Errors
 }
 
-// PasswordForm changes the password of who is signed in.
+// PasswordForm changes the password of the signed-in user.
 type PasswordForm struct {
-	// Email helps password managers to know whose password this is.
+	// Email is a hidden field with which password managers find the right entry.
 	Email  string
 	Errors components.Errors
 }
 
-// InviteForm makes an account for an invited person.
+// InviteForm accepts an invitation, and creates an account if needed.
 type InviteForm struct {
 	Token, Workspace, Role, InvitedBy string
 	Name, Email                       string
-	// Account is set if the address has an account, SignedIn if it is the account of
-	// the viewer; otherwise Other is the viewer's address.
+	// Account is set if the invited address has an account, SignedIn if that account is signed
+	// in. Otherwise Other is the address of the signed-in account, if any.
 	Account, SignedIn bool
 	Other             string
 	Errors            components.Errors
 }
 
-// passwordHelp tells how to choose a password; the server checks it.
+// passwordHelp matches the rules that the server checks.
 const passwordHelp = "At least 10 characters. Four or more unrelated words are easy to remember and hard to guess. Common passwords, keyboard patterns and your email are refused."
 
-// newPassword is the field for a password that does not exist yet. Password
-// managers offer one, and read its least length.
+// newPassword returns the field for a new password. Password managers suggest one that fits its
+// minimum length.
 func newPassword(name, label string, errors components.Errors) components.Field {
 	return components.Field{
 		Name: name, Label: label, Type: "password", Autocomplete: "new-password", Size: "large",
@@ -64,7 +64,7 @@ func newPassword(name, label string, errors components.Errors) components.Field 
 	}
 }
 
-// signInThen leads to sign-in and from there to a page with its token.
+// signInThen returns the URL of the sign-in page that continues with path and its token.
 func signInThen(path, token string) string {
 	next := path + "?" + url.Values{"token": {token}}.Encode()
 	return "/sign-in?" + url.Values{"next": {next}}.Encode()

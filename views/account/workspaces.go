@@ -2,7 +2,7 @@ package account
 
 import "sluice/views/components"
 
-// WorkspaceForm makes a workspace.
+// WorkspaceForm creates a workspace.
 type WorkspaceForm struct {
 	Name   string
 	Errors components.Errors

@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// NewWorkspace is the page that makes a workspace.
+// NewWorkspace is the page that creates a workspace.
 func NewWorkspace(p layout.Page, f WorkspaceForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -85,7 +85,7 @@ func NewWorkspace(p layout.Page, f WorkspaceForm) templ.Component {
 	})
 }
 
-// NoWorkspace is for somebody who is signed in and a member of nothing.
+// NoWorkspace is shown to signed-in users who are not a member of any workspace.
 func NoWorkspace(p layout.Page, email string, mayCreate bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -7,18 +7,17 @@ import (
 	"sluice/static"
 )
 
-// ModelGroup is models of one place: a provider, a server on this machine, or
-// a category of the hosted ones.
+// ModelGroup is the models of one provider, local server, or category of hosted models.
 type ModelGroup struct {
 	// Name is the provider's ID or the category's slug.
 	Name, Title string
 	// Place says how the models are reached.
 	Place ModelPlace
-	// Hint is a few words beside the title, such as what the provider can do.
+	// Hint is a short remark beside the title, such as the provider's tasks.
 	Hint string
 	// KeysURL is the page on which users create an API key.
 	KeysURL string
-	// Note is a sentence where the models of a place could not be listed.
+	// Note says why the models could not be listed.
 	Note   string
 	Models []ModelChoice
 }
@@ -35,24 +34,24 @@ const (
 	PlaceOffered   ModelPlace = "offered"
 )
 
-// ModelChoice is a model as a node names it.
+// ModelChoice is a model that a node can use.
 type ModelChoice struct {
 	ID, Title, Text string
-	// Detail is what else is known of it, in a few words.
+	// Detail is further information about the model, such as its family.
 	Detail string
 	// Context is the size of the context window, such as 128K, and Price the price per
 	// million tokens in and out. Both are empty if unknown.
 	Context, Price string
-	// PriceNote says where the price is from.
+	// PriceNote names the source of the price.
 	PriceNote string
 	// Can are the abilities that the provider states: Vision, Tools, JSON.
 	Can []string
-	// Category is the slug of a hosted model's category, Tags are what the model is for.
+	// Category is the slug of a hosted model's category, Tags are its uses.
 	Category string
 	Tags     []string
-	// Runs is how often a hosted model ran, such as 12M runs; empty if unknown.
+	// Runs is how often a hosted model ran, such as "12M runs"; "" if unknown.
 	Runs string
-	// Output is the type of its result, such as image.
+	// Output is the type of the model's result, such as image.
 	Output string
 }
 
@@ -67,8 +66,8 @@ func AbilityIcon(ability string) string {
 	return "braces"
 }
 
-// Monogram returns one or two letters that stand for a name: its first, and the next capital
-// that begins a word, as OR for OpenRouter and HF for Hugging Face.
+// Monogram abbreviates a name to its first letter and the next capital that starts a word: OR
+// for OpenRouter, HF for Hugging Face.
 func Monogram(name string) string {
 	var letters []rune
 	before := ' '
@@ -82,7 +81,7 @@ func Monogram(name string) string {
 	return string(letters)
 }
 
-// MarkHue returns one of the eight colors of monograms, the same for the same name.
+// MarkHue returns one of eight monogram colors. It depends only on the name.
 func MarkHue(name string) string {
 	var sum uint32
 	for _, b := range []byte(name) {
@@ -91,7 +90,7 @@ func MarkHue(name string) string {
 	return "hue-" + string(rune('0'+sum%8))
 }
 
-// TaskWords names node kinds that call models by what their models do.
+// TaskWords returns labels for the tasks of node kinds that call models.
 func TaskWords(kinds []string) (words []string) {
 	names := map[string]string{"chat": "Chat", "embed": "Embeddings", "image": "Images", "speech": "Speech", "transcribe": "Transcription", "hosted_model": "Hosted models"}
 	for _, k := range kinds {
@@ -100,6 +99,6 @@ func TaskWords(kinds []string) (words []string) {
 	return words
 }
 
-// PickerSheet returns the address of the styles of the list of models, which the script loads
-// when the list is opened first.
+// PickerSheet returns the URL of the model list's style sheet, which the script loads when the
+// list is first opened.
 func PickerSheet() string { return static.URL("picker.css") }

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// Bar is one part of a sparkline: what happened in one hour, say.
+// Bar is one bar of a sparkline, for example the runs of one hour.
 type Bar struct {
 	Count, Failed int
 }
 
-// Sparkline is a row of bars; Unit is what is counted ("runs"), Span over what
-// time ("24 h").
+// Sparkline is a row of bars. Unit is what is counted ("runs"), Span the period ("24 h").
 type Sparkline struct {
 	Bars []Bar
 	Unit string
 	Span string
 }
 
-// The drawing's own units: a bar is 3 wide with a gap of 1, and 24 high.
+// Units of the SVG: a bar is 3 wide with a gap of 1, and the chart is 24 high.
 const (
 	sparkStep   = 4
 	sparkBar    = 3
@@ -33,7 +32,7 @@ func (s Sparkline) ViewBox() string {
 	return fmt.Sprintf("0 0 %d %d", max(len(s.Bars)*sparkStep-1, 1), sparkHeight)
 }
 
-// words say in a sentence what the picture shows.
+// words describes the chart for screen readers.
 func (s Sparkline) words() string {
 	var all, failed, most int
 	for _, b := range s.Bars {
@@ -42,14 +41,14 @@ func (s Sparkline) words() string {
 	return fmt.Sprintf("%s %s in %s, %s failed, at most %s at once", Count(all), s.Unit, s.Span, Count(failed), Count(most))
 }
 
-// rect is one rectangle of a drawing.
+// Rect is one rectangle of a chart.
 type Rect struct {
 	X, Y, Width, Height string
 	Class               string
 }
 
-// rects are the bars: what succeeded, and on top of it what failed. An hour
-// without runs is a thin line, so that the time axis has no gaps.
+// Rects returns the bars, with failures stacked on successes. An hour without runs is a thin
+// line, so that the time axis has no gaps.
 func (s Sparkline) Rects() []Rect {
 	most := 1
 	for _, b := range s.Bars {
@@ -83,17 +82,17 @@ func bar(i int, above, height float64, class string) Rect {
 	}
 }
 
-// short writes a coordinate with at most two decimals.
+// Coordinate formats an SVG coordinate with at most two decimals.
 func Coordinate(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 2, 64)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }
 
-// Share is how much of a whole is used up, from 0 to 1.
+// Share is the fraction of a limit that is used, from 0 to 1.
 type Share struct {
 	Part float64
 	Tone Tone
-	// Label says what the bar shows, with the numbers.
+	// Label is the text for screen readers, with the numbers.
 	Label string
 }
 
@@ -101,10 +100,10 @@ type Share struct {
 // exceeds 1 after a budget was lowered below what is used.
 func (s Share) width() string { return Coordinate(100 * min(max(s.Part, 0), 1)) }
 
-// Outcomes are attempts in order of time, the oldest first: did they succeed?
+// Outcomes reports whether each attempt succeeded, oldest first.
 type Outcomes []bool
 
-// rects draws one bar per attempt; a failed one is short and red.
+// rects returns one bar per attempt; failed attempts are short and red.
 func (o Outcomes) rects() []Rect {
 	all := make([]Rect, len(o))
 	for i, ok := range o {

@@ -8,7 +8,7 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Spark draws a sparkline; a screen reader hears a sentence.
+// Spark draws a sparkline with a sentence for screen readers.
 func Spark(s Sparkline) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -85,7 +85,7 @@ func Spark(s Sparkline) templ.Component {
 	})
 }
 
-// ShareBar draws how much of a whole is used up.
+// ShareBar draws a progress bar.
 func ShareBar(s Share) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -172,7 +172,7 @@ func ShareBar(s Share) templ.Component {
 	})
 }
 
-// OutcomeStrip draws attempts, a failed one short and red; label says the same.
+// OutcomeStrip draws one bar per attempt; label describes them for screen readers.
 func OutcomeStrip(o Outcomes, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -236,7 +236,7 @@ func OutcomeStrip(o Outcomes, label string) templ.Component {
 	})
 }
 
-// bars draws rectangles within an <svg>.
+// Rects draws rectangles within an <svg>.
 func Rects(list []Rect) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

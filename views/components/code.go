@@ -8,10 +8,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// CodePiece is a piece of code with the class that colors it.
+// CodePiece is a token of highlighted code with its CSS class.
 type CodePiece struct{ Class, Text string }
 
-// CodePieces are the tokens of a highlighter as pieces of a page.
+// CodePieces converts the tokens of a highlighter.
 func CodePieces[T ~struct{ Class, Text string }](tokens []T) []CodePiece {
 	list := make([]CodePiece, len(tokens))
 	for i, t := range tokens {
@@ -20,8 +20,7 @@ func CodePieces[T ~struct{ Class, Text string }](tokens []T) []CodePiece {
 	return list
 }
 
-// Highlighted is code in colors. Nothing stands between the pieces that is not
-// in the code.
+// Highlighted renders code with syntax highlighting. It adds no whitespace between tokens.
 func Highlighted(code []CodePiece) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		for _, t := range code {

@@ -1,5 +1,5 @@
-// Package components renders the parts that pages share: buttons, fields, tables,
-// times, numbers, charts, values and small pictures of flows. It knows no page.
+// Package components renders the parts that pages share: buttons, fields, tables, times,
+// numbers, charts, values and thumbnails of flows. It doesn't depend on any page.
 package components
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// ButtonLook is how loud a button is; a screen has one primary.
+// ButtonLook is the visual weight of a button. A screen has at most one primary button.
 type ButtonLook string
 
 // The looks of buttons.
@@ -22,17 +22,17 @@ const (
 	LookQuiet   ButtonLook = "quiet"
 )
 
-// Button is a button, or a link that looks like one when Href is set. Without
-// a Label it shows its icon alone and Title names it.
+// Button is a button, or with Href a link that looks like one. Without a Label, only the icon
+// is shown and Title is its accessible name.
 type Button struct {
 	Label, Icon, Title string
 	Look               ButtonLook
-	// Size is "small", "large" or nothing.
+	// Size is "small", "large" or "".
 	Size string
-	// Type is "submit" when empty, as in HTML.
+	// Type is the button's type; "" means "submit", as in HTML.
 	Type, Name, Value string
 	Href              string
-	// Busy is said instead of the label while a request of htmx is on its way.
+	// Busy replaces the label while an htmx request is pending.
 	Busy     string
 	Disabled bool
 	// Attrs are further attributes, such as data-hx-post.
@@ -45,20 +45,20 @@ func (b Button) classes() templ.CSSClasses {
 	return templ.Classes("btn", string(b.Look), b.Size, templ.KV("only", b.Label == ""))
 }
 
-// Field is one field of a form with all that is said about it.
+// Field is one form field with its label, help and error.
 type Field struct {
-	// Name is the form's; ID is made from it when empty.
+	// Name is the name of the form value. ID defaults to it.
 	ID, Name, Label string
 	Help, Error     string
 	Value           string
-	// Type is an <input>'s: "text" when empty.
+	// Type is the type of the <input>; "" means "text".
 	Type, Placeholder, Autocomplete string
-	// Optional is said beside the label; all other fields are required.
+	// Optional adds "optional" to the label; other fields are required.
 	Optional, Disabled, Checked, Mono bool
-	// Either is set if one of several fields is needed: this one alone is not
-	// required, and not called optional.
+	// Either is set if one of several fields must be filled in: this one is then neither
+	// required nor labeled optional.
 	Either bool
-	// Size is "large" or nothing.
+	// Size is "large" or "".
 	Size    string
 	Options []Option
 	Attrs   templ.Attributes
@@ -67,8 +67,8 @@ type Field struct {
 // Option is one choice of a select field.
 type Option struct{ Value, Label string }
 
-// ControlID returns the ID of the control, which its label and its messages refer to.
-// It is the field's name unless the same form is twice on a page.
+// ControlID returns the HTML ID of the control, for its label and messages. It is the name of
+// the field unless a page has the same form twice.
 func (f Field) ControlID() string {
 	if f.ID != "" {
 		return f.ID
@@ -83,15 +83,15 @@ func (f Field) kind() string {
 	return "text"
 }
 
-// required reports whether the browser insists on a value. A list of choices
-// without an empty one always has a value, and HTML forbids to ask for it.
+// required reports whether the browser requires a value. A select without an empty option
+// always has one, and HTML forbids "required" on it.
 func (f Field) required() bool {
 	chosen := len(f.Options) > 0 && f.Options[0].Value != ""
 	return !f.Optional && !f.Either && !chosen && f.kind() != "checkbox"
 }
 
-// attrs are what every control of a field has in common: who it is, and which
-// sentences belong to it.
+// ControlAttrs returns the attributes that all controls share: identity, validation, and
+// references to the messages.
 func (f Field) ControlAttrs() templ.Attributes {
 	a := templ.Attributes{"id": f.ControlID(), "name": f.Name, "disabled": f.Disabled, "required": f.required()}
 	var about string
@@ -116,33 +116,34 @@ func (f Field) ControlAttrs() templ.Attributes {
 	return a
 }
 
-// classes of a control; look is "input", "select" or "area".
+// classes returns the CSS classes of a control; look is "input", "select" or "area".
 func (f Field) classes(look string) templ.CSSClasses {
 	return templ.Classes(look, f.Size, templ.KV("mono", f.Mono))
 }
 
-// Errors are sentences by the name of the field they belong to; "" is the form.
+// Errors maps names of fields to error messages; the key "" is for the whole form.
 type Errors map[string]string
 
-// Tab is one of several views of the same thing, with an address of its own.
+// Tab is one of several views with URLs of their own.
 type Tab struct {
 	Label, Href string
-	// Count is shown beside the label when not empty.
+	// Count is shown beside the label unless it is "".
 	Count   string
 	Current bool
 	Attrs   templ.Attributes
 }
 
-// Panel is one of several views that are all on the page.
+// Panel is one of several views on the same page, shown as tabs.
 type Panel struct {
 	Label   string
 	Content templ.Component
 }
 
-// panelID names a tab or a panel.
+// panelID returns the HTML ID of a tab or its panel.
 func panelID(id, part string, i int) string { return fmt.Sprintf("%s-%s-%d", id, part, i) }
 
-// tabStop lets the Tab key stop at one tab alone; arrows reach the others.
+// tabStop returns the tabindex: the Tab key reaches only the selected tab, arrow keys the
+// others.
 func tabStop(selected bool) string {
 	if selected {
 		return "0"
@@ -150,16 +151,16 @@ func tabStop(selected bool) string {
 	return "-1"
 }
 
-// Empty is what stands where nothing is yet; its children are the next step.
+// Empty is an empty state. Its children are the next step, such as a button.
 type Empty struct{ Icon, Title, Text string }
 
-// stateSign is how one state looks.
+// StateSign is the icon, label and color of a state.
 type StateSign struct {
 	Icon string
 	Tone Tone
 }
 
-// stateSigns covers the states of runs, steps and deliveries, by their own words.
+// stateSigns has the states of runs, steps and deliveries.
 var stateSigns = map[string]StateSign{
 	"queued":    {"clock", ToneNone},
 	"pending":   {"circle-dashed", ToneNone},
@@ -174,12 +175,12 @@ var stateSigns = map[string]StateSign{
 	"canceled":  {"ban", ToneNone},
 }
 
-// Ended reports whether a run in this state is over.
+// Ended reports whether state is a final state of a run.
 func Ended(state string) bool {
 	return state == "succeeded" || state == "failed" || state == "canceled"
 }
 
-// SignOf returns how a state looks; an unknown one gets a plain circle.
+// SignOf returns the sign of a state; an unknown state gets a plain circle.
 func SignOf(state string) StateSign {
 	if s, ok := stateSigns[state]; ok {
 		return s
@@ -191,13 +192,14 @@ func SignOf(state string) StateSign {
 // browser fetches and caches a single file.
 func IconURL(name string) string { return static.URL("icons.svg") + "#" + name }
 
-// Pages leads through a list by cursors; an empty one has no such page.
+// Pages is the pagination of a list by cursors. An empty cursor means that there is no such
+// page.
 type Pages struct {
-	// Path is the list's address without a cursor, with its filters as Query.
+	// Path is the URL of the list without a cursor, Query its filters.
 	Path           string
 	Query          url.Values
 	Before, After  string
-	Previous, Next string // labels; "Newer" and "Older" when empty
+	Previous, Next string // "Newer" and "Older" if empty
 }
 
 // link returns the URL of the list with another cursor and the same filter. name is
@@ -211,13 +213,13 @@ func (p Pages) link(name, cursor string) templ.SafeURL {
 	return templ.SafeURL(p.Path + "?" + q.Encode())
 }
 
-// checkbox is the field as a box to tick, which is never required.
+// checkbox returns the field as a checkbox, which is never required.
 func (f Field) checkbox() Field {
 	f.Type = "checkbox"
 	return f
 }
 
-// named are the attributes of a button that stand for its face.
+// named returns the attributes that name a button without a label.
 func (b Button) named() templ.Attributes {
 	a := templ.Attributes{}
 	for _, p := range [][2]string{{"name", b.Name}, {"value", b.Value}, {"title", b.Title}} {
@@ -234,7 +236,7 @@ func (b Button) named() templ.Attributes {
 	return a
 }
 
-// noteRole makes a failure heard at once and leaves the rest to be read.
+// noteRole returns the ARIA role: errors are announced immediately, other notes are not.
 func noteRole(tone Tone) string {
 	if tone == ToneBad {
 		return "alert"

@@ -8,8 +8,8 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// FlowCrumbs stand at the top of every page of a flow: which flow it is, and its tabs.
-// here is the tab of the page, or "" for a page that belongs to none.
+// FlowCrumbs is the header of a flow's pages: the name of the flow and its tabs. here is the
+// path of the current tab, or "" for pages without one.
 func FlowCrumbs(flowID, name, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -73,7 +73,7 @@ func FlowCrumbs(flowID, name, here string) templ.Component {
 	})
 }
 
-// VersionCrumbs also lead back to the versions of a flow.
+// VersionCrumbs is FlowCrumbs with a link back to the versions.
 func VersionCrumbs(flowID, name, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -163,7 +163,7 @@ func VersionCrumbs(flowID, name, here string) templ.Component {
 	})
 }
 
-// FlowTabs are the pages of a flow, the same on all of them.
+// FlowTabs are the tabs of a flow's pages.
 func FlowTabs(flowID, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,5 +2,5 @@ package components
 
 import "github.com/a-h/templ"
 
-// docsError is where the documentation explains the code of an error.
+// ErrorDocsURL returns the URL of the documentation of an error code.
 func ErrorDocsURL(code string) templ.SafeURL { return templ.SafeURL("/docs/errors#" + code) }

@@ -8,8 +8,8 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// DocsLink leads to the page of the documentation that explains what is here.
-// page may end with an anchor, such as "webhooks#retries".
+// DocsLink links to a page of the documentation. page may end with an anchor, such as
+// "webhooks#retries".
 func DocsLink(page string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "cmp"
 
-// Input is a field of one line.
+// Input is a single-line field.
 func Input(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -141,7 +141,7 @@ func Input(f Field) templ.Component {
 	})
 }
 
-// TextArea is a field of several lines.
+// TextArea is a multi-line field.
 func TextArea(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -226,7 +226,7 @@ func TextArea(f Field) templ.Component {
 	})
 }
 
-// Select is a field with a few choices.
+// Select is a field with a list of options.
 func Select(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -344,7 +344,7 @@ func Select(f Field) templ.Component {
 	})
 }
 
-// Checkbox is a field that is on or off; Value is sent when it is on.
+// Checkbox is a checkbox; Value is submitted if it is checked.
 func Checkbox(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -500,8 +500,8 @@ func FieldLabel(f Field) templ.Component {
 	})
 }
 
-// said shows the help and the error of a field, under the names that the
-// control gives as its description.
+// FieldNotes shows the help and the error of a field. The control refers to their IDs with
+// aria-describedby.
 func FieldNotes(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -595,7 +595,7 @@ func FieldNotes(f Field) templ.Component {
 	})
 }
 
-// formError shows what is wrong with a form as a whole.
+// FormError shows the error of the whole form, if any.
 func FormError(errors Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -627,7 +627,7 @@ func FormError(errors Errors) templ.Component {
 	})
 }
 
-// FileURL is the field below a file chooser for the address of a file.
+// FileURL is the field for a file's URL, below its file chooser.
 func FileURL(f RunField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -5,36 +5,36 @@ import (
 	"math"
 )
 
-// Graph is a flow as a small picture: where its nodes lie and what they join.
+// Graph is the thumbnail of a flow.
 type Graph struct {
 	Nodes []GraphNode
 	// Edges are pairs of indexes into Nodes.
 	Edges [][2]int
-	// Live marks each node with its ID, so that a run can be shown on the picture.
+	// Live marks each node with its ID, so that a script can show the progress of a run.
 	Live bool
 }
 
-// GraphNode is one node of the picture. Group is the word of its kind's group:
-// api, model, builtin, text, source, control, code or canvas.
+// GraphNode is one node of the thumbnail. Group is the slug of its kind's group: api, model,
+// builtin, text, source, control, code or canvas.
 type GraphNode struct {
 	X, Y  float64
 	Group string
-	Icon  string // of the node's kind; empty shows a plain square
+	Icon  string // of the node's kind; "" shows a plain square
 	ID    string
 }
 
-// A node on the canvas is some 176 by 96 units; the picture takes that size for
-// all, as it shows the shape of a flow and not what nodes say.
+// A node on the canvas is about 176 by 96 units. The thumbnail uses this size for all nodes,
+// because it has no text.
 const (
 	GraphNodeWidth = 176
 	nodeHeight     = 96
 	thumbPad       = 72
-	// A flow of two nodes must not look larger than one of ten.
+	// The minimum size, so that a flow of two nodes isn't drawn larger than one of ten.
 	thumbWidth  = 1040
 	thumbHeight = 440
 )
 
-// viewBox shows all nodes with some air, in the middle.
+// viewBox returns the SVG viewBox, with all nodes centered and padded.
 func (g Graph) viewBox() string {
 	left, top, right, bottom := g.bounds()
 	w, h := math.Max(right-left+2*thumbPad, thumbWidth), math.Max(bottom-top+2*thumbPad, thumbHeight)
@@ -53,8 +53,8 @@ func (g Graph) bounds() (left, top, right, bottom float64) {
 	return left, top, right, bottom
 }
 
-// paths are the edges as curves from the right of one node to the left of the
-// other. An edge to a node that is not there is left out.
+// paths returns the SVG paths of the edges, from the right of one node to the left of another.
+// Edges to missing nodes are left out.
 func (g Graph) paths() []string {
 	var all []string
 	for _, e := range g.Edges {
@@ -70,7 +70,7 @@ func (g Graph) paths() []string {
 	return all
 }
 
-// words say what the picture shows.
+// words describes the thumbnail for screen readers.
 func (g Graph) words() string {
 	return fmt.Sprintf("Picture of the flow: %s, %s", Quantity(len(g.Nodes), "node"), Quantity(len(g.Edges), "edge"))
 }

@@ -1,7 +1,7 @@
 package components
 
-// KindGroups are the groups of node kinds in the order of the palette. Short and Icon are
-// for the rail, which the palette is in narrow windows.
+// KindGroups are the groups of node kinds in the order of the palette. Short and Icon are for
+// the rail, to which the palette is reduced in narrow windows.
 var KindGroups = []struct{ Title, word, Short, Icon string }{
 	{"API", "api", "API", "log-in"},
 	{"AI models", "model", "Models", "message-square"},
@@ -13,7 +13,7 @@ var KindGroups = []struct{ Title, word, Short, Icon string }{
 	{"Canvas", "canvas", "Notes", "sticky-note"},
 }
 
-// GroupWord is the word that a group's color is known by.
+// GroupWord returns the slug of a group, which determines its color.
 func GroupWord(title string) string {
 	for _, g := range KindGroups {
 		if g.Title == title {
@@ -23,8 +23,8 @@ func GroupWord(title string) string {
 	return "canvas"
 }
 
-// IsKindGroup reports whether a title is one of KindGroups. A kind can name another
-// group, which the palette then shows as well.
+// IsKindGroup reports whether a title is one of KindGroups. A kind may name another group,
+// which the palette then adds.
 func IsKindGroup(title string) bool {
 	for _, g := range KindGroups {
 		if g.Title == title {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Values of runs are decoded JSON: nil, bool, string, json.Number, []any and
-// map[string]any. A file is an object with its ID under "file".
+// Values of runs are decoded JSON: nil, bool, string, json.Number, []any and map[string]any. A
+// file is an object with its ID under "file".
 
 // fileIDPattern matches IDs of stored files. An object is shown as a file if its field
 // "file" is such an ID.
@@ -34,7 +34,7 @@ func number(v any) (f float64, ok bool) {
 	return f, err == nil
 }
 
-// plainText returns a string as it is, "" for null, and anything else as JSON.
+// plainText returns a string unchanged, "" for null, and anything else as JSON.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -56,12 +56,12 @@ func encodeJSON(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// pointer returns one token of a JSON pointer, with its slash.
+// pointer returns one reference token of a JSON pointer (RFC 6901), with its slash.
 func pointer(key string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// Size formats a number of bytes: 1.5 MiB.
+// Size formats a number of bytes, such as 1.5 MiB.
 func Size(bytes int64) string {
 	size, unit := float64(bytes), 0
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}

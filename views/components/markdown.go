@@ -15,19 +15,18 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// untrusted renders Markdown that a model or a caller wrote. Nothing of it can run
-// or load anything: HTML in it is shown as text, images become links, and
-// goldmark leaves out addresses such as javascript:.
+// untrusted renders Markdown from models and callers. Nothing in it can run or load anything:
+// HTML is shown as text, images become links, and goldmark drops URLs such as javascript:.
 var untrusted = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(harmless{}, 100))))
 
-// markdownSigns are what texts have that were written as Markdown.
+// markdownSigns matches syntax that plain text rarely contains.
 var markdownSigns = regexp.MustCompile("(?m)^#{1,6} \\S|^```|^\\|.+\\|\\s*$|\\*\\*\\S[^*]*\\*\\*|^\\s*[-*] \\S.*\\n\\s*[-*] \\S|^1[.)] \\S|\\]\\(https?://")
 
-// IsMarkdown reports whether a text looks as if it was written as Markdown.
+// IsMarkdown reports whether a text looks like Markdown.
 func IsMarkdown(text string) bool { return markdownSigns.MatchString(text) }
 
-// Markdown is a text as what its Markdown says.
+// Markdown renders a text as Markdown.
 func Markdown(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b bytes.Buffer
@@ -39,7 +38,7 @@ func Markdown(text string) templ.Component {
 	})
 }
 
-// harmless renders what a page must not take over from a text.
+// harmless renders the nodes that would embed untrusted content: HTML and images.
 type harmless struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -68,7 +67,7 @@ func (harmless) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// link renders the beginning or the end of a link to another page.
+// link renders the start or end of an external link.
 func link(w util.BufWriter, to []byte, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		_, _ = w.WriteString("</a>")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Count writes a number as people read it: 1,204.
+// Count formats an integer with thousands separators: 1,204.
 func Count(n int) string {
 	digits := strconv.Itoa(n)
 	sign := ""
@@ -21,9 +21,8 @@ func Count(n int) string {
 	return sign + digits
 }
 
-// Rounded writes a number with as many decimals as a person compares: 0.52, 12.35,
-// 0.0012. Other values, and numbers that are too large or small for that, are
-// written as they are.
+// Rounded formats a number with two decimals or two significant digits: 0.52, 12.35, 0.0012.
+// Other values, and numbers that are too large or too small for that, are formatted unchanged.
 func Rounded(v any) string {
 	text := displayed(v)
 	f, ok := number(v)
@@ -40,7 +39,8 @@ func Rounded(v any) string {
 	return text
 }
 
-// Took writes a duration with as much of it as matters: <1 ms, 14 ms, 1.9 s, 83 s, 3 min 20 s.
+// Took formats a duration with two or three significant digits: <1 ms, 14 ms, 1.9 s, 83 s, 3
+// min 20 s.
 func Took(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -57,7 +57,7 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Money writes millionths of a US dollar: $0.0012, $3.40.
+// Money formats millionths of a US dollar: $0.0012, $3.40.
 func Money(micros int64) string {
 	switch {
 	case micros == 0:
@@ -70,7 +70,7 @@ func Money(micros int64) string {
 	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
 }
 
-// Percent writes a share from 0 to 1. Only 1 is shown as 100%.
+// Percent formats a share from 0 to 1. It rounds to 100% only if the share is 1.
 func Percent(share float64) string {
 	p := share * 100
 	switch {
@@ -84,7 +84,7 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.1f%%", p)
 }
 
-// Quantity counts things: no nodes, 1 node, 12 nodes.
+// Quantity formats a count with its noun: no nodes, 1 node, 12 nodes.
 func Quantity(n int, thing string) string {
 	switch n {
 	case 0:

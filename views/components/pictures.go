@@ -9,44 +9,43 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Picture is a flow as it stands still: for a comparison, or for a run that is
-// over.
+// Picture is a static drawing of a flow, for a comparison or a finished run.
 type Picture struct {
-	// Label says what is to be seen.
+	// Label is the accessible name of the drawing.
 	Label string
 	Nodes []PictureNode
 	Edges []PictureEdge
 }
 
-// PictureNode is one node. Mark is the state of its step or what changed:
-// succeeded, failed, added, removed.
+// PictureNode is one node. Mark is the state of its step or its change: succeeded, failed,
+// added, removed.
 type PictureNode struct {
 	X, Y         float64
 	Name, Kind   string
 	Group        string
-	Icon         string // of the node's kind; empty shows a plain square
-	Mark, Detail string // Detail is said below the name
+	Icon         string // of the node's kind; "" shows a plain square
+	Mark, Detail string // Detail is shown below the name
 	Href         templ.SafeURL
 	Current      bool
-	// Attrs are put on the link, such as data-hx-get.
+	// Attrs are attributes of the link, such as data-hx-get.
 	Attrs templ.Attributes
 }
 
-// PictureEdge joins two nodes by their places in Picture.Nodes.
+// PictureEdge connects two nodes by their indexes in Picture.Nodes.
 type PictureEdge struct {
 	From, To int
 	Mark     string
 }
 
-// The size of a node and the air around all, in the units of the canvas; the
-// picture is shown at pictureScale of it, which makes its 20 units of text 13 px.
+// The size of a node and the padding, in units of the canvas. The drawing is scaled by
+// pictureScale, at which text of 20 units is 13 px high.
 const (
 	pictureWidth  = 212
 	pictureHeight = 68
 	picturePad    = 28
 	pictureScale  = 0.65
-	pictureName   = 12 // letters that fit, at 20 units of text
-	pictureDetail = 16 // letters that fit, at 17 units
+	pictureName   = 12 // characters that fit at 20 units
+	pictureDetail = 16 // characters that fit at 17 units
 )
 
 // bounds returns the rectangle around all nodes with picturePad on each side, in the
@@ -79,7 +78,7 @@ func (p Picture) height() string {
 	return Coordinate(math.Round((b - t) * pictureScale))
 }
 
-// path is an edge as a curve from the right of one node to the left of another.
+// path returns the SVG path of an edge, from the right of one node to the left of another.
 func (p Picture) path(e PictureEdge) string {
 	a, b := p.Nodes[e.From], p.Nodes[e.To]
 	x1, y1, x2, y2 := a.X+pictureWidth, a.Y+pictureHeight/2, b.X, b.Y+pictureHeight/2
@@ -94,9 +93,8 @@ func (n PictureNode) at() string {
 	return fmt.Sprintf("translate(%s %s)", Coordinate(n.X), Coordinate(n.Y))
 }
 
-// shorten cuts a text after so many letters, with an ellipsis as the last of
-// them. SVG text neither wraps nor ends with one, and the whole text is in the
-// title of the node.
+// shorten truncates a text to most characters, with an ellipsis as the last. SVG text neither
+// wraps nor truncates; the full text is in the title of the node.
 func shorten(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
@@ -105,11 +103,11 @@ func shorten(text string, most int) string {
 	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
 }
 
-// below is what is written under the name.
+// below returns the text under the name.
 func (n PictureNode) below() string { return cmp.Or(n.Detail, n.Kind) }
 
-// words are what the node says to those who do not see it. They begin with what
-// is written on it, so that saying that out loud is enough to choose the node.
+// words returns the accessible name of the node. It starts with the visible label, so that
+// users of speech control can say what they see.
 func (n PictureNode) words() string {
 	text := n.Name + ", " + n.below()
 	if n.Detail != "" {
@@ -121,7 +119,7 @@ func (n PictureNode) words() string {
 	return text
 }
 
-// markIcons are the signs of marks that no state of a step has.
+// markIcons are the icons of marks that are not states of a step.
 var markIcons = map[string]string{"added": "plus", "removed": "minus", "changed": "pencil"}
 
 // icon returns the icon of the node's mark: a change between versions, or else a state
@@ -133,11 +131,10 @@ func (n PictureNode) icon() string {
 	return SignOf(n.Mark).Icon
 }
 
-// Arrange gives nodes without a place one: by how far they are from the
-// beginning, from left to right.
+// Arrange positions nodes that have no position, in columns by their distance from the inputs.
 func (p *Picture) Arrange(placed []bool) {
 	depth := make([]int, len(p.Nodes))
-	for range p.Nodes { // as often as the longest way at most; a circle does no harm
+	for range p.Nodes { // at most as many rounds as the longest path; also terminates on cycles
 		changed := false
 		for _, e := range p.Edges {
 			if d := depth[e.From] + 1; d > depth[e.To] && d < len(p.Nodes) {

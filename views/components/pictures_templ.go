@@ -8,8 +8,8 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// FlowPicture draws a flow with what happened to each of its nodes, by color,
-// sign and word. It scrolls within itself where it does not fit.
+// FlowPicture draws a flow with the mark of each node as color, icon and word. It scrolls if it
+// is too large.
 func FlowPicture(p Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -4,23 +4,23 @@ import (
 	"github.com/a-h/templ"
 )
 
-// RunField is one input of the flow.
+// RunField is the form field of a flow's input.
 type RunField struct {
 	Field
 	// Type is the type of the value: text, number, boolean, json, list, file ...
 	Type string
-	// Example is what the flow's author gave as one, as text.
+	// Example is the author's example, as text.
 	Example string
-	// Last is the file of the run before, kept unless another is chosen.
+	// Last is the file of the previous run, which is reused unless another is chosen.
 	Last *FileView
-	// URL is the address of a file, given instead of an upload.
+	// URL is the URL of a file, as an alternative to an upload.
 	URL string
 }
 
-// urlLabel names the field for the address of a file.
+// urlLabel returns the label of the field for a file's URL.
 func (f RunField) urlLabel() string { return "URL of " + f.Label }
 
-// control is the field with what "Use example" puts into the field.
+// Control returns the field, with the value that "Use example" fills in.
 func (f RunField) Control() Field {
 	field := f.Field
 	field.Attrs = templ.Attributes{}

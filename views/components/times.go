@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// machineTime is a moment for the datetime attribute, which takes no more than
-// three digits of a second.
+// MachineTime formats a time for the datetime attribute, which allows at most three digits of a
+// second.
 func MachineTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.999Z") }
 
-// Ago says roughly how long before now something was, or its date.
+// Ago formats roughly how long ago a time was, or its date if it is long ago.
 func Ago(at, now time.Time) string {
 	d := now.Sub(at)
 	switch {
@@ -30,7 +30,7 @@ func Ago(at, now time.Time) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
-// span formats a duration as days, hours or minutes.
+// WholeDuration formats a duration as days, hours or minutes.
 func WholeDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	n, unit := int64(d/time.Minute), "minute"

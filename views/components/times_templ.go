@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "time"
 
-// exactTime is for what is looked up rather than followed.
+// ExactTime shows a date and time, for values that are looked up and not compared with now.
 func ExactTime(at time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -79,7 +79,7 @@ func ExactTime(at time.Time) templ.Component {
 	})
 }
 
-// Time says how long ago something was; the exact moment is its title.
+// Time shows how long ago a time was; the tooltip has the exact time.
 func Time(at, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,9 +1,9 @@
 package components
 
-// Tone is what a color means.
+// Tone is the meaning of a color.
 type Tone string
 
-// The tones. ToneNone is for what is neither good nor bad.
+// The tones. ToneNone is neutral.
 const (
 	ToneNone   Tone = ""
 	ToneOK     Tone = "ok"
@@ -13,7 +13,7 @@ const (
 	ToneAccent Tone = "accent"
 )
 
-// icon is the sign of a tone, for those who do not see colors.
+// Icon returns the icon of a tone, which conveys it without color.
 func (t Tone) Icon() string {
 	switch t {
 	case ToneOK:

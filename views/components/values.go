@@ -11,37 +11,36 @@ import (
 	"unicode/utf8"
 )
 
-// ValueView is one value that went into a node or came out of it.
+// ValueView is one input or output value.
 type ValueView struct {
-	// Name is the port that the value came by; empty when one value stands alone.
+	// Name is the port of the value; "" for a single value.
 	Name  string
 	Value any
-	// More is the address that gives the branches of a large value; "at", a JSON
-	// pointer below this value, is added to it. Without one, what is large is cut.
+	// More is the URL that serves branches of a large value; the parameter "at", a JSON
+	// pointer, is added to it. Without it, large values are truncated.
 	More string
-	// At is where this value is below that address; empty is the whole.
+	// At is the JSON pointer of this value below More; "" is the whole value.
 	At string
-	// All shows as much as a page can bear; it was asked for.
+	// All shows as much as a page can handle, because the user asked for it.
 	All bool
-	// Files gives the address of a file by its ID; nil: the one that the session
-	// guards.
+	// Files returns the URL of a file by its ID. nil means URLs that need a session.
 	Files func(id string) string
 }
 
-// How much of a value is shown at once.
+// How much of a value is shown at first.
 const (
 	shownRunes    = 4000
 	shownItems    = 50
 	shownColumns  = 8
-	openItems     = 12        // of a list or object that is unfolded from the start
-	lazyBytes     = 8 << 10   // a branch beyond it is fetched when it is opened
-	copiedBytes   = 32 << 10  // a value beyond it has no copy button
-	vectorNumbers = 16        // a longer list of numbers is one line
-	allRunes      = 1_000_000 // of a text that was asked for
-	allItems      = 1000      // of a list that was asked for
+	openItems     = 12        // items of a list or object that is unfolded from the start
+	lazyBytes     = 8 << 10   // larger branches are fetched when they are opened
+	copiedBytes   = 32 << 10  // larger values have no copy button
+	vectorNumbers = 16        // longer lists of numbers are shown in one line
+	allRunes      = 1_000_000 // characters of a text when All is set
+	allItems      = 1000      // items of a list when All is set
 )
 
-// valueShape is how a value is best looked at.
+// valueShape is the way in which a value is shown.
 type valueShape int
 
 const (
@@ -105,7 +104,7 @@ func shapeOfList(list []any) valueShape {
 	return shapeTree
 }
 
-// TypeWord is the type of the value in a word.
+// TypeWord returns the type of the value as a word.
 func (v ValueView) TypeWord() string {
 	switch value := v.Value.(type) {
 	case nil:
@@ -125,16 +124,16 @@ func (v ValueView) TypeWord() string {
 	return "number"
 }
 
-// shortRunes is up to how many characters a text is an answer in a word or two.
+// shortRunes is the maximum length of a text that counts as short.
 const shortRunes = 40
 
-// IsShort reports whether the value is a number, true or false, or a word or two.
+// IsShort reports whether the value is a number, a boolean, or a text of a word or two.
 func (v ValueView) IsShort() bool {
 	text, isText := v.Value.(string)
 	return isText && text != "" && utf8.RuneCountInString(text) <= shortRunes && !strings.Contains(text, "\n") || !isText && shapeOf(v.Value) == shapeScalar
 }
 
-// Brief is the beginning of the value in one line.
+// Brief returns the beginning of the value in one line.
 func (v ValueView) Brief(most int) string {
 	if f, ok := fileID(v.Value); ok {
 		return cmp.Or(v.file().Name, f)
@@ -146,7 +145,7 @@ func (v ValueView) Brief(most int) string {
 	return text
 }
 
-// measure says how much a value is, in the unit that fits it.
+// measure returns the size of the value in a suitable unit, such as characters or items.
 func (v ValueView) measure() string {
 	switch value := v.Value.(type) {
 	case nil:
@@ -166,7 +165,7 @@ func (v ValueView) measure() string {
 	return "number"
 }
 
-// copied is the text that the copy button gives; none where it would be long.
+// Copied returns the text of the copy button; "" for large values, which have no button.
 func (v ValueView) Copied() string {
 	if text := displayed(v.Value); len(text) <= copiedBytes {
 		return text
@@ -182,12 +181,12 @@ func displayed(v any) string {
 	return plainText(v)
 }
 
-// below is the same view of a part of the value.
+// below returns the view of a part of the value.
 func (v ValueView) below(key string, value any) ValueView {
 	return ValueView{Value: value, More: v.More, At: v.At + pointer(key), All: v.All && v.More == "", Files: v.Files}
 }
 
-// file is the value as a file.
+// file returns the value as a file.
 func (v ValueView) file() FileView {
 	f := FileOf(v.Value)
 	if v.Files != nil {
@@ -196,7 +195,7 @@ func (v ValueView) file() FileView {
 	return f
 }
 
-// address fetches this part alone.
+// address returns the URL that serves this part of the value.
 func (v ValueView) address() string {
 	if v.More == "" {
 		return ""
@@ -204,7 +203,7 @@ func (v ValueView) address() string {
 	return v.More + "&at=" + url.QueryEscape(v.At)
 }
 
-// text is as much of a text as is shown, and whether there is more.
+// text returns the visible part of a text, and whether there is more.
 func (v ValueView) text() (shown string, more bool) {
 	most := shownRunes
 	if v.All {
@@ -230,7 +229,8 @@ type entry struct {
 	view ValueView
 }
 
-// entries are the parts of a list or object, as many as are shown, in order.
+// entries returns the visible items of a list or object in order, and the number of hidden
+// ones.
 func (v ValueView) entries() (list []entry, more int) {
 	switch value := v.Value.(type) {
 	case []any:
@@ -249,7 +249,7 @@ func (v ValueView) entries() (list []entry, more int) {
 	return nil, 0
 }
 
-// most is how many parts are shown.
+// most returns the maximum number of items shown.
 func (v ValueView) most() int {
 	if v.All {
 		return allItems
@@ -263,7 +263,7 @@ func (v ValueView) branches() bool {
 	return s == shapeTree || s == shapeTable || s == shapeVector
 }
 
-// lazy reports whether the parts come only when they are asked for.
+// lazy reports whether the parts are fetched only when the branch is opened.
 func (v ValueView) lazy() bool { return v.More != "" && len(encodeJSON(v.Value)) > lazyBytes }
 
 // open reports whether a branch is unfolded from the start.
@@ -272,7 +272,7 @@ func (v ValueView) open() bool {
 	return len(list)+more <= openItems && strings.Count(v.At, "/") < 3
 }
 
-// line is a short form of a branch, beside its key.
+// line summarizes a branch beside its key.
 func (v ValueView) line() string {
 	switch value := v.Value.(type) {
 	case []any:
@@ -283,7 +283,7 @@ func (v ValueView) line() string {
 	return ""
 }
 
-// columns are the fields of a list of objects, in the order they first come.
+// columns returns the keys of a list of objects, in order of first appearance.
 func (v ValueView) columns() []string {
 	var names []string
 	list, _ := v.Value.([]any)
@@ -298,7 +298,7 @@ func (v ValueView) columns() []string {
 	return names
 }
 
-// rows are the objects of a list, as many as are shown.
+// rows returns the visible objects of a list, and the number of hidden ones.
 func (v ValueView) rows() (rows []map[string]any, more int) {
 	list, _ := v.Value.([]any)
 	for _, item := range list[:min(len(list), v.most())] {
@@ -308,7 +308,7 @@ func (v ValueView) rows() (rows []map[string]any, more int) {
 	return rows, len(list) - len(rows)
 }
 
-// cell is a value within a table, in one line.
+// cell formats a value in one line, for a table.
 func cell(row map[string]any, name string) string {
 	v, ok := row[name]
 	if !ok {
@@ -328,7 +328,7 @@ func cell(row map[string]any, name string) string {
 // which keeps all digits, and never float64.
 func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
 
-// vector is the first numbers of many.
+// vector formats the first numbers of a long list.
 func (v ValueView) vector() string {
 	list, _ := v.Value.([]any)
 	var b strings.Builder
@@ -339,7 +339,7 @@ func (v ValueView) vector() string {
 	return "[" + b.String() + "…]"
 }
 
-// brief is a number with as many digits as a person reads.
+// brief formats a number with few digits.
 func brief(f float64) string {
 	if f == float64(int64(f)) {
 		return fmt.Sprintf("%d", int64(f))
@@ -352,10 +352,10 @@ func brief(f float64) string {
 type FileView struct {
 	ID, Name, MIME string
 	Size           int64
-	at             string // another address than that
+	at             string // URL that overrides the default
 }
 
-// FileOf reads a file value.
+// FileOf converts a file value.
 func FileOf(v any) FileView {
 	m, _ := v.(map[string]any)
 	id, _ := fileID(v)
@@ -367,11 +367,11 @@ func FileOf(v any) FileView {
 // URL that public pages use, because their visitors have no session.
 func (f FileView) Href() string { return cmp.Or(f.at, "/files/"+url.PathEscape(f.ID)) }
 
-// about says what the file is.
+// About returns the type and size of the file.
 func (f FileView) About() string { return cmp.Or(f.MIME, "unknown type") + ", " + Size(f.Size) }
 
-// family is the first half of the media type, or "" for types that a browser must
-// not show.
+// family returns the top-level media type, such as "image", or "" for types that browsers must
+// not display.
 func (f FileView) family() string {
 	family, kind, _ := strings.Cut(f.MIME, "/")
 	if kind == "svg+xml" {

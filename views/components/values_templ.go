@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "cmp"
 
-// Values are the values of several ports, one below the other.
+// Values shows the values of several ports, one below the other.
 func Values(label string, list []ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -126,7 +126,7 @@ func Values(label string, list []ValueView) templ.Component {
 	})
 }
 
-// Value shows one value as what it is: text, a picture, a table, a tree.
+// Value shows a value by its type: as text, picture, table or tree.
 func Value(v ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -701,8 +701,8 @@ func valueTable(v ValueView) templ.Component {
 	})
 }
 
-// branches are the parts of a list or object; each part that has parts itself
-// unfolds, and a large one is fetched only then.
+// branches shows the items of a list or object as a tree. Nested items unfold, and large ones
+// are fetched only then.
 func branches(v ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -928,7 +928,7 @@ func moreItems(v ValueView, more int) templ.Component {
 	})
 }
 
-// moreOf leads to what is not shown, or says that there is more.
+// moreOf links to the hidden part of a value, or says that there is more.
 func moreOf(v ValueView, lead, word string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -6,33 +6,33 @@ import (
 	"sluice/views/components"
 )
 
-// ChildStep is a step that runs another flow for each item of a list.
+// ChildStep is a step that runs another flow for each item of a list, such as Map.
 type ChildStep struct {
 	Path, Name, Icon, Group string
-	About                   string // how it runs the items
+	About                   string // how the items are run
 	Flow, FlowPath, Cost    string
 
 	Total, Done, Running, Failed, Waiting, Reused int
-	Left                                          string // how long it takes yet, roughly
+	Left                                          string // estimated time left
 
 	Cells  []StripCell
-	Size   int // items that a cell stands for
+	Size   int // items per cell
 	Groups []ItemErrors
-	// Some says that there are more failures than those that were counted in Groups.
+	// Some is set if there are more failures than Groups counts.
 	Some     bool
 	Items    []ChildItem
 	Link     RunLink // the page with this filter
 	MayRetry bool
 }
 
-// StripCell is a cell of the strip of items; Item is the one that it leads to.
+// StripCell is a cell of the strip of items; Item is the item that it links to.
 type StripCell struct {
 	State   string
 	Item    int
 	Current bool
 }
 
-// ItemErrors is the failed items with one code; Link lists them.
+// ItemErrors groups the failed items with the same error code; Link lists them.
 type ItemErrors struct {
 	Count                 int
 	Code, Message, Advice string
@@ -45,14 +45,15 @@ type ChildItem struct {
 	State, Code, Input, Output, Path, Took, Cost string
 	Tries                                        int
 	Current                                      bool
-	MayRepeat                                    bool    // it failed or was canceled, its content is not erased, and the viewer may rerun it separately
+	MayRepeat                                    bool    // it failed or was canceled, its content isn't erased, and the viewer may run it again
 	Link                                         RunLink // shows its steps
 }
 
-// CallerView is the step that started a child run.
+// CallerView is the step of another run that started a child run.
 type CallerView struct{ Flow, Path, Step, Item string }
 
-// stripStates are the classes of cells by state; a cell without one waits.
+// stripStates maps states to CSS classes of cells; items in other states are pending and have
+// none.
 var stripStates = map[string]string{"done": "d", "running": "r", "failed": "f"}
 
 // class returns the CSS classes of a cell: one letter for its state, and "now" for the
@@ -65,7 +66,7 @@ func (c StripCell) class() string {
 	return class
 }
 
-// cellsInRow is how many cells are in a row; short lists have wider ones.
+// cellsInRow returns the number of cells per row. Short lists have wider cells.
 func (s *ChildStep) cellsInRow() int {
 	for _, n := range []int{25, 50} {
 		if len(s.Cells) <= n {
@@ -75,7 +76,7 @@ func (s *ChildStep) cellsInRow() int {
 	return 100
 }
 
-// scale are the numbers of the items that rows begin with, if there are several rows.
+// scale returns the item numbers at which the rows begin; nil if there is a single row.
 func (s *ChildStep) scale() (list []string) {
 	for at := 0; at < len(s.Cells) && len(s.Cells) > 100; at += 100 {
 		list = append(list, components.Count(at*s.Size))
@@ -83,12 +84,12 @@ func (s *ChildStep) scale() (list []string) {
 	return list
 }
 
-// label describes the strip for those who do not see it.
+// label describes the strip for screen readers.
 func (s *ChildStep) label() string {
 	return components.Count(s.Done) + " done, " + components.Count(s.Running) + " running, " + components.Count(s.Failed) + " failed, " + components.Count(s.Waiting) + " waiting"
 }
 
-// retry is what a rerun of the step starts: the others are taken over.
+// retry describes what a rerun of the step executes; results of the other items are reused.
 func (s *ChildStep) retry() string {
 	if s.Waiting > 0 {
 		return "Retry " + components.Count(s.Failed+s.Waiting) + " unfinished"
@@ -99,18 +100,18 @@ func (s *ChildStep) retry() string {
 // ended returns the number of items that have ended, successfully or not.
 func (s *ChildStep) ended() int { return s.Done + s.Failed }
 
-// pick is a button that filters by state.
-type pick struct {
+// stateFilter is a button that filters the items by state.
+type stateFilter struct {
 	state, label string
 	count        int
 	link         RunLink
 	current      bool
 }
 
-// picks returns the filters above the list of items, each with the number of items that
+// stateFilters returns the filters above the list of items, each with the number of items that
 // it would show. A filter for an error code is not among them, so none is current then.
-func (s *ChildStep) picks() (list []pick) {
-	for _, p := range []pick{{"", "All", s.Total, RunLink{}, false}, {"done", "Done", s.Done, RunLink{}, false}, {"running", "Running", s.Running, RunLink{}, false},
+func (s *ChildStep) stateFilters() (list []stateFilter) {
+	for _, p := range []stateFilter{{"", "All", s.Total, RunLink{}, false}, {"done", "Done", s.Done, RunLink{}, false}, {"running", "Running", s.Running, RunLink{}, false},
 		{"failed", "Failed", s.Failed, RunLink{}, false}, {"waiting", "Waiting", s.Waiting, RunLink{}, false}} {
 		p.link, p.current = s.Link.with(p.state, ""), s.Link.State == p.state && s.Link.Code == ""
 		list = append(list, p)
@@ -118,7 +119,7 @@ func (s *ChildStep) picks() (list []pick) {
 	return list
 }
 
-// listed says which items the table shows.
+// listed says which items the table shows and in what order.
 func (s *ChildStep) listed() string {
 	switch {
 	case len(s.Items) == 0 && s.Total > 0:
@@ -129,13 +130,13 @@ func (s *ChildStep) listed() string {
 	return components.Quantity(len(s.Items), "item") + " shown"
 }
 
-// ItemsShown is how many items a page lists at first, ItemsMore how many each click adds.
+// ItemsShown is the number of items listed at first; each click on "More" adds ItemsMore.
 const (
 	ItemsShown = 20
 	ItemsMore  = 100
 )
 
-// more is the page with more items, if there may be some.
+// more returns the link that lists more items; ok is false if all are listed.
 func (s *ChildStep) more() (l RunLink, ok bool) {
 	shown := max(s.Link.Show, ItemsShown)
 	l = s.Link

@@ -14,7 +14,7 @@ import (
 	"sluice/views/components"
 )
 
-// childSteps are the items of the steps of a run that run a flow for each of them.
+// childSteps renders the item strip and table of each step that runs a flow per item.
 func childSteps(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -419,7 +419,7 @@ func childStep(r RunPage, s *ChildStep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, p := range s.picks() {
+		for _, p := range s.stateFilters() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<a class=\"pill\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -10,32 +10,33 @@ import (
 	"github.com/a-h/templ"
 )
 
-// CredentialsPage lists what flows reach providers with. No secret is in it.
+// CredentialsPage lists the credentials of a workspace. It contains no secrets.
 type CredentialsPage struct {
 	Query       string
 	Credentials []CredentialRow
-	// Providers are those that match the search.
+	// Providers are the providers that match the search.
 	Providers []ProviderCard
-	// MayEdit is false for viewers, who see names alone.
+	// MayEdit is false for viewers, who see only names.
 	MayEdit bool
 	Now     time.Time
 }
 
-// CredentialRow is one credential.
+// CredentialRow is one credential in the list.
 type CredentialRow struct {
 	Name, Provider string
-	// Can are the tasks of the provider's models.
+	// Can are the tasks that the provider's models can do.
 	Can       []string
 	Hosts     []string
 	BaseURL   string
 	ChangedAt time.Time
 	Uses      []CredentialUse
-	// Environment is set if it comes from the environment of the process and is not stored.
+	// Environment is set if the credential comes from an environment variable and is not
+	// stored.
 	Environment bool
-	// Plain is a secret for headers and the like, which nobody can be asked about.
+	// Plain is set for a secret without a provider, such as a header value. It can't be tested.
 	Plain bool
-	// Unbound is set if it can be sent anywhere, Sealed if it cannot be
-	// decrypted.
+	// Unbound is set if the secret may be sent to any host, Sealed if it can't be decrypted
+	// with the current master key.
 	Unbound, Sealed bool
 }
 
@@ -46,7 +47,7 @@ type CredentialUse struct {
 	Live         bool
 }
 
-// ProviderCard is a maker of models that a credential can be for.
+// ProviderCard is a model provider that can be connected.
 type ProviderCard struct {
 	Name, Title, Text string
 	Can               []string
@@ -57,45 +58,45 @@ type ProviderCard struct {
 // AddCredential is the form for a new credential.
 type AddCredential struct {
 	Provider, Title string
-	// KeysURL is where a person gets a key.
+	// KeysURL is the provider's page on which users create API keys.
 	KeysURL string
-	// OwnAddress asks for a base URL; Plain is a secret for no provider.
+	// OwnAddress asks for a base URL; Plain is a secret without a provider.
 	OwnAddress, Plain    bool
 	Name, BaseURL, Hosts string
-	// AnyHost allows a plain secret without hosts.
+	// AnyHost allows a plain secret to be sent to any host.
 	AnyHost bool
-	// Optional is set if there may be no secret.
+	// Optional is set if the secret may be empty.
 	Optional bool
 	Errors   components.Errors
 }
 
-// CredentialPage is one credential and what can be done with it.
+// CredentialPage is one credential with the forms that change it.
 type CredentialPage struct {
 	Credential CredentialRow
 	Errors     components.Errors
 	Now        time.Time
-	// Hosts and AnyHost are the values of the form. Proposed is set if the
-	// hosts come from flows that use the credential and are not saved yet.
+	// Hosts and AnyHost are the values of the form. Proposed is set if the hosts are
+	// suggestions, taken from the flows that use the credential, and not saved yet.
 	Hosts             string
 	AnyHost, Proposed bool
-	AtOnce, PerMinute string // limits of calls, as typed
+	AtOnce, PerMinute string // call limits, as typed
 }
 
-// to returns the URL of an action on the credential. what begins with a slash; empty,
-// it is the page of the credential.
-func (c CredentialRow) to(what string) templ.SafeURL {
-	return templ.SafeURL("/credentials/" + url.PathEscape(c.Name) + what)
+// actionURL returns the URL of an action on the credential. action starts with a slash; "" is
+// the page of the credential.
+func (c CredentialRow) actionURL(action string) templ.SafeURL {
+	return templ.SafeURL("/credentials/" + url.PathEscape(c.Name) + action)
 }
 
-// goesTo says where the secret may be sent.
-func (c CredentialRow) goesTo() string {
+// destinations lists the hosts that the secret may be sent to.
+func (c CredentialRow) destinations() string {
 	if len(c.Hosts) == 0 {
 		return "any host"
 	}
 	return strings.Join(c.Hosts, ", ")
 }
 
-// usedBy names the flows in a few words.
+// usedBy summarizes the flows that use the credential.
 func (c CredentialRow) usedBy() string {
 	if len(c.Uses) == 0 {
 		return "–"
@@ -106,8 +107,8 @@ func (c CredentialRow) usedBy() string {
 	return c.Uses[0].Flow + " and " + components.Count(len(c.Uses)-1) + " more"
 }
 
-// addressOf is the host of an address, as people know it.
-func addressOf(address string) string {
+// hostOf returns the host of a base URL for display.
+func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address
@@ -115,7 +116,8 @@ func addressOf(address string) string {
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
-// addLabel says what the button does: who can be asked is asked at once.
+// addLabel returns the button's label. Credentials of providers are tested before they are
+// saved; plain secrets can't be.
 func addLabel(f AddCredential) string {
 	if f.Plain {
 		return "Add"
@@ -123,7 +125,8 @@ func addLabel(f AddCredential) string {
 	return "Add and test"
 }
 
-// unboundAdvice returns what to do about a credential without hosts.
+// unboundAdvice returns what to do about a credential without hosts. proposed is set if hosts
+// are suggested.
 func unboundAdvice(proposed bool) string {
 	if proposed {
 		return "If the URL of a request is an input, anyone who starts the flow can have the secret sent to themselves. Your flows send it to the hosts below. Save them to bind it."
@@ -134,7 +137,7 @@ func unboundAdvice(proposed bool) string {
 // found reports whether anything matches the search.
 func (f CredentialsPage) found() bool { return len(f.Credentials)+len(f.Providers) > 0 }
 
-// verb is what the link of a provider says.
+// verb returns the label of the link that connects the provider.
 func (p ProviderCard) verb() string {
 	if p.Connected {
 		return "Add another"

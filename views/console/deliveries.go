@@ -14,41 +14,41 @@ import (
 	"github.com/a-h/templ"
 )
 
-// DeliveriesPage is the log of webhooks with what narrows it.
+// DeliveriesPage is the log of webhook deliveries with its filters.
 type DeliveriesPage struct {
 	Filter    DeliveriesFilter
 	Flows     []components.Option
-	Hosts     []string // that were sent to, as suggestions
+	Hosts     []string // suggestions for the URL filter: hosts that deliveries were sent to
 	Rows      []DeliveryRow
 	Pages     components.Pages
-	Endpoints []EndpointView // those that need somebody, or all on their own page
-	// Looked is how many deliveries were compared with the URL, and More that
-	// others were not.
+	Endpoints []EndpointView // those with problems; on their own page, all
+	// Looked is the number of deliveries that the search by URL read; More is set if it stopped
+	// before the end.
 	Looked int
 	More   bool
-	// MayEdit is for who may send again.
+	// MayEdit is set if the user may resend deliveries.
 	MayEdit  bool
 	HasFlows bool
 	Now      time.Time
 }
 
-// DeliveriesFilter is what the address of the log says.
+// DeliveriesFilter holds the query parameters of the log.
 type DeliveriesFilter struct {
 	Flow, Endpoint, To string
 	States             []string
-	// Time is a preset or "custom"; From and Until are as they were typed.
+	// Time is a preset or "custom". From and Until are kept as typed.
 	Time, From, Until string
 	Errors            components.Errors
 }
 
-// DeliveryRow is a delivery as the log shows it.
+// DeliveryRow is one delivery in the log.
 type DeliveryRow struct {
 	ID, State, FlowID, Flow, Node, URL string
 	Test                               bool
 	At, NextAt                         time.Time
 	Tries                              int
-	Status                             int    // of the newest attempt; 0 when there was no answer
-	Failure                            string // a word for why there was none
+	Status                             int    // HTTP status of the newest attempt; 0 without a response
+	Failure                            string // short reason why there was no response
 	Took                               time.Duration
 	Tried                              bool
 }
@@ -57,7 +57,7 @@ type DeliveryRow struct {
 // reach them.
 var deliveryStates = []string{"pending", "delivered", "failed"}
 
-// Values are the filter as the address carries it.
+// Values returns the filter as URL parameters, without empty ones.
 func (f DeliveriesFilter) Values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"flow": f.Flow, "endpoint": f.Endpoint, "to": f.To, "time": f.Time, "from": f.From, "until": f.Until} {
@@ -78,7 +78,8 @@ func (f DeliveriesFilter) empty() bool { return len(f.Values()) == 0 }
 // has reports whether the filter includes a state. Several states can be chosen.
 func (f DeliveriesFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
-// live is where the rows of the first page are fetched again; empty on others.
+// live returns the URL that refreshes the rows of the first page; "" on other pages, which
+// don't refresh.
 func (p DeliveriesPage) live() string {
 	if p.Pages.Before != "" || len(p.Filter.Errors) > 0 {
 		return ""
@@ -86,12 +87,13 @@ func (p DeliveriesPage) live() string {
 	return "/deliveries?" + p.Filter.Values().Encode()
 }
 
-// again leads to sending all failed ones again, narrowed as the log is.
-func (p DeliveriesPage) again() string { return againPath(p.Filter.Flow, p.Filter.Endpoint) }
+// resend returns the URL of the page that resends failed deliveries, with the log's filters for
+// flow and endpoint.
+func (p DeliveriesPage) resend() string { return resendPath(p.Filter.Flow, p.Filter.Endpoint) }
 
-// againPath returns the URL of the page that resends failed deliveries. An empty flow
-// or endpoint does not narrow them down.
-func againPath(flow, endpoint string) string {
+// resendPath returns the URL of the page that resends failed deliveries. An empty flow or
+// endpoint does not narrow them down.
+func resendPath(flow, endpoint string) string {
 	q := url.Values{}
 	if flow != "" {
 		q.Set("flow", flow)
@@ -102,7 +104,8 @@ func againPath(flow, endpoint string) string {
 	return "/deliveries/again?" + q.Encode()
 }
 
-// Mark changes when something about the rows does, apart from the time.
+// Mark is a hash of the rows, except for relative times. A poll with the current mark gets no
+// new rows.
 func (p DeliveriesPage) Mark() string {
 	h := fnv.New64a()
 	for _, r := range p.Rows {
@@ -122,10 +125,10 @@ func (r DeliveryRow) path() templ.SafeURL { return templ.SafeURL(deliveryPath(r.
 
 func deliveryPath(id string) string { return "/deliveries/" + url.PathEscape(id) }
 
-// sender is the node that sends, or that the run itself does.
+// sender returns the webhook node that sent a delivery, or the run webhook of the request.
 func sender(node string) string { return cmp.Or(node, "run webhook") }
 
-// answered is the newest attempt in a word: 200, or why nothing came.
+// answered summarizes the newest attempt: a status such as 200, or why there was no response.
 func (r DeliveryRow) answered() string {
 	switch {
 	case !r.Tried:
@@ -136,8 +139,8 @@ func (r DeliveryRow) answered() string {
 	return r.Failure
 }
 
-// ahead says in words how far off a moment is.
-func ahead(at, now time.Time) string {
+// timeUntil formats roughly how long it is from now until at.
+func timeUntil(at, now time.Time) string {
 	d := at.Sub(now)
 	switch {
 	case d < time.Second:
@@ -150,7 +153,7 @@ func ahead(at, now time.Time) string {
 	return fmt.Sprintf("in %d hr.", int(d.Hours()+0.5))
 }
 
-// EndpointView is where messages go, and how it fares.
+// EndpointView is the URL of an endpoint with its recent success rate.
 type EndpointView struct {
 	ID, FlowID, Flow, Node, Host, URL string
 	LastAt                            time.Time
@@ -158,8 +161,8 @@ type EndpointView struct {
 	Failure                           string
 	Attempts, Succeeded               int
 	P95                               time.Duration
-	Bars                              []bool // the newest attempts, the oldest first: did they succeed
-	// Trouble and Advice are a sentence each; empty while it works.
+	Bars                              []bool // whether each of the newest attempts succeeded, oldest first
+	// Trouble and Advice are one sentence each, or empty while the endpoint works.
 	Trouble, Advice string
 }
 
@@ -177,32 +180,32 @@ func (e EndpointView) rate() string {
 	return fmt.Sprintf("%d%%", e.Succeeded*100/e.Attempts)
 }
 
-// words returns the rate as a sentence with absolute numbers, for the tooltip.
+// words returns the success rate with absolute numbers, for the tooltip.
 func (e EndpointView) words() string {
 	return fmt.Sprintf("%d of the last %s succeeded", e.Succeeded, components.Quantity(e.Attempts, "attempt"))
 }
 
-// DeliveryPage is one delivery with all its attempts.
+// DeliveryPage is one delivery with all of its attempts.
 type DeliveryPage struct {
 	DeliveryRow
 	RunID, Erased string
-	Body          string // pretty; empty once erased
-	Cut           bool   // the body is longer
+	Body          string // indented; empty once erased
+	Cut           bool   // the body is longer than shown
 	Custom        string // name of the header with the custom signature
 	Attempts      []AttemptView
-	Next          string // what happens next, in a sentence
+	Next          string // what happens next, as a sentence
 	MayEdit       bool
-	Poll          string // how soon the page looks again, as htmx writes it; empty when nothing is to come
+	Poll          string // polling interval in htmx syntax; "" if nothing will change
 	Now           time.Time
 }
 
-// AttemptView is one attempt.
+// AttemptView is one attempt to deliver.
 type AttemptView struct {
 	Number          int
 	At              time.Time
 	Took            time.Duration
 	Status          int
-	Reason          string // the words of the status
+	Reason          string // reason phrase of the status
 	Error, Response string
 	Headers         [][2]string
 	Open            bool
@@ -217,35 +220,35 @@ func (a AttemptView) tone() components.Tone {
 	return components.ToneBad
 }
 
-// AgainPage asks whether failed deliveries are to be sent again.
-type AgainPage struct {
+// ResendPage asks for confirmation before failed deliveries are resent.
+type ResendPage struct {
 	Flow, FlowName string
 	Endpoint, Host string
 	Since          string
-	Asked          int64 // when the count was made, in microseconds
+	Asked          int64 // when they were counted, in Unix microseconds
 	Count          int
-	Most           int // the count stops there
-	Batch          int // so many are sent again at once
+	Most           int // counting stops here
+	Batch          int // how many are resent in one go
 	Flows          []components.Option
 	Errors         components.Errors
 }
 
 // counted returns the number of deliveries to resend. Counting stops at Most, and from
 // there on the page says only that there are more than Most-1.
-func (a AgainPage) counted() string {
+func (a ResendPage) counted() string {
 	if a.Count >= a.Most {
 		return "More than " + components.Count(a.Most-1)
 	}
 	return components.Count(a.Count)
 }
 
-// WebhooksPage is what a flow's webhooks are signed with and where they go.
+// WebhooksPage lists a flow's webhooks with their URLs and signing secrets.
 type WebhooksPage struct {
 	FlowID, Flow string
 	Nodes        []WebhookNode
 	Endpoints    []EndpointView
-	Shared       bool       // a webhook is signed with the secret of the flow
-	Signing      SigningBox // that secret
+	Shared       bool       // some webhook is signed with the flow's secret
+	Signing      SigningBox // the flow's secret
 	Snippets     []components.Panel
 	MayEdit      bool
 	Now          time.Time
@@ -261,24 +264,24 @@ func (p WebhooksPage) ShownSecret() string {
 	return p.Signing.Secret
 }
 
-// SigningBox is one signing secret: that of a webhook node, or of the flow.
+// SigningBox is one signing secret, of a webhook node or of the flow.
 type SigningBox struct {
-	Anchor     string // where on the page it is
-	Node, From string // the node, as in WebhookNode; empty for the flow
-	Label      string // whose secret it is
+	Anchor     string // HTML ID of the section on the page
+	Node, From string // as in WebhookNode; empty for the flow
+	Label      string // name of the node or flow that owns the secret
 	Secret     string // set only if the user asked to see it
-	Inherited  bool   // a node that uses the secret of the flow
+	Inherited  bool   // the node uses the flow's secret
 	Before     []time.Time
-	Error      string // why it was not replaced
+	Error      string // why the secret wasn't replaced
 }
 
-// WebhookNode is a webhook of the draft or of the live version.
+// WebhookNode is a webhook node of the draft or of the live version.
 type WebhookNode struct {
 	ID, Label, URL, From string // From is "draft" or "live"
-	Live                 bool   // the live version sends it just so
+	Live                 bool   // the live version has the same webhook
 	Outputs              string
-	Secret               string      // what it is signed with, in words
-	Signing              *SigningBox // nil where a credential signs
+	Secret               string      // what signs it, for display
+	Signing              *SigningBox // nil if a credential signs
 	Error                string
 }
 
@@ -286,13 +289,12 @@ type WebhookNode struct {
 // can be on the page twice, as in the draft and as in the live version.
 func (n WebhookNode) anchor() string { return "webhook-" + n.From + "-" + n.ID }
 
-// to returns the URL of an action on the webhooks of the flow; rest begins with a
-// slash.
-func (p WebhooksPage) to(rest string) templ.SafeURL {
-	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID) + "/webhooks" + rest)
+// actionURL returns the URL of an action on the flow's webhooks; action starts with a slash.
+func (p WebhooksPage) actionURL(action string) templ.SafeURL {
+	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID) + "/webhooks" + action)
 }
 
-// run leads to the step that sent it.
+// run returns the URL of the step that sent the delivery, or of its run.
 func (d DeliveryPage) run() string {
 	if d.Node == "" {
 		return components.RunPath(d.RunID)
@@ -303,7 +305,7 @@ func (d DeliveryPage) run() string {
 // shortRun returns the run's ID in the abbreviated form that lists of runs use.
 func (d DeliveryPage) shortRun() string { return RunLine{ID: d.RunID}.shortID() }
 
-// answer is what came back, in a few words.
+// answer summarizes the response of the attempt.
 func (a AttemptView) answer() string {
 	if a.Status == 0 {
 		return "no answer"
@@ -311,12 +313,12 @@ func (a AttemptView) answer() string {
 	return strings.TrimSpace(fmt.Sprint(a.Status, " ", a.Reason))
 }
 
-// answered is the newest attempt in a word.
+// answered summarizes the newest attempt to reach the endpoint.
 func (e EndpointView) answered() string {
 	return DeliveryRow{Status: e.Status, Failure: e.Failure, Tried: e.Attempts > 0}.answered()
 }
 
-// headers are as they were sent, except for the value of the custom one.
+// headers formats the request headers, with the value of the custom signature header masked.
 func (a AttemptView) headers(custom string) string {
 	var b strings.Builder
 	for _, h := range a.Headers {
@@ -328,7 +330,7 @@ func (a AttemptView) headers(custom string) string {
 	return b.String()
 }
 
-// sentBy leads to the node that sent it, or to the run if that did.
+// sentBy returns the URL of the node that sent the delivery, or of the run.
 func (d DeliveryPage) sentBy() templ.SafeURL {
 	switch {
 	case d.Node != "":
@@ -339,7 +341,7 @@ func (d DeliveryPage) sentBy() templ.SafeURL {
 	return components.FlowURL(d.FlowID, "/webhooks")
 }
 
-// path is the rest of the address, which tells endpoints of one host apart.
+// path returns the URL's path and query, which distinguish endpoints on the same host.
 func (e EndpointView) path() string {
 	u, err := url.Parse(e.URL)
 	if err != nil || e.Host == "" || u.RequestURI() == "/" {

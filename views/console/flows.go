@@ -13,39 +13,39 @@ import (
 	"github.com/a-h/templ"
 )
 
-// FlowsPage is the list of flows with what narrows it.
+// FlowsPage is the list of flows with its filters.
 type FlowsPage struct {
-	// Ending are keys in use that stop soon, for owners.
+	// Ending are the keys in use that will soon expire; only owners see them.
 	Ending []KeyWarning
 	Filter FlowFilter
-	// Tags are all tags of the workspace, to choose from.
+	// Tags are all tags of the workspace, for the filter.
 	Tags  []string
 	Flows []FlowCard
-	// Starters are the flows that come with Sluice; shown while the workspace has no flow.
+	// Starters are the sample flows; they are shown while the workspace has no flow.
 	Starters []Starter
 	Pages    components.Pages
-	// MayEdit is false for viewers: nothing that changes a flow is shown then.
+	// MayEdit is false for viewers, who don't see controls that change flows.
 	MayEdit bool
-	// Archived is how many flows are in the archive.
+	// Archived is the number of flows in the archive.
 	Archived int
-	// Now is when the page was made; times are said in relation to it.
+	// Now is when the page was rendered; relative times refer to it.
 	Now time.Time
 }
 
-// FlowFilter is what the address of the list says.
+// FlowFilter holds the query parameters of the list.
 type FlowFilter struct {
 	Query, Tag string
 	Sort       FlowSort
-	// Table shows rows instead of cards.
+	// Table shows rows in place of cards.
 	Table bool
-	// Archived shows the archive instead.
+	// Archived shows the archive in place of active flows.
 	Archived bool
 }
 
-// FlowSort orders the list.
+// FlowSort is a sort order of the list.
 type FlowSort string
 
-// The orders of the list. SortEdited is the one when none is chosen.
+// The sort orders. SortEdited is the default.
 const (
 	SortEdited FlowSort = "edited"
 	SortName   FlowSort = "name"
@@ -59,14 +59,14 @@ var flowSorts = []components.Option{
 	{Value: string(SortEdited), Label: "Last edited"}, {Value: string(SortName), Label: "Name"}, {Value: string(SortRuns), Label: "Most runs"}, {Value: string(SortCost), Label: "Highest cost"},
 }
 
-// FlowCard is one flow as the list shows it.
+// FlowCard is one flow in the list, as a card or a row.
 type FlowCard struct {
 	ID, Name, Description string
 	Tags                  []string
 	Graph                 components.Graph
-	// Version is the live one; 0 before the first publish.
+	// Version is the live version; 0 before the first publish.
 	Version int
-	// Differs is set if the draft is not what is live.
+	// Differs is set if the draft differs from the live version.
 	Differs  bool
 	EditedAt time.Time
 	EditedBy string
@@ -75,23 +75,24 @@ type FlowCard struct {
 	Archived bool
 }
 
-// FlowDay is what a flow did in the last 24 hours.
+// FlowDay summarizes the runs of a flow in the last 24 hours.
 type FlowDay struct {
-	// Hours are 24, the oldest first.
+	// Hours has 24 bars, oldest first.
 	Hours []components.Bar
 	Runs  int
-	// Succeeded is the share of the ended runs, from 0 to 1.
+	// Succeeded is the share of ended runs that succeeded, from 0 to 1.
 	Succeeded float64
 	P95       time.Duration
 	// Micros is the cost in millionths of a US dollar.
 	Micros int64
 }
 
-func (c FlowCard) path() templ.SafeURL { return c.to("") }
+func (c FlowCard) path() templ.SafeURL { return c.actionURL("") }
 
-// to is the address of something that can be done with the flow.
-func (c FlowCard) to(what string) templ.SafeURL {
-	return templ.SafeURL("/flows/" + url.PathEscape(c.ID) + what)
+// actionURL returns the URL of an action on the flow. action starts with a slash; "" is the
+// builder.
+func (c FlowCard) actionURL(action string) templ.SafeURL {
+	return templ.SafeURL("/flows/" + url.PathEscape(c.ID) + action)
 }
 
 // spark returns the chart of runs in each of the last 24 hours.
@@ -99,7 +100,7 @@ func (d FlowDay) spark() components.Sparkline {
 	return components.Sparkline{Bars: d.Hours, Unit: "runs", Span: "24 h"}
 }
 
-// tone of a success rate: below nine in ten somebody should look.
+// tone colors the success rate: a warning below 90 %.
 func (d FlowDay) tone() components.Tone {
 	switch {
 	case d.Runs == 0:
@@ -110,10 +111,10 @@ func (d FlowDay) tone() components.Tone {
 	return components.ToneOK
 }
 
-// empty reports whether nothing narrows the list.
+// empty reports whether no filter is set.
 func (f FlowFilter) empty() bool { return f.Query == "" && f.Tag == "" }
 
-// with gives the address of the list with one thing changed.
+// with returns the URL of the list with one parameter changed.
 func (f FlowFilter) with(name, value string) templ.SafeURL {
 	q := f.Values()
 	q.Set(name, value)
@@ -126,7 +127,7 @@ func (f FlowFilter) with(name, value string) templ.SafeURL {
 	return templ.SafeURL("/flows?" + q.Encode())
 }
 
-// Values are the filter as the address of the list has it.
+// Values returns the filter as URL parameters, without defaults.
 func (f FlowFilter) Values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": f.Query, "tag": f.Tag, "sort": string(f.Sort), "view": f.view(), "archived": f.archive()} {
@@ -155,7 +156,7 @@ func (f FlowFilter) view() string {
 	return ""
 }
 
-// tabs are the two places where flows are.
+// tabs are the active flows and the archive.
 func (f FlowsPage) tabs() []components.Tab {
 	return []components.Tab{
 		{Label: "Flows", Href: "/flows", Current: !f.Filter.Archived},
@@ -166,7 +167,7 @@ func (f FlowsPage) tabs() []components.Tab {
 // version formats the number of a published version, as in "v3". Numbers start at 1.
 func version(n int) string { return fmt.Sprintf("v%d", n) }
 
-// missing says why a list is empty.
+// missing explains why the list is empty.
 func (f FlowFilter) missing() components.Empty {
 	if f.Archived && f.empty() {
 		return components.Empty{Icon: "archive", Title: "The archive is empty", Text: "A flow that is archived is out of the list, its API answers not_found, and its runs stay. It can be restored at any time."}
@@ -174,7 +175,7 @@ func (f FlowFilter) missing() components.Empty {
 	return components.Empty{Icon: "search", Title: "Nothing found", Text: f.searching()}
 }
 
-// searching says what a list that a filter left empty was searched for.
+// searching describes the filter that left the list empty.
 func (f FlowFilter) searching() string {
 	switch {
 	case f.Query != "" && f.Tag != "":

@@ -4,11 +4,11 @@ import (
 	"sluice/views/components"
 )
 
-// Starter is a flow to start from.
+// Starter is a sample flow that users can copy.
 type Starter struct {
 	ID, Icon, Name, Text string
-	// Needs is what has to be there for it to run, such as "Replicate"; empty
-	// when it runs as it is.
+	// Needs names what the flow requires, such as "Replicate"; "" if it runs without
+	// credentials.
 	Needs string
 	Graph components.Graph
 }
@@ -17,68 +17,68 @@ type Starter struct {
 // in the dialog for a new flow.
 var blankStarter = Starter{Icon: "plus", Name: "Blank flow", Text: "An input, an output, the rest is yours."}
 
-// TemplatesPage lists the flows that Sluice brings along.
+// TemplatesPage lists the flows that come with Sluice.
 type TemplatesPage struct {
 	Starters []Starter
 	MayEdit  bool
 }
 
-// those are the starters that need something, or those that need nothing.
-func (t TemplatesPage) those(need bool) (list []Starter) {
+// starters returns the starters that need a provider, or those that need none.
+func (t TemplatesPage) starters(needs bool) (list []Starter) {
 	for _, s := range t.Starters {
-		if (s.Needs != "") == need {
+		if (s.Needs != "") == needs {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// ImportForm takes a flow as a file or as text.
+// ImportForm imports a flow from a file or pasted text.
 type ImportForm struct {
-	// Text is what was pasted, kept when it is refused.
+	// Text is the pasted text, kept when the import is rejected.
 	Text string
-	// Problems are all that is wrong with the document, each with its place.
+	// Problems are all errors in the document, each with its location.
 	Problems []ImportProblem
 	Errors   components.Errors
 }
 
-// ImportProblem is one sentence and where in the document it applies.
+// ImportProblem is one error and where in the document it is.
 type ImportProblem struct{ Place, Text string }
 
-// ImportReport is the outcome of importing a file of AI-Flow.
+// ImportReport is the outcome of importing an AI-Flow file.
 type ImportReport struct {
 	FlowID, Name string
 	Graph        components.Graph
 	Nodes, Edges int
-	// Todo keeps the flow from running; Noted became notes, Lost are edges that
-	// are missing, Changed and Left are settings, Mapped and Passed went well.
+	// Todo lists what must be done before the flow can run. Noted nodes became notes, Lost are
+	// missing edges, Changed and Left are settings, Mapped and Passed were imported fully.
 	Todo, Noted, Lost, Changed, Left, Mapped, Passed []string
 	Needed                                           []NeededCredential
 }
 
-// NeededCredential is a provider that the flow calls.
+// NeededCredential is a provider that the imported flow calls.
 type NeededCredential struct {
 	Provider, Title, Text string
-	// Have is set if the workspace has a credential for it.
+	// Have is set if the workspace has a credential for the provider.
 	Have bool
 }
 
-// summary is the report in one line.
+// summary returns the report in one line.
 func (r ImportReport) summary() string {
 	return components.Quantity(r.Nodes, "node") + " and " + components.Quantity(r.Edges, "edge") + " imported."
 }
 
-// clean is set if nothing is left to do.
+// clean reports whether nothing is left to do.
 func (r ImportReport) clean() bool {
 	return len(r.Todo)+len(r.Noted)+len(r.Lost) == 0
 }
 
-// TagsForm changes the tags of a flow.
+// TagsForm edits the tags of a flow.
 type TagsForm struct {
 	FlowID, Name string
-	// Tags are written with commas between.
+	// Tags are separated by commas.
 	Tags string
-	// Known are the tags of the workspace.
+	// Known are the tags in use in the workspace.
 	Known  []string
 	Errors components.Errors
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Templates lists the flows to start from.
+// Templates is the gallery of sample flows.
 func Templates(p layout.Page, t TemplatesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -61,7 +61,7 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templateGroup("Run as they are", "No account, no key. They use what is built into Sluice.", t.those(false), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templateGroup("Run as they are", "No account, no key. They use what is built into Sluice.", t.starters(false), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -69,7 +69,7 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templateGroup("Needs a model provider", "Each template lists what it needs.", t.those(true), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templateGroup("Needs a model provider", "Each template lists what it needs.", t.starters(true), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -311,7 +311,7 @@ func starter(s Starter) templ.Component {
 	})
 }
 
-// ImportFlow is the page that takes a flow from elsewhere.
+// ImportFlow is the page that imports a flow.
 func ImportFlow(p layout.Page, f ImportForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -375,7 +375,7 @@ func ImportFlow(p layout.Page, f ImportForm) templ.Component {
 	})
 }
 
-// ImportFields is the form of ImportFlow.
+// ImportFields is the form of ImportFlow, which a rejected import replaces.
 func ImportFields(f ImportForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -525,7 +525,7 @@ func importProblems(problems []ImportProblem) templ.Component {
 	})
 }
 
-// ImportDone is the report on a file of AI-Flow.
+// ImportDone is the report after importing an AI-Flow file.
 func ImportDone(p layout.Page, r ImportReport) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -819,7 +819,7 @@ func neededCredentials(list []NeededCredential) templ.Component {
 	})
 }
 
-// FlowTags is the page on which the tags of a flow are changed.
+// FlowTags is the page that edits the tags of a flow.
 func FlowTags(p layout.Page, f TagsForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// FormSettingsPage is where members decide about the form of a flow.
+// FormSettingsPage is the page with the settings of a flow's public form.
 func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -196,15 +196,15 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.whole("per_minute", "Runs a minute per visitor (IP address)", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.integerField("per_minute", "Runs a minute per visitor (IP address)", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.whole("per_day", "Runs a day, all visitors", s.PerDay, "Resets at midnight UTC.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.integerField("per_day", "Runs a day, all visitors", s.PerDay, "Resets at midnight UTC.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.whole("max_file", "Max file size (MiB)", s.MaxFile, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.integerField("max_file", "Max file size (MiB)", s.MaxFile, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -282,7 +282,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 	})
 }
 
-// formErrorCount leads the eye to a long form's mistakes.
+// formErrorCount summarizes the errors above the form, which is long.
 func formErrorCount(errors components.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

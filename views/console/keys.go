@@ -17,24 +17,24 @@ const (
 	KeyRevoked = "revoked"
 )
 
-// KeyFacts is what is known of a key at a moment. Its secret is not.
+// KeyFacts describes a key without its secret.
 type KeyFacts struct {
 	ID, Name, Prefix string
 	Scopes           []string
-	// Limits are phrases: "600 requests a minute".
+	// Limits are for display, such as "600 requests a minute".
 	Limits []string
 	// State is one of the states of a key; EndsSoon is set if an active key is
 	// about to expire.
 	State    string
 	EndsSoon bool
-	// Overlaps is set if the secret before the last rotation still works.
+	// Overlaps is set if the secret from before the last rotation still works.
 	Overlaps bool
 	Previous PreviousKey
 
 	CreatedAt, ExpiresAt, RevokedAt, LastUsedAt time.Time
 	LastUsedIP                                  string
 	Uses                                        int64
-	// RenewedExpiry is when the key expires if it is rotated now; zero is never.
+	// RenewedExpiry is when the key would expire if it were rotated now; zero is never.
 	RenewedExpiry time.Time
 }
 
@@ -46,37 +46,38 @@ type PreviousKey struct {
 	Uses          int64
 }
 
-// KeyRow is one key, with the names of what it points to. Its text is nowhere.
+// KeyRow is one key with the names of its flows and its creator. It does not contain the
+// secret.
 type KeyRow struct {
 	KeyFacts
-	// FlowNames are the flows that it may call; none means all flows.
+	// FlowNames are the flows that the key may call; empty means all flows.
 	FlowNames []string
-	// MadeBy is a person or the command line; Former is set if the person is no
-	// longer a member.
+	// MadeBy is the user who created the key, another key, or the command line. Former is set
+	// if the user is no longer a member.
 	MadeBy string
 	Former bool
-	// MakerKey is the ID of the key that made it, if MadeBy is the name of a key.
+	// MakerKey is the ID of the key that created it, if MadeBy is the name of a key.
 	MakerKey string
-	// Made are the keys that it made, directly or through others, and that are not revoked.
+	// Made are the keys created with this key, directly or indirectly, that are not revoked.
 	Made []KeyFlow
 	Now  time.Time
 }
 
-// MadeKey is a key whose text is on the screen, for this once.
+// MadeKey is a new secret, which is shown only once.
 type MadeKey struct {
 	Text string
-	// WebhookSecret signs the webhooks of its runs.
+	// WebhookSecret signs the webhooks of runs started with the key.
 	WebhookSecret string
 	Key           KeyRow
-	// Rolled is set if it follows another text; Done leads away from it.
-	Rolled bool
-	Done   string
+	// Rotated is set if the key was rotated, and not created. Done is the URL to go to next.
+	Rotated bool
+	Done    string
 }
 
 // KeysPage lists the keys of a workspace.
 type KeysPage struct {
 	Keys []KeyRow
-	// All shows those that have ended too; Ended is how many they are.
+	// All also lists expired and revoked keys; Ended is their number.
 	All    bool
 	Active int
 	Ended  int
@@ -86,17 +87,17 @@ type KeysPage struct {
 	Now     time.Time
 }
 
-// KeyPage is one key and what can be done with it.
+// KeyPage is one key with the forms that change it.
 type KeyPage struct {
 	Key  KeyRow
 	Form KeyForm
 	Made *MadeKey
-	// Error says why what was just tried was not done.
+	// Error says why the last action failed.
 	Error   string
 	MayEdit bool
 }
 
-// FlowKeysPanel are the keys that may call a flow, and a way to a new one.
+// FlowKeysPanel lists the keys that may call a flow, with a form for a new one.
 type FlowKeysPanel struct {
 	FlowID, Flow string
 	Keys         []KeyRow
@@ -109,46 +110,46 @@ type FlowKeysPanel struct {
 // KeyFlow is a flow that a key may call, or a key that it made.
 type KeyFlow struct{ ID, Name string }
 
-// KeyForm is what people say of a key. Numbers are as they were typed.
+// KeyForm holds the fields of a new or changed key. Numbers are kept as typed.
 type KeyForm struct {
-	// ID is the key's. A new one has it too, so that sending the form twice does
-	// not make two keys.
+	// ID is the ID of the key. A new key has one as well, so that submitting the form twice
+	// doesn't create two keys.
 	ID     string
 	Name   string
 	Scopes []string
-	// Only limits the key to Flows, out of Choices.
+	// Only limits the key to Flows, which are a subset of Choices.
 	Only    bool
 	Flows   []string
 	Choices []KeyFlow
-	// Expiry is one of the choices of expiries; Date goes with "date".
+	// Expiry is one of the values of expiries; Date is used with "date".
 	Expiry, Date                            string
 	RPM, Concurrency, RunsPerDay, USDPerDay string
 	AllowUnpriced                           bool
 	// Existing is the key that the form changes; nil for a new one.
 	Existing *KeyFacts
-	// Within begins the names of the fields where a page has other forms.
+	// Within is a prefix for field names on pages with several forms.
 	Within string
 	Now    time.Time
 	Errors components.Errors
 }
 
-// KeyWarning is a key in use that will stop.
+// KeyWarning is a key that is in use and will stop working.
 type KeyWarning struct {
 	ID, Name  string
 	ExpiresAt time.Time
 }
 
-// KeyPath is where a key lives.
+// KeyPath returns the URL of a key's page.
 func KeyPath(id string) string { return "/keys/" + url.PathEscape(id) }
 
-// to returns the URL of an action on the key. what begins with a slash; empty, it is
-// the page of the key.
-func (k KeyRow) to(what string) templ.SafeURL { return templ.SafeURL(KeyPath(k.ID) + what) }
+// actionURL returns the URL of an action on the key. action starts with a slash; "" is the page
+// of the key.
+func (k KeyRow) actionURL(action string) templ.SafeURL { return templ.SafeURL(KeyPath(k.ID) + action) }
 
-// dialog names the dialog of a key that does something.
-func (k KeyRow) dialog(what string) string { return what + "-" + k.ID }
+// dialog returns the HTML ID of the key's dialog for an action.
+func (k KeyRow) dialog(action string) string { return action + "-" + k.ID }
 
-// tag says where the key stands, and how urgent that is.
+// tag returns the label of the key's state, and a tone for its urgency.
 func (k KeyRow) tag() (components.Tone, string) {
 	switch k.State {
 	case KeyRevoked:
@@ -165,7 +166,7 @@ func (k KeyRow) tag() (components.Tone, string) {
 func (k KeyRow) tone() components.Tone { tone, _ := k.tag(); return tone }
 func (k KeyRow) state() string         { _, word := k.tag(); return word }
 
-// usable is set if programs can call with it.
+// usable reports whether requests with the key are accepted.
 func (k KeyRow) usable() bool { return k.State == KeyActive }
 
 // scopes returns the scopes of the key, such as "run, read", separated by commas.
@@ -173,7 +174,7 @@ func (k KeyRow) scopes() string {
 	return strings.Join(k.Scopes, ", ")
 }
 
-// reach names the flows in a few words.
+// reach summarizes the flows that the key may call.
 func (k KeyRow) reach() string {
 	switch len(k.FlowNames) {
 	case 0:
@@ -184,7 +185,7 @@ func (k KeyRow) reach() string {
 	return k.FlowNames[0] + " and " + components.Count(len(k.FlowNames)-1) + " more"
 }
 
-// reachHere is reach where one flow is meant anyway.
+// reachHere is reach for the page of a single flow.
 func (k KeyRow) reachHere() string {
 	switch len(k.FlowNames) {
 	case 0:
@@ -204,7 +205,7 @@ func (k KeyRow) maker() string {
 	return k.MadeBy
 }
 
-// made names the keys that it made: the first few.
+// made names the first few keys that this key created.
 func (k KeyRow) made() string {
 	var names []string
 	for i, m := range k.Made {
@@ -217,7 +218,7 @@ func (k KeyRow) made() string {
 	return strings.Join(names, ", ")
 }
 
-// terms are the limits and the expiry in one line.
+// terms returns the limits and the expiry in one line.
 func (k KeyRow) terms(reach string) string {
 	list := append([]string{k.scopes(), reach}, k.Limits...)
 	if !k.ExpiresAt.IsZero() && k.usable() {
@@ -226,7 +227,8 @@ func (k KeyRow) terms(reach string) string {
 	return strings.Join(list, " · ")
 }
 
-// lastUse is who would notice if the key stopped.
+// lastUse says when and from where the key was last used, so that its owner can be found before
+// it is revoked.
 func (k KeyRow) lastUse() string {
 	if k.LastUsedAt.IsZero() {
 		return "It has never been used."
@@ -234,7 +236,7 @@ func (k KeyRow) lastUse() string {
 	return "It was last used " + components.Ago(k.LastUsedAt, k.Now) + " from " + k.LastUsedIP + ", and " + components.Quantity(int(k.Uses), "time") + " in all."
 }
 
-// until returns roughly how long something continues.
+// until formats roughly how long it is from now until at.
 func until(at, now time.Time) string {
 	if d := at.Sub(now); d < 48*time.Hour {
 		return strings.Replace(In(at, now), "in ", "for ", 1)
@@ -247,7 +249,7 @@ func until(at, now time.Time) string {
 func day(at time.Time) string    { return at.UTC().Format("2 Jan 2006") }
 func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
-// In says roughly how far after now something is, or its date.
+// In formats roughly how long it is from now until at, or at's date if that is far off.
 func In(at, now time.Time) string {
 	d := at.Sub(now)
 	switch {
@@ -263,13 +265,13 @@ func In(at, now time.Time) string {
 	return day(at)
 }
 
-// to returns the URL of an action in the panel of keys of a flow, which stays on the
-// page. rest begins with a slash or is empty.
-func (f FlowKeysPanel) to(rest string) templ.SafeURL {
-	return components.FlowURL(f.FlowID, "/keys"+rest)
+// actionURL returns the URL of an action in the panel of keys of a flow, which stays on the
+// page. action starts with a slash or is empty.
+func (f FlowKeysPanel) actionURL(action string) templ.SafeURL {
+	return components.FlowURL(f.FlowID, "/keys"+action)
 }
 
-// swaps are the attributes of a form whose answer takes the panel's place.
-func (f FlowKeysPanel) swaps(rest string) templ.Attributes {
-	return templ.Attributes{"data-hx-post": string(f.to(rest)), "data-hx-target": "#flow-keys", "data-hx-swap": "outerHTML"}
+// swaps returns the attributes of a form whose response replaces the panel.
+func (f FlowKeysPanel) swaps(action string) templ.Attributes {
+	return templ.Attributes{"data-hx-post": string(f.actionURL(action)), "data-hx-target": "#flow-keys", "data-hx-swap": "outerHTML"}
 }

@@ -13,8 +13,8 @@ import (
 	"sluice/views/layout"
 )
 
-// FlowKeys are the keys that may call a flow, and a way to a new one: the part
-// of the builder's pane, and the middle of a page of its own.
+// FlowKeys lists the keys that may call a flow, with a form for a new one. It is part of the
+// builder's pane and the content of FlowKeysPage.
 func FlowKeys(f FlowKeysPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -46,9 +46,9 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var2 templ.SafeURL
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(f.to(""))
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(f.actionURL(""))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys_flow.templ`, Line: 13, Col: 40}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys_flow.templ`, Line: 13, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -404,13 +404,13 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if k.Overlaps {
-			templ_7745c5c3_Err = previousText(k, f.to("/"+k.ID+"/end"), f.MayEdit, f.swaps("/"+k.ID+"/end")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = previousSecret(k, f.actionURL("/"+k.ID+"/end"), f.MayEdit, f.swaps("/"+k.ID+"/end")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if f.MayEdit {
-			templ_7745c5c3_Err = rollForm(k, f.to("/"+k.ID+"/roll"), "flow-", f.swaps("/"+k.ID+"/roll")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = rotateForm(k, f.actionURL("/"+k.ID+"/roll"), "flow-", f.swaps("/"+k.ID+"/roll")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -430,7 +430,7 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = revokeDialog(k, f.to("/"+k.ID+"/revoke"), "flow-", f.swaps("/"+k.ID+"/revoke")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = revokeDialog(k, f.actionURL("/"+k.ID+"/revoke"), "flow-", f.swaps("/"+k.ID+"/revoke")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -443,7 +443,7 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 	})
 }
 
-// FlowKeysPage is FlowKeys for those without a script.
+// FlowKeysPage is FlowKeys as a page of its own, for browsers without scripts.
 func FlowKeysPage(p layout.Page, f FlowKeysPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,7 +9,7 @@ import (
 	"sluice/views/components"
 )
 
-// scopeWords explain the scopes to the person who grants them.
+// scopeWords explain the scopes to users who grant them.
 var scopeWords = []struct {
 	scope, title, text string
 }{
@@ -21,14 +21,14 @@ var scopeWords = []struct {
 	{"admin", "Admin", "Manage keys within its own rights, and credentials. It never reads a secret."},
 }
 
-// Choices of an expiry besides a number of days.
+// Values of an expiry besides a number of days.
 const (
 	ExpiryNever = "never"
 	ExpiryDate  = "date"
 	ExpiryKeep  = "keep"
 )
 
-// expiryDays are the choices in days.
+// expiryDays are the expiries offered, in days.
 var expiryDays = []int{7, 30, 90, 365}
 
 // expiries are the choices for the expiry of a key. The expiry of an existing key comes
@@ -45,7 +45,7 @@ func (f KeyForm) expiries() []components.Option {
 	return append(list, components.Option{Value: ExpiryDate, Label: "On another day …"})
 }
 
-// tomorrow is the first day that a key can expire on.
+// tomorrow returns the first day that a key can expire on.
 func (f KeyForm) tomorrow() string { return f.Now.UTC().Add(24 * time.Hour).Format(time.DateOnly) }
 
 // field returns a text field with its error. Its ID includes Within, because a page can
@@ -97,7 +97,7 @@ func (f KeyForm) dateField() components.Field {
 	return d
 }
 
-// name is the name of a field of this form.
+// name returns the name of a form field, with the prefix of the form.
 func (f KeyForm) name(field string) string { return f.Within + "key-" + field }
 
 func (f KeyForm) has(s string) bool     { return slices.Contains(f.Scopes, s) }
@@ -112,7 +112,8 @@ func (f KeyForm) failed(name string) string {
 	return ""
 }
 
-// optioned is set if something beside the name is wrong, or not as it was.
+// optioned reports whether the optional settings have an error or differ from the defaults, so
+// that they must be unfolded.
 func (f KeyForm) optioned() bool {
 	for name := range f.Errors {
 		if name != "name" && name != "" {
@@ -122,8 +123,8 @@ func (f KeyForm) optioned() bool {
 	return false
 }
 
-// Overlaps are for how long a replaced key or secret may work on.
+// Overlaps are the periods for which a rotated key or secret stays valid.
 var Overlaps = []components.Option{{Value: "0", Label: "not at all"}, {Value: "1h", Label: "for an hour"}, {Value: OverlapUsual, Label: "for 24 hours"}, {Value: "168h", Label: "for 7 days"}}
 
-// OverlapUsual is the choice that lets callers change over in their own time.
+// OverlapUsual is the default: a day, in which callers can switch.
 const OverlapUsual = "24h"

@@ -16,7 +16,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Keys is the list of keys.
+// Keys lists the API keys of a workspace.
 func Keys(p layout.Page, f KeysPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -198,9 +198,9 @@ func keyTable(f KeysPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 templ.SafeURL
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(k.to(""))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(k.actionURL(""))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 68, Col: 36}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 68, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -213,7 +213,7 @@ func keyTable(f KeysPage) templ.Component {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(k.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 68, Col: 47}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 68, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -547,7 +547,7 @@ func NewKey(p layout.Page, f KeyForm) templ.Component {
 	})
 }
 
-// Key is one key.
+// Key is the page of one key: its facts, settings, rotation and revocation.
 func Key(p layout.Page, f KeyPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -814,7 +814,7 @@ func Key(p layout.Page, f KeyPage) templ.Component {
 	})
 }
 
-// keysMade lists the keys that a key made. After it was revoked, they can be revoked too.
+// keysMade lists the keys created with a key. Once it is revoked, they can be revoked as well.
 func keysMade(f KeyPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -882,9 +882,9 @@ func keysMade(f KeyPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var38 templ.SafeURL
-			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinURLErrs(f.Key.to("/revoke"))
+			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinURLErrs(f.Key.actionURL("/revoke"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 191, Col: 64}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 191, Col: 71}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -911,7 +911,7 @@ func keysMade(f KeyPage) templ.Component {
 	})
 }
 
-// keyTerms are the settings of a key for those who cannot change them.
+// keyTerms shows the settings of a key to users who can't change them.
 func keyTerms(k KeyRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1045,9 +1045,9 @@ func keySections(f KeyPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var45 templ.SafeURL
-		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinURLErrs(f.Key.to(""))
+		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinURLErrs(f.Key.actionURL(""))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 226, Col: 57}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/keys.templ`, Line: 226, Col: 64}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 		if templ_7745c5c3_Err != nil {
@@ -1105,7 +1105,7 @@ func keySections(f KeyPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if f.Key.Overlaps {
-			templ_7745c5c3_Err = previousText(f.Key, f.Key.to("/end"), true, nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = previousSecret(f.Key, f.Key.actionURL("/end"), true, nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1114,7 +1114,7 @@ func keySections(f KeyPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = rollForm(f.Key, f.Key.to("/roll"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = rotateForm(f.Key, f.Key.actionURL("/roll"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1143,7 +1143,7 @@ func keySections(f KeyPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = revokeDialog(f.Key, f.Key.to("/revoke"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = revokeDialog(f.Key, f.Key.actionURL("/revoke"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1151,8 +1151,8 @@ func keySections(f KeyPage) templ.Component {
 	})
 }
 
-// keyWarnings tell which keys in use will stop. Rolling a key, or a later
-// expiry, takes its warning away.
+// keyWarnings lists keys in use that will stop working. Rotating a key or extending its expiry
+// clears the warning.
 func keyWarnings(list []KeyWarning, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -6,31 +6,30 @@ import (
 	"sluice/views/components"
 )
 
-// FlowSettings are what a flow is called, and its limits.
+// FlowSettings are the name, description, tags and limits of a flow.
 type FlowSettings struct {
 	FlowID, Name string
-	// TypedName, Description and Tags are the values of the form; tags have commas between.
+	// TypedName, Description and Tags are the values of the form; tags are separated by commas.
 	TypedName, Description, Tags string
 	Limits                       LimitsForm
 	MayEdit                      bool
 	Errors                       components.Errors
 }
 
-// LimitsForm is how much a flow may do, as it was typed, and what of it is used
-// today.
+// LimitsForm holds the limits of a flow as typed, and how much of them was used today.
 type LimitsForm struct {
 	FlowID, Name                                 string
 	MaxRunning, MaxQueued, RunsPerDay, USDPerDay string
 	AllowUnpriced                                bool
 	Budgets                                      []UsageBudget
-	// Unpriced are models of the flow whose cost nobody would know.
+	// Unpriced are the models of the flow whose price is unknown.
 	Unpriced []string
 	MayEdit  bool
 	Errors   components.Errors
 }
 
-// unpriced names the models without a price and says what that means for the budget in
-// dollars: starts are refused, or the budget misses their cost.
+// unpriced names the models without a price and says what that means for the budget: runs are
+// refused, or their cost isn't counted.
 func (f LimitsForm) unpriced() string {
 	text := "The price of " + strings.Join(f.Unpriced, ", ") + " is unknown. "
 	if f.AllowUnpriced {
@@ -39,7 +38,7 @@ func (f LimitsForm) unpriced() string {
 	return text + "Starts are refused until you set it with “sluice price set” or allow models without a price."
 }
 
-// orNoLimit is for those who may only look.
+// orNoLimit formats a limit for users who can't change it; text is empty for no limit.
 func orNoLimit(text, before string) string {
 	if text == "" {
 		return "No limit"

@@ -15,7 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
-// FlowSettingsPage is the page of what a flow is called and how much it may do.
+// FlowSettingsPage edits the name, description, tags and limits of a flow.
 func FlowSettingsPage(p layout.Page, f FlowSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -273,7 +273,7 @@ func flowAbout(f FlowSettings) templ.Component {
 	})
 }
 
-// flowLimits are how much a flow may do, with what of it is used today.
+// flowLimits is the form of the limits, with today's usage.
 func flowLimits(f LimitsForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,10 +10,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// ModelShelf is one of the places where models are.
+// ModelShelf is a filter by where models run: a provider, this machine, or hosted.
 type ModelShelf string
 
-// The shelves. ShelfAll is the one when none is chosen.
+// The shelves. ShelfAll is the default.
 const (
 	ShelfAll       ModelShelf = ""
 	ShelfBuiltIn   ModelShelf = "built-in"
@@ -22,7 +22,7 @@ const (
 	ShelfHosted    ModelShelf = "hosted"
 )
 
-// Label is what the shelf is called on the page.
+// Label returns the label of the shelf.
 func (s ModelShelf) Label() string {
 	switch s {
 	case ShelfBuiltIn:
@@ -51,15 +51,15 @@ func (s ModelShelf) icon() string {
 	return "globe"
 }
 
-// ModelsPage is the catalogue.
+// ModelsPage is the model catalog.
 type ModelsPage struct {
 	Shelf           ModelShelf
 	Query, Category string
 	Categories      []ModelCategory
-	// Shelves are those with models, with how many match the search.
+	// Shelves are the shelves that have models, each with its number of matches.
 	Shelves []ShelfCount
 	Cards   []ModelCard
-	// More is how many cards are left out, which a search finds.
+	// More is the number of cards left out; a search narrows the list.
 	More int
 	// Notes are providers whose models could not be listed.
 	Notes []components.ModelGroup
@@ -69,20 +69,20 @@ type ModelsPage struct {
 	MayEdit bool
 }
 
-// ModelCategory is a kind of task.
+// ModelCategory is a category of hosted models, named after their task.
 type ModelCategory struct{ Slug, Title, Icon string }
 
-// ShelfCount is how many models of a shelf match.
+// ShelfCount is the number of matches on a shelf.
 type ShelfCount struct {
 	Shelf ModelShelf
 	Count int
 }
 
-// ModelCard is one model in the catalogue.
+// ModelCard is one model in the catalog.
 type ModelCard struct {
 	ID, Title, Text string
 	Shelf           ModelShelf
-	// Category is a slug, which the picture of the card shows.
+	// Category is the slug of a category, which determines the picture of the card.
 	Category string
 	Tags     []string
 	// Price, Context and Runs are empty if unknown.
@@ -93,28 +93,28 @@ type ModelCard struct {
 	Kind string
 }
 
-// ModelPage is one hosted model.
+// ModelPage is the page of one hosted model.
 type ModelPage struct {
 	ID, Title, Text, Version string
-	// Runs is how often the model ran at its host, such as "12M runs"; may be empty.
+	// Runs is how often the model ran at its host, such as "12M runs"; empty if unknown.
 	Runs    string
 	Tags    []string
 	Inputs  []ModelInput
 	Outputs []ModelOutput
 	// Open is set for a model without an input schema.
 	Open bool
-	// Why tells why it cannot be described or used.
+	// Why says why the model can't be described or used.
 	Why     string
 	MayEdit bool
 }
 
-// ModelInput is what a model takes.
+// ModelInput is an input of a hosted model.
 type ModelInput struct {
 	Name, Title, Type, Default, Help string
 	Required                         bool
 }
 
-// ModelOutput is what it puts out.
+// ModelOutput is an output of a hosted model.
 type ModelOutput struct{ Name, Type string }
 
 // hasDefaults reports whether the column of defaults would not be empty.
@@ -127,7 +127,7 @@ func (m ModelPage) hasHelp() bool {
 	return slices.ContainsFunc(m.Inputs, func(in ModelInput) bool { return in.Help != "" })
 }
 
-// link returns the address of the page with another category or shelf.
+// link returns the URL of the catalog with another category or shelf.
 func (m ModelsPage) link(category string, shelf ModelShelf) templ.SafeURL {
 	q := url.Values{}
 	for _, p := range [][2]string{{"q", m.Query}, {"category", category}, {"shelf", string(shelf)}} {
@@ -141,7 +141,7 @@ func (m ModelsPage) link(category string, shelf ModelShelf) templ.SafeURL {
 	return templ.SafeURL("/models?" + q.Encode())
 }
 
-// cover is the kind of picture on a card: what models of the category make.
+// cover returns the kind of picture on the card, by what models of the category produce.
 func (c ModelCard) cover() string {
 	switch c.Category {
 	case "image-generation", "image-editing", "upscaling-restoration":
@@ -158,7 +158,7 @@ func (c ModelCard) cover() string {
 	return "lines"
 }
 
-// modelPath is where a hosted model is shown.
+// modelPath returns the URL of a hosted model's page.
 func modelPath(id string) templ.SafeURL {
 	owner, name, _ := strings.Cut(id, "/")
 	return templ.SafeURL("/models/" + url.PathEscape(owner) + "/" + url.PathEscape(name))

@@ -16,7 +16,7 @@ import (
 	"sluice/views/layout"
 )
 
-// ModelShelves is the page of all models.
+// ModelShelves is the model catalog.
 func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -785,7 +785,7 @@ func modelCard(c ModelCard, mayEdit bool) templ.Component {
 	})
 }
 
-// modelCover draws what models of a category make.
+// modelCover draws a picture of what models of a category produce.
 func modelCover(kind string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,74 +13,74 @@ import (
 // RunQuestion is an approval that a run waits for. Path is the page that answers it.
 type RunQuestion struct{ Title, Path string }
 
-// RunPage is one run: what it was, how it went, and what to do next.
+// RunPage is one run: its facts, steps, inputs and outputs, and actions on it.
 type RunPage struct {
 	ID, FlowID, FlowName string
 	State                string
-	Awaits               string // what a waiting run waits for, if its page knows
+	Awaits               string // what a waiting run waits for; "" if unknown
 	Version              int64
 	Draft                bool
-	// Parent is the run that this one is a rerun of; From the node it was asked
-	// from, as people call it.
+	// Parent is the run that this is a rerun of. From is the title of the node it started from.
 	Parent, From string
 	Facts        []Fact
 	Caller       *CallerView // of a child run
 	Children     []ChildStep
-	SoFar        []components.ValueView // lists that the items of a running map have partly filled
-	Asks         []RunQuestion          // questions to people that are still open
+	SoFar        []components.ValueView // lists that a running Map has filled in part
+	Asks         []RunQuestion          // approvals that are still open
 	Error        *RunError
-	// Erased says why the content is gone; empty while it is there.
+	// Erased says why the content is gone; "" while it is there.
 	Erased  string
 	Picture components.Picture
 	Fall    Waterfall
-	// Step is the selected one, if any.
+	// Step is the selected step, if any.
 	Step *StepView
-	// Link is the page as it is shown, to be kept while it renews itself.
+	// Link is the URL of the page in its present view, which live updates keep.
 	Link                      RunLink
 	Inputs, Outputs, Metadata []components.ValueView
 	Deliveries                []DeliveryLine
-	// CURL starts a run with the same inputs; empty where there is nothing to copy.
+	// CURL starts a run with the same inputs; "" if it can't be expressed, such as for files.
 	CURL string
-	// MayRun is for who may start and cancel runs.
+	// MayRun is set if the user may start and cancel runs.
 	MayRun bool
-	// Live is set until the run has ended; Seen is what the page shows of it.
+	// Live is set until the run has ended. Seen is the number of the last change that the page
+	// shows.
 	Live bool
 	Seen int64
 	Now  time.Time
 }
 
-// Fact is one thing to know about a run.
+// Fact is a labeled value in the summary of a run.
 type Fact struct {
 	Title, Text string
 	Href        string
-	// At is shown in the place of Text.
+	// At is shown in place of Text.
 	At time.Time
 }
 
 // RunError says why a run failed and what to do about it.
 type RunError struct {
 	Code, Message, Advice string
-	// Node is where it happened, if somewhere; Label is what people call it.
+	// Node is the ID of the node that failed, if any; Label is its title.
 	Node, Label string
-	// Reused are the finished steps that a rerun from there takes over.
+	// Reused is the number of finished steps whose results a rerun from the node reuses.
 	Reused int
 }
 
-// StepView is what one node did, in full.
+// StepView is one step in full.
 type StepView struct {
 	Path, Node, Label, State string
-	// About is the kind, the model, what it used.
+	// About summarizes the kind, the model and the usage.
 	About           string
 	Inputs, Outputs []components.ValueView
 	Tries           []TryLine
 	Error           *RunError
-	// Log is what code wrote to its console.
+	// Log is the console output of code.
 	Log string
-	// Note says why there is nothing to see.
+	// Note says why there are no values to show.
 	Note string
-	// MayRerun is set if the run can be run again from here.
+	// MayRerun is set if the user may rerun the run from this step.
 	MayRerun bool
-	// RunPath is the page of the child run that the step belongs to, if it does.
+	// RunPath is the URL of the child run that the step belongs to, if any.
 	RunPath string
 }
 
@@ -90,8 +90,8 @@ type TryLine struct {
 	At         time.Time
 	Took, Text string
 	Tone       components.Tone
-	Model      string // that it called, if attempts called several
-	Cost       string // "" if it cost nothing
+	Model      string // set if attempts called different models
+	Cost       string // "" if it was free
 }
 
 // DeliveryLine is one webhook message of a run.
@@ -107,10 +107,10 @@ func (r RunPage) path(rest string) templ.SafeURL {
 
 func (r RunPage) flow() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(r.FlowID)) }
 
-// liveID is another one each time, so that each answer asks for the next.
+// liveID differs on each render: htmx starts polling only for new elements.
 func (r RunPage) liveID() string { return "run-live-" + strconv.FormatInt(r.Now.UnixMicro(), 36) }
 
-// reuse says what a rerun from the failed node costs.
+// reuse describes what a rerun from the failed node executes.
 func (e RunError) reuse() string {
 	switch e.Reused {
 	case 0:
@@ -121,7 +121,7 @@ func (e RunError) reuse() string {
 	return "A rerun from here reuses " + components.Count(e.Reused) + " finished steps and pays for nothing twice."
 }
 
-// from is what a rerun from the failed node is called.
+// from returns the label of a rerun from the failed node.
 func (e RunError) from() string {
 	label := []rune(e.Label)
 	if len(label) > 28 {
@@ -130,7 +130,7 @@ func (e RunError) from() string {
 	return "Rerun from “" + e.Label + "”"
 }
 
-// deliveryTag is the state of a delivery as State writes it.
+// deliveryTag maps the state of a delivery to a state that State renders.
 func deliveryTag(state string) string {
 	if state == "pending" {
 		return "waiting"

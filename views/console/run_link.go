@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// RunLink is the page of a run as somebody looks at it: which step is selected, and which
-// items of a map are listed.
+// RunLink is the view state of a run's page in the URL: the selected step and the filter of a
+// map's items.
 type RunLink struct {
 	RunID string
 	Step  string // path of the selected step, or each[3] for an item
@@ -35,7 +35,7 @@ func (l RunLink) query() url.Values {
 	return q
 }
 
-// Path is the address of the page.
+// Path returns the URL of the page.
 func (l RunLink) Path() string {
 	if q := l.query().Encode(); q != "" {
 		return components.RunPath(l.RunID) + "?" + q
@@ -43,14 +43,14 @@ func (l RunLink) Path() string {
 	return components.RunPath(l.RunID)
 }
 
-// events is where the page asks for what is new since the change with a number.
+// events returns the URL that waits for changes after the change numbered seen.
 func (l RunLink) events(seen int64) string {
 	q := l.query()
 	q.Set("seen", strconv.FormatInt(seen, 10))
 	return components.RunPath(l.RunID) + "/events?" + q.Encode()
 }
 
-// Attrs let a link change the page without reloading it.
+// Attrs returns htmx attributes, so that a link updates the page without reloading it.
 func (l RunLink) Attrs() templ.Attributes {
 	return templ.Attributes{
 		"data-hx-get": l.Path(), "data-hx-target": "#run", "data-hx-select": "#run",
@@ -58,20 +58,20 @@ func (l RunLink) Attrs() templ.Attributes {
 	}
 }
 
-// WithStep returns the page with another step selected.
+// WithStep returns the link with another step selected.
 func (l RunLink) WithStep(path string) RunLink {
 	l.Step = path
 	return l
 }
 
-// with returns the page with other items of the same step.
+// with returns the link with other filters for the same step's items.
 func (l RunLink) with(state, code string) RunLink {
 	l.State, l.Code, l.Show = state, code, 0
 	return l
 }
 
-// ItemPath is the path of an item of a step.
+// ItemPath returns the path of an item of a step, such as each[3].
 func ItemPath(step string, item int) string { return step + "[" + strconv.Itoa(item) + "]" }
 
-// StepPath is the page of a run with a step selected.
+// StepPath returns the URL of a run with a step selected.
 func StepPath(runID, path string) string { return RunLink{RunID: runID, Step: path}.Path() }

@@ -63,7 +63,7 @@ func Run(p layout.Page, r RunPage) templ.Component {
 	})
 }
 
-// RunBody is all of it that changes while the run is in progress. It asks for its own
+// RunBody is the part of the page that changes while the run is in progress. It polls for its
 // next state until the run has ended.
 func RunBody(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -184,7 +184,7 @@ func RunBody(r RunPage) templ.Component {
 			}
 		}
 		if len(r.Fall.Rows) > 0 {
-			templ_7745c5c3_Err = Falls(r.Fall).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = WaterfallCard(r.Fall).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -255,8 +255,8 @@ func RunBody(r RunPage) templ.Component {
 	})
 }
 
-// runFlow is the flow as it was, with states. Below a list of items it would stand between the
-// items and their timeline.
+// runFlow draws the flow with the states of its nodes. It is left out below a list of items,
+// where it would separate the items from their timeline.
 func runFlow(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -727,7 +727,7 @@ func rerun(r RunPage, from, label string, first bool) templ.Component {
 	})
 }
 
-// rerunLive reruns with the live versions of the flows that the steps run.
+// rerunLive reruns with the live versions of child flows.
 func rerunLive(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

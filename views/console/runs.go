@@ -12,35 +12,36 @@ import (
 	"github.com/a-h/templ"
 )
 
-// RunsPage is the list of runs with what narrows it.
+// RunsPage is the list of runs with its filters.
 type RunsPage struct {
-	// FlowName is the name of the flow in the filter; empty if it has none.
+	// FlowName is the name of the flow in the filter; "" without that filter.
 	FlowName string
 	Filter   RunsFilter
-	// What can be chosen: flows, keys, and the versions of the chosen flow.
+	// Options of the filters: flows, keys, and the versions of the selected flow.
 	Flows, Keys, Versions []components.Option
 	Rows                  []RunLine
 	Pages                 components.Pages
-	// Looked is how many runs were read for the text, and More that others were not.
+	// Looked is the number of runs that the text search read; More is set if it stopped before
+	// the end.
 	Looked int
 	More   bool
-	// Reached is when the last run that was read was accepted, where there are More.
+	// Reached is the creation time of the last run that was read, if there are More.
 	Reached time.Time
-	// HasFlows tells what the next step is where no run is yet.
+	// HasFlows decides which next step an empty list suggests.
 	HasFlows bool
 	Now      time.Time
 }
 
-// RunsFilter is what the address of the list says.
+// RunsFilter holds the query parameters of the list.
 type RunsFilter struct {
 	Flow, Key, Version, Trigger, Query string
 	States                             []string
-	// Time is a preset or "custom"; From and Until are as they were typed.
+	// Time is a preset or "custom". From and Until are kept as typed.
 	Time, From, Until string
 	Errors            components.Errors
 }
 
-// RunLine is a run as the list shows it.
+// RunLine is one run in the list.
 type RunLine struct {
 	ID, State             string
 	FlowID, Flow          string
@@ -56,14 +57,14 @@ type RunLine struct {
 	Erased                bool
 }
 
-// Choices of the list that are the same everywhere.
+// Options of the filters that don't depend on the workspace.
 var (
 	runStates   = []string{"queued", "running", "waiting", "succeeded", "failed", "canceled"}
 	runTriggers = []components.Option{{Value: "api", Label: "API"}, {Value: "builder", Label: "Builder"}, {Value: "form", Label: "Form page"}, {Value: "mcp", Label: "MCP"}, {Value: "cli", Label: "Command line"}, {Value: "rerun", Label: "Rerun"}}
 	runTimes    = []components.Option{{Value: "", Label: "Any time"}, {Value: "1h", Label: "Last hour"}, {Value: "24h", Label: "Last 24 hours"}, {Value: "7d", Label: "Last 7 days"}, {Value: "30d", Label: "Last 30 days"}, {Value: "custom", Label: "From … until …"}}
 )
 
-// TriggerName is what started a run, in words for people.
+// TriggerName returns the label of a trigger, such as "Schedule".
 func TriggerName(trigger string) string {
 	for _, o := range runTriggers {
 		if o.Value == trigger {
@@ -73,7 +74,7 @@ func TriggerName(trigger string) string {
 	return trigger
 }
 
-// Values are the filter as the address carries it.
+// Values returns the filter as URL parameters, without empty ones.
 func (f RunsFilter) Values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
@@ -96,14 +97,15 @@ func (f RunsFilter) empty() bool { return len(f.Values()) == 0 }
 // has reports whether the filter includes a state. Several states can be chosen.
 func (f RunsFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
-// export is the address of the same list as a file.
+// export returns the URL of the filtered list as a file.
 func (f RunsFilter) export(format string) templ.SafeURL {
 	q := f.Values()
 	q.Set("format", format)
 	return templ.SafeURL("/runs/export?" + q.Encode())
 }
 
-// live is where the rows of the first page are fetched again; empty on others.
+// live returns the URL that refreshes the rows of the first page; "" on other pages, which
+// don't refresh.
 func (p RunsPage) live() string {
 	if p.Pages.Before != "" || p.Filter.Query != "" || len(p.Filter.Errors) > 0 {
 		return ""
@@ -111,7 +113,8 @@ func (p RunsPage) live() string {
 	return "/runs?" + p.Filter.Values().Encode()
 }
 
-// Mark changes when something about the rows does, apart from the time.
+// Mark is a hash of the rows, except for relative times. A poll with the current mark gets no
+// new rows.
 func (p RunsPage) Mark() string {
 	h := fnv.New64a()
 	for _, r := range p.Rows {
@@ -128,7 +131,7 @@ func (r RunLine) mark() string {
 
 func (r RunLine) path() templ.SafeURL { return templ.SafeURL("/runs/" + url.PathEscape(r.ID)) }
 
-// version is short: v3, or that it was a draft.
+// version returns a version such as "v3", or "draft".
 func (r RunLine) version() string {
 	if r.Version == 0 {
 		return "draft"
@@ -136,7 +139,7 @@ func (r RunLine) version() string {
 	return version(r.Version)
 }
 
-// shortID is enough of an ID to tell one from another at a glance.
+// shortID abbreviates the run's ID for tables.
 func (r RunLine) shortID() string {
 	if len(r.ID) < 12 {
 		return r.ID
@@ -153,7 +156,7 @@ func (r RunLine) took() string {
 	return components.Took(r.Took)
 }
 
-// looked says how far a search came.
+// looked says how many runs the text search read.
 func (p RunsPage) looked() string {
 	if p.More {
 		return fmt.Sprintf("Looked at %s of the matching runs, as far as %s.", components.Count(p.Looked), moment(p.Reached))
@@ -164,7 +167,7 @@ func (p RunsPage) looked() string {
 	return fmt.Sprintf("%s of %s runs match.", components.Count(len(p.Rows)), components.Count(p.Looked))
 }
 
-// invalid marks a control whose value was refused, and says why.
+// invalid returns the attributes that mark a control as invalid and connect it to its error.
 func invalid(id, problem string) templ.Attributes {
 	if problem == "" {
 		return nil

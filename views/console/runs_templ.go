@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Runs is the list of all runs.
+// Runs is the list of all runs as a page.
 func Runs(p layout.Page, r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -332,7 +332,7 @@ func RunsTable(r RunsPage) templ.Component {
 	})
 }
 
-// RunRows are the rows alone, which a list that is open fetches again and again.
+// RunRows are only the table rows, which an open list polls.
 func RunRows(r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -32,8 +32,8 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 		},
 	}
 	gone := DeliveryPage{DeliveryRow: log.Rows[2], Erased: "The content was erased with its run.", Next: "Nothing more is sent.", Now: viewtest.Noon}
-	again := AgainPage{Count: 12_000, Most: 100_001, Batch: 10_000, Asked: 1, Flows: []components.Option{{Value: "", Label: "All flows"}, {Value: "flow_1", Label: "Route a support ticket"}}}
-	wrong := AgainPage{Endpoint: "end_1", Host: "hooks.example.com", FlowName: "Route", Since: "x", Errors: components.Errors{"since": "Choose a date and a time."}}
+	again := ResendPage{Count: 12_000, Most: 100_001, Batch: 10_000, Asked: 1, Flows: []components.Option{{Value: "", Label: "All flows"}, {Value: "flow_1", Label: "Route a support ticket"}}}
+	wrong := ResendPage{Endpoint: "end_1", Host: "hooks.example.com", FlowName: "Route", Since: "x", Errors: components.Errors{"since": "Choose a date and a time."}}
 	hooks := WebhooksPage{
 		FlowID: "flow_1", Flow: "Route a support ticket", Endpoints: []EndpointView{bad, good}, Shared: true,
 		Signing: SigningBox{Anchor: "secret", Label: "the flow", Secret: "whsec_c2VjcmV0", Before: []time.Time{viewtest.Noon.Add(time.Hour)}},
@@ -44,7 +44,7 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 	return map[string]templ.Component{
 		"deliveries": Deliveries(p, log), "deliveries-none": Deliveries(p, none), "deliveries-empty": Deliveries(p, DeliveriesPage{Now: viewtest.Noon}),
 		"endpoints": Endpoints(p, DeliveriesPage{Endpoints: []EndpointView{bad, good}, MayEdit: true, Now: viewtest.Noon}), "endpoints-empty": Endpoints(p, DeliveriesPage{Now: viewtest.Noon}),
-		"delivery": Delivery(p, one), "delivery-erased": Delivery(p, gone), "deliveries-again": Again(p, again), "deliveries-again-wrong": Again(p, wrong),
+		"delivery": Delivery(p, one), "delivery-erased": Delivery(p, gone), "deliveries-again": Resend(p, again), "deliveries-again-wrong": Resend(p, wrong),
 		"webhooks": Webhooks(flowPage, hooks), "webhooks-viewer": Webhooks(flowPage, WebhooksPage{FlowID: "flow_1", Flow: "Route", Now: viewtest.Noon}),
 	}
 }

@@ -20,7 +20,7 @@ func keysSamples(theme layout.Theme) map[string]templ.Component {
 	}
 	existing := KeyForm{Name: "production", Only: true, Flows: []string{"flow_1"}, Choices: choices, Expiry: ExpiryKeep, RPM: "600", Existing: &rows[0].KeyFacts, Now: viewtest.Noon}
 	made := &MadeKey{Text: "slu_8Zk1QmT4vB2nC6xY9aE3fH7jL0pR5sU1wR0aXyP7cD2", WebhookSecret: "whsec_c2VjcmV0", Key: rows[0], Done: "/keys"}
-	rolled := &MadeKey{Text: made.Text, WebhookSecret: made.WebhookSecret, Key: rows[1], Rolled: true}
+	rolled := &MadeKey{Text: made.Text, WebhookSecret: made.WebhookSecret, Key: rows[1], Rotated: true}
 	mine := KeyForm{ID: "key_9", Name: "Route a support ticket", Scopes: fresh.Scopes, Within: "flow-", Now: viewtest.Noon}
 	bad := mine
 	bad.Name, bad.RPM, bad.Errors = "", "0", components.Errors{"name": "Say what the key is for.", "rpm": "A whole number from 1 on. Leave it empty for no limit."}

@@ -2,10 +2,10 @@ package console
 
 import "sluice/views/components"
 
-// WorkspaceSettings is the page of one workspace.
+// WorkspaceSettings are the name and limits of a workspace.
 type WorkspaceSettings struct {
 	ID, Name string
-	// MaxRunning and MaxQueued are said in words: "No limit", "10,000".
+	// MaxRunning and MaxQueued are formatted: "No limit", "10,000".
 	MaxRunning, MaxQueued string
 	MayCreate             bool
 	Errors                components.Errors

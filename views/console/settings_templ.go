@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// WorkspaceSettingsPage shows what a workspace is called and how much it may do.
+// WorkspaceSettingsPage shows the name and limits of a workspace.
 func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

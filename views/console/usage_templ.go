@@ -15,7 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Usage is what was used, by day, flow, key and model.
+// Usage is the page of usage by day, flow, key and model.
 func Usage(p layout.Page, u UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

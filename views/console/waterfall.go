@@ -11,24 +11,24 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Waterfall is the steps of a run over time.
+// Waterfall is the timeline of a run's steps.
 type Waterfall struct {
-	// Done of Total steps have ended.
+	// Done of Total steps have finished.
 	Done, Total int
-	// Span is the time that the axis covers.
+	// Span is the length of the time axis.
 	Span time.Duration
-	Rows []FallRow
+	Rows []WaterfallRow
 	// Shared is set if steps of child runs are among the rows.
 	Shared bool
 }
 
-// FallRow is one step.
-type FallRow struct {
+// WaterfallRow is one step in the timeline.
+type WaterfallRow struct {
 	Path, Label, State string
-	// Depth is how far the step is inside of other nodes.
+	// Depth is the nesting level of the step.
 	Depth int
-	Bars  []FallBar
-	// Note is said in the place of bars.
+	Bars  []WaterfallBar
+	// Note is shown in place of bars.
 	Note    string
 	Tries   int
 	Took    time.Duration
@@ -36,33 +36,33 @@ type FallRow struct {
 	Href    string
 	Attrs   templ.Attributes
 	Current bool
-	// Failures are when items of the step failed.
+	// Failures are the times at which items of the step failed.
 	Failures []time.Duration
-	// Fold shows or hides the item below the step; empty if it has none.
-	Fold *FallFold
-	// Open is the page of the run of an item.
+	// Fold toggles the steps of an item below the row; nil if it has none.
+	Fold *WaterfallFold
+	// Open is the URL of an item's run.
 	Open string
 	// Item is set for the row of a child run, Inside for its steps.
 	Item, Inside bool
 }
 
-// FallFold is the link that shows or hides the steps of an item.
-type FallFold struct {
+// WaterfallFold is the link that shows or hides the steps of an item.
+type WaterfallFold struct {
 	Open bool
 	Link RunLink
 }
 
-// FallBar is one attempt, or the wait before the next, from and to the
-// beginning of the axis.
-type FallBar struct {
+// WaterfallBar is one attempt or the wait before the next one. From and To are relative to the
+// start of the axis.
+type WaterfallBar struct {
 	From, To time.Duration
-	// State is that of the attempt: succeeded, failed, retrying; "pause" is a wait.
+	// State is the state of the attempt: succeeded, failed or retrying; "pause" is a wait.
 	State string
 	Title string
 }
 
-// A bar is never thinner than this, in percent of the axis, so that a step of
-// a millisecond is seen too.
+// thinnest is the minimum width of a bar in percent of the axis, so that a step of a
+// millisecond is visible.
 const thinnest = 0.4
 
 // percent returns a time since the start of the run as a percentage of the axis, from 0
@@ -76,22 +76,22 @@ func (w Waterfall) percent(d time.Duration) float64 {
 
 // x returns the left edge of a bar. It leaves room for the thinnest bar at the right
 // end, so that a last step of no duration stays visible.
-func (w Waterfall) x(b FallBar) string {
+func (w Waterfall) x(b WaterfallBar) string {
 	return percent(min(w.percent(b.From), 100-thinnest))
 }
 
 // width returns the width of a bar, at least thinnest: steps of microseconds would be
 // invisible otherwise.
-func (w Waterfall) width(b FallBar) string {
+func (w Waterfall) width(b WaterfallBar) string {
 	return percent(max(w.percent(b.To)-w.percent(b.From), thinnest))
 }
 
 func percent(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) + "%" }
 
-// tick is a moment that the axis names.
+// tick is a label of the time axis.
 type tick struct{ x, label string }
 
-// steps of an axis, as people count.
+// tickSteps are the distances between ticks, in round units.
 var tickSteps = []time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
@@ -99,7 +99,7 @@ var tickSteps = []time.Duration{
 	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// ticks are four at most, on even moments, with room for the last label.
+// ticks returns at most four labels at round times, with room for the last one.
 func (w Waterfall) ticks() (list []tick) {
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
@@ -138,7 +138,7 @@ func shortDecimal(n float64) string {
 func (w Waterfall) progress() string { return fmt.Sprintf("%d of %d done", w.Done, w.Total) }
 
 // tries returns the number of attempts, or a dash for a step that has not started.
-func (r FallRow) tries() string {
+func (r WaterfallRow) tries() string {
 	if r.Tries == 0 {
 		return "–"
 	}
@@ -147,14 +147,14 @@ func (r FallRow) tries() string {
 
 // took returns the duration of the step, with more digits than durations of runs have,
 // since steps are compared here.
-func (r FallRow) took() string {
+func (r WaterfallRow) took() string {
 	if !r.Began {
 		return "–"
 	}
 	return Precisely(r.Took)
 }
 
-// Precisely writes a duration with a hundredth below ten seconds.
+// Precisely formats a duration with two decimals below ten seconds.
 func Precisely(d time.Duration) string {
 	if d >= time.Second && d < 10*time.Second {
 		return fmt.Sprintf("%.2f s", d.Seconds())
@@ -162,8 +162,8 @@ func Precisely(d time.Duration) string {
 	return components.Took(d)
 }
 
-// words say what the bars show.
-func (r FallRow) words() string {
+// words describes the bars for screen readers.
+func (r WaterfallRow) words() string {
 	text := ""
 	for i, b := range r.Bars {
 		if i > 0 {
@@ -176,15 +176,16 @@ func (r FallRow) words() string {
 
 // indent returns the CSS class of the row's depth. Rows deeper than 6 are not indented
 // further, so that there is room for names.
-func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 6)) }
+func (r WaterfallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 6)) }
 
-// classes of the row.
-func (r FallRow) classes() templ.CSSClasses {
+// classes returns the CSS classes of the row.
+func (r WaterfallRow) classes() templ.CSSClasses {
 	return templ.Classes(r.State, templ.KV("current", r.Current), templ.KV("item", r.Item), templ.KV("inside", r.Inside))
 }
 
-// failures are where red ticks stand: at most one for each half percent of the axis.
-func (w Waterfall) failures(r FallRow) (list []string) {
+// failures returns the positions of the marks for failed items, at most one per half percent of
+// the axis.
+func (w Waterfall) failures(r WaterfallRow) (list []string) {
 	last := -1
 	for _, at := range r.Failures {
 		if x := int(2 * w.percent(at)); x > last {
@@ -195,27 +196,27 @@ func (w Waterfall) failures(r FallRow) (list []string) {
 	return list
 }
 
-// end is the right end of a bar.
-func (w Waterfall) end(b FallBar) string { return percent(w.percent(b.To)) }
+// end returns the position of a bar's right end.
+func (w Waterfall) end(b WaterfallBar) string { return percent(w.percent(b.To)) }
 
-// roomy is the share of the axis, in percent, from which a wait has its duration beside it.
+// roomy is the width in percent of the axis from which a wait has its duration beside it.
 const roomy = 16
 
-// caption is where the words of a wait stand; empty if there is no space for them.
-func (w Waterfall) caption(b FallBar) string {
+// caption returns the position of a wait's label; "" if there is no space for it.
+func (w Waterfall) caption(b WaterfallBar) string {
 	if w.percent(b.To)-w.percent(b.From) < roomy {
 		return ""
 	}
 	return percent((w.percent(b.From) + w.percent(b.To)) / 2)
 }
 
-// says reports whether the head of the page already has the error of a step, with what to do.
-func (r RunPage) says(s StepView) bool {
+// showsError reports whether the head of the page already shows the step's error and advice.
+func (r RunPage) showsError(s StepView) bool {
 	return r.Error != nil && s.Error != nil && r.Error.Node == s.Node && r.Error.Message == s.Error.Message
 }
 
-// attempt is how an attempt ended. An attempt with the error of the step has its code only, because
-// the sentence is on the page already.
+// attempt describes how an attempt ended. If its error is that of the step, only the code is
+// repeated.
 func (s StepView) attempt(t TryLine) string {
 	if s.Error != nil && strings.Contains(t.Text, s.Error.Message) {
 		return string(s.Error.Code)
@@ -223,10 +224,10 @@ func (s StepView) attempt(t TryLine) string {
 	return t.Text
 }
 
-// clock writes a moment with its day, which would be unclear for a run of yesterday.
+// clock formats a time in UTC with its day, which matters for runs of other days.
 func clock(at time.Time) string { return at.UTC().Format("2 Jan, 15:04:05") }
 
-// instant is clock with tenths of a second, for attempts that follow each other quickly.
+// instant is clock with tenths of a second, to distinguish attempts in quick succession.
 func instant(at time.Time) string { return at.UTC().Format("2 Jan, 15:04:05.0") }
 
 func (t TryLine) number() string { return strconv.Itoa(t.Number) }

@@ -14,8 +14,8 @@ import (
 	"sluice/views/components"
 )
 
-// Falls shows the steps of a run over time; each leads to its details.
-func Falls(w Waterfall) templ.Component {
+// WaterfallCard shows the timeline of a run; each row links to the details of its step.
+func WaterfallCard(w Waterfall) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -484,8 +484,8 @@ func Falls(w Waterfall) templ.Component {
 	})
 }
 
-// fold shows or hides the steps of an item in the timeline.
-func fold(f FallFold, label string) templ.Component {
+// fold is the link that toggles the steps of an item.
+func fold(f WaterfallFold, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -605,7 +605,7 @@ func fold(f FallFold, label string) templ.Component {
 	})
 }
 
-// stateDot is the state of a step as a sign alone; its word is read out.
+// stateDot shows a state as a colored dot; screen readers get the word.
 func stateDot(state string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -687,7 +687,7 @@ func stateDot(state string) templ.Component {
 	})
 }
 
-// Step is all that is known of what one node did.
+// Step shows a step in full: attempts, inputs, outputs, log and error.
 func Step(r RunPage, s StepView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -797,7 +797,7 @@ func Step(r RunPage, s StepView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if s.Error != nil && !r.says(s) {
+		if s.Error != nil && !r.showsError(s) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<div class=\"body\"><p class=\"result-error\"><a class=\"link\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1077,7 +1077,7 @@ func Step(r RunPage, s StepView) templ.Component {
 	})
 }
 
-// Moment writes a day and time in UTC; the title has the year and milliseconds.
+// Moment shows a day and time in UTC; the tooltip adds the year and milliseconds.
 func Moment(at time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,7 +15,7 @@ import (
 	"sluice/views/components"
 )
 
-// DocBlocks shows the content of a page of the documentation.
+// DocBlocks renders the content of a documentation page.
 func DocBlocks(blocks []docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -487,8 +487,8 @@ func docCode(b docs.Block) templ.Component {
 	})
 }
 
-// docTabs shows the same sample in the language that is chosen; without a
-// script they follow each other.
+// docTabs shows the same sample in several languages as tabs; without scripts, one below the
+// other.
 func docTabs(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,5 +1,5 @@
-// Package docs renders the documentation pages and their search. The text comes
-// from package docs at the root.
+// Package docs renders the documentation pages and their search. The texts are in the root
+// package docs.
 package docs
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/a-h/templ"
 )
 
-// DocsPage is a page of the documentation, or what a search of it found.
+// DocsPage is a documentation page, or the results of a search.
 type DocsPage struct {
 	Sections []docs.Section
-	Page     *docs.Page // nil for a search
-	// Body is the page's content where it has been made before.
+	Page     *docs.Page // nil for search results
+	// Body is the rendered content, if it is cached.
 	Body          templ.Component
 	Before, After *docs.Page
 	Query         string
 	Hits          []docs.Hit
 }
 
-// Name is that of the page; a search has none.
+// Name returns the name of the page; "" for search results.
 func (d DocsPage) Name() string {
 	if d.Page == nil {
 		return ""
@@ -33,7 +33,7 @@ func (d DocsPage) Name() string {
 	return d.Page.Name
 }
 
-// current marks the entry of a navigation that is shown.
+// current returns the attribute that marks the current entry of a navigation.
 func current(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-current": "page"}
@@ -57,7 +57,7 @@ func docsFoundText(d DocsPage) string {
 // level of its heading.
 func docDepth(b docs.Block) string { return fmt.Sprintf("depth-%d", b.Level) }
 
-// docTone is the color of a note by the word it begins with.
+// docTone returns the color of a note by its first word.
 func docTone(b docs.Block) components.Tone {
 	switch b.Tone {
 	case "tip":
@@ -70,10 +70,11 @@ func docTone(b docs.Block) components.Tone {
 	return components.ToneNone
 }
 
-// docMethod is the class of a method: what reads, what changes, what removes.
+// docMethod returns the CSS class of an HTTP method, which distinguishes reading, changing and
+// deleting.
 func docMethod(b docs.Block) string { return "method-" + strings.ToLower(b.Method) }
 
-// docLanguages are languages as people write them.
+// docLanguages are the display names of languages.
 var docLanguages = map[string]string{
 	"python": "Python", "javascript": "JavaScript", "typescript": "TypeScript", "go": "Go", "php": "PHP", "ruby": "Ruby",
 	"java": "Java", "csharp": "C#", "json": "JSON", "sh": "Shell", "http": "HTTP", "text": "Text", "toml": "TOML", "yaml": "YAML",
@@ -89,14 +90,14 @@ func docPanels(b docs.Block) []components.Panel {
 	for _, sample := range b.Blocks {
 		label := docLanguage(sample.Language)
 		if sample.Language == "sh" {
-			label = "cURL" // beside programs, that is what a shell is used for
+			label = "cURL" // next to other languages, shell samples are cURL commands
 		}
 		list = append(list, components.Panel{Label: label, Content: docCode(sample)})
 	}
 	return list
 }
 
-// docTabsID tells the tabs of one page apart: no two hold the same code.
+// docTabsID returns an ID for a tab group, derived from its code, which is unique on a page.
 func docTabsID(b docs.Block) string {
 	h := fnv.New32a()
 	for _, sample := range b.Blocks {

@@ -14,7 +14,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Docs is one page of the documentation, for everybody.
+// Docs is one page of the documentation. It is public.
 func Docs(p layout.Page, d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -181,7 +181,7 @@ func Docs(p layout.Page, d DocsPage) templ.Component {
 	})
 }
 
-// DocsSearch is a page of what was found.
+// DocsSearch is the page of search results.
 func DocsSearch(p layout.Page, d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -257,7 +257,7 @@ func DocsSearch(p layout.Page, d DocsPage) templ.Component {
 	})
 }
 
-// DocsFound is what shows under the search field while somebody types.
+// DocsFound shows results below the search field as the user types.
 func DocsFound(d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -466,7 +466,7 @@ func docsFrame(p layout.Page, d DocsPage) templ.Component {
 	})
 }
 
-// docsCards are the sections on the first page.
+// docsCards are the sections on the documentation's home page.
 func docsCards(sections []docs.Section) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,10 +10,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Within a line and within a sample each space counts, so these are written by
-// hand; a template would set its own.
+// Spaces are significant within a line and within a sample. Templates add their own, so these
+// components write HTML directly.
 
-// docSpans is the text of a paragraph, heading or cell.
+// docSpans renders the text of a paragraph, heading or cell.
 func docSpans(spans []docs.Span) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
@@ -50,7 +50,7 @@ func writeAround(b *strings.Builder, element, attributes string, spans []docs.Sp
 	b.WriteString("</" + element + ">")
 }
 
-// docTokens is a sample in colors.
+// docTokens renders a code sample with syntax highlighting.
 func docTokens(sample docs.Block) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
@@ -69,7 +69,7 @@ func docTokens(sample docs.Block) templ.Component {
 	})
 }
 
-// docMarks is a text with what was found in it.
+// docMarks renders a text with the search terms highlighted.
 func docMarks(marks []docs.Mark) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder

@@ -8,30 +8,30 @@ import (
 	"github.com/a-h/templ"
 )
 
-// APIPane is what a program needs to call a flow, and how to try it.
+// APIPane shows how programs call a flow, and lets users try it.
 type APIPane struct {
 	FlowID, Name string
-	Rev          int64 // of the draft
+	Rev          int64 // revision of the draft
 	State        APIState
 	Fields       []APIField
 	Snippets     APISnippets
 	Try          APITry
-	// Keys fills the section of keys.
+	// Keys is the section with the flow's API keys.
 	Keys      templ.Component
 	Calls     APICalls
 	Addresses APIAddresses
 }
 
-// APIState is whether a flow is an API, and whether the draft is another one.
+// APIState reports whether a flow is published and how the draft differs from the live version.
 type APIState struct {
 	FlowID string
 	Live   int64 // 0 before the first publish
 	Next   int64 // the version that publishing makes live
-	// URL starts runs; Base is where all of the API is.
+	// URL starts runs; Base is the base URL of the API.
 	URL, Base string
-	// Differs says how the draft differs from what is live; empty if it does not.
+	// Differs summarizes how the draft differs from the live version; "" if it doesn't.
 	Differs string
-	// Breaks is set if the draft would refuse callers of today.
+	// Breaks is set if publishing the draft would break existing callers.
 	Breaks   bool
 	ReadOnly bool
 }
@@ -47,33 +47,33 @@ func (s APIState) compare() templ.SafeURL {
 type APIField struct {
 	FlowID string
 	Role   APIRole
-	// Node is the node of the draft that the field is; empty if it is gone.
+	// Node is the ID of the field's node in the draft; "" if it was deleted.
 	Node, Name string
-	// Title is what people call the node, where that is not the name.
+	// Title is the title of the node if it differs from Name.
 	Title string
 	Type  string
-	// Note says what callers must know first: required, or the default.
+	// Note is what callers must know first: that the field is required, or its default.
 	Note string
-	// About is what the author says of an input.
+	// About is the author's description of an input.
 	About string
-	// Change is what publishing does to the field: ChangeAdded and so on.
+	// Change is the effect of publishing on the field, such as ChangeAdded.
 	Change string
-	// Next is the version that brings the change; Why says what it means.
+	// Next is the version that brings the change; Why explains it.
 	Next int64
 	Why  []string
 }
 
-// APIRole is what a field is.
+// APIRole is input, output or webhook.
 type APIRole string
 
-// The roles, as the table calls them.
+// The roles, with their labels.
 const (
 	APIInput   APIRole = "input"
 	APIOutput  APIRole = "output"
 	APIWebhook APIRole = "webhook"
 )
 
-// id is stable while the field is, so that a newer table takes its place.
+// id returns an HTML ID that stays the same across updates of the table.
 func (f APIField) id() string {
 	if f.Node != "" {
 		return "api-field-" + f.Node
@@ -85,7 +85,7 @@ func (f APIField) path() templ.SafeURL {
 	return components.FlowURL(f.FlowID, "?node="+url.QueryEscape(f.Node))
 }
 
-// mark is the tag beside the name.
+// mark returns the tag beside the name.
 func (f APIField) mark() (tone components.Tone, words string) {
 	next := VersionName(f.Next)
 	switch f.Change {

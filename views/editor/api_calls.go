@@ -11,21 +11,21 @@ import (
 	"github.com/a-h/templ"
 )
 
-// APICalls are the last calls of a flow by programs.
+// APICalls are the most recent API calls of a flow.
 type APICalls struct {
 	FlowID string
 	Rows   []APICall
-	P95    time.Duration // of those that ended; 0 if none has
+	P95    time.Duration // of the finished calls; 0 without any
 	Now    time.Time
 }
 
-// APICall is one of them.
+// APICall is one API call, which started a run.
 type APICall struct {
 	ID    string
 	State string
 	At    time.Time
 	Took  time.Duration
-	// Key is the name of the key; empty if it is unknown.
+	// Key is the name of the API key; "" if it is unknown.
 	Key string
 }
 
@@ -42,7 +42,8 @@ func (c APICalls) all() templ.SafeURL {
 	return templ.SafeURL("/runs?" + url.Values{"flow": {c.FlowID}, "trigger": {"api"}}.Encode())
 }
 
-// Mark changes when the list does, apart from the time.
+// Mark is a hash of the list, except for relative times. A poll with the current mark gets no
+// new list.
 func (c APICalls) Mark() string {
 	h := fnv.New64a()
 	for _, r := range c.Rows {
@@ -51,10 +52,10 @@ func (c APICalls) Mark() string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// mostCalls is how many bars the picture has room for.
+// mostCalls is the number of bars in the chart.
 const mostCalls = 20
 
-// spark draws how long the calls took, the oldest first.
+// spark charts the duration of the calls, oldest first.
 func (c APICalls) spark() components.Sparkline {
 	s := components.Sparkline{Bars: make([]components.Bar, max(0, mostCalls-len(c.Rows)))}
 	for i := len(c.Rows) - 1; i >= 0; i-- {
@@ -68,14 +69,13 @@ func (c APICalls) spark() components.Sparkline {
 	return s
 }
 
-// APIAddresses are the other ways to the flow.
+// APIAddresses are other interfaces of the flow.
 type APIAddresses struct {
 	FlowID  string
 	OpenAPI string
-	// MCP is the address for clients of the Model Context Protocol, and Client
-	// what their configuration says.
+	// MCP is the URL for MCP clients, and Client a configuration for one.
 	MCP    string
 	Client []components.CodePiece
-	// Form is the URL of the public form, or empty without one.
+	// Form is the URL of the public form; "" without one.
 	Form string
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "sluice/views/components"
 
-// Calls are the last calls of the flow by programs; each opens its run.
+// Calls lists the most recent API calls; each links to its run.
 func Calls(c APICalls) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -414,7 +414,7 @@ func addresses(a APIAddresses) templ.Component {
 	})
 }
 
-// copyIcon copies what an element says.
+// copyIcon copies the text of the element with the given ID.
 func copyIcon(id, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,26 +8,26 @@ import (
 	"github.com/a-h/templ"
 )
 
-// APISnippets is code that calls the flow, in one language and manner.
+// APISnippets is sample code that calls the flow, in one language and calling style.
 type APISnippets struct {
 	FlowID string
-	// Language and Manner are the chosen ones.
+	// Language and Manner are the selected language and style.
 	Language  APILanguage
 	Manner    string
 	Languages []APILanguage
 	Manners   []string
 	Code      []components.CodePiece
-	// Live is the version that the code calls, 0 if only the draft is there.
+	// Live is the version that the code calls; 0 if nothing is published.
 	Live int64
-	// Differs is set if the draft takes or gives something else.
+	// Differs is set if the draft has another interface than the live version.
 	Differs bool
 	MayTry  bool
 }
 
-// APILanguage is a language that the code can be in.
+// APILanguage is a programming language of the samples.
 type APILanguage struct{ ID, Name string }
 
-// mannerTitles say what the words of the switch mean.
+// mannerTitles are the tooltips of the calling styles.
 var mannerTitles = map[string]string{
 	"start":   "Start a run, then ask for its result",
 	"wait":    "Wait for the result in one request",
@@ -39,7 +39,7 @@ func (s APISnippets) pick(lang string, manner string) string {
 	return components.FlowPath(s.FlowID) + "/api?" + url.Values{"lang": {lang}, "manner": {manner}}.Encode()
 }
 
-// docs explains the chosen manner.
+// docs returns the link to the documentation of the selected style.
 func (s APISnippets) docs() (href, words string) {
 	if s.Manner == "webhook" {
 		return "/docs/webhooks", "How webhooks are signed"
@@ -47,7 +47,7 @@ func (s APISnippets) docs() (href, words string) {
 	return "/docs/quickstart", "Quickstart"
 }
 
-// says which version the code is of.
+// says explains which version the code calls.
 func (s APISnippets) says() string {
 	switch {
 	case s.Live == 0:
@@ -58,7 +58,8 @@ func (s APISnippets) says() string {
 	return ""
 }
 
-// swap lets htmx take the section alone; without it the link leads to the page.
+// swap returns htmx attributes that replace only the section; without scripts, the link loads
+// the page.
 func (s APISnippets) swap(lang string, manner string) templ.Attributes {
 	return templ.Attributes{"data-hx-get": s.pick(lang, manner) + "&part=snippets", "data-hx-target": "#api-snippets", "data-hx-swap": "outerMorph", "data-hx-sync": "#api-snippets:replace"}
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/views/components"
 )
 
-// Snippets are code that calls the flow: one language and manner at a time.
+// Snippets shows sample code in one language and calling style.
 func Snippets(s APISnippets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -287,7 +287,7 @@ func Snippets(s APISnippets) templ.Component {
 	})
 }
 
-// copyAll copies what an element says.
+// copyAll copies the text of the element with the given ID.
 func copyAll(id, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

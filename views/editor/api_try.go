@@ -10,13 +10,13 @@ import (
 	"github.com/a-h/templ"
 )
 
-// APITry is the form that performs a real request.
+// APITry is the form that sends a real API request.
 type APITry struct {
 	FlowID string
 	Live   int64
 	MayTry bool
 	Fields []components.RunField
-	// Open shows the form; else a line leads to it.
+	// Open shows the form; otherwise there is a link to it.
 	Open     bool
 	Error    string
 	Exchange *APIExchange
@@ -24,20 +24,20 @@ type APITry struct {
 
 func (t APITry) path() templ.SafeURL { return components.FlowURL(t.FlowID, "/api/try") }
 
-// APIExchange is a request and its answer, as they went over the wire.
+// APIExchange is a request and its response as sent over HTTP.
 type APIExchange struct {
 	Request, Response []components.CodePiece
 	Status            int
 	Reason            string
 	Took              time.Duration
-	// Cut is set if the body is longer than what is shown.
+	// Cut is set if the body is truncated.
 	Cut bool
-	// FlowID and Run are of the run that the request started; Run is empty if it started none.
+	// FlowID and Run identify the run that the request started; Run is "" without a run.
 	FlowID, Run string
 }
 
-// tone returns the color of the HTTP status: a 4xx is a mistake in the request, which
-// the person can fix, so only a 5xx is red.
+// tone returns the color of the HTTP status. A 4xx is an error that the user can fix, so only a
+// 5xx is red.
 func (e *APIExchange) tone() components.Tone {
 	switch {
 	case e.Status < 300:

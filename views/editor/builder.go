@@ -1,6 +1,6 @@
-// Package editor renders the page where a flow is built: canvas, palette,
-// inspector, problems, runs in the editor, publishing, versions and the API pane.
-// It knows nothing of stores, sessions or requests.
+// Package editor renders the page on which flows are built: canvas, palette, inspector,
+// problems, runs in the editor, publishing, versions and the API pane. It doesn't know stores,
+// sessions or requests.
 package editor
 
 import (
@@ -15,41 +15,40 @@ import (
 	"github.com/a-h/templ"
 )
 
-// BuilderPage is the page a flow is drawn on.
+// BuilderPage is the page on which a flow is edited.
 type BuilderPage struct {
 	FlowID, Name, Description string
 	Tags                      []string
 	Rev                       int64
-	// ReadOnly shows everything and changes nothing, for viewers.
+	// ReadOnly is set for viewers, who see everything and can't change it.
 	ReadOnly bool
 	Nodes    []NodeFace
-	// Document is the draft as JSON, which the canvas reads.
+	// Document is the draft as JSON, for the canvas.
 	Document string
 	Palette  []PaletteGroup
 	Problems ProblemsPanel
 	Outline  OutlinePanel
-	// Others are the people who have the flow open too.
+	// Others are the other users who have the flow open.
 	Others []layout.Person
-	// Refused says why the last form was not taken; TypedName is what it had as
-	// the flow's name.
+	// Refused says why the last form was rejected. TypedName is the flow name in that form.
 	Refused, TypedName string
-	// Outlined shows the outline first; a node in the address opens it there.
+	// Outlined shows the outline at first, with the node of the URL open.
 	Outlined bool
-	// Pane is the tab beside the canvas that the person looked at last.
+	// Pane is the tab beside the canvas that the user looked at last.
 	Pane PaneTab
-	// Replay is the run whose former document is shown in the place of the draft.
+	// Replay is the ID of the run whose document is shown in place of the draft.
 	Replay string
-	// Replaced is the newest replacement of the draft over the API, if it is recent enough to be announced.
+	// Replaced is the most recent replacement of the draft over the API, if it is recent enough
+	// to be announced.
 	Replaced Replacement
 	Fill     BuilderFill
 }
 
-// BuilderFill are the parts of the page that other screens own. What is nil is
-// left out.
+// BuilderFill are the parts of the page that other screens render. Nil parts are left out.
 type BuilderFill struct {
 	RunButton, PublishButton, RunBar templ.Component
 	Inspector, API, Runs, Data       templ.Component
-	// Banner stands above the canvas.
+	// Banner is shown above the canvas.
 	Banner  templ.Component
 	Dialogs []templ.Component
 }
@@ -57,7 +56,7 @@ type BuilderFill struct {
 // PaneTab is a tab of the pane beside the canvas.
 type PaneTab string
 
-// The tabs, as their elements are named.
+// The tabs; the values are also used in HTML IDs.
 const (
 	PaneResult PaneTab = "result"
 	PaneNode   PaneTab = "node"
@@ -65,7 +64,7 @@ const (
 	PaneRuns   PaneTab = "runs"
 )
 
-// ParsePaneTab reads what a browser remembers; anything odd is the node's tab.
+// ParsePaneTab returns the tab that a cookie names; anything unknown is the node tab.
 func ParsePaneTab(text string) PaneTab {
 	if t := PaneTab(text); t == PaneAPI || t == PaneRuns {
 		return t
@@ -81,8 +80,8 @@ func nodePath(id, node string) templ.SafeURL {
 	return templ.SafeURL(components.FlowPath(id) + "/node/" + url.PathEscape(node))
 }
 
-// data is JSON beside the page's elements, for scripts. Nothing in it can end
-// the element.
+// data embeds JSON for scripts. It escapes <, so that nothing in the JSON can close the
+// element.
 func data(class, json string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, `<script type="application/json" class="`+class+`">`+strings.ReplaceAll(json, "<", `\u003c`)+`</script>`)
@@ -90,7 +89,7 @@ func data(class, json string) templ.Component {
 	})
 }
 
-// slot shows a part that another screen fills, if it does.
+// slot shows a part that another screen renders, or nothing if it is nil.
 func slot(c templ.Component) templ.Component {
 	if c == nil {
 		return templ.NopComponent

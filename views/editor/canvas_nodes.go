@@ -17,61 +17,61 @@ import (
 	"sluice/views/components"
 )
 
-// NodeFace is one node as the canvas shows it.
+// NodeFace is one node as shown on the canvas.
 type NodeFace struct {
 	ID, Kind, KindTitle, Icon string
-	// Group is the word of the kind's group, which decides the color.
+	// Group is the slug of the kind's group, which determines the color.
 	Group, Title string
 	X, Y         float64
-	// Disabled nodes are skipped by runs; pinned ones give sample outputs.
+	// Disabled nodes are skipped by runs; pinned nodes return their pinned outputs.
 	Disabled, Pinned bool
-	// Problems are sentences; Missing names a credential that is not there.
+	// Problems are sentences. Missing names a credential that doesn't exist.
 	Problems []string
 	Missing  string
-	// Line is the part of the config that says most, in a row of its own.
+	// Line is the most informative part of the config, in a row of its own.
 	Line NodeLine
 	// Note is the text of a note, which has no ports.
 	Note string
 	Rows []PortRow
-	// More are input ports that are neither fed nor needed, and so not shown.
+	// More is the number of hidden input ports, which are neither connected nor required.
 	More int
 }
 
-// NodeLine is a piece of a node's config.
+// NodeLine is the value of a config field.
 type NodeLine struct {
 	Text string
 	Mono bool
 }
 
-// PortRow is an input beside an output; Line stands where no input does.
+// PortRow is a row with an input and an output. Line takes the place of a missing input.
 type PortRow struct {
 	In, Out *PortFace
 	Line    NodeLine
 }
 
-// PortFace is one port as the canvas shows it.
+// PortFace is one port as shown on the canvas.
 type PortFace struct {
 	Name, Label string
 	Type        flow.Type
-	// Hint is what was typed in the place of an edge.
+	// Hint is the value that was typed for an unconnected input.
 	Hint string
-	// Many takes several edges; Need wants one, or a typed value, and has neither.
+	// Many is set if the port takes several edges, Need if a required value is missing.
 	Many, Need bool
 }
 
-// NodeFacts is what a node's face needs beside the node itself.
+// NodeFacts is what a node's face depends on besides the node.
 type NodeFacts struct {
-	// Fed are the ports of the flow that an edge touches, as node.port.
+	// FedIn and FedOut contain the connected ports as node.port.
 	FedIn, FedOut map[string]bool
 	Problems      map[string][]flow.Problem
 	Pinned        map[string]bool
-	// Missing tells which of the credentials that a document names do not exist.
+	// Missing contains the names of credentials in the document that don't exist.
 	Missing map[string]bool
-	// AllPorts shows also those that are neither fed nor needed.
+	// AllPorts also shows ports that are neither connected nor required.
 	AllPorts bool
 }
 
-// FactsOf gathers which ports of a document have edges.
+// FactsOf collects the connected ports of a document, and its problems.
 func FactsOf(d *flow.Document, problems []flow.Problem) NodeFacts {
 	f := NodeFacts{FedIn: map[string]bool{}, FedOut: map[string]bool{}, Problems: document.ByNode(d, problems)}
 	for _, e := range d.Edges {
@@ -80,7 +80,7 @@ func FactsOf(d *flow.Document, problems []flow.Problem) NodeFacts {
 	return f
 }
 
-// FaceOf makes the face of a node; the kind is nil when nobody knows it.
+// FaceOf returns the face of a node; k is nil for an unknown kind.
 func FaceOf(n *flow.Node, k *flow.Kind, facts NodeFacts) NodeFace {
 	face := NodeFace{ID: n.ID, Kind: n.Kind, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Title: document.NodeTitle(n, k), Disabled: n.Disabled, Pinned: facts.Pinned[n.ID]}
 	if n.Position != nil {
@@ -114,8 +114,8 @@ const (
 	noteRunes = 400
 )
 
-// ports puts inputs and outputs side by side, with the line of the config where
-// it needs no row of its own.
+// ports pairs inputs with outputs in rows. The config line fills a row without an input if it
+// can.
 func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 	ins, more := shownInputs(n, k, facts)
 	outs := flow.OutputPorts(n, k)
@@ -141,9 +141,9 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 	face.Line = line
 }
 
-// shownInputs are the ports that matter: those of the kind itself, those grown
-// by a template, and fields that are fed, needed, or typed and not said in the
-// line above. It counts the others.
+// shownInputs returns the visible input ports, and the number of hidden ones. Visible are the
+// ports of the kind, the placeholders of templates, and fields that are connected, required, or
+// typed and not shown in the config line.
 func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, more int) {
 	for _, p := range flow.InputPorts(n, k) {
 		f := k.Field(p.Name)
@@ -161,7 +161,7 @@ func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, 
 	return list, more
 }
 
-// inSight reports whether a field without an edge has a port on the canvas.
+// inSight reports whether a field that isn't connected has a port on the canvas.
 func inSight(n *flow.Node, f *flow.Field) bool {
 	_, typed := n.Config[f.Name]
 	switch {
@@ -173,8 +173,8 @@ func inSight(n *flow.Node, f *flow.Field) bool {
 	return false
 }
 
-// strangerRows gives a node of an unknown kind the ports that edges name, so
-// that nothing hangs in the air.
+// strangerRows returns ports for a node of an unknown kind, taken from its edges, so that these
+// have ends to attach to.
 func strangerRows(n *flow.Node, facts NodeFacts) []PortRow {
 	ins, outs := touched(n.ID, facts.FedIn), touched(n.ID, facts.FedOut)
 	rows := make([]PortRow, max(len(ins), len(outs)))
@@ -187,7 +187,7 @@ func strangerRows(n *flow.Node, facts NodeFacts) []PortRow {
 	return rows
 }
 
-// touched are the ports of a node that edges name.
+// touched returns the ports of a node that have edges.
 func touched(id string, fed map[string]bool) (list []PortFace) {
 	for _, ref := range slices.Sorted(maps.Keys(fed)) {
 		if node, name, _ := strings.Cut(ref, "."); node == id {
@@ -197,13 +197,13 @@ func touched(id string, fed map[string]bool) (list []PortFace) {
 	return list
 }
 
-// portLabel is a port's name without what all ports of a hosted model begin with.
+// portLabel strips the prefix that all ports of hosted models share.
 func portLabel(name string) string { return strings.TrimPrefix(name, "input.") }
 
-// says are the fields that say most about a node, the most telling first.
+// says lists the config fields that describe a node best, in order of preference.
 var says = []string{"model", "expression", "url", "template", "text", "question", "flow", "prompt"}
 
-// lineOf is what a node says of its config in one line.
+// lineOf returns the config line of a node.
 func lineOf(n *flow.Node, k *flow.Kind) NodeLine {
 	if k.Role == flow.RoleInput {
 		return NodeLine{Text: inputLine(n)}
@@ -245,7 +245,7 @@ func lineText(n *flow.Node, f *flow.Field, text string) string {
 	return "“" + clip(text, lineRunes) + "”"
 }
 
-// inputLine says what an input takes, and whether it must be given.
+// inputLine describes the type of an input, and whether it is required.
 func inputLine(n *flow.Node) string {
 	kind, _ := n.Config["type"].(string)
 	if kind == "" {
@@ -257,7 +257,7 @@ func inputLine(n *flow.Node) string {
 	return kind + " · required"
 }
 
-// hintOf is a typed value in a few words.
+// hintOf abbreviates a typed value.
 func hintOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -285,7 +285,7 @@ func hintOf(v any) string {
 	return "typed"
 }
 
-// clip keeps the beginning of a text, in one line.
+// clip truncates a text and puts it in one line.
 func clip(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {
@@ -294,7 +294,7 @@ func clip(text string, most int) string {
 	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
 }
 
-// Sentence begins with a capital letter and ends with a full stop.
+// Sentence adds a capital letter and a full stop.
 func Sentence(text string) string {
 	if text == "" {
 		return ""
@@ -307,10 +307,10 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// place writes a coordinate without more digits than it needs.
+// place formats a coordinate with no more digits than necessary.
 func place(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// trouble says what is wrong, for those who point at the mark.
+// trouble returns the problems of the node, for the tooltip of its mark.
 func (face *NodeFace) trouble() string {
 	if face.Missing != "" && len(face.Problems) == 0 {
 		return "The credential “" + face.Missing + "” does not exist in this workspace."
@@ -318,7 +318,7 @@ func (face *NodeFace) trouble() string {
 	return strings.Join(face.Problems, "\n")
 }
 
-// spoken is what a screen reader says of a port.
+// spoken returns the accessible name of a port.
 func (p *PortFace) spoken() string {
 	s := p.Label + ", " + string(p.Type)
 	if p.Need {

@@ -15,7 +15,7 @@ import (
 	"sluice/views/components"
 )
 
-// CanvasNodes are all nodes of a flow.
+// CanvasNodes renders all nodes of a flow.
 func CanvasNodes(nodes []NodeFace) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -47,7 +47,7 @@ func CanvasNodes(nodes []NodeFace) templ.Component {
 	})
 }
 
-// CanvasNode is one node: the canvas owns the <article>, this its inside.
+// CanvasNode renders one node. The canvas script owns the <article>, the server its content.
 func CanvasNode(n *NodeFace) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

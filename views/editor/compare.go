@@ -8,29 +8,29 @@ import (
 	"github.com/a-h/templ"
 )
 
-// ComparePage is two versions of a flow side by side.
+// ComparePage compares two versions of a flow.
 type ComparePage struct {
 	FlowID, Name string
-	// From and To are numbers of versions, 0 for the draft.
+	// From and To are version numbers; 0 is the draft.
 	From, To int64
-	// Choices are all that can be compared, the draft first.
+	// Choices are the versions that can be compared, the draft first.
 	Choices []components.Option
 	Diff    *Diff
 	Picture components.Picture
 	Nodes   []NodeDiff
 	Callers []Caller
-	// LiveBreaks is set if what breaks is of what programs call now.
+	// LiveBreaks is set if the breaking changes are relative to the live version.
 	LiveBreaks bool
 }
 
-// NodeDiff is one node that changed, field by field.
+// NodeDiff lists the changed fields of one node.
 type NodeDiff struct {
 	Change, Label, Kind string
 	Fields              []FieldDiff
 }
 
-// FieldDiff is one field before and after. Where both are texts, Pieces show
-// what was written and struck out; else the two stand beside each other.
+// FieldDiff is one field before and after. Two texts are shown as a text with insertions and
+// deletions (Pieces), other values side by side.
 type FieldDiff struct {
 	Title         string
 	Had, Has      bool
@@ -38,9 +38,9 @@ type FieldDiff struct {
 	Pieces        []Piece
 }
 
-// Piece is a part of a text that stayed, was added or was removed.
+// Piece is a part of a text that was kept, added or removed.
 type Piece struct {
-	Change string // ChangeAdded, ChangeRemoved or nothing
+	Change string // ChangeAdded, ChangeRemoved or ""
 	Text   string
 }
 
@@ -52,8 +52,8 @@ func (p ComparePage) swap() templ.SafeURL {
 	return comparePath(p.FlowID, versionWord(p.To), versionWord(p.From))
 }
 
-// sideName names a side of a comparison in a sentence. 0 stands for the draft, since
-// versions are counted from 1.
+// sideName names a side of the comparison in a sentence. 0 stands for the draft, since version
+// numbers start at 1.
 func sideName(n int64) string {
 	if n == 0 {
 		return "the draft"

@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Compare shows how two versions differ: in sentences, drawn, and node by node.
+// Compare shows the differences of two versions: as a summary, as drawings, and node by node.
 func Compare(p layout.Page, c ComparePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,130 +11,128 @@ import (
 	"sluice/views/components"
 )
 
-// NodePane is the inspector of one node: a form made of its kind's declaration.
+// NodePane is the inspector of one node, a form generated from the declaration of its kind.
 type NodePane struct {
 	FlowID, ID, Label, Color string
-	// Name is what the node is called where it has no label.
+	// Name is the name of a node without a label.
 	Name               string
 	Kind, KindTitle    string
 	Icon, Group, Short string
 	Doc                string
 	Disabled, ReadOnly bool
 	Fields, More       []NodeField
-	// Ports are inputs that no field stands for.
+	// Ports are inputs without a field.
 	Ports []PanePort
-	// Names are the ports that {{names}} in its texts made and that nothing is
-	// connected to; the others stand with their field.
+	// Names are the unconnected ports of {{placeholders}} in templates of the node. Connected
+	// ones are shown with their field.
 	Names   []PanePort
 	Failing NodeFailing
-	// Problems are sentences about the node that belong to no field.
+	// Problems are the problems of the node that don't belong to a field.
 	Problems []string
-	// Runs reports whether the node runs at all; a note does not.
+	// Runs reports whether the node is executed; notes are not.
 	Runs bool
 }
 
-// NodeField is one field with what it holds and what feeds it.
+// NodeField is one field with its value and the edges that feed it.
 type NodeField struct {
 	flow.Field
 	Form document.FormValue
 	// Feeds are the edges into the field's port.
 	Feeds []Feed
-	// Places are the ports that the names in a template grow.
+	// Places are the placeholders of a template.
 	Places []Place
-	// Credentials are those of the workspace to choose from; Provider is whom a
-	// new one is for, where that is known.
+	// Credentials are the credentials of the workspace to choose from. Provider is the provider
+	// of a new one, if known.
 	Flows       []FlowChoice
 	Credentials []CredentialChoice
 	Provider    string
-	// Hosts is where a new plain credential would be sent, where that is known.
+	// Hosts are the hosts to which a new plain credential would be sent, if known.
 	Hosts []string
-	// Secrets are the texts in the field that look like secrets, by name.
+	// Secrets are the names of parts of the field that look like secrets.
 	Secrets []string
-	// Outputs are the outputs of the flow, for the field that chooses among them.
+	// Outputs are the outputs of the flow, for a field that selects some of them.
 	Outputs []OutputChoice
-	// NodeID is the node that the field is of.
+	// NodeID is the ID of the field's node.
 	NodeID string
-	// Upgradable is set if the model is kept at a version.
+	// Upgradable is set if the model is pinned to a version.
 	Upgradable bool
-	// Newer is the live version of the flow that the node runs, if it names an older one.
+	// Newer is the live version of the child flow if the node names an older one.
 	Newer int64
-	// Tried is what code gave when it was tried, on the page without scripts.
+	// Tried is the result of a test of the code, on the page without scripts.
 	Tried *Tried
-	// Warning is about a value that is valid, and may still not work.
+	// Warning is about a value that is valid but may not work.
 	Warning string
-	// Error is about what was typed and not taken; Problems are about what is there.
+	// Error is about rejected input; Problems are about the stored value.
 	Error    string
 	Problems []string
 	FlowID   string
 	ReadOnly bool
 }
 
-// OutputChoice is an output of the flow, which a node may be told to send.
+// OutputChoice is an output of the flow that a node can be told to send.
 type OutputChoice struct {
 	Name   string
 	Chosen bool
 }
 
-// CredentialChoice is a credential by its name.
+// CredentialChoice is a credential with its provider.
 type CredentialChoice struct{ Name, Provider string }
 
-// PanePort is an input port with what feeds it.
+// PanePort is an input port with the edges that feed it.
 type PanePort struct {
 	flow.Port
 	Feeds []Feed
 }
 
-// Feed is an edge as the node that it arrives at sees it.
+// Feed is an edge into a node, described by its source.
 type Feed struct {
 	Edge              flow.Edge
 	Node, Title, Port string
 }
 
-// Place is a {{name}} of a template, with the edge that fills it.
+// Place is a {{placeholder}} of a template, with the edge that fills it.
 type Place struct {
 	Name  string
 	Feeds []Feed
 }
 
-// NodeFailing is what happens when the node fails. Texts stay as they were
-// typed.
+// NodeFailing holds the retry, timeout and error settings, as typed.
 type NodeFailing struct {
 	Attempts, Backoff, Timeout, OnError       string
 	AttemptsError, BackoffError, TimeoutError string
-	// Values are what a failed step gives instead, one per output port.
+	// Values are the fallback values of a failed step, one per output port.
 	Values []NodeField
-	// Set is set if something differs from the usual.
+	// Set is set if any setting differs from the default.
 	Set bool
 }
 
-// What a failed node does, as forms write it.
+// Values of the error setting in forms.
 const (
 	OnErrorFail     = "fail"
 	OnErrorRoute    = "route"
 	OnErrorContinue = "continue"
 )
 
-// ValueField begins the name of the field that holds a port's value for a
-// failed step.
+// ValueField is the prefix of the field names of fallback values.
 const ValueField = "continue."
 
-// PaneFacts are what the inspector needs beside the draft.
+// PaneFacts is what the inspector needs besides the draft.
 type PaneFacts struct {
 	FlowID      string
 	Kinds       *flow.Registry
 	Problems    []flow.Problem
 	Credentials []CredentialChoice
-	Flows       []FlowChoice // to choose from, for a node that runs another flow
+	Flows       []FlowChoice // choices for a node that runs another flow
 	ReadOnly    bool
 }
 
-// FlowChoice is a flow that a node may run.
+// FlowChoice is a flow that a node can run.
 type FlowChoice struct {
 	ID, Slug, Name string
-	Live           int64 // version; 0 before the first
+	Live           int64 // live version; 0 before the first publish
 }
 
-// PaneOf makes the inspector of a node; k is the kind as this node has it.
+// PaneOf returns the inspector of a node; k is the kind as resolved for this node.
 func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodePane {
 	b := &paneBuilder{d: d, n: n, k: k, facts: facts, problems: problemsOf(d, n, facts.Problems)}
 	p := NodePane{
@@ -162,16 +160,16 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 	return p
 }
 
-// paneBuilder has what all parts of a pane are made of.
+// paneBuilder is the shared context for building the parts of a pane.
 type paneBuilder struct {
 	d        *flow.Document
 	n        *flow.Node
 	k        *flow.Kind
 	facts    PaneFacts
-	problems map[string][]string // by field; those of no field under ""
+	problems map[string][]string // by field; "" for those of the whole node
 }
 
-// problemsOf sorts the problems of a node by the field that they are about.
+// problemsOf groups the problems of a node by field.
 func problemsOf(d *flow.Document, n *flow.Node, all []flow.Problem) map[string][]string {
 	by := map[string][]string{}
 	at := flow.Pointer("nodes", slices.IndexFunc(d.Nodes, func(o flow.Node) bool { return o.ID == n.ID }))
@@ -185,7 +183,7 @@ func problemsOf(d *flow.Document, n *flow.Node, all []flow.Problem) map[string][
 	return by
 }
 
-// paneFieldAt is the field that a place inside a node belongs to.
+// paneFieldAt returns the field that a JSON pointer within a node refers to.
 func paneFieldAt(pointer string) string {
 	tokens := strings.Split(pointer, "/")
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
@@ -198,9 +196,8 @@ func paneFieldAt(pointer string) string {
 	return ""
 }
 
-// field returns a field of the inspector: its declaration, its value in the form that
-// the control needs, problems, choices, and the edges that feed it or the placeholders
-// of its template.
+// field returns a field of the inspector: its declaration, its value as the control needs it,
+// problems, choices, and the edges into it or into the placeholders of its template.
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
@@ -238,8 +235,8 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	return field
 }
 
-// feeds returns the outputs that edges connect to an input port of the node, in the
-// order of the document. Edges from missing nodes are left out.
+// feeds returns the edges into an input port, in the order of the document. Edges from missing
+// nodes are left out.
 func (b *paneBuilder) feeds(port string) (list []Feed) {
 	for _, e := range b.d.Edges {
 		from, out, _ := strings.Cut(e.From, ".")
@@ -252,8 +249,8 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 	return list
 }
 
-// failing returns the settings for retries, the timeout and errors. Set reports whether
-// any differs from the default; they are folded otherwise.
+// failing returns the retry, timeout and error settings. Set reports whether any differs from
+// the default; otherwise they are collapsed.
 func (b *paneBuilder) failing() NodeFailing {
 	n := b.n
 	out := NodeFailing{OnError: OnErrorFail, Timeout: decimal(n.TimeoutS), Set: n.Retry != nil || n.TimeoutS != 0 || n.OnError != nil}
@@ -274,13 +271,13 @@ func (b *paneBuilder) failing() NodeFailing {
 	return out
 }
 
-// PortField is a field for the value that a failed step gives on a port.
+// PortField returns the field for the fallback value of an output port.
 func PortField(p flow.Port) flow.Field {
 	as := map[flow.Type]flow.FieldType{flow.TypeText: flow.FieldArea, flow.TypeNumber: flow.FieldNumber, flow.TypeBoolean: flow.FieldBoolean}
 	return flow.Field{Name: ValueField + p.Name, Title: cmp.Or(p.Title, p.Name), Type: cmp.Or(as[p.Type], flow.FieldJSON), Typed: true}
 }
 
-// decimal is a number as a form shows it; zero is nothing.
+// decimal formats a number for a form; zero is "".
 func decimal(f float64) string {
 	if f == 0 {
 		return ""
@@ -288,13 +285,13 @@ func decimal(f float64) string {
 	return flow.Text(flow.Number(f))
 }
 
-// path is where the pane's form goes.
+// path returns the URL to which the pane's form is posted.
 func (p *NodePane) path() string { return "/flows/" + p.FlowID + "/node/" + p.ID }
 
-// colors are what a node may be marked with.
+// colors are the colors that a node can be marked with.
 var colors = []components.Option{{Value: "", Label: "None"}, {Value: "red", Label: "Red"}, {Value: "orange", Label: "Orange"}, {Value: "green", Label: "Green"}, {Value: "blue", Label: "Blue"}, {Value: "purple", Label: "Purple"}, {Value: "grey", Label: "Grey"}}
 
-// marks are the colors, with one from elsewhere that the node has.
+// marks returns the colors, and the node's own if it is another one, such as from an import.
 func (p *NodePane) marks() []components.Option {
 	for _, c := range colors {
 		if c.Value == p.Color {
@@ -304,14 +301,14 @@ func (p *NodePane) marks() []components.Option {
 	return append(slices.Clone(colors), components.Option{Value: p.Color, Label: p.Color})
 }
 
-// docPart is a piece of a kind's help: words, or code.
+// docPart is a piece of a kind's help: text or code.
 type docPart struct {
 	Text string
 	Code bool
 }
 
-// docParagraphs reads the small Markdown that kinds are documented in:
-// paragraphs, and code between backticks.
+// docParagraphs parses the subset of Markdown that the help of kinds uses: paragraphs, and code
+// in backticks.
 func docParagraphs(doc string) (list [][]docPart) {
 	for _, paragraph := range strings.Split(doc, "\n\n") {
 		var parts []docPart
@@ -327,8 +324,8 @@ func docParagraphs(doc string) (list [][]docPart) {
 	return list
 }
 
-// outputChoices lists the outputs of a flow, then those that are chosen although
-// the flow does not have them, so that they can be deselected.
+// outputChoices lists the outputs of a flow, followed by selected outputs that no longer exist,
+// so that they can be deselected.
 func outputChoices(outputs []contract.Output, chosen []string) []OutputChoice {
 	list := []OutputChoice{}
 	for _, o := range outputs {
@@ -342,7 +339,7 @@ func outputChoices(outputs []contract.Output, chosen []string) []OutputChoice {
 	return list
 }
 
-// clipped keeps the beginning of a text.
+// clipped truncates a text.
 func clipped(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -350,20 +347,19 @@ func clipped(text string, most int) string {
 	return text
 }
 
-// FlowPane is what the pane shows while no node is selected: what goes into
-// the flow and what comes out.
+// FlowPane is the pane while no node is selected: the inputs and outputs of the flow.
 type FlowPane struct {
 	FlowID, Name, Description string
 	Inputs                    []contract.Input
 	Outputs                   []contract.Output
 }
 
-// FlowPaneOf makes the overview of a draft.
+// FlowPaneOf returns the overview of a draft.
 func FlowPaneOf(flowID string, d *flow.Document, kinds *flow.Registry) FlowPane {
 	return FlowPane{FlowID: flowID, Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, kinds), Outputs: contract.Outputs(d, kinds)}
 }
 
-// inputRemark reports whether an input must be given.
+// inputRemark returns a remark on whether an input is required.
 func inputRemark(in *contract.Input) string {
 	if !in.HasDefault {
 		return "required"
@@ -371,8 +367,8 @@ func inputRemark(in *contract.Input) string {
 	return "default " + hintOf(in.Default)
 }
 
-// newerVersion returns the live version of the flow that the node runs at an older one; 0
-// if there is no newer one.
+// newerVersion returns the live version of the child flow if the node names an older one, or
+// else 0.
 func (b *paneBuilder) newerVersion() int64 {
 	named, _ := flow.Float(b.n.Config["version"])
 	for _, f := range b.facts.Flows {

@@ -10,23 +10,22 @@ import (
 	"sluice/flow/contract"
 )
 
-// inSight reports whether a field is shown though it is one of those under
-// "More": something is in it.
+// inSight reports whether a field under "More" is shown anyway, because it has a value.
 func (f *NodeField) inSight() bool {
 	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0 || len(f.Secrets) > 0
 }
 
-// id names the control, for its label.
+// id returns the HTML ID of the control, for its label.
 func (f *NodeField) id() string { return "set-" + f.Name }
 
-// title is the label of a field.
+// title returns the label of the field.
 func (f *NodeField) title() string { return cmp.Or(f.Title, f.Name) }
 
-// text is what stands in row i.
+// text returns the text in row i.
 func (f *NodeField) text(i int) string { return at(f.Form.Texts, i) }
 
-// kept and name return a part of row i, or "" beyond the end: after a mistake in a form
-// the lists can have different lengths.
+// kept and name return a part of row i, or "" beyond the end: the lists can have different
+// lengths after an error in the form.
 func (f *NodeField) kept(i int) string { return at(f.Form.Kept, i) }
 func (f *NodeField) name(i int) string { return at(f.Form.Names, i) }
 
@@ -37,7 +36,7 @@ func at(list []string, i int) string {
 	return ""
 }
 
-// usual is the value that stands in when nothing is typed, as a form shows it.
+// usual returns the default value as text.
 func (f *NodeField) usual() string {
 	if f.Default != nil {
 		return flow.Text(f.Default)
@@ -45,7 +44,7 @@ func (f *NodeField) usual() string {
 	return flow.Text(f.Suggest)
 }
 
-// placeholder is the usual value in the empty control.
+// placeholder shows the default value in an empty control.
 func (f *NodeField) placeholder() string {
 	if len(f.Feeds) > 0 && f.Form.As != flow.FieldModel {
 		return "Default if not connected"
@@ -62,7 +61,7 @@ func (f *NodeField) placeholder() string {
 	return "provider/model"
 }
 
-// none is the choice of a select that sets nothing.
+// none returns the label of the option that leaves the field unset.
 func (f *NodeField) none() string {
 	switch usual := f.usual(); {
 	case usual != "" && f.Default != nil:
@@ -75,10 +74,10 @@ func (f *NodeField) none() string {
 	return "Not set"
 }
 
-// slides reports whether a number has a slider: both bounds are known.
+// slides reports whether a number has a slider, which needs both bounds.
 func (f *NodeField) slides() bool { return f.Min != nil && f.Max != nil && *f.Max > *f.Min }
 
-// step is how far one move of the slider goes.
+// step returns the step size of the slider.
 func (f *NodeField) step() string {
 	span := *f.Max - *f.Min
 	switch {
@@ -92,13 +91,13 @@ func (f *NodeField) step() string {
 	return "1"
 }
 
-// slid is where the slider stands.
+// slid returns the position of the slider.
 func (f *NodeField) slid() string {
 	return cmp.Or(f.text(0), f.usual(), decimalOf(f.Min))
 }
 
-// decimalOf formats an optional bound for an HTML attribute; nil gives "", which the
-// browser ignores.
+// decimalOf formats an optional bound for an HTML attribute; nil gives "", which browsers
+// ignore.
 func decimalOf(f *float64) string {
 	if f == nil {
 		return ""
@@ -106,14 +105,14 @@ func decimalOf(f *float64) string {
 	return flow.Text(flow.Number(*f))
 }
 
-// switched reports whether a boolean shows as a switch: what it is without a
-// value is known. Otherwise it has three choices.
+// switched reports whether a boolean is shown as a switch, which requires a default. Otherwise
+// it has three options.
 func (f *NodeField) switched() bool { return f.Default != nil || f.Suggest != nil }
 
-// on is how the switch stands.
+// on reports whether the switch is on.
 func (f *NodeField) on() bool { return cmp.Or(f.text(0), f.usual()) == "true" }
 
-// options are the choices, with one that is gone but still set.
+// options returns the choices, and the current one if it no longer exists.
 func (f *NodeField) options() []fieldOption {
 	names := f.Options
 	if f.Type == flow.FieldValueType {
@@ -135,7 +134,7 @@ func (f *NodeField) options() []fieldOption {
 	return list
 }
 
-// flowOptions are the flows to choose from, with one that is gone but still set.
+// flowOptions returns the flows to choose from, and the current one if it no longer exists.
 func (f *NodeField) flowOptions() []FlowChoice {
 	now := f.text(0)
 	if now == "" || slices.ContainsFunc(f.Flows, func(o FlowChoice) bool { return o.ID == now || o.Slug == now }) {
@@ -144,21 +143,21 @@ func (f *NodeField) flowOptions() []FlowChoice {
 	return append(slices.Clip(f.Flows), FlowChoice{ID: now, Name: now})
 }
 
-// fieldOption is a choice with the JSON that it stands for.
+// fieldOption is an option with the JSON that it stores.
 type fieldOption struct{ Text, JSON string }
 
-// fileRow is what a kept file says of itself.
+// fileRow describes a stored file.
 type fileRow struct{ ID, Name, Size, MIME string }
 
-// picture reports whether the page may show a preview of the file. SVG can contain
-// scripts, so it has none.
+// picture reports whether the page may show a preview of the file. SVG files have none, because
+// they can contain scripts.
 func (r fileRow) picture() bool {
 	return strings.HasPrefix(r.MIME, "image/") && !strings.HasPrefix(r.MIME, "image/svg")
 }
 
 func (r fileRow) path() string { return "/files/" + r.ID }
 
-// fileAt is the file that row i keeps.
+// fileAt returns the file in row i.
 func (f *NodeField) fileAt(i int) (r fileRow, ok bool) {
 	v, err := flow.DecodeJSON([]byte(f.kept(i)))
 	id, isFile := flow.FileID(v)
@@ -173,7 +172,7 @@ func (f *NodeField) fileAt(i int) (r fileRow, ok bool) {
 	return r, true
 }
 
-// referAt is the name of the credential that row i keeps.
+// referAt returns the name of the credential in row i.
 func (f *NodeField) referAt(i int) string {
 	v, _ := flow.DecodeJSON([]byte(f.kept(i)))
 	name, _ := flow.SecretRef(v)
@@ -185,11 +184,11 @@ func (f *NodeField) takesFiles() bool {
 	return f.Value == flow.TypeSources
 }
 
-// takesURL reports whether a file may be given by its address.
+// takesURL reports whether a file may be given by its URL.
 func (f *NodeField) takesURL() bool { return f.Value == flow.TypeSource || f.Value == flow.TypeSources }
 
-// choices are the credentials to choose from: those of the field's provider
-// first, and the one that is named though it does not exist.
+// choices returns the credentials to choose from, those of the field's provider first. The
+// current one is included even if it doesn't exist.
 func (f *NodeField) choices(named string) []credentialOption {
 	var list []credentialOption
 	there := named == ""
@@ -204,14 +203,14 @@ func (f *NodeField) choices(named string) []credentialOption {
 	return list
 }
 
-// credentialOption is a choice in a list of credentials. Fits is set if the credential
-// belongs to the provider that the field needs.
+// credentialOption is an option in a list of credentials. Fits is set if the credential belongs
+// to the provider that the field needs.
 type credentialOption struct {
 	Name, Label string
 	Fits        bool
 }
 
-// rank is the sort key of an option, highest first: credentials that fit come before
+// rank returns the sort key of an option, highest first: matching credentials come before
 // others.
 func (o credentialOption) rank() int {
 	if o.Fits {
@@ -220,8 +219,8 @@ func (o credentialOption) rank() int {
 	return 0
 }
 
-// json returns the reference that the field stores, which names the credential and
-// contains no secret.
+// json returns the reference that the field stores, which names the credential and contains no
+// secret.
 func (o credentialOption) json() string {
 	return string(flow.EncodeJSON(map[string]any{"credential": o.Name}))
 }
@@ -233,7 +232,7 @@ func credentialLabel(c CredentialChoice) string {
 	return c.Name + " · " + c.Provider
 }
 
-// noCredential is the choice of none.
+// noCredential returns the label of the option for no credential.
 func (f *NodeField) noCredential() string {
 	if f.Provider != "" {
 		return "The workspace’s own for " + f.Provider
@@ -241,7 +240,7 @@ func (f *NodeField) noCredential() string {
 	return "None"
 }
 
-// bounds says what a number may be.
+// bounds describes the range of a number.
 func (f *NodeField) bounds() string {
 	if f.Form.As != flow.FieldNumber && f.Form.As != flow.FieldInteger {
 		return ""
@@ -257,7 +256,7 @@ func (f *NodeField) bounds() string {
 	return ""
 }
 
-// described lists the sentences that belong to the control.
+// described returns the IDs of the elements that describe the control.
 func (f *NodeField) described() string {
 	list := []string{}
 	if f.Error != "" || len(f.Problems) > 0 {

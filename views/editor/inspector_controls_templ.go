@@ -250,7 +250,7 @@ func booleanControl(f NodeField) templ.Component {
 	})
 }
 
-// listControl has a row per item, and one more to begin the next in.
+// listControl has one row per item, and an empty row for the next one.
 func listControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -315,7 +315,7 @@ func listControl(f NodeField) templ.Component {
 	})
 }
 
-// outputsControl chooses among the outputs of the flow. None chosen means all.
+// outputsControl selects outputs of the flow. No selection means all.
 func outputsControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -669,7 +669,7 @@ func rowButtons(f NodeField, i int) templ.Component {
 	})
 }
 
-// mapControl has a row per name, and one more to begin the next in.
+// mapControl has one row per entry, and an empty row for the next one.
 func mapControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -952,8 +952,8 @@ func mapRow(f NodeField, i int) templ.Component {
 	})
 }
 
-// secretControl chooses a credential. What is typed beside it is moved to the
-// encrypted store as the form is sent, and never shown again.
+// secretControl selects a credential. A secret typed beside it is moved to the encrypted store
+// when the form is submitted, and never shown again.
 func secretControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1146,7 +1146,7 @@ func secretControl(f NodeField) templ.Component {
 	})
 }
 
-// fileControl uploads a file, or takes the address of one.
+// fileControl uploads a file, or takes its URL.
 func fileControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1458,7 +1458,7 @@ func uploadButton(f NodeField) templ.Component {
 	})
 }
 
-// fileFace is a file in a row: a picture shows itself.
+// fileFace shows a file in a row; images have a preview.
 func fileFace(file fileRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1555,7 +1555,7 @@ func fileFace(file fileRow) templ.Component {
 	})
 }
 
-// modelControl is a text that offers the models there are.
+// modelControl is a text field with a list of models.
 func modelControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

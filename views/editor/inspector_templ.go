@@ -16,8 +16,8 @@ import (
 	"sluice/views/components"
 )
 
-// Inspector is the pane of one node: a form that works without a script. With
-// one, each control is sent as it changes.
+// Inspector is the pane of one node. It is a form that works without scripts; with them, each
+// change is saved immediately.
 func Inspector(p NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -596,7 +596,7 @@ func panePort(p NodePane, port PanePort) templ.Component {
 	})
 }
 
-// fedBy is an edge that arrives: where it comes from, and a way to cut it.
+// fedBy shows the source of an edge, with a button that disconnects it.
 func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1254,7 +1254,7 @@ func paneLook(p NodePane) templ.Component {
 	})
 }
 
-// nodeField is one field: label, control, and what is to be said about it.
+// nodeField shows one field: label, control, and messages.
 func nodeField(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1467,8 +1467,8 @@ func nodeField(f NodeField) templ.Component {
 	})
 }
 
-// fieldSaid is what the server has to say about a field: what fills its places,
-// what is wrong, what it is for. It is updated while a person types.
+// fieldSaid shows the messages of a field: sources of placeholders, errors, and help. It is
+// updated while the user types.
 func fieldSaid(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1737,7 +1737,7 @@ func fieldSaid(f NodeField) templ.Component {
 	})
 }
 
-// control is what a value is typed or chosen in.
+// control is the form control of a field.
 func control(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// attrs are what the control of a field has in common with all others. part
-// is "text", or "kept" where it is not a text that is chosen.
+// attrs returns the attributes that all controls share. part is "text", or "kept" for a stored
+// value that isn't text.
 func (f *NodeField) attrs(part string) templ.Attributes {
 	a := templ.Attributes{"id": f.id(), "name": part + "." + f.Name}
 	if about := f.described(); about != "" {
@@ -32,7 +32,7 @@ func (f *NodeField) grouped() bool {
 	return f.Form.As == flow.FieldList || f.Form.As == flow.FieldMap || f.Form.As == flow.FieldFile
 }
 
-// mark is the short remark beside the label.
+// mark returns the short remark beside the label.
 func (f *NodeField) mark() string {
 	switch {
 	case f.Required && f.empty() && len(f.Feeds) == 0:
@@ -43,14 +43,12 @@ func (f *NodeField) mark() string {
 	return ""
 }
 
-// empty reports whether the field has no value, neither a visible text nor a value that
-// the form only keeps, such as a file.
+// empty reports whether the field has no value, neither text nor a stored value such as a file.
 func (f *NodeField) empty() bool {
 	return strings.Join(f.Form.Texts, "")+strings.Join(f.Form.Kept, "") == ""
 }
 
-// chosen reports whether a choice is the one that is set. Without a choice, the
-// usual type is.
+// chosen reports whether an option is selected; without a selection, the default type is.
 func (f *NodeField) chosen(option string) bool {
 	now := f.text(0)
 	if now == "" && f.Type == flow.FieldValueType {
@@ -59,7 +57,7 @@ func (f *NodeField) chosen(option string) bool {
 	return now == option
 }
 
-// rows is how high a text area begins.
+// rows returns the initial height of a text area in lines.
 func (f *NodeField) rows() string {
 	if f.Form.As == flow.FieldJSON {
 		return "4"
@@ -67,10 +65,10 @@ func (f *NodeField) rows() string {
 	return "3"
 }
 
-// rowName is what a row of a list or map is called.
+// rowName returns the accessible name of a row in a list or map.
 func (f *NodeField) rowName(i int) string { return fmt.Sprintf("%s %d", f.title(), i+1) }
 
-// rowHint stands in the row that begins the next item.
+// rowHint returns the placeholder of the empty row for the next item.
 func (f *NodeField) rowHint(i int) string {
 	usual, isList := f.Default.([]any)
 	switch {
@@ -82,10 +80,10 @@ func (f *NodeField) rowHint(i int) string {
 	return f.usual()
 }
 
-// accepts is what files may be chosen.
+// accepts returns the accepted file types.
 func (f *NodeField) accepts() string { return strings.Join(f.Accept, ",") }
 
-// looksSecret returns a sentence about a text that looks like a secret.
+// looksSecret returns the warning about a text that looks like a secret.
 func looksSecret(name string) string {
 	if name == "" {
 		return "A part of this looks like a secret."

@@ -6,12 +6,12 @@ import (
 	"sluice/views/components"
 )
 
-// OutlinePanel is the flow as a list, in the order in which it runs.
+// OutlinePanel is the flow as a list in topological order.
 type OutlinePanel struct {
 	FlowID   string
 	ReadOnly bool
 	Nodes    []OutlineNode
-	// Open is the node whose edges and settings are shown.
+	// Open is the node that is expanded.
 	Open    *OutlineOpen
 	Palette []PaletteGroup
 }
@@ -19,13 +19,13 @@ type OutlinePanel struct {
 // OutlineNode is one line of the outline.
 type OutlineNode struct {
 	ID, Title, KindTitle, Icon, Group string
-	// From says where its values come from.
+	// From names the sources of the node's inputs.
 	From     string
 	Disabled bool
 	Problems int
 }
 
-// OutlineOpen is the node that is open in the outline.
+// OutlineOpen is the expanded node with its edges and settings.
 type OutlineOpen struct {
 	OutlineNode
 	Label string
@@ -33,18 +33,17 @@ type OutlineOpen struct {
 	Outs  []OutlinePort
 }
 
-// OutlinePort is a port with its edges, and with the ports at which another
-// edge could begin or end.
+// OutlinePort is a port with its edges, and the ports that it could be connected to.
 type OutlinePort struct {
 	Ref, Label, Type string
-	// Hint says what was typed; Need that there is neither a value nor an edge.
+	// Hint is the typed value; Need is set if there is neither a value nor an edge.
 	Hint    string
 	Need    bool
 	Edges   []OutlineEdge
 	Choices []components.Option
 }
 
-// OutlineEdge is an edge of the port, named by its other end.
+// OutlineEdge is an edge of the port, titled by its other end.
 type OutlineEdge struct{ From, To, Title string }
 
 func (o OutlinePanel) openPath(node string) string {
@@ -53,8 +52,7 @@ func (o OutlinePanel) openPath(node string) string {
 
 func (o OutlinePanel) isOpen(node string) bool { return o.Open != nil && o.Open.ID == node }
 
-// about describes a node in a line: its kind, the nodes that feed it, and whether it is
-// disabled. It replaces the edges for people who do not see them.
+// about describes a node in one line: its kind, its sources, and whether it is disabled.
 func (n OutlineNode) about() string {
 	about := n.KindTitle
 	if n.From != "" {

@@ -14,8 +14,8 @@ import (
 	"sluice/views/components"
 )
 
-// Outline is the flow as a list. It does everything that the canvas does,
-// without a pointer and without a script; on a phone it is the main view.
+// Outline is the flow as a list. It offers everything that the canvas does, without a pointer
+// or scripts, and is the main view on phones.
 func Outline(o OutlinePanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -5,15 +5,15 @@ import (
 	"sluice/views/components"
 )
 
-// PaletteGroup is one heading of the palette with its kinds.
+// PaletteGroup is a group of the palette with its kinds.
 type PaletteGroup struct {
 	Title       string
-	Short, Icon string // of the rail
+	Short, Icon string // for the rail
 	Kinds       []PaletteKind
 }
 
-// PaletteKind is one kind that can be put on the canvas. Its JSON is what the
-// floating palette knows: what fits a port is decided in the browser.
+// PaletteKind is a kind that can be added to the flow. The scripts use its JSON, for example to
+// find kinds that fit a port.
 type PaletteKind struct {
 	Name    string     `json:"kind"`
 	Title   string     `json:"title"`
@@ -21,19 +21,18 @@ type PaletteKind struct {
 	Word    string     `json:"word"`
 	Icon    string     `json:"icon"`
 	Summary string     `json:"summary"`
-	Named   bool       `json:"named,omitempty"` // it needs a name that no other node of the kind has
+	Named   bool       `json:"named,omitempty"` // needs a unique name among nodes of its kind
 	In      [][]string `json:"in"`              // name and type of each port
 	Out     [][]string `json:"out"`
-	// Templates are the fields in which {{names}} stand for values of edges.
+	// Templates are the fields whose {{placeholders}} become ports.
 	Templates []string `json:"templates,omitempty"`
-	// Output marks the kind of outputs; Collects is the field in which other kinds
-	// name the outputs that they send.
+	// Output marks the kind of outputs. Collects is the field in which nodes of other kinds
+	// select the outputs that they send.
 	Output   bool   `json:"output,omitempty"`
 	Collects string `json:"collects,omitempty"`
 }
 
-// PaletteOf sorts kinds into the groups of the palette. Kinds of a group that
-// it does not know come last.
+// PaletteOf sorts kinds into groups. Unknown groups come last.
 func PaletteOf(kinds []*flow.Kind) []PaletteGroup {
 	byGroup := map[string][]PaletteKind{}
 	var others []string
@@ -55,8 +54,8 @@ func PaletteOf(kinds []*flow.Kind) []PaletteGroup {
 	return list
 }
 
-// paletteKind returns a kind as the palette and the canvas need it, with its ports, so
-// that a new node can be drawn before the server answers.
+// paletteKind returns a kind with its ports, so that scripts can draw a new node before the
+// server responds.
 func paletteKind(k *flow.Kind) PaletteKind {
 	p := PaletteKind{Name: k.Name, Title: k.Title, Group: k.Group, Word: components.GroupWord(k.Group), Icon: k.Icon, Summary: k.Summary, In: [][]string{}, Out: [][]string{}}
 	p.Named = k.Role == flow.RoleInput || k.Role == flow.RoleOutput
@@ -77,7 +76,7 @@ func paletteKind(k *flow.Kind) PaletteKind {
 	return p
 }
 
-// island is the kinds as JSON for the page.
+// island returns the kinds as JSON for scripts.
 func island(groups []PaletteGroup) string {
 	var list []PaletteKind
 	for _, g := range groups {

@@ -10,21 +10,21 @@ import (
 	"sluice/views/components"
 )
 
-// ModelList is what a person finds who looks for a model.
+// ModelList is the list of models below a model field.
 type ModelList struct {
 	Query string
-	// Current is the model of the node, which has a check mark.
+	// Current is the model of the node, which is checked.
 	Current string
-	// FlowID is where a provider is connected from; empty if that is not allowed.
+	// FlowID is the flow for which providers can be connected; "" if that is not allowed.
 	FlowID string
-	// Connected is the provider that was connected while the list was open.
+	// Connected is the provider that was just connected in the list.
 	Connected string
 	Groups    []components.ModelGroup
-	// More is set if there are more than are shown.
+	// More is set if the list is truncated.
 	More bool
 }
 
-// found counts the models.
+// found returns the number of models.
 func (l ModelList) found() (n int) {
 	for _, g := range l.Groups {
 		n += len(g.Models)
@@ -32,20 +32,19 @@ func (l ModelList) found() (n int) {
 	return n
 }
 
-// Upgrade says what another version of a node's model, or of the flow that it runs, would
-// change.
+// Upgrade describes the changes of another version of a node's model or child flow.
 type Upgrade struct {
 	FlowID, Node string
-	Name         string // of the model or the flow
+	Name         string // of the model or flow
 	Version      int64  // of a flow; 0 for a model
-	// Newest is true where there is nothing newer.
+	// Newest is set if there is no newer version.
 	Newest  bool
 	Changes []UpgradeChange
-	// Misfits are values and edges that stay and do not fit any more.
+	// Misfits are values and edges that are kept but no longer fit.
 	Misfits []string
 }
 
-// headline says what is newer.
+// headline says which version is newer.
 func (u Upgrade) headline() string {
 	if u.Version > 0 {
 		return fmt.Sprintf("Version %d of %s changes:", u.Version, u.Name)
@@ -59,7 +58,7 @@ type UpgradeChange struct {
 	Breaking bool
 }
 
-// CredentialForm makes a credential from within a flow.
+// CredentialForm creates a credential from within a flow.
 type CredentialForm struct {
 	FlowID, Name, Provider string
 	Hosts                  string
@@ -68,10 +67,11 @@ type CredentialForm struct {
 	Errors                 components.Errors
 }
 
-// shownOffered is how many models of a provider without a credential are shown before the rest is unfolded.
+// shownOffered is how many models of a provider without a credential are shown; the rest is
+// collapsed.
 const shownOffered = 4
 
-// state is the word and tone of a group's state.
+// state returns the label and tone of a group's state.
 func (l ModelList) state(g components.ModelGroup) (components.Tone, string) {
 	switch {
 	case g.Note != "" || g.Place == components.PlaceHosted || g.Place == components.PlaceOffered:
@@ -84,26 +84,26 @@ func (l ModelList) state(g components.ModelGroup) (components.Tone, string) {
 	return components.ToneOK, "Connected"
 }
 
-// label is a model's name without the provider, which the heading above it says.
+// modelLabel returns a model's name without the provider, which is in the heading.
 func modelLabel(g components.ModelGroup, m components.ModelChoice) string {
 	return strings.TrimPrefix(m.ID, g.Name+"/")
 }
 
-// hasFacts reports whether a column of sizes and prices would not be empty.
+// hasFacts reports whether the column of context sizes and prices is needed.
 func (l ModelList) hasFacts() bool {
 	return slices.ContainsFunc(l.Groups, func(g components.ModelGroup) bool {
 		return slices.ContainsFunc(g.Models, func(m components.ModelChoice) bool { return m.Context != "" || m.Price != "" })
 	})
 }
 
-// cheapPrice is the price of a million tokens below which a model counts as cheap, in
-// dollars, and cheap is the word of its filter.
+// cheapPrice is the price of a million tokens in dollars below which a model counts as cheap;
+// cheap is the label of its filter.
 const (
 	cheapPrice = 1
 	cheap      = "Under $1"
 )
 
-// traits are what a model can be filtered by: its abilities, and a price below cheapPrice.
+// traits returns the filters that a model matches: its abilities, and "cheap".
 func traits(m components.ModelChoice) []string {
 	in, _, _ := strings.Cut(strings.TrimPrefix(m.Price, "$"), " ")
 	price, err := strconv.ParseFloat(in, 64)
@@ -113,7 +113,7 @@ func traits(m components.ModelChoice) []string {
 	return m.Can
 }
 
-// filters are the traits that tell models of the list apart, in a fixed order.
+// filters returns the traits that only some models of the list have, in a fixed order.
 func (l ModelList) filters() (list []string) {
 	for _, trait := range []string{"Vision", "Tools", "JSON", "Reasoning", cheap} {
 		with, without := 0, 0
@@ -133,7 +133,7 @@ func (l ModelList) filters() (list []string) {
 	return list
 }
 
-// hostOf returns the host of an address, as people know it.
+// hostOf returns the host of a URL for display.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

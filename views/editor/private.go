@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// privateWarning says what happens to a request to a private address. Such an address is no
-// problem of the document, because the operator may have allowed its range.
+// privateWarning is shown for a private address. It isn't a problem of the document, because
+// the operator may have allowed the range.
 const privateWarning = "This address is private. Runs fail with “no connection” unless the operator allows its range with SLUICE_ALLOW_PRIVATE."
 
-// isPrivateURL reports whether a typed URL leads to this machine or a private network. A host
-// that a template fills in, and names that only DNS knows, are not judged.
+// isPrivateURL reports whether a typed URL refers to this machine or a private network. Hosts
+// that a template fills in and names that only DNS can resolve are not checked.
 func isPrivateURL(text string) bool {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {

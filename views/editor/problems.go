@@ -8,17 +8,17 @@ import (
 	"sluice/views/components"
 )
 
-// ProblemsPanel is what keeps the draft from running.
+// ProblemsPanel lists the problems that prevent the draft from running.
 type ProblemsPanel struct {
 	FlowID string
 	List   []ProblemLine
 }
 
-// ProblemLine is one problem, with the node and field where it is fixed.
+// ProblemLine is one problem, with the node and field to fix.
 type ProblemLine struct{ Node, Title, Field, Text string }
 
-// ProblemsOf sorts the problems of a draft by the order of its nodes; what
-// belongs to no node comes first.
+// ProblemsOf sorts the problems of a draft in the order of its nodes; problems of the whole
+// flow come first.
 func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems []flow.Problem) ProblemsPanel {
 	panel := ProblemsPanel{FlowID: flowID}
 	by := document.ByNode(d, problems)
@@ -34,7 +34,7 @@ func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems 
 	return panel
 }
 
-// fieldAt is the config field that a place like /nodes/3/config/prompt names.
+// fieldAt returns the config field of a JSON pointer such as /nodes/3/config/prompt.
 func fieldAt(pointer string) string {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 5 || parts[1] != "nodes" || parts[3] != "config" {
@@ -50,7 +50,7 @@ func (p ProblemsPanel) summary() string {
 	return components.Quantity(len(p.List), "problem")
 }
 
-// countOf is the number beside the tab; nothing is no number.
+// countOf returns the number beside the tab; "" for none.
 func countOf(p ProblemsPanel) string {
 	if len(p.List) == 0 {
 		return ""

@@ -10,24 +10,24 @@ import (
 	"github.com/a-h/templ"
 )
 
-// PublishState is what the button says about publishing the draft.
+// PublishState is the state of the publish button.
 type PublishState struct {
 	FlowID string
 	Live   int64 // 0 before the first publish
 	Next   int64 // the version that publishing makes live
-	// Changed is set if the draft is not what is live.
+	// Changed is set if the draft differs from the live version.
 	Changed bool
-	// Problems keep the draft from being published.
+	// Problems is the number of problems that prevent publishing.
 	Problems int
-	// ReadOnly is for who may not publish.
+	// ReadOnly is set for users who may not publish.
 	ReadOnly bool
-	// Beside is set when the button comes with another answer, to take the place
-	// of the one on the page.
+	// Beside is set if the button accompanies another response and replaces the button on the
+	// page.
 	Beside bool
 }
 
-// attrs returns the HTML attributes of the button. With Beside, the response to an edit
-// also contains the button, and htmx swaps it for the one on the page.
+// attrs returns the HTML attributes of the button. With Beside, the response to an edit also
+// contains the button, and htmx swaps it out of band.
 func (s PublishState) attrs() templ.Attributes {
 	a := templ.Attributes{"id": "publish-button", "class": "publish-button"}
 	if s.Beside {
@@ -40,48 +40,47 @@ func (s PublishState) path() string { return "/flows/" + url.PathEscape(s.FlowID
 
 func (s PublishState) label() string { return "Publish " + VersionName(s.Next) }
 
-// PublishForm is what is said before the draft is published.
+// PublishForm is the content of the publish dialog.
 type PublishForm struct {
 	FlowID, Name string
 	State        PublishState
-	// URL is where programs start runs.
+	// URL starts runs over the API.
 	URL string
-	// Draft is the hash of the draft that is shown: another one is not published
-	// unseen.
+	// Draft is the hash of the draft shown. Another draft is not published without review.
 	Draft string
 	Diff  *Diff
-	// Callers are the keys that used the flow lately; shown when they break.
+	// Callers are the keys that used the flow recently; they are shown if the change breaks
+	// them.
 	Callers []Caller
-	// Followers are the nodes of other flows that run the live version.
+	// Followers are nodes of other flows that run the live version.
 	Followers []Follower
 	Problems  []PublishProblem
 	Note      string
 	Error     string
-	// Done shows that it is live now, First that nothing was live before.
+	// Done is set after publishing, First if nothing was published before.
 	Done, First bool
-	// Inputs, Outputs and Webhooks count what the draft has.
+	// Inputs, Outputs and Webhooks count those of the draft.
 	Inputs, Outputs, Webhooks int
-	// What is shown after the first publish: a picture of the flow, and code that calls
-	// it and waits for the result. Test has the values for a call from here; it is nil
-	// if only a person can give them, such as a file.
+	// The content after the first publish: a drawing of the flow, and code that calls it and
+	// waits for the result. Test has input values for a test call; it is nil if only a person
+	// can provide them, such as a file.
 	Graph     components.Graph
 	Languages []APILanguage
 	Command   []components.CodePiece
 	Test      []components.RunField
 }
 
-// Follower is a node of another flow that runs whatever version of the flow is live.
+// Follower is a node of another flow that runs whatever version is live.
 type Follower struct {
 	FlowID, Name, Node string
-	Dropped            []string // its connections that lose their port
+	Dropped            []string // edges of that node that lose their port
 }
 
-// PublishProblem is something that keeps the draft from being published, and
-// the node it is at.
+// PublishProblem prevents the draft from being published.
 type PublishProblem struct{ Node, Label, Text string }
 
-// title returns the heading of the dialog: what publishing would do, why it cannot be
-// done, or that it is done.
+// title returns the heading of the dialog: what publishing would do, why it can't, or that it
+// is done.
 func (f PublishForm) title() string {
 	switch {
 	case f.Done:
@@ -96,7 +95,7 @@ func (f PublishForm) title() string {
 	return f.State.label()
 }
 
-// contract says what a caller gives and gets.
+// contract summarizes the inputs and outputs of the flow.
 func (f PublishForm) contract() string {
 	text := "It takes " + components.Quantity(f.Inputs, "input") + " and returns " + components.Quantity(f.Outputs, "output")
 	if f.Webhooks > 0 {
@@ -115,7 +114,7 @@ func (f PublishForm) jump(node string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(f.FlowID) + "?node=" + url.QueryEscape(node))
 }
 
-// submit is the button that publishes; where callers break, it says so.
+// submit returns the publish button, which says so if callers break.
 func (f PublishForm) submit() components.Button {
 	b := components.Button{Label: f.State.label(), Look: components.LookPrimary, Busy: "Publishing…"}
 	if len(f.Diff.Breaking) > 0 {
@@ -124,12 +123,12 @@ func (f PublishForm) submit() components.Button {
 	return b
 }
 
-// compare leads from the live version to the draft.
+// compare returns the URL of the comparison of the live version with the draft.
 func (f PublishForm) compare() templ.SafeURL {
 	return comparePath(f.FlowID, versionWord(f.State.Live), draftWord)
 }
 
-// draftWord stands for the draft where versions are named by their numbers.
+// draftWord stands for the draft in URLs that name versions by number.
 const draftWord = "draft"
 
 func versionWord(n int64) string {
@@ -139,17 +138,17 @@ func versionWord(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// VersionName is what people call a version: v3.
+// VersionName returns the display name of a version, such as "v3".
 func VersionName(n int64) string { return fmt.Sprintf("v%d", n) }
 
-// comparePath returns the URL of a comparison. from and to are versionWord or
+// comparePath returns the URL of a comparison. from and to are results of versionWord, or
 // draftWord.
 func comparePath(flowID, from, to string) templ.SafeURL {
 	q := url.Values{"from": {from}, "to": {to}}
 	return templ.SafeURL("/flows/" + url.PathEscape(flowID) + "/compare?" + q.Encode())
 }
 
-// changeSigns are the sign, tone and word of what happened to something.
+// changeSigns are the icon, tone and label of each change.
 var changeSigns = map[string]struct {
 	icon string
 	tone components.Tone
@@ -165,8 +164,8 @@ func lastUsed(c Caller) string {
 	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + c.LastDay
 }
 
-// liveWords returns the end of a sentence about what programs can call at present. 0
-// means that nothing was published.
+// liveWords returns the end of a sentence about the version that programs call. 0 means that
+// nothing is published.
 func liveWords(live int64) string {
 	if live == 0 {
 		return "no program can call it"
@@ -174,23 +173,23 @@ func liveWords(live int64) string {
 	return "programs call " + VersionName(live)
 }
 
-// What happened to a node, an input or an output.
+// The changes of a node, an input or an output.
 const (
 	ChangeAdded   = "added"
 	ChangeChanged = "changed"
 	ChangeRemoved = "removed"
 )
 
-// Diff is what a newer document changes.
+// Diff is the difference between two documents.
 type Diff struct {
-	Groups   []ChangeGroup // what callers see comes first
-	Breaking []string      // sentences of what breaks callers
-	Changes  int           // all but where nodes stand
-	Moved    int           // nodes that only stand elsewhere
-	Summary  string        // what changed, counted
+	Groups   []ChangeGroup // caller-visible changes come first
+	Breaking []string      // sentences about changes that break callers
+	Changes  int           // all except moves
+	Moved    int           // nodes that only changed their position
+	Summary  string        // counts of the changes
 }
 
-// Empty is set if nothing changed but where nodes stand.
+// Empty reports whether nothing changed except positions.
 func (d *Diff) Empty() bool { return d.Changes == 0 }
 
 // ChangeLine is one sentence of a change list.
@@ -205,14 +204,14 @@ type ChangeGroup struct {
 	Lines []ChangeLine
 }
 
-// Caller is a key that used the flow lately.
+// Caller is a key that used the flow recently.
 type Caller struct {
 	Name, Prefix string
 	Runs         int64
 	LastDay      string // 2006-01-02
 }
 
-// followerTone marks a flow that loses connections.
+// followerTone returns a warning if the flow loses edges.
 func followerTone(n Follower) components.Tone {
 	if len(n.Dropped) > 0 {
 		return components.ToneBad

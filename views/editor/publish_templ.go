@@ -13,8 +13,8 @@ import (
 	"sluice/views/layout"
 )
 
-// PublishButton is the builder's button that publishes, or says why there is
-// nothing to publish. Without a script it leads to a page.
+// PublishButton publishes the draft, or says why there is nothing to publish. Without scripts
+// it links to a page.
 func PublishButton(s PublishState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -196,7 +196,7 @@ func PublishButton(s PublishState) templ.Component {
 	})
 }
 
-// PublishDialog is where the builder shows PublishContent.
+// PublishDialog is the dialog that shows PublishContent.
 func PublishDialog() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -299,7 +299,7 @@ func PublishPage(p layout.Page, f PublishForm) templ.Component {
 	})
 }
 
-// PublishContent is what the dialog holds.
+// PublishContent is the content of the dialog.
 func PublishContent(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -358,7 +358,7 @@ func PublishContent(f PublishForm) templ.Component {
 	})
 }
 
-// PublishBody is PublishContent below its heading.
+// PublishBody is PublishContent without its heading.
 func PublishBody(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -435,7 +435,7 @@ func PublishBody(f PublishForm) templ.Component {
 	})
 }
 
-// FirstCommand is the code that calls the flow, in one language.
+// FirstCommand is code that calls the flow, in one language.
 func FirstCommand(code []components.CodePiece) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -465,8 +465,8 @@ func FirstCommand(code []components.CodePiece) templ.Component {
 	})
 }
 
-// firstPublished is what comes next after the first publish: the call that shows
-// that it works.
+// firstPublished shows the next step after the first publish: a call that proves that the flow
+// works.
 func firstPublished(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -779,7 +779,7 @@ func published(f PublishForm) templ.Component {
 	})
 }
 
-// postLine is the address that starts runs, to copy.
+// postLine is the URL that starts runs, with a copy button.
 func postLine(url string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1134,7 +1134,7 @@ func publishForm(f PublishForm) templ.Component {
 	})
 }
 
-// breaks warns of what callers will run into, and names them.
+// breaks warns of breaking changes and names the callers.
 func breaks(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1216,7 +1216,7 @@ func breaks(f PublishForm) templ.Component {
 	})
 }
 
-// followers lists the flows that run the new version from now on.
+// followers lists the flows that will run the new version.
 func followers(list []Follower) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1442,7 +1442,7 @@ func callers(list []Caller) templ.Component {
 	})
 }
 
-// ChangeList says what a newer document changes, what callers see first.
+// ChangeList lists the changes of a newer document, caller-visible changes first.
 func ChangeList(d *Diff) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1605,8 +1605,7 @@ func liveTag(n int64) templ.Component {
 	})
 }
 
-// Published answers a form of the dialog: what is live now, and the button
-// beside it.
+// Published is the response after publishing: the new state of the dialog, and the button.
 func Published(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

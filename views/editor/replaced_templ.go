@@ -16,21 +16,21 @@ import (
 	"sluice/views/components"
 )
 
-// Replacement is a change of the whole draft over the API. Its TxID is empty if there is
-// nothing to show.
+// Replacement is a replacement of the whole draft over the API. TxID is "" if there is nothing to
+// announce.
 type Replacement struct {
 	FlowID, TxID string
 	By           string // name of the key or program
 	At, Now      time.Time
-	Rev          int64 // of the draft on the page
+	Rev          int64 // revision of the draft on the page
 }
 
 func (r Replacement) path(more string) string {
 	return "/flows/" + url.PathEscape(r.FlowID) + "/replaced" + more
 }
 
-// Replaced is the place above the canvas that says that a program replaced the draft. A
-// script fetches it again when that happens while the page is open.
+// Replaced is the banner above the canvas after a program replaced the draft. A script fetches
+// it again if that happens while the page is open.
 func Replaced(r Replacement) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

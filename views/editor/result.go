@@ -10,7 +10,7 @@ import (
 	"sluice/views/components"
 )
 
-// ResultPane is what a run gave, beside the canvas: its outputs, or why it failed.
+// ResultPane shows the outputs of a run beside the canvas, or why it failed.
 type ResultPane struct {
 	FlowID string
 	// Run is nil before the first run.
@@ -18,22 +18,22 @@ type ResultPane struct {
 	Now     time.Time
 	Outputs []ResultOutput
 	Inputs  []components.ValueView
-	// Failed is the title of the node that failed; it may be empty.
+	// Failed is the title of the node that failed; may be "".
 	Failed string
 	// Erased says why the content of the run is gone.
 	Erased string
-	// Publish is the version that publishing the draft would make live; zero if
-	// there is nothing to publish.
+	// Publish is the version that publishing the draft would make live; 0 if there is nothing
+	// to publish.
 	Publish int64
-	// Live is the version that programs call if the draft is the same; zero if not.
+	// Live is the live version if the draft equals it; otherwise 0.
 	Live int64
 }
 
 // ResultOutput is one output of a run.
 type ResultOutput struct {
 	components.ValueView
-	// From is the title of the node that chose the value from labels, and Scores are
-	// those of the labels, best first. Both are empty for other values.
+	// From is the title of the node that chose the value among labels, and Scores are the
+	// scores of these labels, best first. Both are empty for other values.
 	From   string
 	Scores []LabelScore
 }
@@ -44,10 +44,10 @@ type LabelScore struct {
 	Score float64
 }
 
-// text is the score with two digits, as on the canvas.
+// text formats the score with two decimals, as on the canvas.
 func (s LabelScore) text() string { return fmt.Sprintf("%.2f", s.Score) }
 
-// exact is the score as the step has it.
+// exact formats the score with all its digits.
 func (s LabelScore) exact() string { return strconv.FormatFloat(s.Score, 'f', -1, 64) }
 
 // about is the line below the state of the run.
@@ -59,7 +59,7 @@ func (r ResultPane) about() string {
 	return text
 }
 
-// waiting says what is there while the run has no outputs.
+// waiting is shown while the run has no outputs.
 func (r ResultPane) waiting() string {
 	switch {
 	case !r.Run.ended():
@@ -72,8 +72,8 @@ func (r ResultPane) waiting() string {
 	return "This run has no outputs. Connect a value to an Output node to see it here."
 }
 
-// viewName is the name of the switch between both ways to show output i.
+// viewName is the name of the radio buttons that switch the view of output i.
 func viewName(i int) string { return fmt.Sprint("result-view-", i) }
 
-// failedNode leads to the node that failed.
+// failedNode returns the URL of the node that failed.
 func (r ResultPane) failedNode() templ.SafeURL { return nodePath(r.FlowID, r.Run.Error.Node) }

@@ -15,26 +15,26 @@ import (
 // RunForm asks for the inputs of a run of the draft.
 type RunForm struct {
 	FlowID, Flow string
-	// Until is the node that it runs to, From the one that it runs again from;
-	// Parent is the run whose results it may take over.
+	// Until is the node to run up to, From the node to rerun from, and Parent the run whose
+	// results may be reused.
 	Until, From, Parent string
-	// Node is the title of Until or From; Sends is set if Until is a webhook.
+	// Node is the title of Until or From. Sends is set if Until is a webhook.
 	Node  string
 	Sends bool
-	// Webhooks counts those that a run of everything sends.
+	// Webhooks is the number of webhooks that a full run sends.
 	Webhooks int
-	// Flows is set if nodes run other flows; Drafts, if their drafts are to run.
+	// Flows is set if nodes run other flows, Drafts if their drafts are to be run.
 	Flows, Drafts bool
 	Fields        []components.RunField
-	// Problems keep the draft from running; there are no fields then.
+	// Problems prevent the draft from running; the form has no fields then.
 	Problems ProblemsPanel
 	Error    string
-	// Ran is set if the values come from a run before.
+	// Ran is set if the values are those of an earlier run.
 	Ran bool
 }
 
-// title returns the heading of the dialog: the run covers the whole draft, or goes to a
-// node, or starts from one.
+// title returns the heading of the dialog, for a run of the whole draft, up to a node, or from
+// a node.
 func (f RunForm) title() string {
 	switch {
 	case f.Until != "":
@@ -45,7 +45,7 @@ func (f RunForm) title() string {
 	return "Run draft"
 }
 
-// words say what will run, and what not.
+// words says what will run, and what won't.
 func (f RunForm) words() string {
 	switch {
 	case f.Until != "" && f.Sends:
@@ -60,15 +60,15 @@ func (f RunForm) words() string {
 	return "Runs the draft. The live version isn’t affected."
 }
 
-// drafts returns the checkbox that makes nodes which run other flows use the drafts of
-// those flows.
+// drafts returns the checkbox that makes nodes which run other flows use the drafts of those
+// flows.
 func (f RunForm) drafts() components.Field {
 	return components.Field{ID: "run-children", Name: "children", Value: "draft", Label: "Use drafts of other flows", Checked: f.Drafts, Help: "Nodes that run a flow run its draft, and not the version that is live or pinned."}
 }
 
 func (f RunForm) path() templ.SafeURL { return components.FlowURL(f.FlowID, "/run") }
 
-// hasExamples reports whether any field can be filled for the person.
+// hasExamples reports whether any field has an example value.
 func (f RunForm) hasExamples() bool {
 	for i := range f.Fields {
 		if f.Fields[i].Example != "" {
@@ -80,10 +80,10 @@ func (f RunForm) hasExamples() bool {
 
 func (f RunForm) broken() bool { return len(f.Problems.List) > 0 }
 
-// Usage is what models took and gave, and what it cost.
+// Usage is the tokens that models used, and the cost.
 type Usage struct{ InputTokens, OutputTokens, CostNanoUSD int64 }
 
-// RunMark is where a run stands, as the builder shows it.
+// RunMark is the state of a run in the builder.
 type RunMark struct {
 	FlowID, ID string
 	State      string
@@ -91,18 +91,18 @@ type RunMark struct {
 	Version    int64
 	Trigger    string
 	Done, All  int
-	// Took is how long it ran, until now if it has not ended.
+	// Took is the duration, up to now for a run in progress.
 	Took      time.Duration
 	Usage     Usage
 	CreatedAt time.Time
 	Error     *Trouble
-	// MayRun shows what starts and stops.
+	// MayRun is set if the user may start and cancel runs.
 	MayRun bool
-	// Current is the run that the page shows.
+	// Current marks the run that the page shows.
 	Current bool
 }
 
-// shortID is an ID that fits beside other words.
+// shortID abbreviates an ID for display.
 func shortID(id string) string {
 	if len(id) <= 14 {
 		return id
@@ -114,10 +114,10 @@ func (m RunMark) steps() string {
 	return components.Count(m.Done) + " of " + components.Quantity(m.All, "step")
 }
 
-// cost is empty when nothing was paid for.
+// cost formats the cost; "" if it was free.
 func (m RunMark) cost() string { return Cost(m.Usage) }
 
-// Cost writes what was paid, nothing if nothing was.
+// Cost formats the cost of a run; "" if it was free.
 func Cost(u Usage) string {
 	if u.CostNanoUSD == 0 {
 		return ""
@@ -125,7 +125,7 @@ func Cost(u Usage) string {
 	return components.Money(max(1, u.CostNanoUSD/1000))
 }
 
-// Tokens writes what went into a model and what came out: 312 → 48 tokens.
+// Tokens formats the input and output tokens: 312 → 48 tokens.
 func Tokens(u Usage) string {
 	if u.InputTokens == 0 && u.OutputTokens == 0 {
 		return ""
@@ -133,7 +133,7 @@ func Tokens(u Usage) string {
 	return components.Count(int(u.InputTokens)) + " → " + components.Count(int(u.OutputTokens)) + " tokens"
 }
 
-// of says what ran.
+// of says which version ran.
 func (m RunMark) of() string {
 	if m.Draft {
 		return "draft"
@@ -153,29 +153,28 @@ func (m RunMark) page() templ.SafeURL {
 	return templ.SafeURL("/runs/" + url.PathEscape(m.ID))
 }
 
-// replay shows the run on the canvas.
+// replay returns the URL that shows the run on the canvas.
 func (m RunMark) replay() templ.SafeURL {
 	return components.FlowURL(m.FlowID, "?run="+url.QueryEscape(m.ID))
 }
 
-// triggers in words.
+// triggers are the labels of triggers.
 var triggers = map[string]string{
 	"api": "API", "builder": "Builder", "form": "Form",
 	"mcp": "MCP", "cli": "Command line", "rerun": "Rerun",
 }
 
-// triggerWord returns the label of a trigger. An unknown trigger is shown as it is
-// stored.
+// triggerWord returns the label of a trigger; an unknown trigger is its own label.
 func triggerWord(trigger string) string { return cmp.Or(triggers[trigger], trigger) }
 
-// Trouble is why a run or a step failed and what to do about it.
+// Trouble says why a run or a step failed and what to do about it.
 type Trouble struct {
 	Code     string
 	Text, Do string
 	Node     string
 }
 
-// RunList are the last runs of a flow, in the builder's pane.
+// RunList lists the recent runs of a flow in the builder's pane.
 type RunList struct {
 	FlowID string
 	Runs   []RunMark
@@ -183,7 +182,7 @@ type RunList struct {
 	Now    time.Time
 }
 
-// open reports whether any of the runs may still change.
+// open reports whether any of the runs is still in progress.
 func (l RunList) open() bool {
 	for i := range l.Runs {
 		if !l.Runs[i].ended() {
@@ -193,40 +192,40 @@ func (l RunList) open() bool {
 	return false
 }
 
-// DataPanel is what went into a node and came out of it in one run.
+// DataPanel shows the inputs and outputs of a node in one run.
 type DataPanel struct {
 	FlowID, Node, Title string
 	// Run is nil before the first run.
 	Run *RunMark
-	// State is empty where the node took no part in the run.
+	// State is "" if the node was not part of the run.
 	State           string
 	Attempts        int
 	Took            time.Duration
 	Usage           Usage
 	Error           *Trouble
 	Inputs, Outputs []components.ValueView
-	// Log is what code wrote to its console.
+	// Log is the console output of code.
 	Log string
 	// Erased says why the content of the run is gone.
 	Erased string
-	// MayPin lets the person pin outputs; CanPin is set if the kind allows it.
+	// MayPin lets the user pin outputs; CanPin is set if the kind supports it.
 	MayPin, CanPin bool
-	// Pinned are the outputs that stand in for the node; HasPin that there are some.
+	// Pinned are the pinned outputs, which replace running the node; HasPin is set if there are
+	// any.
 	HasPin bool
 	Pinned []components.ValueView
 	PinnedAt,
 	Now time.Time
-	// Typed is the JSON in the editor of pins, PinError what is wrong with it.
+	// Typed is the JSON in the pin editor, PinError what is wrong with it.
 	Typed, PinError string
 }
 
-// pinPath returns the URL that pins or unpins the node's output; verb is "pin" or
-// "unpin".
+// pinPath returns the URL that pins or unpins the node's output; verb is "pin" or "unpin".
 func (d DataPanel) pinPath(verb string) templ.SafeURL {
 	return components.FlowURL(d.FlowID, "/"+verb+"/"+url.PathEscape(d.Node))
 }
 
-// facts are what is known of the step beside its values.
+// facts summarizes duration, attempts and usage of the step.
 func (d DataPanel) facts() string {
 	var list []string
 	if d.Took >= time.Millisecond {
@@ -243,7 +242,7 @@ func (d DataPanel) facts() string {
 	return strings.Join(list, " · ")
 }
 
-// absence says why there is nothing to see.
+// absence says why there are no values to show.
 func (d DataPanel) absence() string {
 	switch {
 	case d.Run == nil:
@@ -260,13 +259,13 @@ func (d DataPanel) absence() string {
 	return ""
 }
 
-// Replay is the line above a canvas that shows a past run.
+// Replay is the banner above a canvas that shows a past run.
 type Replay struct {
 	Run RunMark
-	// Differs is set if another document ran than the one that is the draft now.
+	// Differs is set if the run's document differs from the draft.
 	Differs bool
 	Now     time.Time
 }
 
-// wholeNumber is for scripts.
+// wholeNumber formats a number for scripts, without separators.
 func wholeNumber(n int64) string { return strconv.FormatInt(n, 10) }

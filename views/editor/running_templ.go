@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// RunButton starts the draft; without a script it leads to the form.
+// RunButton runs the draft; without scripts it links to the form.
 func RunButton(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -64,7 +64,7 @@ func RunButton(flowID string) templ.Component {
 	})
 }
 
-// RunDialog is where the form of a run is put.
+// RunDialog is the dialog that shows the run form.
 func RunDialog(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -107,7 +107,7 @@ func RunDialog(flowID string) templ.Component {
 	})
 }
 
-// RunFormPage is the form on a page of its own.
+// RunFormPage is the run form as a page of its own.
 func RunFormPage(p layout.Page, f RunForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -167,7 +167,7 @@ func RunFormPage(p layout.Page, f RunForm) templ.Component {
 	})
 }
 
-// RunFormBody is the form: the inputs, or what keeps the draft from running.
+// RunFormBody is the form: the inputs, or the problems that prevent a run.
 func RunFormBody(f RunForm, heading string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -732,7 +732,7 @@ func runFile(f components.RunField) templ.Component {
 	})
 }
 
-// RunBar is the pill above the canvas. Scripts keep its parts up to date.
+// RunBar shows the progress of a run above the canvas. Scripts keep it up to date.
 func RunBar(m RunMark, now int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1041,7 +1041,7 @@ func RunBar(m RunMark, now int64) templ.Component {
 	})
 }
 
-// FlowRuns are the last runs of a flow; each shows itself on the canvas.
+// FlowRuns lists the recent runs of a flow; each can be shown on the canvas.
 func FlowRuns(l RunList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1137,7 +1137,7 @@ func FlowRuns(l RunList) templ.Component {
 	})
 }
 
-// runFirst is the next step where nothing ran yet.
+// runFirst suggests the first run of a flow.
 func runFirst(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1323,7 +1323,7 @@ func runRow(m RunMark, l RunList) templ.Component {
 	})
 }
 
-// ReplayNote says that a past run is shown, and leads back.
+// ReplayNote says that a past run is shown, and links back to the draft.
 func ReplayNote(r Replay) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1428,7 +1428,7 @@ func ReplayNote(r Replay) templ.Component {
 	})
 }
 
-// Data is the tab of the drawer that shows what a node was given and gave.
+// Data is the drawer's tab with the inputs and outputs of a node.
 func Data(d DataPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

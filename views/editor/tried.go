@@ -8,9 +8,9 @@ import (
 	"sluice/views/components"
 )
 
-// Tried is what the code of a node gave when it was tried.
+// Tried is the result of testing the code of a node.
 type Tried struct {
-	LastRun         bool     // it was tried with the values of the last run
+	LastRun         bool     // with the values of the last run
 	Missing         []string // inputs without a value
 	Inputs, Outputs []components.ValueView
 	Log             string
@@ -18,7 +18,7 @@ type Tried struct {
 	Took            time.Duration
 }
 
-// about says what the code was tried with.
+// about says which values the code was tested with.
 func (t *Tried) about() string {
 	switch {
 	case len(t.Missing) > 0:
@@ -29,7 +29,7 @@ func (t *Tried) about() string {
 	return "With the values that are typed here."
 }
 
-// ShowTried puts the result under the field with the code.
+// ShowTried puts the result below the field with the code.
 func (p *NodePane) ShowTried(field string, t *Tried) {
 	for i := range p.Fields {
 		if p.Fields[i].Name == field {
@@ -38,7 +38,7 @@ func (p *NodePane) ShowTried(field string, t *Tried) {
 	}
 }
 
-// codeRows is the height of code, in lines.
+// codeRows returns the height of the code editor in lines.
 func (f *NodeField) codeRows() string {
 	return fmt.Sprint(min(max(strings.Count(f.text(0), "\n")+2, 8), 24))
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "sluice/views/components"
 
-// codeControl is the editor of code, and what it gives when it is tried.
+// codeControl is a code editor with the result of the last test.
 func codeControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -124,7 +124,7 @@ func codeControl(f NodeField) templ.Component {
 	})
 }
 
-// TriedResult is what code gave when it was tried.
+// TriedResult shows the result of testing code.
 func TriedResult(t *Tried) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,43 +10,42 @@ import (
 	"github.com/a-h/templ"
 )
 
-// VersionsPage is the history of a flow.
+// VersionsPage is the version history of a flow.
 type VersionsPage struct {
 	FlowID, Name string
 	State        PublishState
-	// Draft says how the draft differs from what is live; nil before the first
+	// Draft is the difference between the live version and the draft; nil before the first
 	// publish.
 	Draft *Diff
-	// EditedAt is when the draft was changed last.
+	// EditedAt is when the draft was last edited.
 	EditedAt time.Time
 	List     []VersionLine
 	// Most is set if the flow had more runs than were counted.
 	Most bool
-	// URL is where programs start runs.
+	// URL starts runs over the API.
 	URL string
-	// Replaced are replacements of the draft over the API that can be undone, newest first.
+	// Replaced are the replacements of the draft over the API that can be undone, newest first.
 	Replaced []Replacement
-	// Restored is the version that the draft was just made equal to, by the
-	// transaction RestoreTx.
+	// Restored is the version that was just restored to the draft by the transaction RestoreTx.
 	Restored  int64
 	RestoreTx string
 	Now       time.Time
 }
 
-// VersionLine is one version of the list.
+// VersionLine is one version in the list.
 type VersionLine struct {
 	Number  int64
 	At      time.Time
 	By      string
 	Summary string
 	Live    bool
-	// Same is set if the draft is this version.
+	// Same is set if the draft equals this version.
 	Same bool
-	// Runs are those of the last 30 days.
+	// Runs is the number of runs in the last 30 days.
 	Runs int64
 }
 
-// LiveForm asks before another version goes live.
+// LiveForm asks for confirmation before another version goes live.
 type LiveForm struct {
 	FlowID, Name string
 	Live, Number int64
@@ -58,7 +57,7 @@ func (p VersionsPage) flow() templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID))
 }
 
-// version returns the URL of an action on a version; act is a word without a slash.
+// version returns the URL of an action on a version; act is a path element.
 func (p VersionsPage) version(n int64, act string) string {
 	return string(components.VersionsURL(p.FlowID)) + "/" + strconv.FormatInt(n, 10) + "/" + act
 }
@@ -75,7 +74,7 @@ func (p VersionsPage) export(n int64) templ.SafeURL {
 	return p.flow() + templ.SafeURL("/export?version="+strconv.FormatInt(n, 10))
 }
 
-// draftSays is how the draft stands to what is live.
+// draftSays compares the draft with the live version.
 func (p VersionsPage) draftSays() string {
 	switch {
 	case p.State.Live == 0:
@@ -88,7 +87,7 @@ func (p VersionsPage) draftSays() string {
 	return "Differs from " + VersionName(p.State.Live) + ": " + p.Draft.Summary
 }
 
-// runs are the number of runs, as far as they were counted.
+// runs formats the number of runs, with a plus sign if counting stopped early.
 func (p VersionsPage) runs(n int64) string {
 	if p.Most && n > 0 {
 		return components.Count(int(n)) + "+"
@@ -98,11 +97,11 @@ func (p VersionsPage) runs(n int64) string {
 
 func (f LiveForm) page() VersionsPage { return VersionsPage{FlowID: f.FlowID} }
 
-// back reports whether the version is older than what is live.
+// back reports whether the version is older than the live one.
 func (f LiveForm) back() bool { return f.Number < f.Live }
 
-// title returns the heading and the label of the button. Making an older version live
-// is called a rollback.
+// title returns the heading and the button's label. Making an older version live is called a
+// rollback.
 func (f LiveForm) title() string {
 	if f.back() {
 		return "Roll back to " + VersionName(f.Number)

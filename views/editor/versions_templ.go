@@ -15,7 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Versions is the history of a flow: the draft, and below it what was published.
+// Versions is the version history of a flow, with the draft on top.
 func Versions(p layout.Page, v VersionsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -505,7 +505,7 @@ func versionLine(v VersionsPage, l VersionLine) templ.Component {
 	})
 }
 
-// MakeLive asks before another version goes live.
+// MakeLive asks for confirmation before another version goes live.
 func MakeLive(p layout.Page, f LiveForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -642,7 +642,7 @@ func MakeLive(p layout.Page, f LiveForm) templ.Component {
 	})
 }
 
-// VersionNote lies above the canvas while it shows a version.
+// VersionNote is the banner above the canvas that shows a version.
 func VersionNote(flowID string, n int64, live bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

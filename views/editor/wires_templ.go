@@ -14,16 +14,16 @@ import (
 	"sluice/views/components"
 )
 
-// WireValue is what went over an edge, short enough for a tooltip.
+// WireValue is the value that an edge carried, abbreviated for its tooltip.
 type WireValue struct {
 	RunID   string
 	At, Now time.Time
-	// Number is a rounded number or a truth value; Text is the full number, or
-	// the beginning of anything else.
+	// Number is a rounded number or a boolean. Text is the full number, or the beginning of any
+	// other value.
 	Number, Text string
-	// Image is the address of a picture.
+	// Image is the URL of an image.
 	Image string
-	// List reports that Items were sent; Text and Image show the first.
+	// List is set if a list of Items was sent; Text and Image show its first item.
 	List  bool
 	Items int
 }

@@ -13,52 +13,51 @@ import (
 	"github.com/a-h/templ"
 )
 
-// ApprovalPage is a question that a run asks people, with its answer once there is one.
+// ApprovalPage is an approval that a run waits for, with its outcome once there is one.
 type ApprovalPage struct {
 	Title, Message string // Message is Markdown
 	Flow           string
-	// Asker is the person who started the run, Workspace whose it is; empty if unknown.
+	// Asker is the user who started the run, Workspace the workspace of the run; "" if unknown.
 	Asker, Workspace string
 	Expires, Now     time.Time
 	Values           []ApprovalField
-	// Path is where the answer is sent.
+	// Path is the URL to which the answer is posted.
 	Path string
-	// AskName is set on the page of a link, which needs no sign-in.
+	// AskName is set for links that need no sign-in, where people enter their name.
 	AskName bool
-	// Name and Comment are what was typed before an error.
+	// Name and Comment keep the user's input after an error.
 	Name, Comment string
-	// Barred says why this person may not answer; empty if they may.
+	// Barred says why this user may not answer; "" if they may.
 	Barred string
 	Error  string
 	Done   *ApprovalDone // nil while the question is open
 }
 
-// ApprovalField is a value shown with a question. Control is its field if it may be
-// edited.
+// ApprovalField is a value shown with the approval. Control is its field if it may be edited.
 type ApprovalField struct {
 	View    components.ValueView
 	Control *components.Field
 }
 
-// ApprovalDone is how a question ended.
+// ApprovalDone is the outcome of an approval.
 type ApprovalDone struct {
 	State   string // approved, rejected, expired, canceled or closed
 	By      string
 	At      time.Time
 	Comment string
-	Values  []components.ValueView // as they were decided on
-	// Late says who decided, to somebody whose own answer came after that.
+	Values  []components.ValueView // as approved or rejected
+	// Late names who decided first, for a user whose own answer came too late.
 	Late string
 }
 
-// ApprovalRow is an open question in the list of a workspace.
+// ApprovalRow is an open approval in the list of a workspace.
 type ApprovalRow struct {
 	Title, Flow, Path string
 	Asked, Expires    time.Time
 	Now               time.Time
 }
 
-// left is how long people still have.
+// left returns the remaining time.
 func (a ApprovalPage) left() string { return left(a.Expires, a.Now) }
 
 func (r ApprovalRow) left() string { return left(r.Expires, r.Now) }
@@ -78,7 +77,7 @@ func left(expires, now time.Time) string {
 	}
 }
 
-// heading names the outcome.
+// heading returns the outcome as a heading.
 func (d ApprovalDone) heading() string {
 	switch d.State {
 	case "approved":
@@ -93,7 +92,7 @@ func (d ApprovalDone) heading() string {
 	return "No longer needed"
 }
 
-// words say what follows from the outcome.
+// words returns what follows from the outcome.
 func (d ApprovalDone) words() string {
 	switch {
 	case d.Late != "":
@@ -123,11 +122,11 @@ func (d ApprovalDone) icon() string {
 	return "clock"
 }
 
-// Moment writes when something happened. These pages have no script that could write it
-// in the reader's time zone.
+// Moment formats a time in UTC. These pages have no script that could convert it to the
+// reader's time zone.
 func Moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
-// short returns a value that fits beside its name, as text.
+// short returns the value as text if it fits beside its name.
 func (f ApprovalField) short() (string, bool) {
 	switch v := f.View.Value.(type) {
 	case string:
@@ -146,7 +145,7 @@ func (f ApprovalField) short() (string, bool) {
 
 func (a ApprovalPage) action() templ.SafeURL { return templ.SafeURL(a.Path) }
 
-// approvalText writes a value that was decided on.
+// approvalText formats a value that was decided on.
 func approvalText(v any) string {
 	if text, ok := (ApprovalField{View: components.ValueView{Value: v}}).short(); ok {
 		return text

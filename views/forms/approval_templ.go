@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Approval is a question for somebody who came by its link.
+// Approval is an approval for people who opened its link.
 func Approval(p PublicPage, a ApprovalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,7 +86,7 @@ func Approval(p PublicPage, a ApprovalPage) templ.Component {
 	})
 }
 
-// MemberApproval is a question for somebody who is signed in.
+// MemberApproval is an approval for signed-in members.
 func MemberApproval(p layout.Page, a ApprovalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -687,7 +687,7 @@ func approvalRecord(name, value string) templ.Component {
 	})
 }
 
-// Approvals lists what waits for an answer in a workspace.
+// Approvals lists the open approvals of a workspace.
 func Approvals(p layout.Page, rows []ApprovalRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

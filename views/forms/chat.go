@@ -8,41 +8,41 @@ import (
 	"github.com/a-h/templ"
 )
 
-// ChatPage is a flow with a conversation as a chat.
+// ChatPage is the chat form of a flow that has an input of type messages.
 type ChatPage struct {
 	FormPage
-	Name, Text   string // of the field with the message
+	Name, Text   string // of the message field
 	FlowID       string
-	Pictures     bool   // the visitor may attach pictures
-	Picture      string // name of the field with a picture, without scripts
-	Accept       string // types of pictures
-	MostPictures int    // in a conversation
-	MostFile     int64  // bytes of a picture
-	Kept         bool   // the owner keeps the conversations
+	Pictures     bool   // visitors may attach images
+	Picture      string // name of the image field, for browsers without scripts
+	Accept       string // accepted image types
+	MostPictures int    // per conversation
+	MostFile     int64  // bytes per image
+	Kept         bool   // conversations are stored for the owner
 }
 
-// forChat loads the script and the styles of a chat.
+// forChat returns the page with the script and styles of a chat.
 func (p PublicPage) forChat() PublicPage {
 	p = p.withSheet("chat.css")
 	p.Chat = true
 	return p
 }
 
-// open reports whether the settings must be filled in, or have errors.
+// open reports whether the settings start unfolded, because they are required or have errors.
 func (c ChatPage) open() bool {
 	return slices.ContainsFunc(c.Fields, func(f FormField) bool { return f.Error != "" || !f.Optional && f.Type != "boolean" && f.Value == "" })
 }
 
 func (c ChatPage) send() string { return cmp.Or(c.Button, "Send") }
 
-// data tells the script about the chat.
+// data returns the data attributes that configure the script.
 func (c ChatPage) data() templ.Attributes {
 	return templ.Attributes{
 		"data-flow": c.FlowID, "data-name": c.Name, "data-most-pictures": strconv.Itoa(c.MostPictures), "data-most-file": strconv.FormatInt(c.MostFile, 10),
 	}
 }
 
-// privacy says where the conversation is.
+// privacy says where the conversation is stored.
 func (c ChatPage) privacy() string {
 	if c.Kept {
 		return "The owner of this page keeps conversations."

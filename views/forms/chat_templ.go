@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "sluice/views/components"
 
-// Chat is a flow with a conversation. Without scripts it sends one message, and the result is
-// a page of its own.
+// Chat is the chat page of a flow. Without scripts it sends a single message, and the result is
+// a separate page.
 func Chat(p PublicPage, c ChatPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

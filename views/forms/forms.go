@@ -1,5 +1,5 @@
-// Package forms renders the public form of a flow and its results. It knows
-// nothing of members, stores or requests.
+// Package forms renders the public form of a flow, its results, and approvals. It knows neither
+// members nor stores nor requests.
 package forms
 
 import (
@@ -15,22 +15,22 @@ import (
 	"github.com/a-h/templ"
 )
 
-// PublicPage stands around a page that anybody with its address sees.
+// PublicPage is the data of a public page's frame.
 type PublicPage struct {
 	layout.Page
 	Path string // of the form
-	// About is what search engines and previews say of it.
+	// About is the description for search engines and link previews.
 	About string
-	// Unlisted asks search engines to leave it out.
+	// Unlisted asks search engines not to index the page.
 	Unlisted bool
-	// Refresh reloads the page every two seconds where there are no scripts.
+	// Refresh reloads the page every two seconds in browsers without scripts.
 	Refresh bool
-	// Chat is set for the page of a chat, which has its own script.
+	// Chat is set for a chat, which has its own script.
 	Chat bool
 }
 
-// script returns the name of the page's script. Public pages load only this one and not
-// that of the dashboard, to stay small.
+// script returns the name of the page's script. Public pages stay small by not loading the
+// script of the dashboard.
 func (p PublicPage) script() string {
 	if p.Chat {
 		return "chat.js"
@@ -38,38 +38,38 @@ func (p PublicPage) script() string {
 	return "form.js"
 }
 
-// FormPage is a flow as a form.
+// FormPage is the form of a flow.
 type FormPage struct {
 	Title, Intro, Button string
 	Fields               []FormField
 	Error                string
-	// Again is the ticket of the run whose inputs it shows; Once names this copy of
-	// the form.
+	// Again is the token of the run whose inputs are filled in. Once is a token against double
+	// submission.
 	Again, Once string
-	// Password is set if it was asked for.
+	// Password is set if the visitor entered the form's password.
 	Password bool
 }
 
-// FormField is one input of the flow.
+// FormField is the field of an input of the flow.
 type FormField struct {
 	components.RunField
-	Short bool  // a text of one line
-	Radio bool  // all choices at once
-	Most  int64 // bytes of a file
+	Short bool  // single-line text
+	Radio bool  // radio buttons
+	Most  int64 // maximum size of a file in bytes
 }
 
 func (f FormPage) button() string { return cmp.Or(f.Button, "Run") }
 
-// withSheet adds a style sheet that few pages have.
+// withSheet returns the page with an additional style sheet.
 func (p PublicPage) withSheet(sheet string) PublicPage {
 	p.Page = p.WithSheet(sheet)
 	return p
 }
 
-// path is where the form is sent.
+// path returns the URL to which the form is posted.
 func (p PublicPage) path() templ.SafeURL { return templ.SafeURL(p.Path) }
 
-// about is a text short enough for a search engine.
+// about shortens a text for search engines.
 func about(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if shown, more := components.ClipText(text, 155); more {
@@ -78,7 +78,7 @@ func about(text string) string {
 	return text
 }
 
-// fileAttrs tell the script how large a file may be.
+// fileAttrs returns the attributes of a file field, with the size limit that the script checks.
 func (f FormField) fileAttrs() templ.Attributes {
 	a := f.Control().ControlAttrs()
 	a["data-most"] = strconv.FormatInt(f.Most, 10)
@@ -88,7 +88,7 @@ func (f FormField) fileAttrs() templ.Attributes {
 	return a
 }
 
-// area is the field of several lines; JSON is checked while it is typed.
+// area returns the field for multi-line text. JSON is validated as it is typed.
 func (f FormField) area() components.Field {
 	field := f.Control()
 	if f.Type == "json" {
@@ -98,16 +98,16 @@ func (f FormField) area() components.Field {
 	return field
 }
 
-// radioID names one of the choices.
+// radioID returns the HTML ID of choice i.
 func (f FormField) radioID(i int) string { return f.ControlID() + "-" + strconv.Itoa(i) }
 
-// described names the sentences below the choices.
+// described returns the IDs of the help and the error below the choices.
 func (f FormField) described() string {
 	s, _ := f.ControlAttrs()["aria-describedby"].(string)
 	return strings.TrimSpace(s)
 }
 
-// NameWords writes a name as words: ticket_text is Ticket text.
+// NameWords turns an identifier into a label: ticket_text becomes "Ticket text".
 func NameWords(name string) string {
 	words := strings.Fields(strings.NewReplacer("_", " ", "-", " ").Replace(name))
 	if len(words) == 0 {
@@ -118,20 +118,20 @@ func NameWords(name string) string {
 	return strings.ToUpper(text[:size]) + text[size:]
 }
 
-// PasswordAsk is what stands before a form that has a password.
+// PasswordAsk asks for the password of a protected form.
 type PasswordAsk struct{ Ticket, Error string }
 
-// FormRun is a run that a form started, as its visitor sees it.
+// FormRun is a run started from a form, as shown to its visitor.
 type FormRun struct {
 	Title string
-	// Path is where it is, URL the same for others, and Again the form with its
-	// inputs.
+	// Path is the path of the result page, URL its absolute URL for sharing, and Again the URL
+	// of the form with the same inputs.
 	Path, URL, Again string
 	State            string
 	Done, All        int
 	Outputs          []FormOutput
 	Trouble          string
-	// Until is when the address stops working; Reference names the run to members.
+	// Until is when the result page expires. Reference identifies the run for members.
 	Until     time.Time
 	Reference string
 	Erased    bool
@@ -140,14 +140,14 @@ type FormRun struct {
 // FormOutput is one output of the flow.
 type FormOutput struct {
 	Name    string
-	Pending bool // it is not there yet, if it will be at all
+	Pending bool // not available yet; may stay so if its branch is skipped
 	View    components.ValueView
 }
 
 // live reports whether the run is still going, so that the page must follow its events.
 func (r FormRun) live() bool { return !components.Ended(r.State) }
 
-// words say where the run stands.
+// words describes the progress of the run.
 func (r FormRun) words() string {
 	switch r.State {
 	case "queued":
@@ -164,15 +164,16 @@ func (r FormRun) words() string {
 	return "Working…"
 }
 
-// steps is how far it is.
+// steps returns the number of finished steps.
 func (r FormRun) steps() string {
 	return components.Count(r.Done) + " of " + components.Quantity(r.All, "step")
 }
 
-// long tells a text that is copied from the page rather than from the button.
+// text reports whether the output is text, which is copied from the page; other values are
+// copied from the button.
 func (o FormOutput) text() bool { return o.View.IsText() }
 
-// empty is set if it ended well and gave nothing.
+// empty reports whether the run succeeded without outputs.
 func (r FormRun) empty() bool {
 	return r.State == "succeeded" && !r.Erased && len(r.Outputs) == 0
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/views/components"
 )
 
-// public is a page for anybody: no navigation, and no script but its own.
+// public is the frame of public pages: no navigation, and only its own script.
 func public(p PublicPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -248,7 +248,7 @@ func public(p PublicPage) templ.Component {
 	})
 }
 
-// Form is a flow as a form.
+// Form is the form of a flow.
 func Form(p PublicPage, f FormPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -764,7 +764,7 @@ func formFile(f FormField) templ.Component {
 	})
 }
 
-// FormPassword asks for the password of a form, and tells nothing else of it.
+// FormPassword asks for the password of a form and reveals nothing else about it.
 func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -856,7 +856,7 @@ func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 	})
 }
 
-// FormResult is a run that a form started.
+// FormResult is the result page of a run started from a form.
 func FormResult(p PublicPage, r FormRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -982,7 +982,7 @@ func FormResult(p PublicPage, r FormRun) templ.Component {
 	})
 }
 
-// FormRunBody is what changes on the page of a result.
+// FormRunBody is the part of FormResult that changes while the run is in progress.
 func FormRunBody(r FormRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,21 +1,20 @@
 package layout
 
-// Problem is what an error page says: what happened, and what to do.
+// Problem is the content of an error page: what happened and what to do next.
 type Problem struct {
 	Status      int
 	Title, Text string
-	// RequestID finds the request in the log; empty when there is nothing to find.
+	// RequestID identifies the request in the log; "" if nothing was logged.
 	RequestID string
-	// Archived is set if it is a flow which can be restored.
+	// Archived is set for an archived flow, which can be restored.
 	Archived bool
 }
 
-// missing is what strangers are told of an address that leads nowhere: they know
-// of no workspace.
+// missing is the advice of a 404 for visitors without a session, who may not know workspaces.
 const missing = "Check the URL. The page may have been deleted or turned off; ask the person who sent you the link for a new one."
 
-// ProblemOf gives the page of a status. What is missing and what belongs to
-// another workspace are the same to the person who asks.
+// ProblemOf returns the error page of an HTTP status. A 404 does not reveal whether the
+// resource exists in another workspace.
 func ProblemOf(status int, requestID string) Problem {
 	switch status {
 	case 403:
@@ -34,8 +33,8 @@ func ProblemOf(status int, requestID string) Problem {
 	return Problem{Status: 500, Title: "Internal error", Text: "Your saved work is safe. Try again; if it happens again, look for this request ID in the log.", RequestID: requestID}
 }
 
-// forStrangers returns the problem for people without a session. They know nothing of
-// workspaces, so a 404 tells them to check the URL and ask for a new link instead.
+// forStrangers returns the problem for visitors without a session. The advice of a 404 doesn't
+// mention workspaces to them.
 func (p Problem) forStrangers() Problem {
 	if p.Status == 404 {
 		p.Text = missing

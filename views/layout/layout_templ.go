@@ -15,8 +15,8 @@ import (
 	"sluice/views/components"
 )
 
-// Layout is the whole page: with the navigation for who is signed in, and
-// without it for others.
+// Layout is the frame of a page, with the navigation for signed-in users and without it for
+// others.
 func Layout(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -105,7 +105,7 @@ func Layout(p Page) templ.Component {
 	})
 }
 
-// Bare is a page without navigation: before sign-in, and errors.
+// Bare is a page without navigation, for sign-in and errors.
 func Bare(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -161,7 +161,7 @@ func Bare(p Page) templ.Component {
 	})
 }
 
-// Welcome is Bare with what Sluice is beside it, for people who see it for the first time.
+// Welcome is Bare with an introduction to Sluice beside it, for first-time visitors.
 func Welcome(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -225,7 +225,7 @@ func Welcome(p Page) templ.Component {
 	})
 }
 
-// welcomePicture is a small flow and the request that runs it.
+// welcomePicture draws a small flow and the request that runs it.
 func welcomePicture() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -945,7 +945,7 @@ func topSigned(p Page) templ.Component {
 	})
 }
 
-// topOpen is the head of a page for who is not signed in.
+// topOpen is the page header for visitors without a session.
 func topOpen() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1288,7 +1288,7 @@ func toast(t Toast) templ.Component {
 	})
 }
 
-// Mark is the sign of Sluice.
+// Mark is the logo.
 func Mark() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

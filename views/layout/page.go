@@ -1,6 +1,6 @@
-// Package layout renders what surrounds every page: the document, navigation,
-// settings tabs, toasts, and error pages. It knows the URLs of the main pages and
-// assets, and nothing of what a page is about.
+// Package layout renders the frame of every page: the document, navigation, settings tabs,
+// toasts, and error pages. It knows the URLs of the main pages and assets, but not the content
+// of pages.
 package layout
 
 import (
@@ -12,42 +12,41 @@ import (
 
 //go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
 
-// Page is what stands around the content of every page.
+// Page is the data of a page's frame.
 type Page struct {
-	// Title is the page's own name; the browser shows "Title · Sluice".
+	// Title is the title of the page; the browser shows "Title · Sluice".
 	Title string
 	// Section is the part of the navigation that the page belongs to.
 	Section Section
 	Theme   Theme
-	// Workspace is the name of the workspace that the person works in.
+	// Workspace is the name of the current workspace.
 	Workspace string
-	// Workspaces are all that the person may work in, for switching.
+	// Workspaces are all workspaces of the user, for switching.
 	Workspaces []WorkspaceChoice
-	// NewWorkspace is set if the person may make another.
+	// NewWorkspace is set if the user may create workspaces.
 	NewWorkspace bool
-	// Waiting is how many questions of runs wait for an answer.
+	// Waiting is the number of approvals that await an answer.
 	Waiting int
-	// Person is who is signed in; nil before.
+	// Person is the signed-in user; nil without a session.
 	Person *Person
-	// Version of the program, shown to people who are signed in.
+	// Version is the version of Sluice, shown to signed-in users.
 	Version string
-	// Toasts are messages of the request before, shown once.
+	// Toasts are messages of the previous request. They are shown once.
 	Toasts []Toast
-	// Unsafe warns that the session's cookie travels without encryption.
+	// Unsafe warns that the session cookie is sent without encryption.
 	Unsafe bool
 	// Canvas loads the styles of the canvas.
 	Canvas bool
-	// Panes loads the styles of what opens beside the canvas at once, because it is
-	// open from the start.
+	// Panes loads the styles of the panes beside the canvas with the page, because one is open
+	// from the start.
 	Panes bool
-	// Sheet is a style sheet that few pages have, beside that of all.
+	// Sheet is an additional style sheet for this page.
 	Sheet string
-	// Nonce allows the styles that the code editor makes; it is on pages with
-	// a canvas alone.
+	// Nonce allows the inline styles of the code editor. Only pages with a canvas have one.
 	Nonce string
 }
 
-// nonce is what the page tells its scripts.
+// nonce returns the nonce that the page passes to its scripts.
 func (p Page) nonce() string {
 	if p.Canvas {
 		return p.Nonce
@@ -55,16 +54,16 @@ func (p Page) nonce() string {
 	return ""
 }
 
-// with adds a style sheet.
+// WithSheet returns the page with an additional style sheet.
 func (p Page) WithSheet(sheet string) Page {
 	p.Sheet = sheet
 	return p
 }
 
-// Person is who is signed in.
+// Person is a user with their role in the current workspace.
 type Person struct{ Name, Email, Role string }
 
-// Initials are one or two letters that stand for the person.
+// Initials returns one or two letters for the user's avatar.
 func (p Person) Initials() string {
 	words := strings.Fields(p.Name)
 	if len(words) == 0 {
@@ -83,17 +82,17 @@ func first(word string) string {
 	return word[:size]
 }
 
-// Theme is how a person wants the pages: light, dark, or as the system has it.
+// Theme is a user's color scheme: light, dark, or that of the system.
 type Theme string
 
-// The themes; the cookie "theme" carries the same words.
+// The themes, as the cookie "theme" stores them.
 const (
 	ThemeSystem Theme = "system"
 	ThemeLight  Theme = "light"
 	ThemeDark   Theme = "dark"
 )
 
-// ParseTheme reads the cookie; what it does not know is the system's.
+// ParseTheme returns the theme that a cookie names; anything unknown is the system's.
 func ParseTheme(cookie string) Theme {
 	switch t := Theme(cookie); t {
 	case ThemeLight, ThemeDark:
@@ -102,7 +101,7 @@ func ParseTheme(cookie string) Theme {
 	return ThemeSystem
 }
 
-// class is what <html> wears; the system's theme needs none.
+// Class returns the CSS class of <html>; the system's theme has none.
 func (t Theme) Class() string {
 	if t == ThemeLight || t == ThemeDark {
 		return string(t)
@@ -110,7 +109,7 @@ func (t Theme) Class() string {
 	return ""
 }
 
-// is reports whether a theme is the chosen one; none chosen is the system's.
+// is reports whether theme t is other; an empty theme is the system's.
 func (t Theme) is(other Theme) bool {
 	return t == other || t == "" && other == ThemeSystem
 }
@@ -118,7 +117,7 @@ func (t Theme) is(other Theme) bool {
 // Section is one entry of the navigation.
 type Section string
 
-// The sections, as they are called on the screen.
+// The sections, with their labels in the navigation.
 const (
 	SectionFlows       Section = "Flows"
 	SectionRuns        Section = "Runs"
@@ -136,13 +135,13 @@ var sections = []Section{
 	SectionFlows, SectionRuns, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
 }
 
-// path is where a section lives.
+// path returns the URL of a section.
 func (s Section) path() string { return "/" + strings.ToLower(string(s)) }
 
 // Toast is a short message in the corner of the page.
 type Toast struct {
 	Tone components.Tone
 	Text string
-	// Undo is where a form takes back what was done; empty when it cannot.
+	// Undo is the URL of a form that reverts the action; "" if it can't be undone.
 	Undo string
 }

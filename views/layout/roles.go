@@ -2,10 +2,10 @@ package layout
 
 import "slices"
 
-// Role is what a member of a workspace may do.
+// Role is the role of a member in a workspace.
 type Role string
 
-// The roles, in order of what they allow.
+// The roles in ascending order.
 const (
 	RoleViewer Role = "viewer"
 	RoleEditor Role = "editor"

@@ -7,7 +7,7 @@ import (
 // SettingsTab is one page of the settings.
 type SettingsTab string
 
-// The pages of the settings, as they are called on the screen.
+// The tabs, with their labels.
 const (
 	TabWorkspace SettingsTab = "Workspace"
 	TabMembers   SettingsTab = "Members"
@@ -15,7 +15,7 @@ const (
 	TabAudit     SettingsTab = "Audit log"
 )
 
-// settingsPages are the pages in order, with where they are and who sees them.
+// settingsPages are the tabs in order, each with its path and the least role that sees it.
 var settingsPages = []struct {
 	tab  SettingsTab
 	path string
@@ -27,12 +27,12 @@ var settingsPages = []struct {
 	{TabAudit, "/settings/audit", RoleOwner},
 }
 
-// may reports whether who looks has at least this role.
+// HasRole reports whether the signed-in user has at least the given role.
 func (p Page) HasRole(role Role) bool {
 	return role == "" || p.Person != nil && Role(p.Person.Role).AtLeast(role)
 }
 
-// settingsTabs are those that the person may open.
+// settingsTabs returns the tabs that the user may open.
 func settingsTabs(p Page, now SettingsTab) (tabs []components.Tab) {
 	for _, s := range settingsPages {
 		if p.HasRole(s.from) {
@@ -42,7 +42,7 @@ func settingsTabs(p Page, now SettingsTab) (tabs []components.Tab) {
 	return tabs
 }
 
-// WorkspaceChoice is one workspace that a person may work in.
+// WorkspaceChoice is one workspace in the switcher.
 type WorkspaceChoice struct {
 	ID, Name, Role string
 	Current        bool

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "sluice/views/components"
 
-// settings stands around every page of the settings.
+// Settings is the frame of the settings pages.
 func Settings(p Page, now SettingsTab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -84,7 +84,7 @@ func Settings(p Page, now SettingsTab) templ.Component {
 	})
 }
 
-// workspaceMenu names the workspace, and leads to the others.
+// workspaceMenu shows the current workspace and switches to others.
 func workspaceMenu(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

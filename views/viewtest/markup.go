@@ -13,14 +13,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// voidElements have no end tag. A missing end tag of any other element is easy
-// to overlook, because browsers repair it.
+// voidElements have no end tag. A missing end tag of any other element is easily overlooked,
+// because browsers add it.
 var voidElements = []string{"meta", "link", "input", "hr", "br", "img"}
 
 var assetURL = regexp.MustCompile(static.Prefix + `([a-z.]+)(?:#([a-z0-9-]+))?`)
 
-// preload matches links to parts of scripts, which have no plain name; package
-// static checks that they exist.
+// preload matches module preloads, whose names contain hashes; package static checks that they
+// exist.
 var preload = regexp.MustCompile(`<link rel="modulepreload"[^>]*>`)
 
 // Markup checks the HTML of every sample: elements nest, IDs are unique,

@@ -1,7 +1,6 @@
-// Package viewtest checks the sample pages of the view packages: against golden
-// files, for valid and accessible markup, and for constructs that the content
-// security policy forbids. It also serves the samples for a look in a browser.
-// Only tests import it.
+// Package viewtest checks the sample pages of the view packages: against golden files, for
+// valid and accessible markup, and for constructs that the content security policy forbids. It
+// can also serve the samples for previewing in a browser. Only tests import it.
 package viewtest
 
 import (
@@ -50,10 +49,10 @@ func Merge(sets ...Samples) Samples {
 	}
 }
 
-// Noon is the current time of the samples.
+// Noon is the time at which the samples are rendered.
 var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// Page returns the layout of a page that an owner looks at.
+// Page returns the layout of a page that an owner sees.
 func Page(title string, section layout.Section, theme layout.Theme) layout.Page {
 	return layout.Page{
 		Title: title, Section: section, Theme: theme, Workspace: "Acme support",
@@ -71,8 +70,7 @@ func Main(m *testing.M, samples Samples) {
 	os.Exit(m.Run())
 }
 
-// policy is the strictest content security policy that pages need; the server
-// sends the same.
+// policy is the content security policy of pages. Samples must work with what the server sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // handler serves every sample under its name and lists them at "/". The cookie
@@ -102,8 +100,8 @@ func handler(samples Samples) http.Handler {
 	return mux
 }
 
-// each runs a check for every sample in parallel. Assets have their plain names
-// in the page, so that golden files do not change with a style sheet.
+// each runs a check for every sample in parallel. Assets have names without hashes in these
+// pages, so that golden files don't change with a style sheet.
 func each(t *testing.T, samples Samples, check func(t *testing.T, name, page string)) {
 	t.Helper()
 	t.Parallel()
@@ -123,14 +121,14 @@ func each(t *testing.T, samples Samples, check func(t *testing.T, name, page str
 	}
 }
 
-// Golden compares the content of every sample with testdata/NAME.html. The
-// samples in whole are compared with everything around it.
+// Golden compares the content of every sample with testdata/NAME.html. The samples named in
+// whole are compared as whole pages.
 func Golden(t *testing.T, samples Samples, whole ...string) {
 	each(t, samples, func(t *testing.T, name, page string) {
 		if !slices.Contains(whole, name) {
 			page = content(page)
 		}
-		page = strings.ReplaceAll(page, "><", ">\n<") + "\n" // one line per element makes diffs readable
+		page = strings.ReplaceAll(page, "><", ">\n<") + "\n" // one element per line makes diffs readable
 		path := filepath.Join("testdata", name+".html")
 		if *update {
 			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
@@ -152,8 +150,8 @@ var (
 	bodyElement = regexp.MustCompile(`(?s)<body[^>]*>(.*)</body>`)
 )
 
-// content returns what is inside <main>, or else inside <body>: in the builder,
-// <main> is only the canvas. Fragments have neither and are returned as they are.
+// content returns the inside of <main>, or of <body> in the builder, where <main> is only the
+// canvas. Fragments are returned as they are.
 func content(page string) string {
 	for _, element := range []*regexp.Regexp{mainElement, bodyElement} {
 		if m := element.FindStringSubmatch(page); m != nil {

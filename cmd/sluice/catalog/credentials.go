@@ -18,7 +18,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// Credentials implements console.Providers: credentials and their providers.
+// Credentials implements console.Providers for the credentials in a store.
 type Credentials struct {
 	upstreams *upstream.Clients
 	store     library.DocumentStore
@@ -29,8 +29,8 @@ func NewCredentials(u *upstream.Clients, store library.DocumentStore) *Credentia
 	return &Credentials{u, store}
 }
 
-// List returns every provider. Local model servers are included because one on
-// another machine may need a credential.
+// List returns every provider. Local model servers are included because one on another
+// machine may need a credential.
 func (p *Credentials) List() (list []console.Provider) {
 	for _, preset := range providers.Presets() {
 		list = append(list, console.Provider{
@@ -41,8 +41,8 @@ func (p *Credentials) List() (list []console.Provider) {
 	return list
 }
 
-// refusal returns a validation error for a field.
-func refusal(field, format string, args ...any) error {
+// fieldError returns a validation error for a field.
+func fieldError(field, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
 }
@@ -55,21 +55,21 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	own := preset.Local || known && preset.BaseURL == ""
 	switch {
 	case !library.ValidCredentialName(c.Name):
-		return c, refusal("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
+		return c, fieldError("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
 	case taken && c.Name != c.Provider:
-		return c, refusal("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
+		return c, fieldError("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
 	case c.Provider != "" && !known:
-		return c, refusal("provider", "There is no such provider.")
+		return c, fieldError("provider", "There is no such provider.")
 	case !own && c.BaseURL != "":
-		return c, refusal("base_url", "%s has one address.", preset.Title)
+		return c, fieldError("base_url", "%s has one address.", preset.Title)
 	}
 	hosts, err := flow.ParseHosts(c.Hosts)
 	if err != nil {
-		return c, refusal("hosts", "%s", editorview.Sentence(err.Error()))
+		return c, fieldError("hosts", "%s", editorview.Sentence(err.Error()))
 	}
 	c.Hosts = hosts
 	if problem := library.CheckSecret(secret); problem != "" && !(own && secret == "") {
-		return c, refusal("secret", "%s", problem)
+		return c, fieldError("secret", "%s", problem)
 	}
 	c.Trusted = c.Trusted && own
 	if !own {
@@ -78,7 +78,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	}
 	u, err := upstream.BaseURL(c.BaseURL)
 	if err != nil {
-		return c, refusal("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
+		return c, fieldError("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
 	}
 	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{flow.BoundHost(u)}
 	return c, nil
@@ -101,20 +101,20 @@ func (p *Credentials) TestSecret(ctx context.Context, c flow.Credential, secret 
 	return p.testAccess(ctx, flow.Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted})
 }
 
-// testAccess asks the provider, and returns errors that are meant for users.
+// testAccess tests a secret with its provider. Its errors are meant for users.
 func (p *Credentials) testAccess(ctx context.Context, access flow.Access) (string, error) {
 	result, err := p.upstreams.Test(ctx, access)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return "", flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", flow.Errorf(flow.CodeProviderUnavailable, "It did not answer in time. Test it again later.")
+		return "", flow.Errorf(flow.CodeProviderUnavailable, "The provider did not answer in time. Try again later.")
 	}
 	return result, err
 }
 
 // Environment lists the secrets in the environment. Only the default workspace may use
-// them, because the operator pays for them.
+// them, because the operator pays for their use.
 func (p *Credentials) Environment(ws flow.WorkspaceID) (list []flow.Credential) {
 	if ws != flow.DefaultWorkspace {
 		return nil
@@ -133,7 +133,7 @@ func (p *Credentials) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (ma
 	return library.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }
 
-// CredentialUses reads the drafts and live versions of the workspace.
+// CredentialUses returns the uses of each credential in drafts and live versions.
 func (p *Credentials) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
 	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
 }

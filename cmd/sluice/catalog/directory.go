@@ -25,8 +25,8 @@ type Directory struct {
 }
 
 // NewDirectory returns a directory. store may be nil for commands without a database. A server
-// passes the local model servers that it has found on its machine: then no others are
-// asked, because callers over HTTP must not make it call arbitrary private addresses.
+// passes the local model servers found on its machine and requests lists only from these,
+// because API clients must not make it call arbitrary private addresses.
 func NewDirectory(u *upstream.Clients, servers *upstream.LocalServers, store flow.CredentialStore, platform *hosted.Directory) *Directory {
 	return &Directory{u, store, servers, platform}
 }
@@ -45,10 +45,9 @@ func ListProviders() (list []admin.Provider) {
 	return list
 }
 
-// ListModels asks a provider, or a local model server, for its models and returns those that
-// match the query.
+// ListModels returns the models of a provider or local model server that match the query.
 func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provider, query string) ([]admin.Model, error) {
-	all, isFound, err := d.onMachine(ctx, ws, provider)
+	all, isFound, err := d.listLocal(ctx, ws, provider)
 	if err == nil && !isFound {
 		all, err = d.upstreams.List(ctx, d.store, ws, provider)
 	}
@@ -62,10 +61,9 @@ func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provide
 	return list, nil
 }
 
-// onMachine returns the models that a local model server had when it was found. isLocal
-// reports that the provider must not be asked in another way: the workspace has no
-// credential for it.
-func (d *Directory) onMachine(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
+// listLocal returns the models that a local model server had when it was found. isLocal
+// reports that the provider must not be called: the workspace has no credential for it.
+func (d *Directory) listLocal(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
 	p, known := providers.FindPreset(provider)
 	if d.servers == nil || !known || !p.Local {
 		return nil, false, nil
@@ -78,11 +76,11 @@ func (d *Directory) onMachine(ctx context.Context, ws flow.WorkspaceID, provider
 			return s.Models, true, nil
 		}
 	}
-	return nil, true, fmt.Errorf("no %s was found on the machine of the server; for one elsewhere, add a credential with its base URL", p.Title)
+	return nil, true, fmt.Errorf("no %s was found on the server's machine; for one on another machine, add a credential with its base URL", p.Title)
 }
 
-// asInvalid converts an error of a provider to a flow.Error, whose message the API shows. An
-// error after the end of the context stays as it is.
+// asInvalid converts an error of a provider to a flow.Error, whose message the API shows. It
+// returns the error unchanged if the context has ended.
 func asInvalid(ctx context.Context, err error) error {
 	if _, known := errors.AsType[*flow.Error](err); known || ctx.Err() != nil {
 		return err
@@ -94,8 +92,8 @@ func asInvalid(ctx context.Context, err error) error {
 	return &flow.Error{Code: code, Message: sentence(err)}
 }
 
-// sentence returns the message of an error as a sentence for people. An error of a provider
-// never contains a secret; see package providers.
+// sentence returns the message of an error as a sentence for users. Errors of providers
+// never contain a secret; see package providers.
 func sentence(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "The provider did not answer in time. Try again in a moment."
@@ -104,8 +102,8 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// secret returns the secret for the platform that a run would use. It returns "" if no secret
-// exists that may be sent there: featured models can be shown without one.
+// secret returns the platform secret that a run would use, or "" if no secret may be sent to
+// the platform. Featured models can be shown without a secret.
 func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
 	if d.store == nil {
 		return d.upstreams.Resolver(nil).Environment["replicate"].Secret, nil // the resolver has bound it to the platform's host
@@ -120,8 +118,8 @@ func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, er
 	return access.Secret, err
 }
 
-// ListHosted searches by words, lists a category, or lists all featured models. notice says
-// why only featured models are listed, if the platform could not be asked.
+// ListHosted searches by words, lists a category, or lists all featured models. If the
+// platform is unavailable, it lists the featured models and returns the reason as notice.
 func (d *Directory) ListHosted(ctx context.Context, ws flow.WorkspaceID, query, category string) (models []admin.HostedModel, notice string, err error) {
 	secret, err := d.secret(ctx, ws)
 	if err != nil {
@@ -141,8 +139,8 @@ func (d *Directory) ListHosted(ctx context.Context, ws flow.WorkspaceID, query, 
 	return models, notice, nil
 }
 
-// findHosted returns the models of the platform that match. If the platform could not be
-// asked, it returns the error together with the featured models.
+// findHosted returns the matching models of the platform. If the platform is unavailable, it
+// returns the error together with the matching featured models.
 func (d *Directory) findHosted(ctx context.Context, secret, query, category string) (list []hosted.Listing, err error) {
 	switch {
 	case query != "":
@@ -157,8 +155,8 @@ func (d *Directory) findHosted(ctx context.Context, secret, query, category stri
 	return list, nil
 }
 
-// inCategory lists the models of a category, featured ones first. A category that does not
-// exist is an error of the field "/category", which lists the known ones.
+// inCategory lists the models of a category, featured ones first. The error for an unknown
+// category has a problem at "/category" that lists the known ones.
 func (d *Directory) inCategory(ctx context.Context, secret, category string) ([]hosted.Listing, error) {
 	list, err := d.hosted.Models(ctx, secret, category)
 	if len(list) > 0 || err != nil {
@@ -176,8 +174,8 @@ func (d *Directory) inCategory(ctx context.Context, secret, category string) ([]
 	return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "There is no such category.", Fields: []flow.Problem{{Pointer: "/category", Code: "not_found", Detail: text}}}
 }
 
-// resolve reads the version and schema of a hosted model, written owner/name or
-// owner/name:version, from the platform.
+// resolve reads the version and schema of a hosted model from the platform. The model is
+// written as owner/name or owner/name:version.
 func (d *Directory) resolve(ctx context.Context, ws flow.WorkspaceID, model string) (*hosted.Model, error) {
 	secret, err := d.secret(ctx, ws)
 	if err != nil {

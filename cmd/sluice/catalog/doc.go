@@ -1,5 +1,6 @@
-// Package catalog tells the dashboard which models and providers a workspace can use: the lists
-// that the model picker searches, their prices and abilities, and the credentials behind them.
+// Package catalog lists the models and providers that a workspace can use, with their prices
+// and abilities, for the model picker, the API and the commands. It also validates and tests
+// credentials.
 //
 // It must not know HTTP or HTML; it returns the structs that pages show.
 package catalog

@@ -23,12 +23,12 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// listTime bounds how long a page waits for the providers' lists. A slower list
-// is cached when it arrives and shown the next time.
+// listTime bounds how long a page waits for the lists of providers. A slower list is cached
+// when it arrives and shown at the next request.
 const listTime = 6 * time.Second
 
-// Models implements editor.Models: the lists of models that nodes can use, and
-// what happens when a node's model is chosen or upgraded.
+// Models implements editor.Models: it lists the models that nodes can use, and pins and
+// upgrades the models of nodes.
 type Models struct {
 	upstreams *upstream.Clients
 	servers   *upstream.LocalServers
@@ -43,13 +43,13 @@ type modelStore interface {
 	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
 }
 
-// NewModels returns the model lists of the dashboard. Lists of providers are
-// cached, because pages request them at every keystroke of a search.
+// NewModels returns the model lists of the dashboard. It caches the lists of providers,
+// because pages request them at every keystroke of a search.
 func NewModels(u *upstream.Clients, servers *upstream.LocalServers, store modelStore, directory *hosted.Directory) *Models {
 	return &Models{u, servers, store, providers.NewModelCache(u.Providers), directory}
 }
 
-// ListModels returns the models that can be chosen for a task.
+// ListModels returns the models for a task that match the search words, grouped by provider.
 func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
@@ -65,7 +65,7 @@ func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, quer
 	var groups []components.ModelGroup
 	for _, s := range m.servers.Found() {
 		if supports(s.Preset, task) {
-			g := groupOf(s.Preset.Title, s.Preset.Name, s.Models, query, prices)
+			g := newGroup(s.Preset.Title, s.Preset.Name, s.Models, query, prices)
 			g.Place, g.Hint = components.PlaceLocal, "on this machine"
 			for i := range g.Models {
 				if g.Models[i].Price == "" {
@@ -77,13 +77,12 @@ func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, quer
 	}
 	names := m.reachable(ctx, ws, task)
 	groups = append(groups, m.listReachable(ctx, ws, names, query, prices)...)
-	return append(groups, offered(task, query, names, prices)...)
+	return append(groups, unconnected(task, query, names, prices)...)
 }
 
-// offered returns the providers that a credential would connect, with the models
-// that Sluice knows of them without asking. While searching, only those are returned
-// that match.
-func offered(task, query string, connected []string, prices map[string]flow.Price) (groups []components.ModelGroup) {
+// unconnected returns the providers that the workspace has no credential for, with the models
+// in Sluice's own list. With a query it returns only providers and models that match.
+func unconnected(task, query string, connected []string, prices map[string]flow.Price) (groups []components.ModelGroup) {
 	for _, p := range providers.Presets() {
 		if p.Local || p.BaseURL == "" || p.Wire == providers.WireHost || !supports(p, task) || slices.Contains(connected, p.Name) {
 			continue
@@ -92,7 +91,7 @@ func offered(task, query string, connected []string, prices map[string]flow.Pric
 		if task == "chat" {
 			known = providers.Known().Models(p.Name)
 		}
-		g := groupOf(p.Title, p.Name, known, query, prices)
+		g := newGroup(p.Title, p.Name, known, query, prices)
 		g.Place, g.KeysURL = components.PlaceOffered, p.KeysURL
 		g.Hint = strings.Join(components.TaskWords(Abilities(p)), ", ")
 		if query == "" || len(g.Models) > 0 || strings.Contains(strings.ToLower(p.Title), strings.ToLower(query)) {
@@ -107,9 +106,9 @@ func supports(p providers.Preset, task string) bool {
 	return slices.Contains(Abilities(p), task)
 }
 
-// groupOf returns a group of the models that match the search words. A query may
+// newGroup returns a group of the models that match the search words. A query may
 // repeat the provider, as in openai/gpt, because model references contain it.
-func groupOf(title, provider string, models []providers.Model, query string, prices map[string]flow.Price) components.ModelGroup {
+func newGroup(title, provider string, models []providers.Model, query string, prices map[string]flow.Price) components.ModelGroup {
 	g := components.ModelGroup{Name: provider, Title: title, Place: components.PlaceConnected}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
 		query = rest
@@ -127,7 +126,7 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 	return g
 }
 
-// modelAbilities returns what the provider's list says that a model can do.
+// modelAbilities returns the abilities of a model according to the provider's list.
 func modelAbilities(m providers.Model) (can []string) {
 	for _, a := range []struct {
 		word string
@@ -140,8 +139,8 @@ func modelAbilities(m providers.Model) (can []string) {
 	return can
 }
 
-// modelPrice returns the price of a model as text, and where it is from: the workspace,
-// the provider's own list, or the shipped snapshot. It is "" if none of them knows it.
+// modelPrice returns the price of a model as text and its source: the workspace, the
+// provider's own list, or the shipped price list. Both are "" if the price is unknown.
 func modelPrice(prices map[string]flow.Price, id string, m providers.Model) (text, note string) {
 	if p, set := prices[id]; set {
 		return priceText(p), "Price set in this workspace"
@@ -156,7 +155,7 @@ func modelPrice(prices map[string]flow.Price, id string, m providers.Model) (tex
 	return dollars(flow.NanoUSD(m.Price.InputNanoUSD)) + " / " + dollars(flow.NanoUSD(m.Price.OutputNanoUSD)), note
 }
 
-// dollars writes a price with cents, or exactly where cents would round it.
+// dollars formats a price with cents, or with more digits if cents would round it.
 func dollars(n flow.NanoUSD) string {
 	if n%(flow.USD/100) == 0 {
 		return fmt.Sprintf("$%.2f", n.Dollars())
@@ -164,8 +163,8 @@ func dollars(n flow.NanoUSD) string {
 	return "$" + n.String()
 }
 
-// contextText writes the size of a context window as model makers do: 128K, 1M. Powers of
-// two are counted in units of 1,024.
+// contextText formats the size of a context window, such as 128K or 1M. Sizes that are a
+// multiple of 1,024 but not of 1,000 are counted in units of 1,024.
 func contextText(tokens int64) string {
 	thousand := int64(1000)
 	if tokens%1000 != 0 && tokens%1024 == 0 {
@@ -182,8 +181,8 @@ func contextText(tokens int64) string {
 	return strconv.FormatFloat(math.Round(float64(tokens)/float64(thousand*thousand)*100)/100, 'f', -1, 64) + "M"
 }
 
-// listReachable lists the models of all reachable providers concurrently, so that the
-// page takes as long as the slowest of them and not as long as all together.
+// listReachable lists the models of all reachable providers concurrently, so that a page
+// waits only for the slowest one.
 func (m *Models) listReachable(ctx context.Context, ws flow.WorkspaceID, names []string, query string, prices map[string]flow.Price) []components.ModelGroup {
 	groups := make([]components.ModelGroup, len(names))
 	var all sync.WaitGroup
@@ -241,7 +240,7 @@ func (m *Models) listProvider(ctx context.Context, ws flow.WorkspaceID, name, qu
 	}
 	models, err := m.cache.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
 	providers.Known().Complete(a.Provider, models)
-	g := groupOf(title, name, models, query, prices)
+	g := newGroup(title, name, models, query, prices)
 	if title != name {
 		g.Hint = "credential " + a.Name
 	}
@@ -259,8 +258,8 @@ func providerRef(name string) any {
 	return map[string]any{"credential": name}
 }
 
-// sentenceOf returns the message of an error for a page. Errors that are not meant for
-// users may contain addresses or secrets, so a general sentence replaces them.
+// sentenceOf returns the message of an error for a page. Errors that are not meant for users
+// may contain addresses or secrets, so they are replaced with a general sentence.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return e.Message
@@ -302,8 +301,8 @@ func (m *Models) hosted(ctx context.Context, ws flow.WorkspaceID, query string) 
 	return []components.ModelGroup{g}
 }
 
-// hostedChoices converts models of the platform. Titles name the categories in
-// a mixed list.
+// hostedChoices converts models of the platform. titles has the titles of categories by
+// slug, for lists with models of several categories.
 func hostedChoices(list []hosted.Listing, titles map[string]string) (out []components.ModelChoice) {
 	for _, l := range list {
 		detail := []string{}
@@ -317,7 +316,7 @@ func hostedChoices(list []hosted.Listing, titles map[string]string) (out []compo
 	return out
 }
 
-// runsText returns roughly how often a model was run.
+// runsText formats the rounded number of runs of a model.
 func runsText(runs int64) string {
 	switch {
 	case runs >= 1_000_000:
@@ -370,8 +369,8 @@ func (m *Models) resolve(ctx context.Context, ws flow.WorkspaceID, model string)
 	return found, err
 }
 
-// resolveCodes maps the errors of the hosting platform that another model or a
-// credential fixes. All others mean that the platform is unavailable.
+// resolveCodes maps the error classes that the user can fix with another model or a
+// credential. All others mean that the platform is unavailable.
 var resolveCodes = map[providers.ErrorClass]flow.Code{
 	providers.ClassAuth:         flow.CodeProviderAuth,
 	providers.ClassNotFound:     flow.CodeModelIncompatible,
@@ -379,8 +378,8 @@ var resolveCodes = map[providers.ErrorClass]flow.Code{
 	providers.ClassBadRequest:   flow.CodeModelIncompatible,
 }
 
-// PinModel returns a copy of a node's config that uses a model. The version and the
-// schema are stored in the node, so that it runs the same way after the model changes.
+// PinModel returns a copy of a node's config that uses a model. It stores the version and
+// schema in the node, so that changes to the model do not affect it.
 func (m *Models) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {
 	found, err := m.resolve(ctx, ws, model)
 	if err != nil {
@@ -394,8 +393,8 @@ func (m *Models) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node
 	return own.Config, nil
 }
 
-// UpgradeModel compares a node's pinned version with the newest one. It changes nothing;
-// the editor shows the result and asks before it applies it.
+// UpgradeModel compares a node's pinned version with the newest one. It changes nothing: the
+// editor shows the result and applies it after confirmation.
 func (m *Models) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error) {
 	out := editorview.Upgrade{Name: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Name); err == nil {
@@ -431,11 +430,11 @@ func (m *Models) Providers() (list []components.Option) {
 	return list
 }
 
-// NewCredential returns the credential that "sluice credential add" would store
-// for the same values, from the short form that the editor shows beside a node.
+// NewCredential validates the short form that the editor shows beside a node, and returns the
+// credential that "sluice credential add" would store for the same values.
 func (m *Models) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
-		return flow.Credential{}, refusal(field, "%s", text)
+		return flow.Credential{}, fieldError(field, "%s", text)
 	}
 	offered := func(o components.Option) bool { return o.Value == provider }
 	if provider != "" && !slices.ContainsFunc(m.Providers(), offered) {

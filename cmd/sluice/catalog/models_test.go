@@ -15,7 +15,7 @@ import (
 	"sluice/views/components"
 )
 
-// noSecrets is a workspace without credentials and prices.
+// noSecrets is a store without credentials and prices.
 type noSecrets struct{}
 
 func (noSecrets) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
@@ -26,8 +26,8 @@ func (noSecrets) OpenCredential(context.Context, flow.WorkspaceID, string) (flow
 	return flow.Credential{}, "", flow.Errorf(flow.CodeNotFound, "none")
 }
 
-// strangers is a page's view of models in a workspace that knows nobody.
-func strangers(t *testing.T) *Models {
+// newModels returns the models of a workspace without credentials.
+func newModels(t *testing.T) *Models {
 	t.Helper()
 	client, err := outbound.New(outbound.Config{})
 	if err != nil {
@@ -41,9 +41,9 @@ func strangers(t *testing.T) *Models {
 	return NewModels(up, upstream.FindLocal(up, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, true), noSecrets{}, hosted.NewDirectory(up.Host))
 }
 
-func TestPageModels(t *testing.T) {
+func TestModels_without_credentials(t *testing.T) {
 	t.Parallel()
-	m := strangers(t)
+	m := newModels(t)
 	shown := func(query string) (ids []string) {
 		for _, g := range m.ListModels(t.Context(), "ws_other", "hosted", query) {
 			for _, c := range g.Models {
@@ -70,7 +70,7 @@ func TestPageModels(t *testing.T) {
 			t.Errorf("described as %+v", c)
 		}
 		if speech := m.ListModels(t.Context(), "ws_other", "speech", ""); len(speech) == 0 || len(speech[0].Models) != 0 {
-			t.Errorf("speech models that nobody listed: %+v", speech)
+			t.Errorf("unlisted speech models: %+v", speech)
 		}
 	})
 	t.Run("a featured model is pinned without a credential", func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestPageModels(t *testing.T) {
 			t.Errorf("the same again is %+v, %v", up, err)
 		}
 	})
-	t.Run("another says what it needs", func(t *testing.T) {
+	t.Run("other models name the required credential", func(t *testing.T) {
 		t.Parallel()
 		_, err := m.PinModel(t.Context(), "ws_other", &flow.Node{Config: map[string]any{}}, "nobody/knows")
 		if e, ok := errors.AsType[*flow.Error](err); !ok || e.Code != flow.CodeProviderAuth || !strings.Contains(e.Message, "credential") {
@@ -101,9 +101,9 @@ func TestPageModels(t *testing.T) {
 	})
 }
 
-func TestPageModels_NewCredential(t *testing.T) {
+func TestModels_NewCredential(t *testing.T) {
 	t.Parallel()
-	m := strangers(t)
+	m := newModels(t)
 	if !slices.ContainsFunc(m.Providers(), func(o components.Option) bool { return o.Value == "replicate" }) {
 		t.Error("the hosting platform cannot be chosen")
 	}

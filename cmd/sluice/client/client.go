@@ -17,21 +17,20 @@ import (
 	"sluice/flow"
 )
 
-// Client calls the API of a server, with the same paths and rules as any client, which
-// makes the commands a check of the API from outside. On this machine it authenticates with
-// the token that the server keeps for the command line beside its lock file; anywhere
-// else it needs an API key.
+// Client calls the API of a server with the same routes and rules as any other client. On this
+// machine it authenticates with the token that the server writes to its lock file for the
+// command line; for other servers it needs an API key.
 type Client struct {
 	Base, Token string // URL without a path; key or token
 	Temporary   bool   // the server ends with this command, so its URLs must not be shown
-	Remote      bool   // the server may be anywhere, so proxies of the environment are used
+	Remote      bool   // the server may be on another machine: use the proxies of the environment
 }
 
-// onMachine and anywhere differ in their use of proxies: none leads to a server on this
-// machine.
+// directClient ignores proxies, which cannot reach a server on this machine. proxiedClient
+// uses those of the environment.
 var (
-	onMachine = &http.Client{Transport: newTransport(nil)}
-	anywhere  = &http.Client{Transport: newTransport(http.ProxyFromEnvironment), CheckRedirect: refuseRedirect}
+	directClient  = &http.Client{Transport: newTransport(nil)}
+	proxiedClient = &http.Client{Transport: newTransport(http.ProxyFromEnvironment), CheckRedirect: refuseRedirect}
 )
 
 func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
@@ -39,17 +38,18 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	return &http.Transport{Proxy: proxy, DialContext: dial.DialContext, TLSHandshakeTimeout: connectTimeout, ExpectContinueTimeout: time.Second, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 }
 
-// refuseRedirect makes redirects errors: following one would turn a POST into a GET.
+// refuseRedirect turns a redirect into an error, since following it would turn a POST into a
+// GET.
 func refuseRedirect(req *http.Request, _ []*http.Request) error {
-	return fmt.Errorf("it redirects to %s://%s, so use that address", req.URL.Scheme, req.URL.Host)
+	return fmt.Errorf("it redirects to %s://%s; use that address", req.URL.Scheme, req.URL.Host)
 }
 
-// connectTimeout bounds how long a connection may take to be made. Responses have no
-// such bound: a request may wait for the end of a run.
+// connectTimeout bounds the time to establish a connection. Responses are not bounded, since a
+// request may wait for the end of a run.
 const connectTimeout = 15 * time.Second
 
-// Run has the fields of the API's run object that commands show. Raw is the response
-// as received, for --json: decoding and encoding it again could change numbers.
+// Run has the fields of the API's run object that commands print. Raw is the response as
+// received, for --json: decoding and encoding it again could change numbers.
 type Run struct {
 	ID      string            `json:"run_id"`
 	Status  string            `json:"status"`
@@ -76,8 +76,7 @@ func (c *Client) Get(ctx context.Context, self string) (*Run, error) {
 	return c.run(ctx, http.MethodGet, c.path(self), nil)
 }
 
-// Await polls until the run has ended. Each request waits up to a minute at the server,
-// so there is no delay and little traffic.
+// Await long-polls until the run has ended. The server holds each request for up to a minute.
 func (c *Client) Await(ctx context.Context, self string) (*Run, error) {
 	for {
 		run, err := c.run(ctx, http.MethodGet, c.path(self)+"?wait=60", nil)
@@ -87,8 +86,8 @@ func (c *Client) Await(ctx context.Context, self string) (*Run, error) {
 	}
 }
 
-// path returns the path of a URL. The public host is dropped: it may not be
-// reachable from here.
+// path returns the path of a URL without the public host, which may not be reachable from
+// this machine.
 func (c *Client) path(absolute string) string {
 	u, err := url.Parse(absolute)
 	if err != nil {
@@ -115,8 +114,8 @@ func (c *Client) run(ctx context.Context, method, path string, body []byte) (*Ru
 	return run, nil
 }
 
-// InputTypes returns the types of the flow's inputs by name, from its JSON Schema. An
-// input that accepts any JSON value has no type there.
+// InputTypes returns the types of the flow's inputs by name, from its JSON Schema, in which an
+// input that accepts any JSON value has no type.
 func (c *Client) InputTypes(ctx context.Context, flowID string) (map[string]flow.Type, error) {
 	raw, err := c.call(ctx, http.MethodGet, "/v1/flow/"+flowID, nil)
 	if err != nil {
@@ -126,7 +125,7 @@ func (c *Client) InputTypes(ctx context.Context, flowID string) (map[string]flow
 		Inputs struct {
 			Properties map[string]struct {
 				Type  string            `json:"type"`
-				OneOf []json.RawMessage `json:"oneOf"` // of a file: stored, or an address
+				OneOf []json.RawMessage `json:"oneOf"` // of a file: a stored one or a URL
 				Items struct {
 					Properties map[string]any `json:"properties"`
 				} `json:"items"`
@@ -167,7 +166,7 @@ func readBody(resp *http.Response) ([]byte, error) {
 	return io.ReadAll(resp.Body)
 }
 
-// Do sends a request. An error response becomes an error with its message.
+// Do sends a request. It returns an error response as an error; see problem.
 func (c *Client) Do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
 	req, err := c.request(ctx, method, path, accept, body)
 	if err != nil {
@@ -189,12 +188,13 @@ func (c *Client) request(ctx context.Context, method, path, accept string, body 
 	return req, nil
 }
 
-// send authenticates and sends a request. An error response becomes a *Rejection.
+// send authenticates and sends a request. It returns an error response as an error; see
+// problem.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	sender := onMachine
+	sender := directClient
 	if c.Remote {
-		sender = anywhere
+		sender = proxiedClient
 	}
 	resp, err := sender.Do(req)
 	if err != nil {
@@ -207,8 +207,8 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	return nil, problem(resp)
 }
 
-// problem returns the error that a response describes: an RFC 9457 problem document,
-// or else its status. The size is limited, because a proxy in between may send anything.
+// problem returns the error of a response: a *Rejection for an RFC 9457 problem document,
+// otherwise an error with the status. It limits the size, because a proxy may send anything.
 func problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`
@@ -222,8 +222,8 @@ func problem(resp *http.Response) error {
 	return &Rejection{&flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}, p.Diffs}
 }
 
-// withoutURL removes the method and URL that net/http puts before an error: the
-// message names the server already.
+// withoutURL removes the method and URL that net/http prepends to an error, because the
+// message already names the server.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -231,7 +231,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// Events calls receive for each step event until the run ends.
+// Events reads the event stream of a run and calls receive for each step event until the run
+// ends.
 func (c *Client) Events(ctx context.Context, events string, receive func(StepEvent)) error {
 	resp, err := c.Do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"sluice/flow"
 )
 
-// Upload sends a local file to the server and returns the file value. The server keeps
-// the file as long as a run uses it, like any other upload.
+// Upload sends a local file to the server and returns the file value. Like any upload, the
+// server keeps the file as long as a run uses it.
 func (c *Client) Upload(ctx context.Context, path string) (map[string]any, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,9 +49,8 @@ func (c *Client) Upload(ctx context.Context, path string) (map[string]any, error
 	return map[string]any{"file": created.File}, nil
 }
 
-// uploadRequest returns a multipart request that streams a file. It announces
-// the length and expects 100 Continue, so a file that is too large is never
-// sent.
+// uploadRequest returns a multipart request that streams a file. It has a Content-Length and
+// expects 100 Continue, so that the server can reject a large file before it is sent.
 func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo) (*http.Request, error) {
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)

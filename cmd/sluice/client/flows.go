@@ -21,24 +21,25 @@ type ApplyRequest struct {
 	DryRun        bool   `json:"dry_run"`
 }
 
-// Applied is what an apply did to one flow, or would do in a dry run.
+// Applied is the result of an apply for one flow or, in a dry run, the result that it would
+// have.
 type Applied struct {
 	Slug    string `json:"slug"`
 	FlowID  string `json:"flow_id"`
 	Change  string `json:"change"`  // created, changed, unchanged or archived
-	Version *int64 `json:"version"` // that is live; nil if the flow was never published
+	Version *int64 `json:"version"` // live version; nil if the flow was never published
 	Diff    *Diff  `json:"diff"`    // nil for an archived flow
 	Losses  []Loss `json:"losses"`  // of an export of AI-Flow; nil for a document
 }
 
-// Loss is something that the conversion of an export could not keep, or left to do. Kind
-// groups losses; Text is a sentence.
+// Loss is a part of an export that the conversion could not keep, or a step that is left to the
+// user. Kind groups losses; Text is a sentence.
 type Loss struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// Diff is what a document changes over another, as the API reports it.
+// Diff has the differences between two documents, as the API reports them.
 type Diff struct {
 	Slug     string   `json:"slug"`
 	From     string   `json:"from"`
@@ -55,8 +56,8 @@ type Diff struct {
 	Alias *Alias `json:"alias"` // nil unless the document takes a former slug
 }
 
-// Alias is a former slug of a flow that a document takes, and the keys that used it in the last
-// 30 days.
+// Alias is a former slug of a flow that a document claims, with the keys that used it in the
+// last 30 days.
 type Alias struct {
 	Slug string `json:"slug"`
 	Now  string `json:"flow_slug"`
@@ -67,7 +68,7 @@ type Alias struct {
 	} `json:"keys"`
 }
 
-// Flow has the fields of a listed flow that commands show. Version is nil if the flow was
+// Flow has the fields of a listed flow that commands print. Version is nil if the flow was
 // never published.
 type Flow struct {
 	ID      string `json:"flow_id"`
@@ -76,9 +77,9 @@ type Flow struct {
 	Version *int64 `json:"version"`
 }
 
-// Apply makes the flows of the server equal to documents, in one transaction. Sending it again after
-// an error of the network is safe, because what is equal already is not changed. It also
-// returns the response as received, for --json.
+// Apply makes the flows of the server equal to documents, in one transaction. It is idempotent,
+// so it can be retried after a network error. It also returns the response as received, for
+// --json.
 func (c *Client) Apply(ctx context.Context, r ApplyRequest) ([]Applied, []byte, error) {
 	var response struct {
 		Flows []Applied `json:"flows"`
@@ -113,9 +114,9 @@ func (c *Client) ListFlows(ctx context.Context) ([]Flow, error) {
 	}
 }
 
-// Document reads a document of a flow in canonical form: the draft, live or a number. The tag is
-// its ETag. That of a draft changes with every edit, also with one that is undone later, so
-// an equal tag means that there was no edit in between.
+// Document reads a document of a flow in canonical form; version is "draft", "live" or a number.
+// tag is its ETag. The tag of a draft changes with every edit, even if the edit is undone, so
+// equal tags mean that there was no edit in between.
 func (c *Client) Document(ctx context.Context, flowID, version string) (data []byte, tag string, err error) {
 	path := "/v1/flow/" + url.PathEscape(flowID) + "/document?version=" + url.QueryEscape(version)
 	resp, err := c.Do(ctx, http.MethodGet, path, "application/json", nil)
@@ -126,9 +127,8 @@ func (c *Client) Document(ctx context.Context, flowID, version string) (data []b
 	return data, resp.Header.Get("ETag"), err
 }
 
-// ReplaceDraft replaces the draft of a flow unless it is no longer the one that tag
-// identifies; then it returns an error with flow.CodePreconditionFailed. It returns the flow
-// and the new tag.
+// ReplaceDraft replaces the draft of a flow and returns the flow and the new tag. If tag is not
+// that of the current draft, it returns an error with flow.CodePreconditionFailed.
 func (c *Client) ReplaceDraft(ctx context.Context, flowID, tag string, document []byte) (f Flow, newTag string, err error) {
 	req, err := c.request(ctx, http.MethodPut, "/v1/flow/"+url.PathEscape(flowID), "application/json", document)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body any) ([]byt
 	return c.call(ctx, method, path, data)
 }
 
-// decode is Call that also decodes the response into v.
+// decode is like Call and also decodes the response into v.
 func (c *Client) decode(ctx context.Context, method, path string, body, v any) ([]byte, error) {
 	raw, err := c.Call(ctx, method, path, body)
 	if err != nil {
@@ -170,15 +170,15 @@ func (c *Client) decode(ctx context.Context, method, path string, body, v any) (
 	return raw, nil
 }
 
-// Rejection is an error response of the API: a problem document (RFC 9457). It says that the server
-// has received and refused the request, which distinguishes it from errors of the network, where
-// a request may have had an effect or not. It keeps what the problem has beyond a flow.Error.
+// Rejection is an error response of the API: a problem document (RFC 9457). The server has
+// received and refused the request, whereas after a network error the request may or may not
+// have been executed. It has the members of the problem that a flow.Error does not have.
 type Rejection struct {
 	Problem *flow.Error
 	Diffs   []Diff // of a breaking change: what would break, for each flow
 }
 
-// Error returns the message of the problem.
+// Error implements error.
 func (e *Rejection) Error() string { return e.Problem.Error() }
 
 // Unwrap exposes the problem, so that errors.Is and errors.As find its code.

@@ -1,6 +1,6 @@
 // Package command reads a command line that is declared as tagged structs. It
 // owns commands, flags, arguments, their environment variables and defaults,
-// and the text of --help; it knows nothing of what the commands do.
+// and the text of --help; it does not run commands.
 //
 // A field is a command if it is tagged cmd, an argument if it is tagged arg and
 // a flag otherwise. Other tags are
@@ -8,7 +8,7 @@
 //	help         one sentence or two
 //	name         instead of the name of the field in kebab case
 //	aliases      other names of a command, separated by commas; not in the help
-//	default      value of a flag; of a command: it is chosen if none is named
+//	default      value of a flag; on a command: selected if no command is named
 //	env          environment variable that sets a flag
 //	enum         allowed values of a flag, separated by commas
 //	placeholder  stands for the value in the help
@@ -19,7 +19,7 @@
 //	type         "path" makes a path absolute; an "existingfile" must exist as well
 //	hidden       not in the help
 //
-// Flags of the outermost struct are settings: every command takes them. For example
+// Flags of the outermost struct are settings, which every command accepts. For example
 //
 //	var root struct {
 //		Addr string   `env:"APP_ADDR" default:":80" help:"Address to listen on."`
@@ -29,12 +29,12 @@
 //		} `cmd:"" help:"API keys."`
 //	}
 //
-// declares the commands "list" and "key create", which both take --addr. Parse returns the
+// declares the commands "list" and "key create", which both accept --addr. Parse returns the
 // selected one with its fields filled in; the caller then calls a method of its struct.
 //
 // A value comes from the command line, else from the variable, else from the default.
-// Types that implement encoding.TextUnmarshaler read their own values, and their errors
-// become usage errors that name the flag or the variable.
+// Types that implement encoding.TextUnmarshaler parse their own values; their errors are
+// wrapped in usage errors that name the flag or the variable.
 //
 // The package exists because libraries that find methods by name through
 // reflection, as kong does, make the linker keep every exported method of every
@@ -60,7 +60,7 @@ type Command struct {
 	Args     []*Flag // positional arguments, in order
 
 	aliases []string
-	chosen  *Command // the child that is chosen if none is named
+	chosen  *Command // the default child, or nil
 	target  reflect.Value
 }
 
@@ -77,23 +77,22 @@ type Flag struct {
 
 	placeholder string
 	enum        []string
-	commas      bool   // a text may hold several values, separated by commas
+	splitCommas bool   // a text may have several values, separated by commas
 	kind        string // the tag type
 	positional  bool
 	set         bool // by the command line
 	target      reflect.Value
 }
 
-// New returns the program that root, a pointer to a struct, declares. Parsing
-// fills in root, so a program parses once. New panics if the declaration is malformed,
-// which is a mistake of the programmer and not of the user.
+// New returns the program that root, a pointer to a struct, declares. Parse fills in root, so
+// it must be called only once. New panics if the declaration is malformed.
 func New(name, help string, root any) *Command {
 	c := &Command{Name: name, Help: help, target: reflect.ValueOf(root).Elem()}
 	c.declare(c.target)
 	return c
 }
 
-// declare adds what the fields of a struct declare.
+// declare adds the commands, flags and arguments that the fields of a struct declare.
 func (c *Command) declare(v reflect.Value) {
 	for i := range v.NumField() {
 		field, target := v.Type().Field(i), v.Field(i)
@@ -122,8 +121,8 @@ func (c *Command) addCommand(field reflect.StructField, target reflect.Value) {
 	c.Children = append(c.Children, child)
 }
 
-// newFlag reads the tags of a field. It panics for a type that cannot be read, so that a
-// wrong declaration is found by the first test that starts the program.
+// newFlag reads the tags of a field. It panics for an unsupported type, so that the first test
+// that starts the program finds the wrong declaration.
 func newFlag(field reflect.StructField, target reflect.Value, positional bool) *Flag {
 	tag := field.Tag
 	has := func(name string) bool { _, ok := tag.Lookup(name); return ok }
@@ -133,7 +132,7 @@ func newFlag(field reflect.StructField, target reflect.Value, positional bool) *
 		placeholder: tag.Get("placeholder"), enum: list(tag.Get("enum")), kind: tag.Get("type"), positional: positional, target: target,
 	}
 	if f.Repeated() && !positional && tag.Get("sep") != "none" {
-		f.commas = true
+		f.splitCommas = true
 	}
 	if err := f.supported(); err != nil {
 		panic(err)
@@ -141,7 +140,7 @@ func newFlag(field reflect.StructField, target reflect.Value, positional bool) *
 	return f
 }
 
-// list splits a text at commas. An empty text is an empty list.
+// list splits a text at commas. It returns nil for an empty text.
 func list(text string) []string {
 	if text == "" {
 		return nil
@@ -181,8 +180,8 @@ func (c *Command) Leaves() []*Command {
 	return leaves
 }
 
-// Target returns a copy of the struct that declares the command, with its flags
-// and arguments filled in. The caller asserts an interface of its own on it.
+// Target returns a copy of the struct that declares the command, with its flags and
+// arguments filled in. Callers convert it to the interface of their commands.
 func (c *Command) Target() any { return c.target.Interface() }
 
 // settings returns the flags that every command takes.
@@ -209,10 +208,10 @@ func (f *Flag) IsBool() bool { return f.target.Kind() == reflect.Bool }
 // Repeated reports whether the flag or argument may be given several times.
 func (f *Flag) Repeated() bool { return f.target.Kind() == reflect.Slice }
 
-// Placeholder returns what stands for the value in the help.
+// Placeholder returns the placeholder of the value in the help.
 func (f *Flag) Placeholder() string {
 	more := ""
-	if f.commas {
+	if f.splitCommas {
 		more = ",..."
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// settings are taken by every command of the program under test.
+// settings are accepted by every command of the program under test.
 type settings struct {
 	Dir     string `env:"COMMAND_TEST_DIR" default:"here" help:"Where." type:"path"`
 	Workers int    `default:"4" help:"How many." placeholder:"N"`
@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestSelection(t *testing.T) {
+func TestParse_selects_command(t *testing.T) {
 	t.Parallel()
 	for line, path := range map[string]string{
 		"": "test serve", "--workers=1": "test serve", "serve": "test serve", "key roll id": "test key rotate", "run a b --log json": "test run",
@@ -101,7 +101,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestParse_reports_usage_errors(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"nonsense":                  `unexpected argument "nonsense"`,
@@ -128,9 +128,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestPrecedence checks that flags win over the environment, and both over
-// defaults.
-func TestPrecedence(t *testing.T) {
+// TestParse_prefers_flags_over_environment checks that flags override the environment, and both
+// override defaults.
+func TestParse_prefers_flags_over_environment(t *testing.T) {
 	here, _ := filepath.Abs("here")
 	for _, c := range []struct{ variable, flag, want string }{
 		{"", "", here}, {"/env", "", "/env"}, {"/env", "--dir=/flag", "/flag"}, {"", "--dir=-", "-"},

@@ -45,13 +45,13 @@ func (c *Command) candidates() []string {
 	return append(words, "--help")
 }
 
-// bashCompletion returns a function and its registration. Bash puts the words of the line into
-// COMP_WORDS and the index of the word at the cursor into COMP_CWORD, and takes the candidates
-// from COMPREPLY; if that stays empty, "-o default" completes file names.
+// bashCompletion returns a function and its registration. Bash sets COMP_WORDS to the words of
+// the line and COMP_CWORD to the index of the word at the cursor, and reads the candidates
+// from COMPREPLY. If that is empty, "-o default" completes file names.
 //
-// The function first finds the command in the words before the
-// cursor, and then offers what may follow it: flags only after a hyphen, so that files
-// are completed otherwise.
+// The function finds the command in the words before the cursor and then offers the words
+// that may follow it. It offers flags only after a hyphen, so that files are completed
+// otherwise.
 func (c *Command) bashCompletion() string {
 	var known, offers strings.Builder
 	c.walk(func(at *Command) {
@@ -78,9 +78,9 @@ complete -o default -F _NAME NAME
 `)
 }
 
-// fishCompletion returns the commands of fish that declare completions. It has no notion of nested
-// commands, so there is one line for each command and flag, with the condition under which it
-// is offered: the words of its parent were typed.
+// fishCompletion returns the fish commands that declare completions. Fish does not know nested
+// commands, so each command and flag has a line with the condition under which it is
+// offered: the words of its parent were typed.
 func (c *Command) fishCompletion() string {
 	var b strings.Builder
 	c.walk(func(at *Command) {

@@ -14,9 +14,8 @@ const (
 	minLeftWidth = 30 // longer entries of the left column have a line of their own
 )
 
-// WriteHelp describes the command, or the commands of a group, with its own flags, in lines
-// of at most width characters. Only the help of the program lists the settings, under a
-// title of their own.
+// WriteHelp writes the help of a command or group, with its own flags, in lines of at most
+// width characters. Only the help of the program lists the settings, under settingsTitle.
 func (c *Command) WriteHelp(w io.Writer, settingsTitle string, width int) error {
 	h := &helpText{width: width}
 	h.line("Usage: " + c.usage())
@@ -79,7 +78,7 @@ func (c *Command) program() *Command {
 	return c
 }
 
-// helpText collects the lines of a help text that are at most width characters long.
+// helpText builds a help text with lines of at most width characters.
 type helpText struct {
 	b     strings.Builder
 	width int
@@ -106,7 +105,7 @@ func (h *helpText) flags(c *Command) {
 	h.table("Flags:", rows)
 }
 
-// shortPrefix returns "-i, " or as many spaces, so that long names are aligned.
+// shortPrefix returns "-i, " or the same number of spaces, so that long names are aligned.
 func shortPrefix(f *Flag) string {
 	if f.Short == "" {
 		return "    "

@@ -14,10 +14,9 @@ import (
 // ErrHelp is returned by Parse if the command line asks for help.
 var ErrHelp = errors.New("help requested")
 
-// Parse reads the arguments of the program and returns the command that they
-// select, with its flags filled in from the arguments, the environment and the
-// defaults, in this order. With ErrHelp or another error it returns the command
-// or group that it got to.
+// Parse reads the arguments of the program and returns the command that they select, with its
+// flags filled in from the arguments, the environment and the defaults, in this order of
+// precedence. With ErrHelp or another error it returns the command or group parsed so far.
 func (c *Command) Parse(args []string) (*Command, error) {
 	help := false
 	for len(c.Children) > 0 {
@@ -50,7 +49,7 @@ func (c *Command) Parse(args []string) (*Command, error) {
 	case help:
 		return c, ErrHelp
 	}
-	return c, cmp.Or(c.assign(words), c.complete())
+	return c, cmp.Or(c.assign(words), c.applyDefaults())
 }
 
 // names returns the names of the children.
@@ -62,9 +61,9 @@ func (c *Command) names() []string {
 	return names
 }
 
-// parseFlags reads flags up to the first word, or, if interspersed, among all
-// words. It returns the words and what follows them. Settings may therefore stand before
-// and after the name of a command.
+// parseFlags reads flags up to the first word or, if interspersed, among all words, and
+// returns the remaining arguments. Settings may therefore precede or follow the name of a
+// command.
 func (c *Command) parseFlags(args []string, interspersed bool, help *bool) ([]string, error) {
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -91,7 +90,7 @@ func (c *Command) allFlags() []*Flag {
 	return append(append([]*Flag(nil), c.Flags...), c.settings()...)
 }
 
-// plainError rewords the errors of package pflag in the style of all other usage errors.
+// plainError rewords the errors of package pflag in the style of the other usage errors.
 func plainError(err error, names []string) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := "--" + e.GetSpecifiedName()
@@ -130,19 +129,19 @@ func (c *Command) assign(words []string) error {
 	return nil
 }
 
-// complete fills in flags that the command line does not set, and checks all.
-func (c *Command) complete() error {
+// applyDefaults sets the flags that the command line does not set, and validates all flags.
+func (c *Command) applyDefaults() error {
 	for _, f := range c.allFlags() {
-		if err := f.complete(); err != nil {
+		if err := f.applyDefault(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// complete sets a flag that the command line does not set from its variable or its
-// default. Errors name the variable, since its value is not on the command line.
-func (f *Flag) complete() error {
+// applyDefault sets a flag that the command line does not set from its variable or its
+// default. Errors name the variable if the value came from it.
+func (f *Flag) applyDefault() error {
 	value, fromEnv := os.LookupEnv(f.Env)
 	source := ""
 	switch {
@@ -165,8 +164,8 @@ func (f *Flag) complete() error {
 	return nil
 }
 
-// didYouMean proposes names that are similar to a mistyped one: those that it begins, and
-// those that differ in at most two letters.
+// didYouMean suggests known names for a mistyped one: those that start with it, and those
+// within a Levenshtein distance of two.
 func didYouMean(name string, known []string) string {
 	var similar []string
 	for _, k := range known {
@@ -183,8 +182,7 @@ func didYouMean(name string, known []string) string {
 	return "; did you mean one of " + strings.Join(similar, ", ") + "?"
 }
 
-// distance returns the Levenshtein distance of two texts: the number of letters
-// to insert, delete or replace.
+// distance returns the Levenshtein distance of two texts in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Set reads a value; it implements pflag.Value. The values of a slice replace
-// its default; --scope= makes it empty.
+// Set parses a value; it implements pflag.Value. The values of a slice replace its default;
+// --scope= makes it empty.
 func (f *Flag) Set(text string) error {
 	f.set = true
 	if !f.Repeated() {
 		return f.read(f.target, text)
 	}
 	texts := []string{text}
-	if f.commas {
+	if f.splitCommas {
 		texts = list(text)
 	}
 	for _, text := range texts {
@@ -33,7 +33,7 @@ func (f *Flag) Set(text string) error {
 	return nil
 }
 
-// String is empty: defaults are set after parsing. It implements pflag.Value.
+// String implements pflag.Value. It returns "" because defaults are set after parsing.
 func (f *Flag) String() string { return "" }
 
 // Type implements pflag.Value.
@@ -79,7 +79,7 @@ func (f *Flag) read(target reflect.Value, text string) error {
 	return err
 }
 
-// parse converts a text and stores the result; wanted describes valid texts.
+// parse converts a text and stores the result; wanted describes valid texts for the error.
 func parse[T any](to *T, text, wanted string, with func(string) (T, error)) error {
 	v, err := with(text)
 	if err != nil {
@@ -89,8 +89,8 @@ func parse[T any](to *T, text, wanted string, with func(string) (T, error)) erro
 	return nil
 }
 
-// path returns a text as it is or, if it is tagged as a path, absolute. "-"
-// stands for standard input or output, and "" for no path.
+// path makes a text absolute if the flag is tagged as a path. It keeps "-", which stands for
+// standard input or output, and "".
 func (f *Flag) path(text string) (string, error) {
 	if f.kind == "" || text == "-" || text == "" {
 		return text, nil

@@ -27,13 +27,13 @@ type Apply struct {
 	JSON           bool     `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote applies all files in one request: all of them, or none. The server compares them with
-// its flows in one transaction, so that a second apply at the same time either comes before or
-// after, and a job that is killed leaves no half of a deployment.
+// RunRemote applies all files in one request, all or none. The server compares and changes its
+// flows in one transaction, so concurrent applies are serialized, and killing the command
+// leaves no partial deployment.
 //
-// Whether breaking changes are allowed is decided by the server too. A check here before the
-// apply would miss what another deployment publishes in between. A dry run is different: it
-// reports breaking changes in its response instead of refusing them.
+// The server also checks for breaking changes: a check by the client before the apply would
+// miss a concurrent publish. A dry run reports breaking changes in its response instead of
+// refusing them.
 func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	switch {
 	case c.Prune && c.Source == "":
@@ -46,10 +46,10 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 		return err
 	}
 	list, raw, err := api.Apply(ctx, client.ApplyRequest{
-		Documents: values(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
+		Documents: documentValues(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
 	})
 	if err != nil {
-		return refused(files, err)
+		return applyError(files, err)
 	}
 	var breaking []client.Diff
 	for i := range list {
@@ -74,8 +74,9 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 	return nil
 }
 
-// values returns what an apply sends for each file: the document, or an export unconverted.
-func values(files []*source) []any {
+// documentValues returns the value that an apply sends for each file: the document, or the
+// unconverted export.
+func documentValues(files []*source) []any {
 	list := make([]any, len(files))
 	for i, f := range files {
 		list[i] = f.sent
@@ -83,10 +84,10 @@ func values(files []*source) []any {
 	return list
 }
 
-// refused rewords the error of an apply: it names files and lines, or the callers that a change
-// would break. The API knows only positions in the request, such as /documents/3/nodes/0, which
-// say nothing to the author of the files.
-func refused(files []*source, err error) error {
+// applyError rewords the error of an apply so that it names files and lines, or the callers
+// that a change would break. The API only returns pointers into the request, such as
+// /documents/3/nodes/0.
+func applyError(files []*source, err error) error {
 	r, ok := errors.AsType[*client.Rejection](err)
 	switch {
 	case !ok:
@@ -104,8 +105,8 @@ func refused(files []*source, err error) error {
 	return fmt.Errorf("%s\n  %s", r.Problem.Message, strings.Join(locate(files, r.Problem.Fields), "\n  "))
 }
 
-// aliasKeys returns the end of a sentence that names the keys which used a former slug. It is ""
-// if no key did.
+// aliasKeys returns the end of a sentence that names the keys that used a former slug. It is
+// "" without such keys.
 func aliasKeys(a *client.Alias) string {
 	list := make([]string, len(a.Keys))
 	for i, k := range a.Keys {
@@ -168,9 +169,9 @@ type Diff struct {
 	JSON bool   `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote compares files, or the draft of a flow, with the live versions. Files are compared by
-// a forced dry run of an apply: it computes what the apply would, including the positions that
-// the server keeps for files without them, and does not mind edited drafts.
+// RunRemote compares files, or the draft of a flow, with the live versions. It compares files by
+// a forced dry run of an apply, which computes the same result as the apply, including the
+// positions that the server keeps for files without them, and ignores edited drafts.
 func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	var diffs []client.Diff
 	var raw []byte
@@ -188,9 +189,9 @@ func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 		if err != nil {
 			return err
 		}
-		list, data, err := api.Apply(ctx, client.ApplyRequest{Documents: values(files), Publish: true, DryRun: true, Force: true})
+		list, data, err := api.Apply(ctx, client.ApplyRequest{Documents: documentValues(files), Publish: true, DryRun: true, Force: true})
 		if err != nil {
-			return refused(files, err)
+			return applyError(files, err)
 		}
 		for i := range list {
 			diffs = append(diffs, *list[i].Diff)
@@ -203,8 +204,8 @@ func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 	return printDiffs(s.Out, diffs)
 }
 
-// printDiffs prints the changes of each flow as sentences, in a form that can be the comment of a
-// pull request. Flows without changes are only counted, since a repository may have hundreds.
+// printDiffs prints the changes of each flow as sentences, which can be posted as a comment on
+// a pull request. It only counts flows without changes, since a repository may have hundreds.
 func printDiffs(w io.Writer, list []client.Diff) error {
 	same := 0
 	var breaking []client.Diff
@@ -232,9 +233,8 @@ func printDiffs(w io.Writer, list []client.Diff) error {
 	return nil
 }
 
-// Publish makes the draft of a flow live, or an older version if version is not 0. Going back to
-// an older version can break callers of the newer one as well, so both are checked in the same
-// way.
+// Publish makes the draft of a flow live, or an older version if version is not 0. The server
+// checks both for breaking changes, since a rollback can break callers of the newer version.
 func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string, version int64, allowBreaking, asJSON bool) error {
 	body := map[string]any{"allow_breaking": allowBreaking}
 	if version > 0 {
@@ -252,7 +252,7 @@ func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string,
 }
 
 // publish publishes the draft of a flow and returns the response and the number of the live
-// version. The error for breaking changes lists them.
+// version. If it is refused because of breaking changes, the error lists them.
 func publish(ctx context.Context, api *client.Client, flowID string, body map[string]any) (raw []byte, version int64, err error) {
 	raw, err = api.Call(ctx, "POST", "/v1/flow/"+url.PathEscape(flowID)+"/publish", body)
 	if r, ok := errors.AsType[*client.Rejection](err); ok && r.Problem.Code == flow.CodeBreakingChange {

@@ -13,14 +13,14 @@ import (
 	"sluice/flow"
 )
 
-// RunApprovals lists the questions that a run asks people.
+// RunApprovals lists the approvals that a run waits for.
 type RunApprovals struct {
 	runRef
 	JSON bool `help:"Print the response of the API as JSON."`
 }
 
-// asked is a question as the API lists it.
-type asked struct {
+// approval is an approval request as the API lists it.
+type approval struct {
 	Path      string    `json:"path"`
 	Title     string    `json:"title"`
 	Status    string    `json:"status"`
@@ -32,20 +32,19 @@ type asked struct {
 	} `json:"values"`
 }
 
-// approvals returns the questions of a run, and the response.
-func (r runRef) approvals(ctx context.Context, api *client.Client) ([]asked, []byte, error) {
+// approvals returns the approvals of a run, and the response as received.
+func (r runRef) approvals(ctx context.Context, api *client.Client) ([]approval, []byte, error) {
 	raw, err := api.Call(ctx, "GET", r.path()+"/approvals", nil)
 	if err != nil {
 		return nil, nil, r.notFound(err)
 	}
 	var page struct {
-		Approvals []asked `json:"approvals"`
+		Approvals []approval `json:"approvals"`
 	}
 	return page.Approvals, raw, json.Unmarshal(raw, &page)
 }
 
-// RunRemote prints the questions with the values to approve, which are marked if they may be
-// edited.
+// RunRemote prints the approvals with their values, which are marked if they may be edited.
 func (c RunApprovals) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	list, raw, err := c.approvals(ctx, api)
 	if err != nil {
@@ -74,14 +73,14 @@ func (c RunApprovals) RunRemote(ctx context.Context, api *client.Client, s *Stre
 	return nil
 }
 
-// runAnswer answers a question of a run.
+// runAnswer has the arguments that RunApprove and RunReject share.
 type runAnswer struct {
 	runRef
 	Step    string `arg:"" help:"Step that asks, as 'sluice run approvals' lists it."`
 	Comment string `help:"Shown with the answer." placeholder:"TEXT"`
 }
 
-// answer sends the decision with the values that were edited.
+// answer sends the decision with the edited values.
 func (c runAnswer) answer(ctx context.Context, api *client.Client, s *Streams, decision flow.Outcome, values map[string]any) error {
 	body := map[string]any{"decision": string(decision), "comment": c.Comment}
 	if len(values) > 0 {
@@ -94,13 +93,13 @@ func (c runAnswer) answer(ctx context.Context, api *client.Client, s *Streams, d
 	return err
 }
 
-// RunApprove approves a question.
+// RunApprove answers an approval with yes.
 type RunApprove struct {
 	runAnswer
 	Set []string `sep:"none" help:"Edit a value that is marked as editable. Repeat for several." placeholder:"NAME=VALUE"`
 }
 
-// RunRemote approves. Edited values get the type of the value that was asked about.
+// RunRemote approves. Edited values are parsed by the type of the original value.
 func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	values := map[string]any{}
 	if len(c.Set) > 0 {
@@ -111,13 +110,13 @@ func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Stream
 		for _, pair := range c.Set {
 			name, text, ok := strings.Cut(pair, "=")
 			if !ok {
-				return fmt.Errorf("--set wants NAME=VALUE, got %q", pair)
+				return fmt.Errorf("--set %q is not NAME=VALUE", pair)
 			}
 			values[name] = text
 			for _, a := range list {
 				for _, v := range a.Values {
 					if a.Path == c.Step && v.Name == name {
-						values[name] = typedLike(v.Value, text)
+						values[name] = parseLike(v.Value, text)
 					}
 				}
 			}
@@ -126,9 +125,9 @@ func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Stream
 	return c.answer(ctx, api, s, flow.OutcomeApproved, values)
 }
 
-// typedLike parses what was typed in place of a value: as JSON unless that is a text. What
-// cannot be parsed stays a text, and the server says what it wanted.
-func typedLike(value any, text string) any {
+// parseLike parses the replacement of a value: a text if the original is one, otherwise JSON. If
+// it is not valid JSON, it stays a text, and the server reports the expected type.
+func parseLike(value any, text string) any {
 	if _, isText := value.(string); isText {
 		return text
 	}
@@ -139,7 +138,7 @@ func typedLike(value any, text string) any {
 	return parsed
 }
 
-// RunReject rejects a question.
+// RunReject answers an approval with no.
 type RunReject struct{ runAnswer }
 
 // RunRemote rejects.

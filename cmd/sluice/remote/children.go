@@ -20,7 +20,7 @@ type RunChildren struct {
 	JSON   bool   `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote prints how many items each step of the run has, and one page of them.
+// RunRemote prints the number of items of each step, and one page of items.
 func (c RunChildren) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
 	if c.Status != "" {

@@ -59,12 +59,13 @@ func (c DeliveryList) RunRemote(ctx context.Context, api *client.Client, s *Stre
 	return columns.Flush()
 }
 
-// DeliveryResend starts a new series of attempts.
+// DeliveryResend starts a new series of attempts for a delivery.
 type DeliveryResend struct {
 	ID string `arg:"" name:"delivery" help:"ID of the delivery."`
 }
 
-// RunRemote queues the delivery; the receiver sees the same ID again.
+// RunRemote queues the delivery. Its message ID stays the same, so that receivers can
+// deduplicate it.
 func (c DeliveryResend) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	_, err := api.Call(ctx, "POST", "/v1/deliveries/"+url.PathEscape(c.ID)+"/redeliver", nil)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

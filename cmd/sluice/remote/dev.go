@@ -20,82 +20,81 @@ import (
 // editor and in the browser. It publishes nothing.
 //
 // It is a two-way synchronization with a common ancestor, like that of a file-sharing service.
-// For each flow it remembers what both sides were when they were last equal: the bytes of the
-// file, and the ETag of the draft, which changes with each edit. A look at both then tells
-// which of them changed since:
+// For each flow it remembers the state of both sides when they were last equal: the bytes of
+// the file, and the ETag of the draft, which changes with each edit. Comparing both sides with
+// that state shows which of them changed:
 //
 //	file   draft
 //	same   same      nothing to do
 //	new    same      the file replaces the draft (push)
 //	same   new       the draft replaces the file (pull)
-//	new    new       a conflict, unless both say the same
+//	new    new       a conflict, unless both are equal
 //
-// Both writes are conditional, so that an edit between the look and the write is not lost.
-// The request to replace the draft carries the remembered ETag as If-Match, and the server
-// refuses it if the draft has another by then. The file is read again immediately before it is
-// replaced. A refused write changes nothing; the next look finds that both sides changed.
+// Both writes are conditional, so that an edit between the comparison and the write is not
+// lost. The request to replace the draft carries the remembered ETag as If-Match, and the
+// server refuses it if the draft has changed. The file is read again immediately before it is
+// replaced. A refused write changes nothing; the next poll finds that both sides changed.
 //
-// Files and drafts are polled. Notifications of the file system differ between systems, are
-// missing on network mounts, and report the several writes of one save; comparing a few files
-// of some kilobytes costs less than handling that.
+// Files and drafts are polled. File system notifications differ between operating systems, do
+// not work on network mounts, and report several writes for one save. Comparing a few small
+// files is simpler.
 type Dev struct {
 	Dir string `arg:"" name:"dir" help:"Directory with files named *.flow.json."`
 }
 
-// How often files and drafts are looked at. Reading a file is cheap, so a save is noticed
-// before its author looks at the browser; drafts are read every draftTicks.
+// Files are polled every devTick, so that a save is noticed before its author looks at the
+// browser. Drafts are polled every draftTicks ticks.
 const (
 	devTick    = 250 * time.Millisecond
 	draftTicks = 4
 )
 
-// conflictSuffix ends the name of the file that keeps the draft of the browser in a
-// conflict. It is not a flow file to any command.
+// conflictSuffix is the suffix of the file that has the draft of the browser in a conflict. No
+// command treats it as a flow file.
 const conflictSuffix = ".flow.conflict.json"
 
-// watched is a flow file and the draft that it is kept equal to. A side has changed if it is
-// no longer what it was at the last synchronization. The file is compared by its bytes and the
-// draft by its tag, because they are never equal byte for byte: the server adds the positions
-// of nodes, and people format files as they like.
-type watched struct {
+// watchedFile is a flow file and its draft, with the state of both at the last synchronization.
+// The file is compared by its bytes and the draft by its tag, because file and draft are never
+// equal byte for byte: the server adds the positions of nodes, and people format files freely.
+type watchedFile struct {
 	path   string
-	flowID string // empty before the file was sent for the first time
+	flowID string // empty until the file has been sent for the first time
 	file   []byte // content at the last synchronization; nil during a conflict
 	tag    string // of the draft at the last synchronization; "" differs from every tag
 
-	conflict bool   // both sides changed; waits until the conflict file is removed
-	gone     bool   // the flow was archived; waits for a change of the file
-	failed   []byte // content of the file that was refused
-	said     string // last problem that was printed, so that it is printed once
+	conflict    bool   // both sides changed; paused until the conflict file is removed
+	archived    bool   // the flow was archived; paused until the file changes
+	rejected    []byte // content of the file that the server refused
+	lastProblem string // last printed problem, to print each one once
 }
 
-// conflictPath returns where the browser's draft is kept in a conflict.
-func (p *watched) conflictPath() string {
+// conflictPath returns the path of the file with the browser's draft in a conflict.
+func (p *watchedFile) conflictPath() string {
 	return strings.TrimSuffix(strings.TrimSuffix(p.path, ".json"), ".flow") + conflictSuffix
 }
 
-// watcher is the state of Dev between two looks at the files.
+// watcher is the state of Dev between two polls.
 type watcher struct {
-	dir   string
-	api   *client.Client
-	s     *Streams
-	files map[string]*watched // by path
-	known map[string]bool     // IDs of flows that need no new file
-	slugs map[string]string   // IDs of the flows on the server by slug
-	ticks int
+	dir        string
+	api        *client.Client
+	s          *Streams
+	files      map[string]*watchedFile // by path
+	knownFlows map[string]bool         // IDs of flows that get no new file
+	slugs      map[string]string       // IDs of the flows on the server by slug
+	ticks      int
 }
 
-// RunRemote synchronizes until it is interrupted. Problems of a flow are printed and tried again
-// when one of the sides changes. A server that does not respond, as during a restart, is no
-// reason to end: it is tried until it does, and nothing is lost in the meantime, since both
-// sides are compared with what they were.
+// RunRemote synchronizes until it is interrupted. It prints the problems of a flow and retries
+// when a side changes. While the server does not respond, for example during a restart, it
+// keeps retrying. No edit is lost in the meantime, since both sides are compared with the last
+// synchronized state.
 func (c Dev) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
-	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watched{}, known: map[string]bool{}}
+	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watchedFile{}, knownFlows: map[string]bool{}}
 	if err := w.listFlows(ctx); err != nil {
 		return err
 	}
 	for _, id := range w.slugs {
-		w.known[id] = true // flows from before get a file with "flow pull"
+		w.knownFlows[id] = true // existing flows get a file only by "flow pull"
 	}
 	if _, err := findFiles([]string{c.Dir}); err != nil {
 		return err
@@ -109,7 +108,7 @@ func (c Dev) RunRemote(ctx context.Context, api *client.Client, s *Streams) erro
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && !lost:
-			fmt.Fprintf(s.Err, "%v; trying again\n", err)
+			fmt.Fprintf(s.Err, "%v; retrying\n", err)
 		case err == nil && lost:
 			fmt.Fprintln(s.Err, "The server responds again.")
 		case w.ticks == 0:
@@ -124,7 +123,7 @@ func (c Dev) RunRemote(ctx context.Context, api *client.Client, s *Streams) erro
 	}
 }
 
-// listFlows reads which flows the server has.
+// listFlows reads the flows of the server.
 func (w *watcher) listFlows(ctx context.Context) error {
 	flows, err := w.api.ListFlows(ctx)
 	if err != nil {
@@ -137,8 +136,8 @@ func (w *watcher) listFlows(ctx context.Context) error {
 	return nil
 }
 
-// sweep looks at all files once, and at the drafts if it is their turn. Its error is that of a
-// server that does not respond; what is wrong with a flow is printed.
+// sweep synchronizes all files once, and polls the drafts every draftTicks ticks. It prints the
+// problems of flows and returns an error only if the server is unavailable.
 func (w *watcher) sweep(ctx context.Context) error {
 	names, err := findFiles([]string{w.dir})
 	if err != nil {
@@ -148,7 +147,7 @@ func (w *watcher) sweep(ctx context.Context) error {
 	for _, name := range names {
 		present[name] = true
 		if w.files[name] == nil {
-			w.files[name] = &watched{path: name}
+			w.files[name] = &watchedFile{path: name}
 		}
 	}
 	readDrafts := w.ticks%draftTicks == 0
@@ -168,24 +167,24 @@ func (w *watcher) sweep(ctx context.Context) error {
 	return nil
 }
 
-// problem prints what is wrong with a flow, once: the file is looked at four times a second, and
-// its author needs a while to fix it. It returns false for an error that does not concern the
-// flow: the server does not respond, or asks to come back later.
-func (w *watcher) problem(p *watched, err error) bool {
+// problem prints a problem of a flow once, although it recurs at every poll until it is fixed.
+// It returns false, without printing, for an error that does not concern the flow: the server
+// does not respond or asks to retry later.
+func (w *watcher) problem(p *watchedFile, err error) bool {
 	r, rejected := errors.AsType[*client.Rejection](err)
 	_, local := errors.AsType[*fs.PathError](err)
 	_, invalid := errors.AsType[*invalidFile](err)
 	if !rejected && !local && !invalid || rejected && retryable[r.Problem.Code] {
 		return false
 	}
-	if text := err.Error(); text != p.said {
-		p.said = text
+	if text := err.Error(); text != p.lastProblem {
+		p.lastProblem = text
 		fmt.Fprintln(w.s.Err, text)
 	}
 	return true
 }
 
-// retryable are responses that say nothing about the flow.
+// retryable has the codes of responses that do not concern the flow.
 var retryable = map[flow.Code]bool{
 	flow.CodeDraining: true, flow.CodeOverloaded: true, flow.CodeUnavailable: true, flow.CodeRateLimited: true, flow.CodeInternal: true,
 	flow.CodeKeyRevoked: true, flow.CodeKeyExpired: true, flow.CodeKeyInvalid: true,
@@ -198,19 +197,19 @@ type invalidFile struct{ text string }
 // Error implements error.
 func (e *invalidFile) Error() string { return e.text }
 
-// addFlows writes files for flows that were created in the browser since the start. Flows from
-// before are left alone, because a directory may hold only some of the flows of a server; and so
-// are those whose file was removed, or removing a file would bring it back.
+// addFlows writes files for flows that were created in the browser since the start. It ignores
+// older flows, because a directory may have only some of the flows of a server, and flows whose
+// file was removed, because removing it would otherwise restore it.
 func (w *watcher) addFlows(ctx context.Context) error {
 	if err := w.listFlows(ctx); err != nil {
 		return err
 	}
 	for slug, id := range w.slugs {
 		if !document.ValidSlug(slug) {
-			continue // it would name a file anywhere
+			continue // an invalid slug could name a file outside the directory
 		}
 		path := filepath.Join(w.dir, slug+fileSuffix)
-		if w.known[id] || exists(path) {
+		if w.knownFlows[id] || exists(path) {
 			continue
 		}
 		data, tag, err := w.api.Document(ctx, id, "draft")
@@ -220,18 +219,18 @@ func (w *watcher) addFlows(ctx context.Context) error {
 		if err := replaceFile(path, data, 0o644); err != nil {
 			return err
 		}
-		w.known[id] = true
-		w.files[path] = &watched{path: path, flowID: id, file: data, tag: tag}
+		w.knownFlows[id] = true
+		w.files[path] = &watchedFile{path: path, flowID: id, file: data, tag: tag}
 		fmt.Fprintf(w.s.Out, "Added %s from the browser.\n", path)
 	}
 	return nil
 }
 
-// sync makes a file and its draft equal if one of them changed. The draft is read if it is the
-// turn of the drafts, and also whenever the file has changed: whether that may be sent depends
-// on the draft. A content that the server has refused is not sent again, but an edit in the
-// browser still leads to a conflict then, and not to a file that is overwritten.
-func (w *watcher) sync(ctx context.Context, p *watched, readDraft bool) error {
+// sync makes a file and its draft equal if one of them changed. It reads the draft if readDraft
+// is set or the file has changed, since sending the file depends on the draft. It does not send
+// content again that the server refused; an edit in the browser is then a conflict and does
+// not overwrite the file.
+func (w *watcher) sync(ctx context.Context, p *watchedFile, readDraft bool) error {
 	data, err := os.ReadFile(p.path)
 	if err != nil {
 		return err
@@ -241,33 +240,33 @@ func (w *watcher) sync(ctx context.Context, p *watched, readDraft bool) error {
 	}
 	p.conflict = false
 	changed := p.file == nil || !bytes.Equal(data, p.file)
-	if p.flowID == "" || p.gone && changed {
-		return w.attach(ctx, p, data)
+	if p.flowID == "" || p.archived && changed {
+		return w.firstSync(ctx, p, data)
 	}
-	if p.gone || !readDraft && (!changed || bytes.Equal(data, p.failed)) {
+	if p.archived || !readDraft && (!changed || bytes.Equal(data, p.rejected)) {
 		return nil
 	}
 	draft, tag, err := w.api.Document(ctx, p.flowID, "draft")
 	switch {
 	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
-		p.gone = true
+		p.archived = true
 		fmt.Fprintf(w.s.Err, "The flow of %s was archived. The file stays; saving it again restores the flow.\n", p.path)
 		return nil
 	case err != nil:
 		return err
 	case tag != p.tag && changed:
-		return w.bothChanged(p, data, draft, tag)
+		return w.reportConflict(p, data, draft, tag)
 	case tag != p.tag:
 		return w.pull(ctx, p, draft, tag)
-	case changed && !bytes.Equal(data, p.failed):
+	case changed && !bytes.Equal(data, p.rejected):
 		return w.push(ctx, p, data)
 	}
 	return nil
 }
 
-// pull writes the draft to the file. If the file was saved in the meantime, both have changed:
-// the next look finds that.
-func (w *watcher) pull(ctx context.Context, p *watched, draft []byte, tag string) error {
+// pull writes the draft to the file. If the file was saved in the meantime, both have changed,
+// which the next poll finds.
+func (w *watcher) pull(ctx context.Context, p *watchedFile, draft []byte, tag string) error {
 	if now, err := os.ReadFile(p.path); err != nil || !bytes.Equal(now, p.file) {
 		return err
 	}
@@ -275,7 +274,7 @@ func (w *watcher) pull(ctx context.Context, p *watched, draft []byte, tag string
 	if err := replaceFile(p.path, draft, 0o644); err != nil {
 		return err
 	}
-	p.file, p.tag, p.said = draft, tag, ""
+	p.file, p.tag, p.lastProblem = draft, tag, ""
 	fmt.Fprintf(w.s.Out, "Saved %s from the browser.\n", p.path)
 	return w.markApplied(ctx, draft)
 }

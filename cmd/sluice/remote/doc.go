@@ -1,7 +1,7 @@
-// Package remote has the commands that work through the API of a server, wherever it
-// runs: flows as files, runs, deliveries and usage. It owns how a server is chosen, how
-// flow files are found and read, and what the commands print. It knows nothing of databases: a
-// command that also works on the local one is declared in package main.
+// Package remote has the commands that work through the API of a server: flows as files, runs,
+// deliveries and usage. It owns the choice of the server, finding and reading flow files, and
+// the output of these commands. It has no access to databases: commands that also work on the
+// local database are declared in package main.
 package remote
 
 import (
@@ -25,12 +25,12 @@ type UsageError string
 // Error implements error.
 func (e UsageError) Error() string { return string(e) }
 
-// ErrReported is returned after a command has printed what is wrong. It only sets the
-// exit code.
+// ErrReported is returned after a command has printed the problems. It only sets the exit
+// code.
 var ErrReported = errors.New("the command found problems")
 
-// printRaw prints a response of the API, indented. Decoding and encoding it again could
-// change numbers.
+// printRaw prints an indented response of the API. It does not decode it, which could change
+// numbers.
 func printRaw(w io.Writer, raw []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {

@@ -19,13 +19,13 @@ import (
 	"sluice/nodes"
 )
 
-// fileSuffix ends the name of a file with a flow. What precedes it is the flow's slug,
-// unless the document has another.
+// fileSuffix is the suffix of flow files. The name before it is the flow's slug, unless the
+// document has another.
 const fileSuffix = ".flow.json"
 
-// findFiles returns the given files, and those with flows in the given directories and below
-// them. A file that is given may have any name. Hidden directories are left out: .git has
-// copies of everything, and tools keep backups in theirs.
+// findFiles returns the given files, which may have any name, and the flow files in and below
+// the given directories. It skips hidden directories, such as .git, which have copies and
+// backups.
 func findFiles(paths []string) ([]string, error) {
 	var list []string
 	for _, path := range paths {
@@ -52,7 +52,7 @@ type source struct {
 	path  string
 	data  []byte // as on disk
 	value any    // the document as decoded JSON, with a slug if the name of the file has one
-	sent  any    // what an apply sends: value, or an export, whose conversion the server reports
+	sent  any    // sent by an apply: value, or an export, which the server converts
 }
 
 // slug returns the slug in the document, or "".
@@ -62,9 +62,9 @@ func (f *source) slug() string {
 	return slug
 }
 
-// readSource reads a flow file. It only checks the syntax: the server may be of another version,
-// and knows which kinds and credentials it has. An export of AI-Flow is converted; its slug
-// is that of the file, because such an export has no name.
+// readSource reads a flow file. It only checks the syntax, since the server may have another
+// version, other node kinds and other credentials. It converts an export of AI-Flow, whose
+// slug is the name of the file, because such an export has no name.
 func readSource(path string) (*source, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func readSource(path string) (*source, error) {
 	return parseSource(path, data)
 }
 
-// parseSource is readSource for the content of a file.
+// parseSource is like readSource for the content of a file.
 func parseSource(path string, data []byte) (f *source, err error) {
 	f = &source{path: path, data: data}
 	if aiflow.Recognize(data) {
@@ -137,8 +137,8 @@ func (f *source) located(p flow.Problem) string {
 	return fmt.Sprintf("%s:%d: %s%s", f.path, lineOf(f.data, p.Pointer), at, p.Detail)
 }
 
-// locate formats the problems of a request whose member "documents" has the files. A pointer
-// such as /documents/3/nodes/0 becomes the file and a line.
+// locate formats the problems of a request whose member "documents" has the files. It replaces
+// a pointer such as /documents/3/nodes/0 with the file and a line.
 func locate(files []*source, problems []flow.Problem) []string {
 	list := make([]string, len(problems))
 	for i, p := range problems {
@@ -155,10 +155,10 @@ func locate(files []*source, problems []flow.Problem) []string {
 	return list
 }
 
-// lineOf returns the line of the value that a JSON pointer names or, if that is missing, of the
-// innermost object around it. Lines count from 1, as in editors. The decoder is asked for its
-// own pointer after each token, so that escapes and nested arrays need no parser here; the
-// pointer of a member's name is that of the member, which gives the line of the name.
+// lineOf returns the line, counted from 1, of the value that a JSON pointer names or, if it is
+// missing, of the innermost object around it. It compares the pointer with that of the decoder
+// after each token. The decoder's pointer at a member's name is that of the member, so the
+// result is the line of the name.
 func lineOf(data []byte, pointer string) int {
 	d := jsontext.NewDecoder(bytes.NewReader(data))
 	line, deepest := 1, 0
@@ -173,9 +173,9 @@ func lineOf(data []byte, pointer string) int {
 	}
 }
 
-// lastLine returns the line of the first token that is not JSON. The decoder stops before it, at
-// the end of the last valid token, which may be lines above; the blanks and punctuation in
-// between are skipped.
+// lastLine returns the line of the first token that is not JSON. The decoder stops at the end
+// of the last valid token, which may be lines above, so lastLine skips blanks and punctuation
+// after it.
 func lastLine(data []byte) int {
 	d := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
@@ -187,13 +187,13 @@ func lastLine(data []byte) int {
 	}
 }
 
-// lineAt returns the line, counted from 1, of an offset in bytes. An offset beyond the end is in
-// the last line.
+// lineAt returns the line, counted from 1, of an offset in bytes. An offset beyond the end
+// counts as the last line.
 func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
 }
 
-// canonical returns a document in the form that exports have, or its problems.
+// canonical returns a document in canonical form, or its problems.
 func canonical(data []byte) ([]byte, []flow.Problem) {
 	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {
@@ -202,8 +202,8 @@ func canonical(data []byte) ([]byte, []flow.Problem) {
 	return keepSchema(d.Encode(), data), nil
 }
 
-// keepSchema adds the $schema of a file to a document in the form of exports. Only files
-// have one: it tells editors how to complete and check them, and is not part of the flow.
+// keepSchema adds the $schema of a file to an exported document. Editors use it for completion
+// and validation; it is not part of the flow, so exports do not have it.
 func keepSchema(exported, file []byte) []byte {
 	var was struct {
 		Schema string `json:"$schema"`
@@ -215,9 +215,8 @@ func keepSchema(exported, file []byte) []byte {
 	return slices.Concat([]byte("{\n  \"$schema\": "), flow.EncodeJSON(was.Schema), []byte(",\n"), rest)
 }
 
-// replaceFile writes a file so that readers see the old content or the new one, never
-// a part: the content goes to a temporary file beside it, which then takes its name. Editors
-// that watch the file would otherwise load an empty one.
+// replaceFile replaces a file atomically: it writes a temporary file in the same directory and
+// renames it. Editors that watch the file would otherwise load a partial one.
 func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".sluice-*")
 	if err != nil {

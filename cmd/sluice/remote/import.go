@@ -16,20 +16,20 @@ type Imported struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	File    string `json:"file"`
-	Version int64  `json:"version,omitempty"` // that is live; 0 if it was not published
+	Version int64  `json:"version,omitempty"` // live version; 0 if not published
 
-	Losses []string `json:"losses,omitempty"` // what it lacks of the export that it was made from
+	Losses []string `json:"losses,omitempty"` // parts of a converted export that the flow lacks
 }
 
 // ImportFile is a file with a document to import.
 type ImportFile struct {
 	Name   string
 	Data   []byte
-	Losses []string // what the document lacks of the export that it was made from
+	Losses []string // parts of a converted export that the document lacks
 }
 
-// PrintImported prints the ID of each imported flow on a line of its own, and on standard
-// error what was lost in the conversion of exports. As JSON it prints one array.
+// PrintImported prints the ID of each imported flow on a line of its own, and the losses of
+// conversions on standard error. As JSON it prints one array.
 func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 	if asJSON {
 		raw, err := json.Marshal(list)
@@ -51,7 +51,7 @@ func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 type Import struct {
 	Files   []ImportFile
 	Publish bool
-	Flow    string // whose draft is replaced by the only file; "" makes new flows
+	Flow    string // flow whose draft the only file replaces; "" creates new flows
 	JSON    bool
 }
 
@@ -75,7 +75,7 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	}
 	raw, err := api.Call(ctx, "POST", "/v1/flow/import", map[string]any{"documents": documents, "publish": m.Publish})
 	if err != nil {
-		return m.refused(err, sources)
+		return m.importError(err, sources)
 	}
 	var made struct {
 		Flows []struct {
@@ -94,9 +94,9 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	return PrintImported(s, list, m.JSON)
 }
 
-// refused returns an error that names the file and line of each problem. Errors without fields
+// importError returns an error that names the file and line of each problem. Errors without fields
 // are returned unchanged.
-func (m Import) refused(err error, sources []*source) error {
+func (m Import) importError(err error, sources []*source) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return err
@@ -104,8 +104,8 @@ func (m Import) refused(err error, sources []*source) error {
 	return fmt.Errorf("%s\n  %s", e.Message, strings.Join(locate(sources, e.Fields), "\n  "))
 }
 
-// replace makes a document the draft of a flow, and publishes it if that is asked for. The
-// new draft stays even if publishing fails, since these are two requests.
+// replace replaces the draft of a flow with a document, and publishes it if m.Publish is set.
+// These are two requests, so the new draft stays even if publishing fails.
 func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
 	if members, ok := f.value.(map[string]any); ok {
 		delete(members, "slug") // the flow keeps its own
@@ -114,9 +114,9 @@ func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return errors.New("there is no such flow; 'sluice flow list' lists the flows")
 	}
-	var now client.Flow
+	var updated client.Flow
 	if err == nil {
-		now, _, err = api.ReplaceDraft(ctx, m.Flow, tag, flow.EncodeJSON(f.value))
+		updated, _, err = api.ReplaceDraft(ctx, m.Flow, tag, flow.EncodeJSON(f.value))
 	}
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
 		list := make([]string, len(e.Fields))
@@ -128,9 +128,9 @@ func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *
 	if err != nil {
 		return err
 	}
-	done := Imported{ID: now.ID, Name: now.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
+	done := Imported{ID: updated.ID, Name: updated.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
 	if m.Publish {
-		if _, done.Version, err = publish(ctx, api, now.ID, map[string]any{}); err != nil {
+		if _, done.Version, err = publish(ctx, api, updated.ID, map[string]any{}); err != nil {
 			return fmt.Errorf("the draft was replaced, but not published: %w", err)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"sluice/flow"
 )
 
-// NewKey has the settings of a key that a server creates. Zero values are left to the server,
-// which takes them from the key in the request.
+// NewKey has the settings of a key to create. The server replaces zero values with those of
+// the key in the request.
 type NewKey struct {
 	Name          string     `json:"name"`
 	Scopes        []string   `json:"scopes,omitempty"`
@@ -47,8 +47,8 @@ type keyObject struct {
 	} `json:"previous"`
 }
 
-// Create creates the key and prints its secret, alone, so that a shell can assign it to a
-// variable.
+// Create creates the key. Standard output has only its secret, so that a shell can assign it
+// to a variable.
 func (k NewKey) Create(ctx context.Context, api *client.Client, s *Streams, asJSON bool) error {
 	raw, err := api.Call(ctx, "POST", "/v1/keys", k)
 	if err != nil {
@@ -57,7 +57,7 @@ func (k NewKey) Create(ctx context.Context, api *client.Client, s *Streams, asJS
 	return printSecret(s, raw, asJSON)
 }
 
-// printSecret prints the response with the secret of a key, which no other one has.
+// printSecret prints the secret in a response. No other response contains it.
 func printSecret(s *Streams, raw []byte, asJSON bool) error {
 	if asJSON {
 		return printRaw(s.Out, raw)
@@ -160,8 +160,7 @@ func ListUsers(ctx context.Context, api *client.Client, s *Streams, asJSON bool)
 // keyPath returns the path of a key in the API.
 func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 
-// keyTime formats a time in the time zone of this machine, where a person reads it. nil means
-// never.
+// keyTime formats a time in the local time zone, and nil as "never".
 func keyTime(at *time.Time) string {
 	if at == nil {
 		return "never"

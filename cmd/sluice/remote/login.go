@@ -25,19 +25,19 @@ type Login struct {
 	Key string `json:"key"`
 }
 
-// Where a server is named, in order of precedence:
+// The server and the key come from, in order of precedence:
 //
 //	--server, --key           for one command
 //	SLUICE_URL, SLUICE_KEY    for a job or a shell
 //	sluice login              for a person, until "sluice logout"
 //
-// A key of a higher place may be combined with the address of a lower one, but a saved key
-// never leaves for another address: a mistyped --server must not get it.
+// A key of higher precedence may be combined with an address of lower precedence, but a saved
+// key is never sent to another address: a mistyped --server must not get it.
 
-// ErrNoServer is returned by Connect if no server is named and there is no login.
+// ErrNoServer is returned by Connect if no server is configured and there is no saved login.
 var ErrNoServer = errors.New("this command needs a server: give --server and --key, set SLUICE_URL and SLUICE_KEY, or use 'sluice login URL'")
 
-// Connect returns a client of the named server or, without a name, of the saved login. The
+// Connect returns a client of the given server or, if that is empty, of the saved login. The
 // saved key is only sent to the server that it was saved for.
 func Connect(server, key string) (*client.Client, error) {
 	saved, err := SavedLogin()
@@ -63,8 +63,8 @@ func Connect(server, key string) (*client.Client, error) {
 	return &client.Client{Base: base, Token: strings.TrimSpace(key), Remote: true}, nil
 }
 
-// baseURL returns scheme and host of a server. Plain HTTP is accepted only on this machine:
-// elsewhere anyone on the way could read the key.
+// baseURL returns scheme and host of a server. It accepts plain HTTP only on this machine,
+// because the key is not encrypted in transit.
 func baseURL(text string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -77,7 +77,7 @@ func baseURL(text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// loginFile returns where the login is saved: in the directory for settings of the user.
+// loginFile returns the path of the saved login, in the user's configuration directory.
 func loginFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -86,7 +86,7 @@ func loginFile() (string, error) {
 	return filepath.Join(dir, "sluice", "login.json"), nil
 }
 
-// SavedLogin returns what "sluice login" saved, or the zero value.
+// SavedLogin returns the login that "sluice login" saved, or the zero value.
 func SavedLogin() (Login, error) {
 	path, err := loginFile()
 	if err != nil {
@@ -111,9 +111,9 @@ type LoginCmd struct {
 	URL string `arg:"" help:"Address of the server, such as https://sluice.example.com."`
 }
 
-// Login asks for the key unless one is given, and saves it if the server accepts it. The
-// request that checks it also proves that the address is that of a server of Sluice. The key is read from standard input and not from an argument, which other users of
-// the machine could see in the list of processes.
+// Login saves the server and the key if the server accepts the key. The request also verifies
+// that the address is that of a Sluice server. Without a key it reads one from standard input,
+// because other users of the machine can see arguments in the list of processes.
 func (c LoginCmd) Login(ctx context.Context, key string, s *Streams) error {
 	base, err := baseURL(c.URL)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c LoginCmd) Login(ctx context.Context, key string, s *Streams) error {
 	return err
 }
 
-// readKey reads a key from standard input. A terminal does not show what is typed.
+// readKey reads a key from standard input. On a terminal it prompts and does not echo.
 func readKey(s *Streams) (string, error) {
 	if f, ok := s.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(s.Err, "Key: ")
@@ -154,8 +154,8 @@ func readKey(s *Streams) (string, error) {
 	return text, nil
 }
 
-// saveLogin writes the login so that only the user can read it. The file is created with its final
-// mode before it gets its name, so that there is no moment in which others can open it.
+// saveLogin writes the login so that only the user can read it. The file has its final mode
+// before it gets its name, so that others can never open it.
 func saveLogin(l Login) error {
 	path, err := loginFile()
 	if err != nil {

@@ -25,10 +25,9 @@ type Pull struct {
 }
 
 // RunRemote writes every flow that the key may read to a file named after its slug, or to the
-// file below the directory that already has this slug, so that flows can be sorted into
-// subdirectories. Files of other flows stay: whether a flow without a counterpart is new or
-// was archived is for git and its user to decide. A file that is equal is not written, so that
-// its time stays and builds that depend on it do not run.
+// existing file below the directory that has this slug, so that flows can be sorted into
+// subdirectories. It keeps files without a flow on the server, which may be new or archived.
+// It does not write equal files, so that their modification times do not change.
 func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	flows, err := api.ListFlows(ctx)
 	if err != nil {
@@ -79,8 +78,8 @@ func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 	return err
 }
 
-// filesBySlug returns the flow files below a directory by slug. Files that are not JSON are left
-// out: they cannot be of a known flow.
+// filesBySlug returns the flow files below a directory by slug. It ignores files that are not
+// JSON.
 func filesBySlug(dir string) (map[string]string, error) {
 	names, err := findFiles([]string{dir})
 	if err != nil {
@@ -101,10 +100,10 @@ type Fmt struct {
 	Check bool     `help:"Only list files that are not in canonical form; exit code 1 if there are any."`
 }
 
-// Format rewrites all files, or none if one of them is not a flow document. The form is that of
-// exports: two spaces of indentation, fields in the order of the documentation, sorted names in
-// config. Two files with the same flow are then equal byte for byte, so that a diff in git shows
-// only what somebody changed. Whether the flow can run is not checked; "flow validate" does that.
+// Format rewrites all files, or none if one of them is not a flow document. The canonical form is
+// that of exports: two spaces of indentation, fields in the order of the documentation, sorted
+// names in config. Two files with the same flow are then equal byte for byte, so that a diff
+// shows only real changes. Format does not check whether a flow can run, as "flow validate" does.
 func (c Fmt) Format(s *Streams) error {
 	files, err := readSources(c.Paths)
 	if err != nil {

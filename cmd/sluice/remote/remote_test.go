@@ -32,7 +32,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestLocate checks that a pointer into a request becomes a line of a file.
+// TestLocate checks that a pointer into a request is replaced with a line of a file.
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	file := &source{path: "a.flow.json", data: []byte("{\n  \"name\": \"A\",\n  \"nodes\": [\n    {\"id\": \"a\"},\n    {\n      \"a/b\": 1,\n      \"config\": {}\n    }\n  ]\n}\n")}
@@ -56,7 +56,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestSameFlow checks that what the server adds to a document is no difference, but any edit is.
+// TestSameFlow checks that additions by the server are ignored and edits are differences.
 func TestSameFlow(t *testing.T) {
 	t.Parallel()
 	document := func(slug, position, template string) []byte {
@@ -81,8 +81,7 @@ func TestSameFlow(t *testing.T) {
 	}
 }
 
-// TestKeepSchema checks that the hint for editors survives formatting and pulls, which
-// write what the server has.
+// TestKeepSchema checks that $schema survives formatting and pulls.
 func TestKeepSchema(t *testing.T) {
 	t.Parallel()
 	file := `{"name": "A", "$schema": "https://sluice.example/v1/schema/flow.json", "schema": "sluice.flow/v1", "nodes": []}`

@@ -28,7 +28,7 @@ type Runs struct {
 	Reject    RunReject    `cmd:"" help:"Reject a question of a run."`
 }
 
-// runRef names a run. The API finds a run only together with its flow.
+// runRef names a run. API routes of a run contain the flow.
 type runRef struct {
 	Flow string `arg:"" help:"Slug or ID of the flow."`
 	ID   string `arg:"" name:"run" help:"ID of the run."`
@@ -55,8 +55,8 @@ type RunList struct {
 	JSON   bool   `help:"Print the response of the API as JSON."`
 }
 
-// listed are the fields of a run that are shown.
-type listed struct {
+// listedRun has the fields of a run that commands print.
+type listedRun struct {
 	ID        string     `json:"run_id"`
 	Status    string     `json:"status"`
 	Version   *int64     `json:"version"`
@@ -69,8 +69,8 @@ type listed struct {
 	} `json:"cost"`
 }
 
-// version returns the version as it is written elsewhere.
-func (r *listed) version() string {
+// version returns the version of the run, formatted as v3 or draft.
+func (r *listedRun) version() string {
 	if r.Version == nil {
 		return "draft"
 	}
@@ -78,7 +78,7 @@ func (r *listed) version() string {
 }
 
 // duration returns how long the run took, or "" before its end.
-func (r *listed) duration() string {
+func (r *listedRun) duration() string {
 	if r.StartedAt == nil || r.EndedAt == nil {
 		return ""
 	}
@@ -102,7 +102,7 @@ func (c RunList) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 		return printRaw(s.Out, raw)
 	}
 	var page struct {
-		Runs []listed `json:"runs"`
+		Runs []listedRun `json:"runs"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (c RunShow) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 	if c.JSON {
 		return printRaw(s.Out, run.Raw)
 	}
-	var r listed
+	var r listedRun
 	if err := json.Unmarshal(run.Raw, &r); err != nil {
 		return err
 	}
@@ -142,10 +142,10 @@ func (c RunShow) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 	if err := PrintRun(run, flow.Text, false, s); !errors.Is(err, ErrReported) {
 		return err
 	}
-	return nil // that the run failed is no failure of this command
+	return nil // the exit code is 0 even if the run failed
 }
 
-// printSteps prints a line for each step. The steps of an erased run are gone.
+// printSteps prints a line for each step. An erased run has no steps.
 func printSteps(ctx context.Context, api *client.Client, path string, s *Streams) error {
 	raw, err := api.Call(ctx, "GET", path+"/steps", nil)
 	if errors.Is(err, &flow.Error{Code: flow.CodeRunExpired}) || errors.Is(err, &flow.Error{Code: flow.CodeResultNotSaved}) {
@@ -183,7 +183,7 @@ type RunWatch struct {
 	JSON bool `help:"Print the run object as JSON."`
 }
 
-// RunRemote prints what "flow run" would have printed.
+// RunRemote prints the same as "flow run".
 func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	run, err := api.Get(ctx, c.path())
 	if err != nil {
@@ -203,13 +203,13 @@ func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams)
 // RunCancel cancels a run.
 type RunCancel struct{ runRef }
 
-// RunRemote asks the server to cancel the run. A run that has ended stays as it is.
+// RunRemote requests the cancellation of the run. It does not affect a run that has ended.
 func (c RunCancel) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	raw, err := api.Call(ctx, "POST", c.path()+"/cancel", nil)
 	if err != nil {
 		return c.notFound(err)
 	}
-	var r listed
+	var r listedRun
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c RunRerun) RunRemote(ctx context.Context, api *client.Client, s *Streams)
 	if err != nil {
 		return c.notFound(err)
 	}
-	var r listed
+	var r listedRun
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}

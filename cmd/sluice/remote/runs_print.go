@@ -22,8 +22,8 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Follow waits until a run has ended. It prints the progress of each step if standard error is a terminal. In scripts only
-// the result matters.
+// Follow waits until a run has ended. It prints the progress of each step if standard error is
+// a terminal.
 func Follow(ctx context.Context, api *client.Client, run *client.Run, s *Streams) error {
 	if !IsTerminal(s.Err) {
 		_, err := api.Await(ctx, run.URLs["self"])
@@ -35,7 +35,7 @@ func Follow(ctx context.Context, api *client.Client, run *client.Run, s *Streams
 			started[step.Path] = time.Now()
 		}
 		if flow.StepState(step.State).Ended() {
-			fmt.Fprintf(s.Err, "%s %-24s %-10s %s\n", mark(step.State), step.Path, step.State, elapsed(started[step.Path]))
+			fmt.Fprintf(s.Err, "%s %-24s %-10s %s\n", stateSymbol(step.State), step.Path, step.State, elapsed(started[step.Path]))
 		} else {
 			fmt.Fprintf(s.Err, "… %-24s %s\n", step.Path, step.State)
 		}
@@ -50,8 +50,8 @@ func elapsed(since time.Time) string {
 	return ""
 }
 
-// mark returns the symbol for the state that a step ended in.
-func mark(state string) string {
+// stateSymbol returns the symbol for the final state of a step.
+func stateSymbol(state string) string {
 	switch flow.StepState(state) {
 	case flow.StepSucceeded, flow.StepReused:
 		return "✓"
@@ -61,9 +61,9 @@ func mark(state string) string {
 	return "✗"
 }
 
-// PrintRun prints the outputs of an ended run, each formatted by text, or the run object. It
-// returns ErrReported if the run did not succeed; outputs that were produced before the
-// failure are printed anyway.
+// PrintRun prints the outputs of an ended run, each formatted by text, or the run object. If
+// the run did not succeed, it prints the outputs produced before the failure and returns
+// ErrReported.
 func PrintRun(run *client.Run, text func(any) string, asJSON bool, s *Streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if asJSON {

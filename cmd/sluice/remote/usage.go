@@ -20,7 +20,7 @@ type Usage struct {
 	JSON bool   `help:"Print the response of the API as JSON."`
 }
 
-// usageGroup are the fields of a sum that are shown.
+// usageGroup has the fields of a sum that are printed.
 type usageGroup struct {
 	Day    string `json:"day"`
 	FlowID string `json:"flow_id"`
@@ -40,8 +40,7 @@ type usageGroup struct {
 	} `json:"cost"`
 }
 
-// RunRemote prints a line for each group and one for the total. Days on which nothing
-// happened are left out.
+// RunRemote prints a line for each group and one for the total. It omits days without usage.
 func (c Usage) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	query := url.Values{"by": {c.By}}
 	if c.From != "" {
@@ -76,7 +75,7 @@ func (c Usage) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 	return columns.Flush()
 }
 
-// print writes one line. A sum by model has no runs.
+// print writes one line. Sums by model have no runs.
 func (g *usageGroup) print(columns *tabwriter.Writer, name string) {
 	runs, failed := "", ""
 	if g.Runs != nil {

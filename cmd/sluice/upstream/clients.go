@@ -13,9 +13,8 @@ import (
 	"sluice/providers/hosted"
 )
 
-// Clients are the clients of model providers, which the server and the
-// commands share. All of them send requests through one outbound.Client, which
-// blocks private addresses unless reach allows them.
+// Clients are the clients of model providers for the server and the commands. They share one
+// outbound.Client, which blocks private addresses unless reach allows them.
 type Clients struct {
 	HTTP      *outbound.Client
 	Providers *providers.Client
@@ -25,9 +24,8 @@ type Clients struct {
 	refuseUnbound bool
 }
 
-// apiLimit is the largest response of the hosting platform in bytes. Responses that are
-// read into memory have smaller limits of their own; this one stops a stream that never
-// ends.
+// apiLimit is the largest response of the hosting platform in bytes. It stops endless
+// streams; responses that are read into memory have lower limits of their own.
 const apiLimit = 64 << 20
 
 // Config configures the clients.
@@ -42,9 +40,8 @@ type Config struct {
 	RefuseUnbound bool
 }
 
-// New creates the clients. A URL of the hosting platform from the settings is
-// trusted and may be private; all other requests to the platform are guarded. The only error
-// is a ReplicateURL that cannot be used.
+// New creates the clients. Config.ReplicateURL is trusted and may have a private address; all
+// other requests to the platform are guarded. New fails only if ReplicateURL is invalid.
 func New(ctx context.Context, cfg Config) (*Clients, error) {
 	u := &Clients{HTTP: cfg.HTTP, reach: newEndpoints(cfg.HTTP), Providers: providers.NewClient(providers.Guarded(cfg.HTTP)), refuseUnbound: cfg.RefuseUnbound}
 	if cfg.ReplicateURL != "" {
@@ -68,9 +65,9 @@ func New(ctx context.Context, cfg Config) (*Clients, error) {
 	return u, nil
 }
 
-// Resolver looks up secrets in the store first, then in the environment. It is the
-// only way from the name of a credential to its secret. If SLUICE_REPLICATE_URL
-// replaces the hosting platform's URL, its secret is sent only there.
+// Resolver returns the resolver of credential names, which looks up secrets in the store
+// first, then in the environment. All secrets are looked up through it. If
+// SLUICE_REPLICATE_URL is set, the platform's secret is sent only there.
 func (u *Clients) Resolver(store flow.CredentialStore) *flow.Resolver {
 	env := Environment()
 	for name, a := range env {
@@ -91,9 +88,9 @@ func (u *Clients) Preset(name string) (p providers.Preset, known bool) {
 	return p, known
 }
 
-// Admit returns an error if a secret may not be sent to the base URL of its
-// credential or, without one, of its provider. Package outbound checks addresses;
-// this check is about which host a secret belongs to.
+// Admit returns an error if a secret may not be sent to the base URL of its credential or,
+// without one, of its provider. It checks the host against the credential, while package
+// outbound checks the address.
 func Admit(a flow.Access, p providers.Preset) error {
 	base := cmp.Or(a.BaseURL, p.BaseURL)
 	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {
@@ -105,10 +102,10 @@ func Admit(a flow.Access, p providers.Preset) error {
 	return flow.Errorf(flow.CodeProviderAuth, "The base URL of the credential %q cannot be read.", a.Name)
 }
 
-// testTimeout bounds the check of a secret with its provider. A person waits for it.
+// testTimeout bounds the test of a secret, for which a person waits.
 const testTimeout = 30 * time.Second
 
-// Test checks a secret with its provider and describes the response.
+// Test tests a secret with its provider and returns a sentence about the result.
 func (u *Clients) Test(ctx context.Context, a flow.Access) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()

@@ -13,10 +13,9 @@ import (
 	"sluice/providers/hosted/hostedtest"
 )
 
-// TestHostElsewhere: a hosting platform that the operator put into a private
-// network opens that network to nobody else, not even to where a model says its
-// output is.
-func TestHostElsewhere(t *testing.T) {
+// TestClients_trust_only_the_platform checks that a hosting platform in a private network does
+// not allow requests to other hosts in that network, not even to the URLs of outputs.
+func TestClients_trust_only_the_platform(t *testing.T) {
 	t.Parallel()
 	platform := hostedtest.New(t)
 	asked := 0

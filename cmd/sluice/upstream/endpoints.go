@@ -28,14 +28,14 @@ type endpoints struct {
 	mu       sync.Mutex
 	found    []netip.AddrPort    // local servers
 	baseURLs map[string]endpoint // by host:port
-	passed   []netip.AddrPort    // the list that the client has
+	applied  []netip.AddrPort    // the list last passed to the client
 }
 
 // endpoint is the resolved host of a base URL.
 type endpoint struct {
 	addrs      []netip.AddrPort
 	resolvedAt time.Time
-	permanent  bool // it is a setting of the process, not a credential's
+	permanent  bool // configured by a setting, not by a credential
 }
 
 const (
@@ -64,8 +64,8 @@ func (e *endpoints) trust(ctx context.Context, baseURL string) error {
 	return e.allow(ctx, baseURL, false)
 }
 
-// allow resolves the host of a base URL, unless it did so a moment ago, and allows
-// requests to its addresses. Base URLs that are not permanent expire.
+// allow resolves the host of a base URL, at most once per resolveInterval, and allows requests
+// to its addresses. Base URLs that are not permanent expire after expireAfter without use.
 func (e *endpoints) allow(ctx context.Context, baseURL string, permanent bool) error {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Hostname() == "" {
@@ -108,8 +108,7 @@ func resolve(ctx context.Context, host, port string) ([]netip.AddrPort, error) {
 	return list, err
 }
 
-// update passes the list to the client, only if it changed: a new list closes idle
-// connections.
+// update passes the list to the client if it changed. A new list closes idle connections.
 func (e *endpoints) update() {
 	all := slices.Clone(e.found)
 	for _, b := range e.baseURLs {
@@ -117,8 +116,8 @@ func (e *endpoints) update() {
 	}
 	slices.SortFunc(all, netip.AddrPort.Compare)
 	all = slices.Compact(all)
-	if !slices.Equal(all, e.passed) {
-		e.passed = all
+	if !slices.Equal(all, e.applied) {
+		e.applied = all
 		e.client.SetEndpoints(all)
 	}
 }

@@ -54,8 +54,8 @@ func baseVariable(secret string) (name, value string) {
 	return name, strings.TrimSpace(os.Getenv(name))
 }
 
-// BaseURL parses the base URL of a provider. The rules are those of package outbound, so
-// that a URL which is accepted here is not rejected when it is used.
+// BaseURL parses the base URL of a provider. It applies the rules of package outbound, so
+// that an accepted URL is not rejected later when it is used.
 func BaseURL(text string) (*url.URL, error) {
 	u, err := outbound.ParseURL(strings.TrimRight(text, "/"))
 	if err != nil {
@@ -64,9 +64,9 @@ func BaseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// CheckEnvironment returns an error for an invalid base URL, so that its secret
-// is not sent to the default host instead. It checks every variable that a provider may
-// use, whether or not its secret is set now.
+// CheckEnvironment returns an error for an invalid base URL, so that its secret is not sent to
+// the default host instead. It checks the variables of all providers, including those whose
+// secret is not set.
 func CheckEnvironment() error {
 	for _, p := range providers.Presets() {
 		for _, variable := range p.EnvVars {

@@ -13,8 +13,8 @@ import (
 // credential. It begins that error's text.
 var ErrNoProvider = errors.New("there is no provider")
 
-// List asks a provider for its models, with a credential if one exists. The errors explain
-// what is missing, because this is often the first command that a new user tries.
+// List requests the models of a provider, with a credential if one exists. Its errors name
+// the missing set-up, because listing models is often the first command of a new user.
 func (u *Clients) List(ctx context.Context, store flow.CredentialStore, ws flow.WorkspaceID, provider string) ([]providers.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()

@@ -10,20 +10,19 @@ import (
 	"sluice/providers"
 )
 
-// LocalServers finds the model servers on this machine in the background, such as
-// Ollama, so that flows can use them without any configuration. Servers that were
-// found become allowed endpoints.
+// LocalServers finds model servers on this machine, such as Ollama, in the background, and
+// adds them to the allowed endpoints, so that flows can use them without configuration.
 type LocalServers struct {
 	finder *providers.Finder
 	stop   context.CancelFunc
 	off    bool
 }
 
-// firstSearchTimeout bounds how long a step waits for the first search, which takes
-// up to 300 ms.
+// firstSearchTimeout bounds how long Found waits for the first search, which usually takes up
+// to 300 ms.
 const firstSearchTimeout = time.Second
 
-// FindLocal starts the search, unless it is switched off.
+// FindLocal starts the search unless off is set.
 func FindLocal(u *Clients, bound net.Addr, off bool) *LocalServers {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &LocalServers{stop: stop, off: off, finder: providers.NewFinder(providers.FinderConfig{
@@ -36,8 +35,8 @@ func FindLocal(u *Clients, bound net.Addr, off bool) *LocalServers {
 	return l
 }
 
-// Found returns the servers that were found. The first call waits for the first search,
-// so that a flow that runs right after the start does not fail without reason.
+// Found returns the servers found so far. It waits for the first search, so that flows that
+// run right after the start of the server can use them.
 func (l *LocalServers) Found() []providers.LocalServer {
 	if l.off {
 		return nil

@@ -31,7 +31,7 @@ func Duration(s *flow.Step, now time.Time) time.Duration {
 }
 
 // Bars returns the attempts of a step and the pauses between them.
-func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
+func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.WaterfallBar) {
 	tries := s.Tries()
 	for i, a := range tries {
 		end, cut := a.EndedAt, false
@@ -63,8 +63,8 @@ func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
 
 // Span returns the bar between two times. Clocks of instances may differ, so it
 // neither starts nor ends before the run.
-func Span(begin, from, to time.Time, state string) consoleview.FallBar {
-	b := consoleview.FallBar{From: max(0, from.Sub(begin)), State: state}
+func Span(begin, from, to time.Time, state string) consoleview.WaterfallBar {
+	b := consoleview.WaterfallBar{From: max(0, from.Sub(begin)), State: state}
 	b.To = max(b.From, to.Sub(begin))
 	return b
 }

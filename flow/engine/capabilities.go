@@ -15,14 +15,14 @@ import (
 	"sluice/flow/redaction"
 )
 
-// cleanupTimeout is how long a kind may take to tell the outside that a step
-// is not gone on with.
+// cleanupTimeout bounds how long the kinds of abandoned steps may take to clean up in
+// external services.
 const cleanupTimeout = 10 * time.Second
 
-// bindCapabilities gives a step its ways to secrets, files and those who watch. It returns
-// the redactor that learns of every secret the step is given, and what passes
-// on the text that was held back because it might have been one.
-func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *redaction.Redactor, spoken func()) {
+// bindCapabilities sets the functions by which a step reaches secrets, files, approvals and
+// subscribers. It returns a redactor that knows every secret the step has received, and a
+// function that flushes streamed text that was held back as the possible start of a secret.
+func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *redaction.Redactor, flushText func()) {
 	in, n := a.In, &c.plan.g.nodes[a.Node]
 	secrets = &redaction.Redactor{}
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
@@ -32,11 +32,11 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 			return secret, err
 		}
 		name, isRef := flow.SecretRef(value)
-		if !isRef { // it came by an edge
+		if !isRef { // the secret itself arrived through an edge
 			secrets.Add(flow.Text(value))
 			return flow.Text(value), nil
 		}
-		if err := n.mayName(name); err != nil {
+		if err := n.checkCredential(name); err != nil {
 			return "", err
 		}
 		secret, err := c.Secrets.Secret(ctx, in.WorkspaceID, name, host)
@@ -45,7 +45,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	}
 	in.Access = func(ctx context.Context, provider string, ref any) (flow.Access, error) {
 		if name, isRef := flow.SecretRef(ref); isRef {
-			if err := n.mayName(name); err != nil {
+			if err := n.checkCredential(name); err != nil {
 				return flow.Access{}, err
 			}
 		}
@@ -53,7 +53,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		secrets.Add(access.Secret)
 		return access, err
 	}
-	v := &voice{secrets: secrets, say: func(text string) {
+	v := &emitter{secrets: secrets, emit: func(text string) {
 		if c.Emit != nil && ctx.Err() == nil {
 			c.Emit(in.RunID, in.Path, in.Attempt, text)
 		}
@@ -97,15 +97,15 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}
-	return secrets, v.end
+	return secrets, v.flush
 }
 
 // endCallTimeout is how long the end of a call with a limited credential may take to be
 // recorded; after that, the call counts until its lease ends.
 const endCallTimeout = 5 * time.Second
 
-// limitCalls binds the calls with credentials that have limits. The function that it
-// returns ends those of the attempt.
+// limitCalls sets the function by which a step begins calls with limited credentials. The
+// returned function ends all calls of the attempt.
 func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
 	var calls []string
 	a.In.TakeCall = func(ctx context.Context, access flow.Access) error {
@@ -115,7 +115,7 @@ func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
 		id, wait, err := c.Limiter.TakeCall(ctx, a.In.WorkspaceID, access.Name, a.In.RunID, a.In.Path, c.plan.TimeLimit(a.Node)+endCallTimeout)
 		switch {
 		case err != nil:
-			return fmt.Errorf("wait for the turn of %s: %w", a.In.Key, err)
+			return fmt.Errorf("begin a rate-limited call of %s: %w", a.In.Key, err)
 		case wait > 0:
 			return &flow.DelayError{Wait: wait}
 		}
@@ -133,16 +133,16 @@ func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
 	}
 }
 
-// secretInput opens a secret input of the run for a node. A reference that came from
-// anywhere but the input node itself is data: it must not choose which secret goes
-// out, and where.
+// secretInput returns the value of a secret input for a node that is connected to the input
+// node. A reference from any other source is untrusted data and must not select which secret
+// is sent where.
 func (c *execution) secretInput(ctx context.Context, in *flow.In, n *graphNode, name string) (string, error) {
 	connected := slices.ContainsFunc(n.in, func(e graphEdge) bool {
 		source := c.plan.g.nodes[e.from].input
 		return source != nil && source.Secret && source.Name == name
 	})
 	if !connected || c.RunSecrets == nil {
-		return "", flow.Errorf(flow.CodeInputInvalid, "A reference to the secret input %q came as data. Connect the input itself.", name)
+		return "", flow.Errorf(flow.CodeInputInvalid, "The reference to the secret input %q came as data. Connect the input node instead.", name)
 	}
 	texts, err := c.RunSecrets(ctx, in.WorkspaceID, in.RunID)
 	if err != nil {
@@ -155,11 +155,12 @@ func (c *execution) secretInput(ctx context.Context, in *flow.In, n *graphNode, 
 	return text, nil
 }
 
-// fetchFile stores the file at an address with the run. An earlier attempt may have
-// stored it, even if it crashed before its result was recorded; then its ID exists.
+// fetchFile downloads a file and stores it with the run. It is idempotent: the ID is derived
+// from the step and the place, so a file that an earlier attempt stored is reused, even if
+// that attempt crashed before its result was recorded.
 func (c *execution) fetchFile(ctx context.Context, in *flow.In, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 	if c.Fetcher == nil {
-		return nil, errors.New("the engine has no way to fetch files")
+		return nil, errors.New("the engine has no fetcher for remote files")
 	}
 	id := flow.FetchedFileID(in.Key, place)
 	if stored, err := c.storedFile(ctx, in.WorkspaceID, id); stored != nil || err != nil {
@@ -173,7 +174,7 @@ func (c *execution) fetchFile(ctx context.Context, in *flow.In, place string, f 
 		}
 		return err
 	})
-	if err != nil && flow.AsError(err).Code == flow.CodeInternal { // the attempt before may have stored it meanwhile
+	if err != nil && flow.AsError(err).Code == flow.CodeInternal { // the previous attempt may have stored it in the meantime
 		if stored, again := c.storedFile(ctx, in.WorkspaceID, id); stored != nil && again == nil {
 			return stored, nil
 		}
@@ -190,11 +191,11 @@ func (c *execution) storedFile(ctx context.Context, ws flow.WorkspaceID, id stri
 	if err != nil {
 		return nil, fmt.Errorf("look for the fetched file %s: %w", id, err)
 	}
-	_ = content.Close() // nothing was read
+	_ = content.Close() // opened only to check that the file exists
 	return f.Value(), nil
 }
 
-// fetchArrived replaces the addresses that came by edges to ports of type file by
+// fetchArrived downloads remote files that arrived at ports of type file and replaces them by
 // stored files, before the node runs.
 func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In) error {
 	for _, port := range flow.SortedNames(in.Ports) {
@@ -217,9 +218,9 @@ func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In)
 	return nil
 }
 
-// checkBudget refuses to begin a step that may cost money once a budget of the run
-// is used up. What a step before it has saved is being paid for already, so it
-// is gone on with.
+// checkBudget reserves the estimated cost of a step that may cost money, and returns an error
+// if a budget of the run is used up. A step with a saved state is not checked: it resumes
+// external work that has been paid for.
 func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) error {
 	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
 		return nil
@@ -244,20 +245,21 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	return c.reserve(ctx, r)
 }
 
-// Running steps that reserve the rest of a budget usually cost less than they
-// reserve, so a step waits for them before it fails.
+// Running steps usually cost less than they reserve. So if reservations exhaust a budget, a
+// step waits for running steps to end before it fails.
 const (
 	reservePause   = 200 * time.Millisecond
 	reserveTimeout = 10 * time.Second
 )
 
-// reserve reserves what a step may cost.
+// reserve makes a reservation. While reservations of other steps exhaust the budget, it
+// polls every reservePause and gives up after reserveTimeout.
 func (c *execution) reserve(ctx context.Context, r flow.Reservation) error {
 	for waited := time.Duration(0); ; waited += reservePause {
 		err := c.Budgets.ReserveSpending(ctx, r)
 		switch {
 		case errors.Is(err, flow.ErrBudgetReserved) && waited >= reserveTimeout:
-			return flow.Errorf(flow.CodeBudgetExceeded, "Running steps may need the rest of the budget for today. Start the run again when they have ended, or have the budget raised.")
+			return flow.Errorf(flow.CodeBudgetExceeded, "Running steps have reserved the rest of today's budget. Start the run again after they have ended, or raise the budget.")
 		case errors.Is(err, flow.ErrBudgetReserved):
 		case err != nil && flow.AsError(err).Code == flow.CodeInternal:
 			return fmt.Errorf("check the budgets: %w", err)
@@ -272,26 +274,22 @@ func (c *execution) reserve(ctx context.Context, r flow.Reservation) error {
 	}
 }
 
-// errUncertainSave tells a step that the write of its state was answered with an
-// error, which a write that was committed can be.
-var errUncertainSave = errors.New("it is uncertain whether the state of the step is on disk")
-
-// mayName refuses a credential that the node's own config does not name. What
-// comes by edges is data: of a caller, of a model, of whatever was asked. It
-// must not choose which of the workspace's secrets goes out, and where.
-func (n *graphNode) mayName(credential string) error {
+// checkCredential returns an error for a credential that the config of the node does not
+// name. Values that arrive through edges come from callers, models and external services, so
+// they must not select which secret of the workspace is sent where.
+func (n *graphNode) checkCredential(credential string) error {
 	if slices.Contains(n.secrets, credential) {
 		return nil
 	}
 	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", credential)
 }
 
-// deliveriesMayName is mayName for the secrets of messages to be sent.
-func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
+// checkDeliveryCredentials is checkCredential for the signing secrets of deliveries.
+func (n *graphNode) checkDeliveryCredentials(list []flow.NewDelivery) error {
 	for i := range list {
 		for _, value := range []any{list[i].Secret, list[i].Signature} {
 			if name, isRef := flow.SecretRef(value); isRef {
-				if err := n.mayName(name); err != nil {
+				if err := n.checkCredential(name); err != nil {
 					return err
 				}
 			}
@@ -300,47 +298,8 @@ func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
 	return nil
 }
 
-// save hands a state to the run's own goroutine and waits until it is on disk.
-// Once it is handed over, it waits even after ctx has ended: the step must
-// know whether the next worker will find it.
-func (c *execution) save(ctx context.Context, node int, state any) error {
-	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
-	if err == nil && c.plan.nodes[node].class == flow.Inline {
-		err = errors.New("inline work runs on the goroutine that would have to record it")
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", flow.ErrNotSaved, err)
-	}
-	done := make(chan error, 1)
-	select {
-	case c.saves <- saving{node, state, done}:
-		return <-done
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", flow.ErrNotSaved, ctx.Err())
-	}
-}
-
-// failPendingSaves tells steps that wait for their state to be on disk that the worker
-// does not wait for it any more.
-func (c *execution) failPendingSaves() {
-	err := flow.ErrNotSaved
-	if c.doubtful {
-		err = errUncertainSave
-	}
-	c.resolvePendingSaves(err)
-}
-
-// resolvePendingSaves unblocks the steps that wait in Save: nil means that their state
-// is on disk, an error that it never will be.
-func (c *execution) resolvePendingSaves(err error) {
-	for _, done := range c.unsaved {
-		done <- err
-	}
-	c.unsaved = nil
-}
-
-// cleanup tells the outside of steps that are not gone on with. That it could
-// not be told does not keep the run from ending.
+// cleanup cleans up after abandoned steps in parallel. Errors are only reported: they must
+// not keep the run from ending.
 func (c *execution) cleanup(ctx context.Context, a Action) {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
@@ -348,15 +307,15 @@ func (c *execution) cleanup(ctx context.Context, a Action) {
 	for _, in := range a.Abandoned {
 		all.Go(func() {
 			if err := c.cleanupStep(ctx, in); err != nil {
-				c.Report(fmt.Errorf("abandon step %s: %w", in.Key, err))
+				c.Report(fmt.Errorf("clean up step %s: %w", in.Key, err))
 			}
 		})
 	}
 	all.Wait()
 }
 
-// cleanupStep lets a kind tell an external service that its step is over, such as to cancel a
-// prediction that is billed by the second. A panic is an error of this step only.
+// cleanupStep calls Cleanup of a kind, for example to cancel a prediction that is billed by
+// the second. A panic becomes an error.
 func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -366,34 +325,4 @@ func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 	i := c.plan.g.index[in.Node]
 	secrets, _ := c.bindCapabilities(ctx, Action{Node: i, In: in})
 	return redactError(c.plan.g.nodes[i].kind.Cleanup(ctx, in), secrets)
-}
-
-// redactOut is the result without the secrets that the step was given: what it
-// talked to may have sent them back.
-func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
-	if secrets.Empty() {
-		return o
-	}
-	o.Log = secrets.Text(o.Log)
-	if o.Outputs != nil {
-		o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
-	}
-	return o
-}
-
-// redactError removes the secrets that the step was given from an error: providers repeat
-// parts of a request in their messages.
-func redactError(err error, secrets *redaction.Redactor) error {
-	if err == nil || secrets.Empty() {
-		return err
-	}
-	if e, ok := errors.AsType[*flow.Error](err); ok {
-		own := *e
-		own.Message = secrets.Text(e.Message)
-		return &own
-	}
-	if text := secrets.Text(err.Error()); text != err.Error() {
-		return errors.New(text)
-	}
-	return err
 }

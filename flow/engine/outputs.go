@@ -7,9 +7,10 @@ import (
 	"sluice/flow"
 )
 
-// outputValues makes sure that a kind gave back values and nothing else, so that
-// what the next node is given is what a reader of the record sees.
-func outputValues(o *flow.Out) error {
+// normalizeOutputs converts the outputs and the suspension state of a kind to plain values, so
+// that the next node receives exactly what is stored. It returns an error for anything that
+// cannot be converted.
+func normalizeOutputs(o *flow.Out) error {
 	for _, port := range flow.SortedNames(o.Outputs) {
 		v, changed, err := flow.AsValue(o.Outputs[port], flow.MaxValueDepth)
 		if err != nil {

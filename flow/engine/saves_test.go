@@ -14,23 +14,23 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// depot is a place where steps have things done that go on without them.
-type depot struct {
+// fakeService does external work for steps, which continues without them.
+type fakeService struct {
 	mu        sync.Mutex
 	begun     int
 	abandoned []any
-	tell      func(ctx context.Context) error // what telling it of an end does
+	tell      func(ctx context.Context) error // called on cleanup, if set
 }
 
-func (d *depot) told() []any {
+func (d *fakeService) cleanedUp() []any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.abandoned
 }
 
-// ship is a kind that has one thing done in so many seconds. It saves the
-// number of what it began, and continues that after a crash or a failure.
-func (d *depot) ship() flow.Kind {
+// ship returns a kind that begins one job at the service and waits takes_s seconds for it. It
+// saves the number of the job and resumes it after a crash or a failure.
+func (d *fakeService) ship() flow.Kind {
 	k := flowtest.WorkKind("ship", flow.Outside)
 	k.Fields = append(k.Fields, flow.Field{Name: "fail", Type: flow.FieldText, Typed: true})
 	k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
@@ -54,7 +54,7 @@ func (d *depot) ship() flow.Kind {
 					return flow.Out{}, err
 				}
 			}
-			return flow.Out{}, &flow.Error{Code: flow.CodeProviderUnavailable, Message: "The depot is closed.", Retryable: true}
+			return flow.Out{}, &flow.Error{Code: flow.CodeProviderUnavailable, Message: "The fakeService is closed.", Retryable: true}
 		}
 		return flow.Out{Outputs: map[string]any{"text": flow.Text(in.State)}}, nil
 	}
@@ -70,7 +70,7 @@ func (d *depot) ship() flow.Kind {
 	return k
 }
 
-func (d *depot) begin(ctx context.Context, in *flow.In) error {
+func (d *fakeService) begin(ctx context.Context, in *flow.In) error {
 	d.mu.Lock()
 	d.begun++
 	number := flow.Number(d.begun)
@@ -79,7 +79,7 @@ func (d *depot) begin(ctx context.Context, in *flow.In) error {
 	return in.Save(ctx, number)
 }
 
-func TestEngineSave(t *testing.T) {
+func TestSave_hands_state_to_next_attempt(t *testing.T) {
 	tests := []struct {
 		name, flow   string
 		begun, saves int
@@ -87,13 +87,13 @@ func TestEngineSave(t *testing.T) {
 		{"is kept until the step succeeds", `a ship {"takes_s": 9}`, 1, 1},
 		{"is handed to the next attempt", `a ship {"takes_s": 9} {"timeout_s": 5, "retry": {"attempts": 3, "backoff_s": 1}}`, 1, 1},
 		{"is handed to the next attempt that fails", `a ship {"fail": "yes"} {"retry": {"attempts": 3}}`, 1, 1},
-		{"may be forgotten, so that the next attempt starts over", `a ship {"fail": "forgotten"} {"retry": {"attempts": 3}}`, 3, 6},
+		{"may be deleted, so that the next attempt starts over", `a ship {"fail": "forgotten"} {"retry": {"attempts": 3}}`, 3, 6},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				d := &depot{}
-				s := newStation(t, tt.flow, d.ship())
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				d := &fakeService{}
+				s := newFixture(t, tt.flow, d.ship())
 				if s.finish(); d.begun != tt.begun {
 					t.Errorf("%d begun, want %d", d.begun, tt.begun)
 				}
@@ -105,7 +105,7 @@ func TestEngineSave(t *testing.T) {
 	}
 }
 
-// saves counts how often a step's state changed on disk, its end left aside.
+// saves counts how often the state of a step changed on disk, except at its end.
 func (d *fakeDisk) saves(path string) int {
 	n, last := 0, "null"
 	for _, w := range d.log {
@@ -118,14 +118,14 @@ func (d *fakeDisk) saves(path string) int {
 	return n
 }
 
-func TestEngineSaveIsOnDiskBeforeItReturns(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		var s *station
-		d := &depot{}
+func TestSave_returns_after_state_is_on_disk(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		var s *fixture
+		d := &fakeService{}
 		k := d.ship()
 		k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
 			s.mu.Lock()
-			s.busy = 3 // the database is, for a while
+			s.busy = 3 // the database is busy for a while
 			s.mu.Unlock()
 			if err := d.begin(ctx, in); err != nil {
 				return flow.Out{}, err
@@ -135,43 +135,43 @@ func TestEngineSaveIsOnDiskBeforeItReturns(t *testing.T) {
 			}
 			return flow.Out{}, nil
 		}
-		s = newStation(t, "a ship", k)
+		s = newFixture(t, "a ship", k)
 		s.finish()
 		s.wantEnd(flow.RunSucceeded, "")
 		wantTime(t, passed(), 350*time.Millisecond)
 	})
 }
 
-// TestEngineSaveAfterACrash cuts the worker off and lets another go on.
-func TestEngineSaveAfterACrash(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		d := &depot{}
-		s := newStation(t, `a ship {"takes_s": 9}`, d.ship())
+// TestSave_resumes_state_after_crash kills the worker and continues on another.
+func TestSave_resumes_state_after_crash(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		d := &fakeService{}
+		s := newFixture(t, `a ship {"takes_s": 9}`, d.ship())
 		ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 		defer kill()
-		if outcome, _ := s.carry(ctx, Signals{}); outcome != HandedBack {
+		if outcome, _ := s.execute(ctx, Signals{}); outcome != HandedBack {
 			t.Fatal(outcome)
 		}
 		s.finish()
-		if s.wantEnd(flow.RunSucceeded, ""); d.begun != 1 || len(d.told()) != 0 || flow.Text(s.step("a").Outputs["text"]) != "1" {
-			t.Errorf("%d begun, %v abandoned, %v", d.begun, d.told(), s.step("a").Outputs)
+		if s.wantEnd(flow.RunSucceeded, ""); d.begun != 1 || len(d.cleanedUp()) != 0 || flow.Text(s.step("a").Outputs["text"]) != "1" {
+			t.Errorf("%d begun, %v abandoned, %v", d.begun, d.cleanedUp(), s.step("a").Outputs)
 		}
 		wantTime(t, passed(), 14*time.Second)
 	})
 }
 
-// TestEngineSaveThatFails: a step whose worker lets go is told whether its state
-// is certainly not on disk, however it came about.
-func TestEngineSaveThatFails(t *testing.T) {
+// TestSave_reports_whether_state_may_be_on_disk checks that a step whose worker releases the run
+// learns whether its state is certainly not on disk.
+func TestSave_reports_whether_state_may_be_on_disk(t *testing.T) {
 	tests := []struct {
 		name  string
-		stand func(s *station, kill func()) // in the way of the write
+		stand func(s *fixture, kill func()) // makes the write fail
 		sure  bool
 	}{
-		{"somebody else has the run", func(s *station, _ func()) { s.fenced = true }, true},
-		{"the worker is killed before it is handed over", func(_ *station, kill func()) { kill() }, true},
-		{"the worker is killed while the disk is full", func(s *station, kill func()) { s.busy = 1000; time.AfterFunc(time.Minute, kill) }, false},
-		{"somebody else has the run once the disk is not full any more", func(s *station, _ func()) {
+		{"another worker has claimed the run", func(s *fixture, _ func()) { s.fenced = true }, true},
+		{"the worker is killed before the state is passed", func(_ *fixture, kill func()) { kill() }, true},
+		{"the worker is killed while the disk is full", func(s *fixture, kill func()) { s.busy = 1000; time.AfterFunc(time.Minute, kill) }, false},
+		{"another worker has claimed the run after the disk was full", func(s *fixture, _ func()) {
 			s.busy = 1000
 			time.AfterFunc(time.Minute, func() {
 				s.mu.Lock()
@@ -182,12 +182,12 @@ func TestEngineSaveThatFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				var s *station
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				var s *fixture
 				var failure error
 				ctx, kill := context.WithCancel(t.Context())
 				defer kill()
-				k := (&depot{}).ship()
+				k := (&fakeService{}).ship()
 				k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
 					s.mu.Lock()
 					tt.stand(s, kill)
@@ -196,8 +196,8 @@ func TestEngineSaveThatFails(t *testing.T) {
 					failure = in.Save(ctx, "x")
 					return flow.Out{}, failure
 				}
-				s = newStation(t, "a ship", k)
-				if outcome, _ := s.carry(ctx, Signals{}); outcome != HandedBack || failure == nil || errors.Is(failure, flow.ErrNotSaved) != tt.sure {
+				s = newFixture(t, "a ship", k)
+				if outcome, _ := s.execute(ctx, Signals{}); outcome != HandedBack || failure == nil || errors.Is(failure, flow.ErrNotSaved) != tt.sure {
 					t.Errorf("outcome %d, the step was told %v", outcome, failure)
 				}
 			})
@@ -205,19 +205,19 @@ func TestEngineSaveThatFails(t *testing.T) {
 	}
 }
 
-func TestEngineSaveOfInlineWork(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
+func TestSave_rejects_inline_step(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 		k := flowtest.WorkKind("quick", flow.Inline)
 		k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) { return flow.Out{}, in.Save(ctx, "x") }
-		s := newStation(t, "a quick", k)
+		s := newFixture(t, "a quick", k)
 		s.finish()
 		s.wantEnd(flow.RunFailed, flow.CodeInternal)
 	})
 }
 
-// TestEngineAbandons: whatever keeps a step from being gone on with, the
-// outside is told once, and never when somebody may go on with it.
-func TestEngineAbandons(t *testing.T) {
+// TestCleanup_runs_once_for_abandoned_step checks that every step with a saved state that will
+// not continue is cleaned up once, and that a step that may continue never is.
+func TestCleanup_runs_once_for_abandoned_step(t *testing.T) {
 	tests := []struct {
 		name, flow string
 		cancel     bool // after three seconds
@@ -232,16 +232,16 @@ func TestEngineAbandons(t *testing.T) {
 		{"when the run takes too long", `a ship {"takes_s": 50}`, false, 5 * time.Second, flow.RunFailed, 1},
 		{"when another step fails", "a ship {\"takes_s\": 50}\n b call {\"takes_s\": 9} {\"timeout_s\": 2}", false, 0, flow.RunFailed, 1},
 		{"when the run is canceled between two attempts", `a ship {"fail": "yes"} {"retry": {"attempts": 4, "backoff_s": 20}}`, true, 0, flow.RunCanceled, 1},
-		{"each of them", "a ship {\"takes_s\": 50}\n b ship {\"takes_s\": 50}", true, 0, flow.RunCanceled, 2},
+		{"once for each step", "a ship {\"takes_s\": 50}\n b ship {\"takes_s\": 50}", true, 0, flow.RunCanceled, 2},
 		{"not when it succeeds", `a ship {"takes_s": 1}`, false, 0, flow.RunSucceeded, 0},
-		{"not when it was forgotten", `a ship {"fail": "forgotten"}`, false, 0, flow.RunFailed, 0},
+		{"not when the state was deleted", `a ship {"fail": "forgotten"}`, false, 0, flow.RunFailed, 0},
 		{"not when nothing was saved", `a call {"takes_s": 50}`, true, 0, flow.RunCanceled, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				d := &depot{}
-				s := newStation(t, tt.flow, d.ship())
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				d := &fakeService{}
+				s := newFixture(t, tt.flow, d.ship())
 				if tt.timeout > 0 {
 					s.disk.first.Timeout, s.disk.run.Timeout = tt.timeout, tt.timeout
 				}
@@ -249,11 +249,11 @@ func TestEngineAbandons(t *testing.T) {
 				if tt.cancel {
 					sig.Cancel = after(3 * time.Second)
 				}
-				if outcome, err := s.carry(t.Context(), sig); outcome != Ended || err != nil {
+				if outcome, err := s.execute(t.Context(), sig); outcome != Ended || err != nil {
 					t.Fatal(outcome, err)
 				}
-				if s.disk.run.State != tt.end || len(d.told()) != tt.told {
-					t.Errorf("the run is %s, %d told of", s.disk.run.State, len(d.told()))
+				if s.disk.run.State != tt.end || len(d.cleanedUp()) != tt.told {
+					t.Errorf("the run is %s, %d told of", s.disk.run.State, len(d.cleanedUp()))
 				}
 				if a := s.step("a"); a.Saved != nil {
 					t.Errorf("the state is kept: %+v", a)
@@ -263,51 +263,51 @@ func TestEngineAbandons(t *testing.T) {
 	}
 }
 
-func TestEngineAbandonsAWaitingStep(t *testing.T) {
-	bubble(t, func(t *testing.T, passed func() time.Duration) {
-		d := &depot{}
-		s := newStation(t, `a ship {"pause_s": 600}`, d.ship())
-		if outcome, err := s.carry(t.Context(), Signals{}); outcome != Suspended || err != nil {
+func TestCleanup_runs_for_waiting_step(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		d := &fakeService{}
+		s := newFixture(t, `a ship {"pause_s": 600}`, d.ship())
+		if outcome, err := s.execute(t.Context(), Signals{}); outcome != Suspended || err != nil {
 			t.Fatal(outcome, err)
 		}
 		s.disk.canceled = true
 		s.finish()
-		if s.wantEnd(flow.RunCanceled, ""); len(d.told()) != 1 || flow.Text(d.told()[0]) != "1" || d.begun != 1 {
-			t.Errorf("told of %v, %d begun", d.told(), d.begun)
+		if s.wantEnd(flow.RunCanceled, ""); len(d.cleanedUp()) != 1 || flow.Text(d.cleanedUp()[0]) != "1" || d.begun != 1 {
+			t.Errorf("told of %v, %d begun", d.cleanedUp(), d.begun)
 		}
 		wantTime(t, passed(), 0)
 	})
 }
 
-func TestEngineDoesNotAbandonAtShutdown(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		d := &depot{}
-		s := newStation(t, `a ship {"takes_s": 50}`, d.ship())
+func TestCleanup_does_not_run_at_shutdown(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		d := &fakeService{}
+		s := newFixture(t, `a ship {"takes_s": 50}`, d.ship())
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if outcome, _ := s.carry(ctx, Signals{Hold: after(0)}); outcome != HandedBack || len(d.told()) != 0 {
-			t.Errorf("outcome %d, told of %v", outcome, d.told())
+		if outcome, _ := s.execute(ctx, Signals{Hold: after(0)}); outcome != HandedBack || len(d.cleanedUp()) != 0 {
+			t.Errorf("outcome %d, told of %v", outcome, d.cleanedUp())
 		}
 	})
 }
 
-// TestEngineAbandonTrouble: an outside that cannot be told keeps no run from
-// ending, and no other step from being stopped.
-func TestEngineAbandonTrouble(t *testing.T) {
+// TestCleanup_failure_does_not_block_run checks that a failed cleanup keeps neither the run from
+// ending nor other steps from being canceled.
+func TestCleanup_failure_does_not_block_run(t *testing.T) {
 	tests := []struct {
 		name   string
 		tell   func(ctx context.Context) error
 		takes  time.Duration
 		report string
 	}{
-		{"it fails", func(context.Context) error { return errors.New("nobody answers") }, 0, "abandon step run_1:a: nobody answers"},
+		{"it fails", func(context.Context) error { return errors.New("nobody answers") }, 0, "clean up step run_1:a: nobody answers"},
 		{"it panics", func(context.Context) error { panic("oops") }, 0, "panic: oops"},
 		{"it hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, cleanupTimeout, "deadline"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, passed func() time.Duration) {
-				d := &depot{tell: tt.tell}
+			inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+				d := &fakeService{tell: tt.tell}
 				var stopped time.Duration
 				other := flowtest.WorkKind("other", flow.Outside)
 				other.Run = func(ctx context.Context, _ *flow.In) (flow.Out, error) {
@@ -315,7 +315,7 @@ func TestEngineAbandonTrouble(t *testing.T) {
 					stopped = passed()
 					return flow.Out{}, ctx.Err()
 				}
-				s := newStation(t, "a ship {\"fail\": \"yes\", \"takes_s\": 3}\n b other", d.ship(), other)
+				s := newFixture(t, "a ship {\"fail\": \"yes\", \"takes_s\": 3}\n b other", d.ship(), other)
 				s.finish()
 				s.wantEnd(flow.RunFailed, flow.CodeProviderUnavailable)
 				wantTime(t, passed(), 3*time.Second+tt.takes)
@@ -328,9 +328,8 @@ func TestEngineAbandonTrouble(t *testing.T) {
 	}
 }
 
-// TestEngineRedacts: what a step was given to get in is not told on.
-func TestEngineRedacts(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
+func TestEngine_redacts_secrets_in_streamed_text_and_outputs(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 		var emitted []string
 		k := flowtest.WorkKind("leak", flow.Outside)
 		k.Fields = []flow.Field{{Name: "secret", Title: "Secret", Type: flow.FieldSecret}}
@@ -339,7 +338,7 @@ func TestEngineRedacts(t *testing.T) {
 			in.Emit("at first " + access.Secret)
 			return flow.Out{Outputs: map[string]any{"text": "with " + access.Secret}}, err
 		}
-		s := newStation(t, `a leak {"secret": {"credential": "acme"}}`, k)
+		s := newFixture(t, `a leak {"secret": {"credential": "acme"}}`, k)
 		s.engine.Emit = func(runID, path string, attempt int, text string) {
 			if runID != "run_1" || path != "a" || attempt != 1 {
 				t.Errorf("emitted by %s %s %d", runID, path, attempt)
@@ -353,8 +352,8 @@ func TestEngineRedacts(t *testing.T) {
 	})
 }
 
-// shapedKind has a field and an output for every name in its config, or takes
-// any input that begins with its prefix.
+// shapedKind returns a kind with a field and an output for every name in its config. Without
+// names it accepts any input with its prefix.
 func shapedKind() flow.Kind {
 	k := flowtest.WorkKind("shaped", flow.Outside)
 	k.Fields = []flow.Field{{Name: "names", Title: "Names", Type: flow.FieldList, Typed: true}}
@@ -376,9 +375,9 @@ func shapedKind() flow.Kind {
 	return k
 }
 
-func TestEngineShapes(t *testing.T) {
-	bubble(t, func(t *testing.T, _ func() time.Duration) {
-		s := newStation(t, `
+func TestEngine_supports_dynamic_ports(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, `
 			i input {"name": "x"}
 			a shaped {"names": ["x", "y", "error", "text"], "in.y": "say {{word}}"}
 			b shaped
@@ -402,15 +401,15 @@ func TestEngineShapes(t *testing.T) {
 	})
 }
 
-func TestShapesAreValidated(t *testing.T) {
+func TestCompile_validates_dynamic_ports(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, flow, code string }{
-		{"a field that the config does not make", `a shaped {"names": ["x"], "in.y": "1"}`, "unknown_field"},
-		{"an edge to a port that it does not make", "i input {\"name\": \"x\"}\n a shaped {\"names\": [\"x\"]}\n i.value -> a.in.y", "dangling"},
-		{"an edge from a port that it does not make", "a shaped {\"names\": [\"x\"]}\n b call\n a.y -> b.text", "dangling"},
-		{"an open port of no name", "i input {\"name\": \"x\"}\n a shaped\n i.value -> a.in.", "dangling"},
+		{"a field that the config does not declare", `a shaped {"names": ["x"], "in.y": "1"}`, "unknown_field"},
+		{"an edge to a port that it does not declare", "i input {\"name\": \"x\"}\n a shaped {\"names\": [\"x\"]}\n i.value -> a.in.y", "dangling"},
+		{"an edge from a port that it does not declare", "a shaped {\"names\": [\"x\"]}\n b call\n a.y -> b.text", "dangling"},
+		{"an open port without a name", "i input {\"name\": \"x\"}\n a shaped\n i.value -> a.in.", "dangling"},
 		{"two edges to an open port", "i input {\"name\": \"x\"}\n a shaped\n i.value -> a.in.x\n i.value -> a.in.x", "duplicate"},
-		{"the error port is not the config's to make", "a shaped {\"names\": [\"error\"]}\n b call\n a.error -> b.values", "dangling"},
+		{"the config cannot declare the error port", "a shaped {\"names\": [\"error\"]}\n b call\n a.error -> b.values", "dangling"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
