@@ -32,7 +32,7 @@ import (
 //
 // Most lists find their page among the newest runs of all, which are read first.
 
-// runFilter is a flow.RunChoice in terms of the indexes.
+// runFilter is a flow.RunQuery in terms of the indexes.
 type runFilter struct {
 	lists.Span
 	ws     flow.WorkspaceID

@@ -17,7 +17,7 @@ import (
 // with the newest deliveries are merged. The cost depends on the number of
 // endpoints and not on the number of deliveries.
 
-// deliveryFilter is a flow.DeliveryChoice in terms of the index.
+// deliveryFilter is a flow.DeliveryQuery in terms of the index.
 type deliveryFilter struct {
 	lists.Span
 	ws                   flow.WorkspaceID
