@@ -67,9 +67,9 @@ func routePath(r api.RouteAccess, flowID string) string {
 	return pathParts.ReplaceAllString(strings.Replace(r.Path, ":flow_id", flowID, 1), "none_01")
 }
 
-// TestEveryRouteOfTheAPIWantsAScope asks for every route, those of extensions too, with a
+// TestAPIRoutes_require_a_scope asks for every route, those of extensions too, with a
 // key for each single scope, which a person or a key has made.
-func TestEveryRouteOfTheAPIWantsAScope(t *testing.T) {
+func TestAPIRoutes_require_a_scope(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	top := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
@@ -149,9 +149,9 @@ var beyondList = map[string]struct{ path, body, code string }{
 	"GET /v1/hosted-models/:owner/:model/diff":   {"?from=a", "", "not_found"},
 }
 
-// TestEveryRouteOfTheAPIObeysTheListOfFlows asks for every route with a key that has all
+// TestAPIRoutes_respect_the_list_of_flows asks for every route with a key that has all
 // scopes and is for another flow. A key that it made is for that flow too.
-func TestEveryRouteOfTheAPIObeysTheListOfFlows(t *testing.T) {
+func TestAPIRoutes_respect_the_list_of_flows(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	hidden, own := h.Live(webtest.PublishGreeting), h.Live(webtest.PublishGreeting)
@@ -226,9 +226,9 @@ var unaudited = map[string]string{
 	"POST /v1/files":                           "the file has the key",
 }
 
-// TestEveryWriteOverHTTPIsAudited carries out every route that changes something, and looks
+// TestAPIWrites_are_audited carries out every route that changes something, and looks
 // for the acting key in the audit log.
-func TestEveryWriteOverHTTPIsAudited(t *testing.T) {
+func TestAPIWrites_are_audited(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	p := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})

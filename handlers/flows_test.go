@@ -242,9 +242,9 @@ func TestImportFlows(t *testing.T) {
 	narrow.send(403, "POST", "flow/import", `{"documents": [`+greet("x", "text")+`]}`)
 }
 
-// TestTakeAlias applies a document with a former slug of another flow: it is refused with the
+// TestApply_takes_an_alias_on_request applies a document with a former slug of another flow: it is refused with the
 // name of that flow and the keys that use the slug, and makes a new flow on request.
-func TestTakeAlias(t *testing.T) {
+func TestApply_takes_an_alias_on_request(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	p := newProgram(h, []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
@@ -307,8 +307,8 @@ func TestTakeAlias(t *testing.T) {
 	}
 }
 
-// TestApplyExport applies an export of AI-Flow: the response says what the flow lacks.
-func TestApplyExport(t *testing.T) {
+// TestApply_converts_exports applies an export of AI-Flow: the response says what the flow lacks.
+func TestApply_converts_exports(t *testing.T) {
 	t.Parallel()
 	p := newProgram(webtest.Setup(t), []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
 	export, err := os.ReadFile("../flow/document/aiflow/testdata/summary.json")

@@ -15,9 +15,9 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestBrokenForms sends forms that no browser sends to every page that takes
-// one: each is refused as what it is.
-func TestBrokenForms(t *testing.T) {
+// TestForms_reject_malformed_bodies sends malformed forms to several pages. Each gets an
+// error of the client.
+func TestForms_reject_malformed_bodies(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberOwner), h.Live(webtest.Greeting)
@@ -51,8 +51,8 @@ func TestBrokenForms(t *testing.T) {
 	})
 }
 
-// TestOneFormReader holds that nothing but readForm reads the body of a form.
-func TestOneFormReader(t *testing.T) {
+// TestForms_are_read_only_by_ReadForm checks that no other function reads the body of a form.
+func TestForms_are_read_only_by_ReadForm(t *testing.T) {
 	t.Parallel()
 	names := []string{"ParseForm", "ParseMultipartForm", "MultipartReader", "MultipartForm", "FormFile", "FormParams", "PostFormValue", "Bind"}
 	files, err := os.ReadDir(".")

@@ -12,9 +12,9 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestHalfClosedBrowser holds that a client which finishes sending before it
-// reads gets the same answer from the dashboard as any other.
-func TestHalfClosedBrowser(t *testing.T) {
+// TestHalfClosedBrowser_gets_its_response checks that a client that half-closes its connection
+// before it reads gets the same response from the dashboard as any other.
+func TestHalfClosedBrowser_gets_its_response(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	f := &wireFuzzer{Rand: rand.New(rand.NewPCG(1, 1)), h: h}

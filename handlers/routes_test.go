@@ -22,18 +22,18 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 	}
 }
 
-// somebody asks for a route: who they are and what they may see of it.
+// somebody is a user who requests a route, with the access that the user has.
 type somebody struct {
 	name string
-	from web.Access // the highest class that lets them in
+	from web.Access // the highest class that admits the user
 	send func(method, path string, htmx bool) *webtest.Answer
 }
 
 var pathParts = regexp.MustCompile(`:[a-z_]+`)
 
-// TestAuthorization asks for every route of the table as everybody, for things
-// that are nowhere: the test looks only at whether they are admitted.
-func TestAuthorization(t *testing.T) {
+// TestRoutes_authorize_each_role requests every route of the table with every role. The objects
+// in the paths do not exist: the test only checks who is admitted.
+func TestRoutes_authorize_each_role(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	people := []somebody{
@@ -58,8 +58,8 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
-// TestHead asks as monitors and previews of links do.
-func TestHead(t *testing.T) {
+// TestRoutes_serve_HEAD sends HEAD requests, as monitors and link previews do.
+func TestRoutes_serve_HEAD(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	for path, want := range map[string]int{"/sign-in": 200, "/docs/quickstart": 200, "/flows": 303, "/f/none": 404, "/flows/none/events": 405} {
@@ -69,7 +69,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// checkAccess holds an answer to a browser, and one to htmx, against the class.
+// checkAccess checks the response to a browser, and the one to htmx, against the access class.
 func checkAccess(t *testing.T, r web.Route, who somebody, plain, part *webtest.Answer) {
 	t.Helper()
 	refused := []int{plain.Status, part.Status}
@@ -101,11 +101,11 @@ func checkAccess(t *testing.T, r web.Route, who somebody, plain, part *webtest.A
 	}
 }
 
-// founds tells the routes for which one must own some workspace.
+// founds reports whether a route creates a workspace, which only the owner of another may do.
 func founds(r web.Route) bool { return r.Path == "/workspaces" || r.Path == "/workspaces/new" }
 
-// What is no text is nothing here, on either database: it never gets to one.
-func TestNoText(t *testing.T) {
+// TestRoutes_reject_invalid_text sends NUL and invalid UTF-8, which must not reach the database.
+func TestRoutes_reject_invalid_text(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberOwner)

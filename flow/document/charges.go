@@ -8,9 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// Charges returns what the nodes of a document may cost money for, each once, in
-// their order. The alternatives of a node, such as its fallback models, are included.
-// Disabled nodes cost nothing.
+// Charges returns how the nodes of a document are charged, in their order and without
+// duplicates. It includes alternatives such as fallback models, and excludes disabled nodes.
 func Charges(d *flow.Document, kinds *flow.Registry) (list []flow.Charge) {
 	seen := map[flow.Charge]bool{}
 	for i := range d.Nodes {

@@ -22,8 +22,8 @@ func FindDestination(d *flow.Document, n *flow.Node, to *flow.Destination) (host
 	return hosts, len(hosts) == 0
 }
 
-// FieldDestination is where the credentials in a field are sent. Those in a URL go
-// to the host of that URL, such as that of a picture for a model.
+// FieldDestination returns where the credentials in a field are sent. Credentials in a URL are
+// sent to the host of that URL, such as that of an image for a model.
 func FieldDestination(k *flow.Kind, f *flow.Field) *flow.Destination {
 	if f.Secrets == flow.SecretsInURL {
 		return &flow.Destination{Field: f.Name, Hosts: flow.URLHost(f.Name)}
@@ -34,8 +34,7 @@ func FieldDestination(k *flow.Kind, f *flow.Field) *flow.Destination {
 // sentCredential is a credential that a config field of a node sends.
 type sentCredential struct{ Field, Credential string }
 
-// SentCredentials lists the credentials that a node sends. Those that only sign are left
-// out.
+// SentCredentials lists the credentials that a node sends, except those that only sign.
 func SentCredentials(n *flow.Node, k *flow.Kind) (list []sentCredential) {
 	for i := range k.Fields {
 		f := &k.Fields[i]

@@ -9,11 +9,11 @@ import (
 	"sluice/flow"
 )
 
-// Diff is what a newer document changes, as sentences and as data.
+// Diff holds the changes between two documents, as sentences and as data.
 type Diff struct {
 	About    []string     // name and description
 	Nodes    []NodeChange // added, changed and removed ones, in this order
-	Moved    int          // nodes that only stand elsewhere
+	Moved    int          // number of nodes whose only change is their position
 	Added    []flow.Edge
 	Removed  []flow.Edge
 	API      []APIChange
@@ -24,39 +24,38 @@ type Diff struct {
 type NodeChange struct {
 	Change   string // ChangeAdded, ChangeChanged or ChangeRemoved
 	Node     string
-	Label    string   // as people call the node
+	Label    string   // or the ID of a node without one
 	Kind     string   // title of its kind
-	Fields   []string // names of what changed: config fields and members such as label
+	Fields   []string // names of the changed config fields and members such as label
 	Values   []FieldChange
 	Sentence string
 }
 
-// FieldChange is one field or member of a node before and after. One that is
-// not set has no value.
+// FieldChange is a field or member of a node before and after a change.
 type FieldChange struct {
 	Name, Title   string
 	Before, After any
-	Had, Has      bool // it was set, it is set
+	Had, Has      bool // whether it was set before and after
 }
 
-// What happened to a node, an input or an output.
+// Changes of a node, an input or an output.
 const (
 	ChangeAdded   = "added"
 	ChangeChanged = "changed"
 	ChangeRemoved = "removed"
 )
 
-// APIChange is an input or output that callers see differently.
+// APIChange is a change of an input or output of the flow.
 type APIChange struct {
 	Change   string
 	Role     flow.Role // RoleInput or RoleOutput
 	Name     string
-	Breaking bool // a caller who relies on the older document may fail
+	Breaking bool // callers written for the older document may fail
 	Sentence string
 }
 
-// Compare finds what a newer document changes. Without an older one, everything
-// is new and nothing breaks.
+// Compare returns the changes from an old document to a new one. If old is nil, everything is
+// new and nothing breaks callers.
 func Compare(old, now *flow.Document, kinds *flow.Registry) *Diff {
 	c := &comparison{old: old, now: now, kinds: kinds, diff: &Diff{}}
 	if old == nil {
@@ -76,12 +75,12 @@ func Compare(old, now *flow.Document, kinds *flow.Registry) *Diff {
 	return c.diff
 }
 
-// Empty reports whether nothing changed that a run could notice or a person wrote.
+// Empty reports whether nothing changed except positions.
 func (d *Diff) Empty() bool {
 	return len(d.About)+len(d.Nodes)+len(d.Added)+len(d.Removed)+len(d.API) == 0
 }
 
-// Sentences are all changes for people, the API first.
+// Sentences returns all changes as sentences for users, those of the API first.
 func (d *Diff) Sentences() []string {
 	list := []string{}
 	for _, a := range d.API {
@@ -103,15 +102,15 @@ func (d *Diff) Sentences() []string {
 	return list
 }
 
-// comparison collects the differences of two documents. Nodes are matched by ID, inputs and
-// outputs by name, since that is how programs and people refer to them.
+// comparison collects the differences of two documents. It matches nodes by ID, and inputs and
+// outputs by name, as callers do.
 type comparison struct {
 	old, now *flow.Document
 	kinds    *flow.Registry
 	diff     *Diff
 }
 
-// about compares what is not part of a run: the name, the description and the groups.
+// about compares the parts that runs ignore: the name, the description and the groups.
 func (c *comparison) about() {
 	if c.old.Name != c.now.Name {
 		c.diff.About = append(c.diff.About, fmt.Sprintf("The name changed from %q to %q.", c.old.Name, c.now.Name))
@@ -165,13 +164,13 @@ func (c *comparison) node(change string, n, was, now *flow.Node, fields []string
 	return NodeChange{Change: change, Node: n.ID, Label: label, Kind: kind, Fields: fields, Values: c.values(was, now), Sentence: sentence}
 }
 
-// called names a node for people: by its label or ID, and its kind.
+// called returns a node's label or ID with the title of its kind, for sentences.
 func (c *comparison) called(n *flow.Node) string {
 	label, kind := c.names(n)
 	return fmt.Sprintf("%q (%s)", label, kind)
 }
 
-// names returns a node's label, or else its ID, and the title of its kind.
+// names returns the label of a node, or else its ID, and the title of its kind.
 func (c *comparison) names(n *flow.Node) (label, kind string) {
 	label, kind = n.Label, n.Kind
 	if label == "" {
@@ -183,8 +182,7 @@ func (c *comparison) names(n *flow.Node) (label, kind string) {
 	return label, kind
 }
 
-// values are what changed between two states of a node, in the order of
-// changedFields.
+// values returns the changes between two states of a node, in the order of changedFields.
 func (c *comparison) values(was, now *flow.Node) []FieldChange {
 	names := changedFields(was, now)
 	titled := now
@@ -201,7 +199,7 @@ func (c *comparison) values(was, now *flow.Node) []FieldChange {
 	return list
 }
 
-// memberOrConfig is a member or config field by its name in changedFields.
+// memberOrConfig returns the member or config field with a name of changedFields.
 func memberOrConfig(n *flow.Node, name string) (v any, set bool) {
 	if name == "kind" {
 		return n.Kind, true
@@ -215,8 +213,8 @@ func memberOrConfig(n *flow.Node, name string) (v any, set bool) {
 	return v, set
 }
 
-// changedFields are the members and config fields in which two nodes differ,
-// other than where they stand.
+// changedFields returns the names of the members and config fields in which two nodes differ,
+// except their position.
 func changedFields(was, n *flow.Node) []string {
 	var list []string
 	if was.Kind != n.Kind {
@@ -225,7 +223,7 @@ func changedFields(was, n *flow.Node) []string {
 	return slices.Concat(list, changedMembers(was, n), changedConfig(was, n))
 }
 
-// changedMembers lists the members beside the config that differ. A member that is missing
+// changedMembers lists the members other than the config that differ. A member that is missing
 // in only one of the nodes differs, too.
 func changedMembers(was, n *flow.Node) (list []string) {
 	for _, name := range members {
@@ -260,7 +258,7 @@ func changedConfig(was, n *flow.Node) (list []string) {
 // sameValue compares values as the document stores them, in canonical JSON.
 func sameValue(a, b any) bool { return string(flow.EncodeJSON(a)) == string(flow.EncodeJSON(b)) }
 
-// titles writes field names as the editor shows them.
+// titles joins the titles of fields, as the editor shows them.
 func (c *comparison) titles(n *flow.Node, fields []string) string {
 	list := make([]string, len(fields))
 	for i, name := range fields {
@@ -279,7 +277,8 @@ func (c *comparison) title(n *flow.Node, name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// missingEdges are the edges of one list that another has fewer of.
+// missingEdges returns the edges of one list that are missing in another. Equal edges count
+// individually.
 func missingEdges(list, other []flow.Edge) (missing []flow.Edge) {
 	there := map[flow.Edge]int{}
 	for _, e := range other {

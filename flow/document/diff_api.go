@@ -19,8 +19,8 @@ func (c *comparison) api(role flow.Role, change, name string, breaking bool, for
 	c.diff.API = append(c.diff.API, APIChange{Change: change, Role: role, Name: name, Breaking: breaking, Sentence: sentence})
 }
 
-// inputs compares what a run takes. A removed input breaks callers, because unknown inputs
-// are refused.
+// inputs compares the inputs. A removed input breaks callers, because unknown inputs are
+// rejected.
 func (c *comparison) inputs() {
 	before, after := inputsByName(c.old, c.kinds), inputsByName(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
@@ -68,13 +68,14 @@ func (c *comparison) input(was, in contract.Input) {
 		changed(false, "has another default")
 	}
 	if was.Type == in.Type {
-		if narrower := narrowed(was, in); len(narrower) > 0 {
-			changed(true, "takes fewer values than before (%s)", strings.Join(narrower, ", "))
+		if stricter := narrowed(was, in); len(stricter) > 0 {
+			changed(true, "takes fewer values than before (%s)", strings.Join(stricter, ", "))
 		}
 	}
 }
 
-// narrowed names the rules by which an input may refuse what it took before.
+// narrowed returns the names of the rules by which an input may reject values that it accepted
+// before.
 func narrowed(was, in contract.Input) (rules []string) {
 	rule := func(stricter bool, name string) {
 		if stricter {
@@ -98,7 +99,7 @@ func containsAll[T any](list, items []T) bool {
 	})
 }
 
-// outputs compares what a run gives. Another output is safe; a missing one breaks readers.
+// outputs compares the outputs. A new output is safe; a missing one breaks clients.
 func (c *comparison) outputs() {
 	before, after := outputsByName(c.old, c.kinds), outputsByName(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {

@@ -6,9 +6,9 @@ import (
 	"sluice/flow"
 )
 
-// wider reports by what values of a newer schema can surprise a client that was written for
-// an older one: where, such as items.price, and why. Both are "" if they cannot. It compares
-// what clients rely on: types, members, items and allowed values.
+// wider returns where, such as items.price, and why values of a newer schema can break a client
+// that was written for an older one. Both are "" if they cannot. It compares what clients rely
+// on: types, members, items and allowed values.
 func wider(was, now map[string]any, at string) (where, why string) {
 	if len(was) == 0 {
 		return "", "" // could be anything

@@ -6,31 +6,31 @@ import (
 	"sluice/flow"
 )
 
-// Edit is one change of a draft. Which members count is decided by Op; people
-// and programs write it as JSON (see MarshalJSON).
+// Edit is one change of a draft. Op determines which other fields are used; MarshalJSON defines
+// the JSON format.
 type Edit struct {
 	Op          string
-	Places      map[string]*flow.Position // move: nil takes the position away
+	Places      map[string]*flow.Position // move: by node ID; nil removes the position
 	New         *flow.Node                // add
 	Groups      []Membership              // add: the groups that the node joins
 	Nodes       []string                  // remove
-	Cut         []flow.Edge               // remove: the edges that went with the nodes, known once it is carried out
+	Cut         []flow.Edge               // remove: the edges removed with the nodes; set when it is applied
 	Edge        flow.Edge                 // connect, disconnect
 	Node        string                    // set, put
 	Field       string                    // set: a config field
 	Member      string                    // put: label, color, disabled, retry, timeout_s or on_error
 	Value       any                       // set, put
-	Unset       bool                      // set, put: there is no value, so what is there is taken out
+	Unset       bool                      // set, put: remove the value
 	ID          string                    // group
 	Group       *flow.Group               // group: nil removes it
 	Name        *string                   // name
 	Description *string                   // name
-	// At is a place: among the edges of the port for connect and disconnect,
-	// among the nodes for add, among the groups for group. An add with a place
-	// puts a node back: when its ID is in use again, it is skipped and not refused.
+	// At is an index: among the edges of the port for connect and disconnect, among the nodes
+	// for add, among the groups for group. An add with an index restores a node: it is skipped,
+	// and not rejected, if the ID is in use again.
 	At *int
-	// Place is where among all edges an edge stood, of a connect that puts it
-	// back. It only counts while it agrees with At.
+	// Place is the index among all edges of an edge that a connect restores. It is ignored
+	// unless it is consistent with At.
 	Place *int
 }
 
@@ -47,45 +47,45 @@ const (
 	OpName       = "name"
 )
 
-// Membership is a node's place in a group.
+// Membership is the index of a node in a group.
 type Membership struct {
 	Group string `json:"id"`
 	At    int    `json:"at"`
 }
 
-// Limits of a transaction that a client sends, which is what one gesture changes.
+// Limits of a transaction that a client sends, which holds the changes of one gesture.
 const (
 	MaxEdits     = 2000
 	MaxEditBytes = 1 << 20
 )
 
-// Skipped says what of a transaction was left out, and why: somebody else had
-// removed what it was about.
+// Skipped is an edit of a transaction that was not applied because another edit had removed its
+// subject.
 type Skipped struct {
-	Op     int    `json:"op"` // its place in the transaction
+	Op     int    `json:"op"` // index in the transaction
 	Code   string `json:"code"`
 	Node   string `json:"node,omitempty"`
 	Detail string `json:"detail"`
 }
 
-// Codes of what is skipped.
+// Codes of skipped edits.
 const (
 	SkippedNodeGone   = "node_gone"
 	SkippedEdgeGone   = "edge_gone"
 	SkippedGroupGone  = "group_gone"
-	SkippedNodeExists = "node_exists" // a node was to be put back, but its ID is in use again
+	SkippedNodeExists = "node_exists" // a node to be restored, but its ID is in use again
 	SkippedEdgeExists = "edge_exists"
 )
 
-// EditTx is a transaction of a draft as the log keeps it.
+// EditTx is a transaction in the edit log of a draft.
 type EditTx struct {
 	Rev       int64     `json:"rev"` // of the draft after it
 	TxID      string    `json:"txid"`
 	Tab       string    `json:"tab"`
 	UserID    string    `json:"user"`
 	CreatedAt time.Time `json:"created_at"`
-	Ops       []Edit    `json:"ops"` // what was carried out
-	Inverse   []Edit    `json:"-"`   // what takes it back; empty in lists
+	Ops       []Edit    `json:"ops"` // as applied
+	Inverse   []Edit    `json:"-"`   // edits that undo it; empty in lists
 	Skipped   []Skipped `json:"-"`   // empty in lists
 }
 
@@ -167,9 +167,9 @@ func (e *Edit) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Changed lists the nodes that look different after the edits, each once in
-// the order of the edits: their own content, or which of their fields are fed
-// by an edge. Moves and nodes that are gone are not among them.
+// Changed lists the nodes that look different after the edits, in the order of the edits and
+// without duplicates: nodes with changed content, and nodes whose fields became connected or
+// disconnected. It excludes moved and removed nodes.
 func Changed(ops []Edit) []string {
 	c := changedNodes{place: map[string]int{}}
 	for i := range ops {
@@ -184,7 +184,7 @@ func Changed(ops []Edit) []string {
 	return list
 }
 
-// changedNodes gathers IDs; place is 1 for the first, and 0 for none.
+// changedNodes collects node IDs. place is the index in list plus 1; 0 means not in the list.
 type changedNodes struct {
 	list  []string
 	place map[string]int
@@ -198,8 +198,7 @@ func (c *changedNodes) note(id string) {
 	}
 }
 
-// edit notes the nodes that look different after an edit. An edge changes the node that it
-// arrives at, whose port is fed or no longer fed.
+// edit notes the nodes that look different after an edit. An edge changes its target node.
 func (c *changedNodes) edit(e *Edit) {
 	switch e.Op {
 	case OpAdd:
@@ -220,8 +219,8 @@ func (c *changedNodes) edit(e *Edit) {
 	}
 }
 
-// ByNode sorts problems by the node that they belong to; that of an edge is
-// the node that it arrives at, and "" has those of the whole flow.
+// ByNode groups problems by node. Problems of an edge belong to its target node, problems of the
+// whole flow to "".
 func ByNode(d *flow.Document, problems []flow.Problem) map[string][]flow.Problem {
 	m := map[string][]flow.Problem{}
 	for _, p := range problems {

@@ -8,21 +8,20 @@ import (
 	"sluice/flow"
 )
 
-// Edited is what edits make of a document.
+// Edited is the result of edits to a document.
 type Edited struct {
 	Document *flow.Document
-	Ops      []Edit // what was carried out, to be sent to others
-	Inverse  []Edit // what takes it back
+	Ops      []Edit // as applied, to be sent to other editors
+	Inverse  []Edit // edits that undo them
 	Skipped  []Skipped
 }
 
-// ApplyEdits carries out a transaction on a copy of a document. It is tolerant
-// of what others have removed: that is skipped and reported. An edit that would
-// break the form of the document refuses all of them with an *Error of
-// CodeEditsInvalid; whether the nodes make sense is for Validate.
+// ApplyEdits applies a transaction to a copy of a document. It skips and reports edits whose
+// subject was removed by someone else. If an edit would make the document malformed, it applies
+// none and returns CodeEditsInvalid. It does not validate the nodes; see Validate.
 //
-// The old document stays as it was. It shares with the new one what the edits
-// leave alone, and values with the edits, so none of them may be changed later.
+// The old document is not changed. It shares unchanged parts with the new document, which also
+// shares values with the edits, so none of them may be modified later.
 func ApplyEdits(d *flow.Document, ops []Edit) (*Edited, error) {
 	b := newEditor(d)
 	if err := b.all(ops); err != nil {
@@ -31,25 +30,25 @@ func ApplyEdits(d *flow.Document, ops []Edit) (*Edited, error) {
 	return b.result(), nil
 }
 
-// editor carries out edits one after the other.
+// editor applies edits one after the other.
 type editor struct {
 	d         *flow.Document
-	before    *flow.Document    // as it was
-	kinds     *flow.Registry    // when known, literal secrets are extracted
-	extractor *secretExtractor  // nil unless kinds are known
+	before    *flow.Document    // the original
+	kinds     *flow.Registry    // if set, literal secrets are extracted
+	extractor *secretExtractor  // nil unless kinds is set
 	moved     []ExtractedSecret // secrets that were taken out of the document
-	index     map[string]int    // node ID to place; nil while it is out of date
+	index     map[string]int    // node ID to index; nil if outdated
 	owned     map[string]bool   // nodes whose config is a copy already
-	apart     map[string]bool   // nodes that could not be put back: their IDs are somebody else's now
-	op        int               // the place of the edit being carried out
+	apart     map[string]bool   // nodes that could not be restored because their IDs are in use
+	op        int               // index of the current edit
 	done      []Edit
-	undo      [][]Edit // what takes back each thing done, in the order they were done
+	undo      [][]Edit // edits that undo each applied edit, in the order of application
 	skipped   []Skipped
 	refused   *flow.Problem
 }
 
-// newEditor returns an editor on a shallow copy of the document: the lists are copied, nodes
-// are shared until own copies one. A draft of 500 nodes is thus edited without copying their configs.
+// newEditor returns an editor on a shallow copy of the document: the lists are copied, nodes are
+// shared until own copies one. So editing a draft of 500 nodes does not copy their configs.
 func newEditor(d *flow.Document) *editor {
 	copied := *d
 	copied.Nodes, copied.Edges, copied.Groups = slices.Clone(d.Nodes), slices.Clone(d.Edges), slices.Clone(d.Groups)
@@ -59,22 +58,22 @@ func newEditor(d *flow.Document) *editor {
 	return &editor{d: &copied, before: d, owned: map[string]bool{}, apart: map[string]bool{}, done: []Edit{}, skipped: []Skipped{}}
 }
 
-// carriers carry out each operation.
-var carriers = map[string]func(*editor, *Edit){
+// appliers maps each operation to the method that applies it.
+var appliers = map[string]func(*editor, *Edit){
 	OpMove: (*editor).move, OpAdd: (*editor).add, OpRemove: (*editor).remove, OpConnect: (*editor).connect,
 	OpDisconnect: (*editor).disconnect, OpSet: (*editor).set, OpPut: (*editor).put, OpGroup: (*editor).group, OpName: (*editor).name,
 }
 
-// all applies the edits in order and stops at the first that is refused: a transaction is
-// applied as a whole or not at all. Edits whose subject is gone are skipped instead.
+// all applies the edits in order and stops at the first rejected one, because a transaction is
+// applied completely or not at all. Edits whose subject is gone are skipped instead.
 func (b *editor) all(ops []Edit) error {
 	for i := range ops {
 		b.op = i
-		carry := carriers[ops[i].Op]
-		if carry == nil {
+		apply := appliers[ops[i].Op]
+		if apply == nil {
 			b.refuse("/op", "unknown", "", "there is no operation %q", ops[i].Op)
 		} else {
-			carry(b, &ops[i])
+			apply(b, &ops[i])
 		}
 		if b.refused != nil {
 			return EditsInvalid([]flow.Problem{*b.refused})
@@ -83,8 +82,7 @@ func (b *editor) all(ops []Edit) error {
 	return nil
 }
 
-// result returns the new document and the inverse. The inverses of the edits are undone in
-// reverse order.
+// result returns the new document and the inverse, which undoes the edits in reverse order.
 func (b *editor) result() *Edited {
 	slices.Reverse(b.undo)
 	inverse := append([]Edit{}, slices.Concat(b.undo...)...)
@@ -101,12 +99,12 @@ func (b *editor) refuse(pointer, code, node, format string, args ...any) {
 	b.refused = &flow.Problem{Pointer: flow.Pointer(b.op) + pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)}
 }
 
-// skip leaves the current edit out and reports why.
+// skip records that the current edit is not applied, and why.
 func (b *editor) skip(code, node, format string, args ...any) {
 	b.skipped = append(b.skipped, Skipped{Op: b.op, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
 
-// place is where the node of an ID stands, or -1.
+// place returns the index of the node with an ID, or -1.
 func (b *editor) place(id string) int {
 	if b.index == nil {
 		b.index = make(map[string]int, len(b.d.Nodes))
@@ -120,22 +118,22 @@ func (b *editor) place(id string) int {
 	return -1
 }
 
-// find is the place of a node that an edit is about, or -1 after reporting
-// that it is skipped.
+// find returns the index of the node that the current edit changes. If the node does not exist,
+// it skips the edit and returns -1.
 func (b *editor) find(id string) int {
 	i := b.place(id)
 	switch {
 	case i < 0:
-		b.skip(SkippedNodeGone, id, "the node %s is not there any more", id)
+		b.skip(SkippedNodeGone, id, "the node %s no longer exists", id)
 	case b.apart[id]:
-		b.skip(SkippedNodeExists, id, "the node %s is another one now", id)
+		b.skip(SkippedNodeExists, id, "another node has the ID %s now", id)
 		i = -1
 	}
 	return i
 }
 
-// node returns a node to read from, or nil after reporting that the edit is skipped; see own
-// for writing to its config.
+// node returns the node that the current edit changes, or nil after skipping the edit. Call own
+// before writing to its config.
 func (b *editor) node(id string) *flow.Node {
 	if i := b.find(id); i >= 0 {
 		return &b.d.Nodes[i]
@@ -143,8 +141,8 @@ func (b *editor) node(id string) *flow.Node {
 	return nil
 }
 
-// move places nodes on the canvas. Nodes that are gone are skipped one by one, since a drag
-// of many nodes must not fail because of one.
+// move sets the positions of nodes. Removed nodes are skipped individually, because dragging
+// many nodes must not fail because of one.
 func (b *editor) move(e *Edit) {
 	to, from := map[string]*flow.Position{}, map[string]*flow.Position{}
 	for _, id := range flow.SortedNames(e.Places) {
@@ -178,7 +176,7 @@ func (b *editor) set(e *Edit) {
 	b.done = append(b.done, more...)
 }
 
-// own makes the config of a node a copy that may be written to.
+// own replaces the config of a node by a copy that may be modified.
 func (b *editor) own(n *flow.Node) {
 	if b.owned[n.ID] {
 		return
@@ -189,7 +187,7 @@ func (b *editor) own(n *flow.Node) {
 	}
 }
 
-// put writes or removes a member beside the config, such as the label.
+// put writes or removes a member of a node other than the config, such as the label.
 func (b *editor) put(e *Edit) {
 	n := b.node(e.Node)
 	if n == nil {

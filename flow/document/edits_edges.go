@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// connect adds an edge. An edge that exists is skipped, unless the edit has a place: then it
+// connect adds an edge. An existing edge is skipped, unless the edit has an index: then it
 // restores one of several equal edges.
 func (b *editor) connect(e *Edit) {
 	from, _ := e.Edge.Source()
@@ -26,8 +26,8 @@ func (b *editor) connect(e *Edit) {
 	}
 }
 
-// edgePlace is where an edge comes to stand: before the one that has its place
-// at the port, and otherwise last.
+// edgePlace returns the index at which to insert an edge: before the edge that has its index at
+// the port, otherwise at the end.
 func (b *editor) edgePlace(e *Edit) int {
 	if e.At == nil {
 		return len(b.d.Edges)
@@ -41,7 +41,7 @@ func (b *editor) edgePlace(e *Edit) int {
 	return len(b.d.Edges)
 }
 
-// ArrivingEdges counts the edges to a port.
+// ArrivingEdges returns the number of edges to a port.
 func ArrivingEdges(edges []flow.Edge, port string) (n int) {
 	for i := range edges {
 		if edges[i].To == port {
@@ -51,7 +51,7 @@ func ArrivingEdges(edges []flow.Edge, port string) (n int) {
 	return n
 }
 
-// nth is the place of an edge that is known by its place at the port, or -1.
+// nth returns the index of the edge with an index at a port, or -1.
 func (b *editor) nth(port string, at int) int {
 	for i := range b.d.Edges {
 		if b.d.Edges[i].To != port {
@@ -65,8 +65,8 @@ func (b *editor) nth(port string, at int) int {
 	return -1
 }
 
-// disconnect removes an edge: the one at its place if it is still there, otherwise any
-// equal one.
+// disconnect removes an edge: the one at its index if it is still there, otherwise any equal
+// edge.
 func (b *editor) disconnect(e *Edit) {
 	i := -1
 	if e.At != nil {
@@ -77,7 +77,7 @@ func (b *editor) disconnect(e *Edit) {
 	}
 	to, _ := e.Edge.Target()
 	if i < 0 {
-		b.skip(SkippedEdgeGone, to, "the edge from %s to %s is not there any more", e.Edge.From, e.Edge.To)
+		b.skip(SkippedEdgeGone, to, "the edge from %s to %s no longer exists", e.Edge.From, e.Edge.To)
 		return
 	}
 	at := ArrivingEdges(b.d.Edges[:i], e.Edge.To)
@@ -85,10 +85,10 @@ func (b *editor) disconnect(e *Edit) {
 	b.did(Edit{Op: OpDisconnect, Edge: e.Edge, At: &at}, Edit{Op: OpConnect, Edge: e.Edge, At: &at, Place: &i})
 }
 
-// cut takes the edges of a node out and returns what connects them again, each
-// at its place once those before it are back.
+// cut removes the edges of a node and returns the edits that restore them, each at the index
+// that it has once the edges before it are restored.
 func (b *editor) cut(node string) (back []Edit) {
-	ends := map[string]int{} // ports that edges to be cut arrive at, and how many were seen there
+	ends := map[string]int{} // number of edges seen so far, by target port of a cut edge
 	for _, e := range b.d.Edges {
 		if touches(e, node) {
 			ends[e.To] = 0

@@ -6,9 +6,9 @@ import (
 	"sluice/flow"
 )
 
-// ApplyAndExtract is ApplyEdits for edits that come from outside: literal secrets
-// are taken out of the new document, of what was carried out and of what takes
-// it back. name chooses the credentials that they move to.
+// ApplyAndExtract is ApplyEdits for edits of clients: it extracts literal secrets from the new
+// document, from the applied edits and from their inverse. name chooses the credentials that
+// the secrets move to.
 func ApplyAndExtract(d *flow.Document, ops []Edit, kinds *flow.Registry, name func(l *ExtractedSecret) string) (*Edited, []*ExtractedSecret, error) {
 	b := newEditor(d)
 	b.kinds = kinds
@@ -26,9 +26,9 @@ func ApplyAndExtract(d *flow.Document, ops []Edit, kinds *flow.Registry, name fu
 	return out, b.extractor.list, nil
 }
 
-// extractSecrets takes the literal secrets out of a node whose config was written to.
-// One change can make a secret of another field, whose literal stood there
-// before; the edits that come back say so to others.
+// extractSecrets extracts the literal secrets of a node whose config was changed. A change can
+// turn the literal of another field into a secret; the returned edits replace such fields for
+// other editors.
 func (b *editor) extractSecrets(n *flow.Node, written string) (more []Edit) {
 	if b.extractor == nil {
 		return nil
@@ -38,7 +38,7 @@ func (b *editor) extractSecrets(n *flow.Node, written string) (more []Edit) {
 	if len(changed) == 0 {
 		return nil
 	}
-	b.owned[n.ID] = true // the secretExtractor made a copy
+	b.owned[n.ID] = true // the extractor made a copy
 	for _, l := range b.extractor.list[before:] {
 		b.moved = append(b.moved, *l)
 	}
@@ -50,8 +50,8 @@ func (b *editor) extractSecrets(n *flow.Node, written string) (more []Edit) {
 	return more
 }
 
-// clean moves literal secrets out of an edit that is about to be stored,
-// including secrets from the draft that the edit writes back.
+// clean extracts literal secrets from an edit before it is stored, including secrets of the
+// draft that an inverse edit contains.
 func (b *editor) clean(e *Edit) {
 	switch {
 	case e.Op == OpSet && !e.Unset:
@@ -74,7 +74,7 @@ func (b *editor) clean(e *Edit) {
 	}
 }
 
-// nodeOf finds a node in the new document, or in the old one if it is gone.
+// nodeOf returns a node of the new document, or of the old one if it was removed.
 func (b *editor) nodeOf(id string) *flow.Node {
 	if n := b.d.Node(id); n != nil {
 		return n
@@ -82,10 +82,9 @@ func (b *editor) nodeOf(id string) *flow.Node {
 	return b.before.Node(id)
 }
 
-// Replaced returns edits that set the config fields that hold something else
-// after a transaction than was sent with it: references to credentials where a
-// secret was typed, and fields that a secret moved to. sent is what came from
-// outside, done is what was carried out.
+// Replaced returns edits for the config fields whose values after a transaction differ from those
+// that the client sent: references instead of typed secrets, and fields that a secret moved to.
+// sent are the edits of the client, done the applied edits.
 func Replaced(sent, done []Edit) []Edit {
 	typed := map[[2]string]string{}
 	eachValue(sent, func(e Edit) { typed[[2]string{e.Node, e.Field}] = string(flow.EncodeJSON(e.Value)) })
@@ -107,7 +106,7 @@ func Replaced(sent, done []Edit) []Edit {
 	return list
 }
 
-// eachValue visits every config field that edits write, as an edit that sets it.
+// eachValue calls visit for every config field that edits write, as an edit that sets it.
 func eachValue(edits []Edit, visit func(e Edit)) {
 	for i := range edits {
 		switch e := &edits[i]; {
@@ -121,8 +120,8 @@ func eachValue(edits []Edit, visit func(e Edit)) {
 	}
 }
 
-// replaceMoved replaces other occurrences of a moved secret in the same node by
-// references: their field may not have been known as a secret yet.
+// replaceMoved replaces other occurrences of an extracted secret in the same node by references.
+// Their field may not have been recognized as secret.
 func (b *editor) replaceMoved(node, field string, v any) any {
 	for i := range b.moved {
 		if l := &b.moved[i]; l.Node == node {
@@ -132,8 +131,8 @@ func (b *editor) replaceMoved(node, field string, v any) any {
 	return v
 }
 
-// replaceLiteral returns v with every text that equals secret replaced by a
-// reference. With a name, only members of that name are replaced.
+// replaceLiteral returns v with every text that equals secret replaced by a reference. If name
+// is set, it replaces only members with that name.
 func replaceLiteral(v any, secret, credential, name string) any {
 	switch v := v.(type) {
 	case string:

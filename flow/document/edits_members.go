@@ -7,14 +7,14 @@ import (
 	"sluice/flow"
 )
 
-// members are what put writes: what a node has beside its config.
+// members are the members of a node that a put may write: all except the config and the ID.
 var members = []string{"label", "color", "disabled", "retry", "timeout_s", "on_error"}
 
 // isMember reports whether a put may write a member of that name.
 func isMember(name string) bool { return slices.Contains(members, name) }
 
-// memberOf reads the value of a put as documents are read: it is in the node
-// that comes back. Problems point at the value of the edit at the place.
+// memberOf parses the value of a put with the parser for documents, and returns a node that has
+// it as its member. The pointers of problems refer to the value of the edit at the place at.
 func memberOf(e *Edit, at string) (flow.Node, []flow.Problem) {
 	if e.Unset {
 		return flow.Node{}, nil
@@ -28,7 +28,7 @@ func memberOf(e *Edit, at string) (flow.Node, []flow.Problem) {
 	return n, r.problems
 }
 
-// putMember writes one member of a node from another node.
+// putMember copies one member from another node.
 func putMember(n *flow.Node, name string, from *flow.Node) {
 	switch name {
 	case "label":
@@ -46,7 +46,7 @@ func putMember(n *flow.Node, name string, from *flow.Node) {
 	}
 }
 
-// NodeMember is what put would have to write; false when there is nothing.
+// NodeMember returns the value with which a put would set a member, and whether it is set.
 func NodeMember(n *flow.Node, name string) (v any, ok bool) {
 	switch name {
 	case "label":
@@ -65,7 +65,7 @@ func NodeMember(n *flow.Node, name string) (v any, ok bool) {
 	return nil, false
 }
 
-// retryValue returns the JSON value of a retry policy, as a put has it.
+// retryValue returns the JSON value of a retry policy.
 func retryValue(r *flow.Retry) any {
 	if r == nil {
 		return nil
@@ -77,7 +77,7 @@ func retryValue(r *flow.Retry) any {
 	return m
 }
 
-// onErrorValue returns the JSON value of an error handling; nil is the default, to fail.
+// onErrorValue returns the JSON value of an error handling; nil is the default, which fails.
 func onErrorValue(o *flow.OnError) any {
 	switch {
 	case o == nil:

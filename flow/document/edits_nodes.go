@@ -6,8 +6,8 @@ import (
 	"sluice/flow"
 )
 
-// add adds a node. An ID in use is refused, because the browser chose it; if the edit
-// restores a node (it has a place), another node took the ID and the edit is skipped.
+// add adds a node. An ID in use is rejected, because the client chose it. If the edit restores a
+// node (it has an index), another node has taken the ID and the edit is skipped.
 func (b *editor) add(e *Edit) {
 	switch {
 	case e.New == nil || !flow.NodeIDPattern.MatchString(e.New.ID):
@@ -24,8 +24,8 @@ func (b *editor) add(e *Edit) {
 	}
 }
 
-// insert puts the node at its place and moves literal secrets out of its config, before
-// the document is stored anywhere.
+// insert inserts the node at its index and extracts literal secrets from its config before the
+// document is stored anywhere.
 func (b *editor) insert(e *Edit) {
 	n := *e.New
 	i := placeIn(e.At, len(b.d.Nodes))
@@ -40,8 +40,7 @@ func (b *editor) insert(e *Edit) {
 	b.did(*e, Edit{Op: OpRemove, Nodes: []string{n.ID}})
 }
 
-// placeIn is a wanted place in a list that has this many items: the last when
-// none is wanted.
+// placeIn returns a wanted index limited to the length of a list, or the length if at is nil.
 func placeIn(at *int, length int) int {
 	if at == nil {
 		return length
@@ -49,11 +48,11 @@ func placeIn(at *int, length int) int {
 	return min(max(*at, 0), length)
 }
 
-// join puts a restored node back into a group that it was in.
+// join adds a restored node to a group that it was in.
 func (b *editor) join(id string, in Membership) {
 	i := b.groupPlace(in.Group)
 	if i < 0 {
-		b.skip(SkippedGroupGone, id, "the group %s that %s was in is not there any more", in.Group, id)
+		b.skip(SkippedGroupGone, id, "the group %s that %s was in no longer exists", in.Group, id)
 		return
 	}
 	g := &b.d.Groups[i]
@@ -88,8 +87,8 @@ func (b *editor) takeOut(i int) (cut []flow.Edge) {
 	return cut
 }
 
-// leave takes a node out of all groups. The memberships that come back are in
-// the order in which they are to be restored.
+// leave removes a node from all groups and returns its memberships in the order in which they
+// must be restored.
 func (b *editor) leave(id string) (list []Membership) {
 	for i := range b.d.Groups {
 		g := &b.d.Groups[i]
@@ -102,18 +101,18 @@ func (b *editor) leave(id string) (list []Membership) {
 	return list
 }
 
-// group makes, changes or removes a group. Members that are gone are left out.
+// group creates, changes or removes a group. It omits members that no longer exist.
 func (b *editor) group(e *Edit) {
 	i := b.groupPlace(e.ID)
 	switch {
 	case e.Group == nil && i < 0:
-		b.skip(SkippedGroupGone, "", "the group %s is not there any more", e.ID)
+		b.skip(SkippedGroupGone, "", "the group %s no longer exists", e.ID)
 	case e.Group == nil:
 		old := b.d.Groups[i]
 		b.d.Groups = slices.Delete(b.d.Groups, i, i+1)
 		b.did(Edit{Op: OpGroup, ID: e.ID}, Edit{Op: OpGroup, ID: e.ID, Group: &old, At: &i})
 	case e.ID == "" || e.Group.ID != e.ID:
-		b.refuse("/group/id", "invalid", "", "a group keeps its ID; remove the group and make another")
+		b.refuse("/group/id", "invalid", "", "the ID of a group cannot change; remove the group and add another")
 	case i < 0 && len(b.d.Groups) >= flow.MaxNodes:
 		b.refuse("/group", "too_many", "", "at most %d groups", flow.MaxNodes)
 	default:
@@ -121,8 +120,8 @@ func (b *editor) group(e *Edit) {
 	}
 }
 
-// regroup replaces or adds a group, with only those members that still exist. i is the place of
-// the present group of that ID, or -1.
+// regroup replaces or adds a group, with only the members that still exist. i is the index of
+// the current group with that ID, or -1.
 func (b *editor) regroup(e *Edit, i int) {
 	g := *e.Group
 	g.Nodes = make([]string, 0, len(e.Group.Nodes))

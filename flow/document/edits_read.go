@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// DecodeEdits reads a list of edits strictly. The error has every problem, each
-// with its place.
+// DecodeEdits decodes a list of edits strictly. The error lists all problems with their
+// locations.
 func DecodeEdits(data []byte) ([]Edit, error) {
 	v, err := decodeEdits(data)
 	if err != nil {
@@ -23,8 +23,8 @@ func DecodeEdits(data []byte) ([]Edit, error) {
 	return ops, EditsInvalid(r.problems)
 }
 
-// DecodeEditRequest reads {"base", "tab", "txid", "ops"} strictly, or the same
-// with "undo" in the place of "ops".
+// DecodeEditRequest decodes {"base", "tab", "txid", "ops"} strictly, or the same with "undo"
+// instead of "ops".
 func DecodeEditRequest(data []byte) (EditRequest, error) {
 	v, err := decodeEdits(data)
 	if err != nil {
@@ -68,12 +68,12 @@ func EditsInvalid(problems []flow.Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("This edit cannot be carried out; it has %s:", flow.Count(len(problems), "problem"))
+	message := fmt.Sprintf("This edit cannot be applied; it has %s:", flow.Count(len(problems), "problem"))
 	return &flow.Error{Code: CodeEditsInvalid, Message: message, Fields: problems}
 }
 
-// edits reads a list of edits. If there are too many, none of them is read: the time to
-// apply them is bounded by MaxEdits.
+// edits reads a list of edits. If there are more than MaxEdits, it reads none of them, to bound
+// the time to apply them.
 func (r *reader) edits(v any, at string) []Edit {
 	list, isList := v.([]any)
 	if !isList {
@@ -151,8 +151,8 @@ func (o *object) needs(names ...string) {
 	}
 }
 
-// add reads a node with its place among the nodes and its memberships in groups, which
-// the inverse of a removal restores.
+// add reads a node with its index among the nodes and its memberships in groups, which the
+// inverse of a removal restores.
 func (r *reader) add(o *object, e *Edit) {
 	e.At = o.place("at", flow.MaxNodes)
 	for i, v := range o.list("groups", false) {
@@ -174,8 +174,8 @@ func (r *reader) add(o *object, e *Edit) {
 	e.New = &n
 }
 
-// remove reads the nodes to remove, and the edges that went with them if the edit has been
-// applied before.
+// remove reads the nodes to remove, and the edges removed with them if the edit has been applied
+// before.
 func (r *reader) remove(o *object, e *Edit) {
 	e.Nodes = []string{}
 	for i, v := range o.list("nodes", true) {
@@ -190,8 +190,8 @@ func (r *reader) remove(o *object, e *Edit) {
 	}
 }
 
-// connect reads an edge of a connect or a disconnect. At is its place among the edges of the
-// port, whose order matters for lists; Place is its place among all edges.
+// connect reads the edge of a connect or a disconnect. At is its index among the edges of the
+// port, whose order matters for lists; Place is its index among all edges.
 func (r *reader) connect(o *object, e *Edit) {
 	e.At, e.Place = o.place("at", flow.MaxEdges), o.place("place", flow.MaxEdges)
 	v, ok := o.take("edge")
@@ -216,8 +216,8 @@ func (r *reader) set(o *object, e *Edit) {
 	o.value(e, flow.MaxJSONDepth-4)
 }
 
-// put reads a new value of a member of a node beside its config, such as its label or
-// its retries.
+// put reads a new value of a member other than the config, such as the label or the retry
+// policy.
 func (r *reader) put(o *object, e *Edit) {
 	e.Node, e.Member = o.text("node", true), o.text("member", true)
 	o.node = e.Node
@@ -233,7 +233,7 @@ func (r *reader) put(o *object, e *Edit) {
 	r.problems = append(r.problems, problems...)
 }
 
-// value reads what is to be written, unless it is to be taken out.
+// value reads the value to write. Without one, the member is removed.
 func (o *object) value(e *Edit, depth int) {
 	v, ok := o.take("value")
 	e.Value, e.Unset = v, !ok
@@ -258,14 +258,14 @@ func (r *reader) regroup(o *object, e *Edit) {
 	g := r.group(v, o.at+"/group")
 	e.Group = &g
 	if isObject && g.ID != e.ID {
-		o.problem("group/id", "invalid", "a group keeps its ID; remove the group and make another")
+		o.problem("group/id", "invalid", "the ID of a group cannot change; remove the group and add another")
 	}
 	if len(g.Nodes) > flow.MaxNodes {
 		o.problem("group/nodes", "too_many", fmt.Sprintf("at most %d nodes", flow.MaxNodes))
 	}
 }
 
-// rename reads the name and the description of the flow. A missing member stays as it is.
+// rename reads the name and the description of the flow. Missing members are not changed.
 func (r *reader) rename(o *object, e *Edit) {
 	if _, ok := o.fields["name"]; ok {
 		name := o.label("name", true, 200)
@@ -290,7 +290,7 @@ func (o *object) place(name string, most float64) *int {
 	return &n
 }
 
-// nestsDeeper reports whether a value has more levels of lists and objects.
+// nestsDeeper reports whether a value has more than a number of levels of lists and objects.
 func nestsDeeper(v any, levels int) bool {
 	deeper := func(item any) bool { return nestsDeeper(item, levels-1) }
 	switch v := v.(type) {
@@ -302,7 +302,7 @@ func nestsDeeper(v any, levels int) bool {
 	return false
 }
 
-// nodeAt is the node that a place of the document belongs to.
+// nodeAt returns the ID of the node to which a JSON Pointer into the document belongs, or "".
 func nodeAt(d *flow.Document, pointer string) string {
 	tokens := strings.Split(pointer, "/")
 	if len(tokens) < 3 {

@@ -7,42 +7,42 @@ import (
 	"sluice/flow"
 )
 
-// Codes of refused edits.
+// Codes of rejected edits.
 const (
 	CodeEditsInvalid flow.Code = "edits_invalid" // an edit is malformed or would break the document's form
-	CodeEditsMissed  flow.Code = "edits_missed"  // others were faster; see EditsMissed
-	CodeEditsGone    flow.Code = "edits_gone"    // the log does not reach that far: load the draft again
+	CodeEditsMissed  flow.Code = "edits_missed"  // the draft has newer edits; see EditsMissed
+	CodeEditsGone    flow.Code = "edits_gone"    // the log no longer has the edits since the base: load the draft again
 )
 
-// EditRequest is a transaction that somebody wants to carry out on a draft.
+// EditRequest is a request to apply a transaction to a draft.
 type EditRequest struct {
-	Base int64  // the revision that the edits were made on
-	Tab  string // who hears of it need not carry it out again
-	TxID string // repeating it carries nothing out twice
+	Base int64  // the revision that the edits are based on
+	Tab  string // ID of the requesting editor tab, which must not apply the edits again
+	TxID string // makes the request idempotent
 	Ops  []Edit
-	Undo string // in the place of Ops: a transaction to take back, by its TxID
+	Undo string // instead of Ops: TxID of a transaction to undo
 	// Whole marks edits of EditsBetween, which are as many as a document needs.
 	Whole bool
 }
 
-// EditResult is a transaction that was carried out.
+// EditResult is the result of an applied transaction.
 type EditResult struct {
-	Rev      int64          `json:"rev"` // of the draft; the base when nothing changed
-	Ops      []Edit         `json:"ops"` // what was carried out, secrets replaced by references
+	Rev      int64          `json:"rev"` // new revision of the draft; the base if nothing changed
+	Ops      []Edit         `json:"ops"` // as applied, with secrets replaced by references
 	Skipped  []Skipped      `json:"skipped"`
 	Inverse  []Edit         `json:"inverse"`
-	Problems []flow.Problem `json:"problems"` // what keeps the draft from running
+	Problems []flow.Problem `json:"problems"` // problems that prevent the draft from running
 	Document *flow.Document `json:"-"`
 }
 
-// EditsMissed refuses a transaction that was made on an older draft. The one
-// who asks carries these out, then his own once more, and asks again.
+// EditsMissed rejects a transaction that is based on an older draft. The client must apply the
+// missed transactions, rebase its own, and retry.
 type EditsMissed struct{ Since []EditTx }
 
-// Error says what happened.
+// Error returns the message for users.
 func (m *EditsMissed) Error() string { return m.refusal().Message }
 
-// Unwrap is the refusal as an *Error of CodeEditsMissed.
+// Unwrap returns an *Error with CodeEditsMissed.
 func (m *EditsMissed) Unwrap() error { return m.refusal() }
 
 // refusal returns the error of a request whose base is older than the draft.
@@ -50,24 +50,24 @@ func (m *EditsMissed) refusal() *flow.Error {
 	return flow.Errorf(CodeEditsMissed, "The draft was changed elsewhere: %s came first.", flow.Count(len(m.Since), "other change"))
 }
 
-// NewEdit is a transaction to be stored with the draft that it leads to.
+// NewEdit is a transaction to store, with the resulting draft.
 type NewEdit struct {
 	WorkspaceID       flow.WorkspaceID
 	FlowID            string
-	Base              int64 // nothing is stored unless the draft is at this revision
+	Base              int64 // expected revision of the draft; otherwise nothing is stored
 	Name, Description string
 	Draft             []byte
 	Tx                EditTx // Rev and CreatedAt are the store's to set
 }
 
-// Bounds of the log.
+// Limits of the edit log of a flow.
 const (
-	MaxLoggedEdits = 2000     // transactions kept of a flow
-	MaxLoggedBytes = 32 << 20 // of them all; the newest is always kept, and smaller
+	MaxLoggedEdits = 2000     // transactions
+	MaxLoggedBytes = 32 << 20 // of all transactions; the newest is always kept and is smaller
 )
 
-// TabAPI is the tab of transactions that a program made over the API. It is no tab of a
-// browser: open editors apply these like edits of others.
+// TabAPI is the tab of transactions through the API. No browser tab has this ID, so all open
+// editors apply them.
 const TabAPI = "api"
 
 // UndoTx returns the ID of the transaction that undoes another one. It is derived from
@@ -76,7 +76,7 @@ func UndoTx(txID string) string { return "undo-" + txID }
 
 var editName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Problems returns all problems of a request that show without the flow document.
+// Problems returns all problems of a request that can be found without the document.
 func (r *EditRequest) Problems() (list []flow.Problem) {
 	add := func(pointer, code, detail string) {
 		list = append(list, flow.Problem{Pointer: pointer, Code: code, Detail: detail})

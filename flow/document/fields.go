@@ -13,19 +13,18 @@ import (
 	"sluice/flow/contract"
 )
 
-// FormValue is what a form holds of a field. Texts are what a person sees and
-// types: one, or one a row. Kept is beside each text the JSON of what no text
-// can hold, a file or the name of a credential; a text that is typed wins over
-// it. Names are those of a map's rows.
+// FormValue is the value of a field in an HTML form. Texts are the texts of its controls: one, or
+// one per row. Kept holds, for each text, the JSON of a value that cannot be typed, such as a file
+// or a credential; a typed text takes precedence. Names are the names in the rows of a map.
 type FormValue struct {
-	As    flow.FieldType // the control: how Texts are to be read
+	As    flow.FieldType // the control, which determines how Texts are parsed
 	Names []string
 	Texts []string
 	Kept  []string
 }
 
-// ControlFor is what shows a value of the field: the field's own type, or another
-// where the value is one that this cannot hold. Nil is no value.
+// ControlFor returns the control for a value of the field: the type of the field, or another one
+// if that control cannot hold the value. Nil means no value.
 func ControlFor(f *flow.Field, value any) flow.FieldType {
 	kind := flow.TypeOf(value)
 	switch f.Type {
@@ -45,8 +44,8 @@ func ControlFor(f *flow.Field, value any) flow.FieldType {
 	return flow.FieldJSON
 }
 
-// controlHolds reports whether the usual control of the field's type shows a value and
-// gives back the same.
+// controlHolds reports whether the control of the field's type can show a value and return it
+// unchanged.
 func controlHolds(f *flow.Field, value any) bool {
 	switch f.Type {
 	case flow.FieldNumber, flow.FieldInteger:
@@ -82,7 +81,7 @@ func holdsMap(value any) bool {
 	return ok
 }
 
-// optionIndex is the place of the choice that is written so, or -1.
+// optionIndex returns the index of the option with a text, or -1.
 func optionIndex(f *flow.Field, text string) int {
 	if f.Values == nil {
 		return slices.Index(f.Options, text)
@@ -90,8 +89,8 @@ func optionIndex(f *flow.Field, text string) int {
 	return slices.IndexFunc(f.Values, func(v any) bool { return flow.Text(v) == text })
 }
 
-// FormOf is how a form shows a value, as Parse reads it again. Nil is no value. A
-// secret that is no reference is never shown.
+// FormOf returns the form of a value, which ParseForm parses again. Nil means no value. Literal
+// secrets are never shown.
 func FormOf(f *flow.Field, value any) FormValue {
 	v := FormValue{As: ControlFor(f, value)}
 	switch v.As {
@@ -121,7 +120,7 @@ func FormOf(f *flow.Field, value any) FormValue {
 	return v
 }
 
-// hasTemplate reports whether a text takes its secret from the inputs of a run.
+// hasTemplate reports whether a text is a template, whose secret comes from the inputs of a run.
 func hasTemplate(f *flow.Field, v any) bool {
 	s, _ := v.(string)
 	return f.Template && strings.Contains(s, "{{")
@@ -140,8 +139,8 @@ func (v *FormValue) row(name string, value any) {
 	v.Texts, v.Kept = append(v.Texts, text), append(v.Kept, kept)
 }
 
-// indented returns a value as a person edits it, with two spaces for each level. A value
-// of a document can always be encoded, so an error is a fault of the program.
+// indented returns a value as indented JSON. Values of documents can always be encoded, so an
+// error is a bug and panics.
 func indented(value any) string {
 	if value == nil {
 		return ""
@@ -153,8 +152,8 @@ func indented(value any) string {
 	return b.String()
 }
 
-// ParseForm reads what a form says of the field. Nil is no value: what was there is
-// to be taken out. The error is a sentence for the person who typed it.
+// ParseForm parses the form of a field. Nil means that the value must be removed. The error is a
+// message for the user.
 func ParseForm(f *flow.Field, v FormValue) (any, error) {
 	switch text := v.text(0); v.As {
 	case flow.FieldNumber, flow.FieldInteger:
@@ -174,14 +173,14 @@ func ParseForm(f *flow.Field, v FormValue) (any, error) {
 	case flow.FieldModel, flow.FieldValueType:
 		return textOrNil(strings.TrimSpace(text)), nil
 	default:
-		return textOrNil(text), nil // its spaces may be what it is about, as of a separator
+		return textOrNil(text), nil // untrimmed, because spaces matter in a separator
 	}
 }
 
 // text returns the text of a row, or "" if the form did not send the row.
 func (v *FormValue) text(i int) string {
 	if i < len(v.Texts) {
-		return strings.ReplaceAll(v.Texts[i], "\r\n", "\n") // as forms send what has lines
+		return strings.ReplaceAll(v.Texts[i], "\r\n", "\n") // forms send CR LF
 	}
 	return ""
 }
@@ -195,11 +194,11 @@ func textOrNil(s string) any {
 	return s
 }
 
-// item is one row: the text if something is typed, or what was kept.
+// item returns the value of one row: the typed text, or else the kept value.
 func (v *FormValue) item(i int) (any, error) {
 	s := v.text(i)
 	if v.As == flow.FieldSecret || v.As == flow.FieldFile {
-		s = strings.TrimSpace(s) // pasted, with what was around it
+		s = strings.TrimSpace(s) // pasted texts often have spaces around them
 	}
 	if s != "" {
 		return s, nil
@@ -209,13 +208,13 @@ func (v *FormValue) item(i int) (any, error) {
 	}
 	value, err := flow.DecodeJSON([]byte(v.Kept[i]))
 	if err != nil || flow.TypeOf(value) != "file" && !flow.IsSecretRef(value) {
-		return nil, errors.New("choose this again; the form was not sent as it was shown")
+		return nil, errors.New("the form was incomplete; choose this again")
 	}
 	return value, nil
 }
 
-// list reads the rows of a list without the empty ones; a form may show one for the next
-// item.
+// list parses the rows of a list without empty ones, because a form may have an empty row for the
+// next item.
 func (v *FormValue) list() (any, error) {
 	items := []any{}
 	for i := range v.Texts {
@@ -247,9 +246,9 @@ func (v *FormValue) named() (any, error) {
 		case name == "" && item == nil:
 			continue
 		case name == "":
-			return nil, fmt.Errorf("row %d has a value and no name", i+1)
+			return nil, fmt.Errorf("row %d has a value but no name", i+1)
 		case twice:
-			return nil, fmt.Errorf("the name %q is there twice", name)
+			return nil, fmt.Errorf("the name %q appears twice", name)
 		case item == nil:
 			item = ""
 		}
@@ -261,24 +260,23 @@ func (v *FormValue) named() (any, error) {
 	return named, nil
 }
 
-// parseOption reads a choice. A field with typed Values accepts only these; a field with
-// Options keeps an unknown text, and Validate reports it where the person sees it.
+// parseOption parses the option of a select. A field with Values accepts only these. A field with
+// Options keeps an unknown text, which Validate reports next to the field.
 func parseOption(f *flow.Field, text string) (any, error) {
 	i := optionIndex(f, text)
 	switch {
 	case text == "" && i < 0:
 		return nil, nil
 	case f.Values == nil:
-		return text, nil // one that is gone is reported where the flow is checked
+		return text, nil // Validate reports an unknown option
 	case i < 0:
-		return nil, fmt.Errorf("%q is no choice any more; choose another", text)
+		return nil, fmt.Errorf("%q is no longer an option; choose another", text)
 	}
 	return f.Values[i], nil
 }
 
-// parseNumber reads a number as people type it: a leading + or a missing 0 before the
-// point is accepted, a decimal comma is not, since 1,000 would be ambiguous. The result keeps the
-// digits that were typed.
+// parseNumber parses a typed number. It accepts a leading + and a missing 0 before the point, but
+// no commas, because 1,000 would be ambiguous. The result keeps the typed digits.
 func parseNumber(text string, whole bool) (any, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -298,8 +296,8 @@ func parseNumber(text string, whole bool) (any, error) {
 	return n, nil
 }
 
-// parseBoolean reads the value of a select with the options "", true and false. A check
-// box could not express that no value is set.
+// parseBoolean parses the value of a select with the options "", true and false. A checkbox could
+// not express that no value is set.
 func parseBoolean(text string) (any, error) {
 	switch text {
 	case "":
@@ -312,8 +310,7 @@ func parseBoolean(text string) (any, error) {
 	return nil, fmt.Errorf("%q is neither true nor false", flow.FirstRunes(text, 40))
 }
 
-// parseJSON reads any JSON value with the rules that apply to documents, such as the
-// limit on nesting.
+// parseJSON parses any JSON value with the rules for documents, such as the limit on nesting.
 func parseJSON(text string) (any, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -325,14 +322,14 @@ func parseJSON(text string) (any, error) {
 	return value, err
 }
 
-// Equal reports whether two forms say the same, so that a control that was not changed
-// changes nothing.
+// Equal reports whether two forms have the same value, so that an unchanged control causes no
+// edit.
 func (v FormValue) Equal(w FormValue) bool {
 	return v.As == w.As && slices.Equal(v.lines(v.Names), w.lines(w.Names)) && slices.Equal(v.lines(v.Texts), w.lines(w.Texts)) && slices.Equal(v.Kept, w.Kept)
 }
 
-// lines returns texts with the line ends of Go. Browsers send CR LF for each line break
-// in a text area, whatever was typed.
+// lines returns texts with LF line breaks. Browsers send CR LF for each line break in a text
+// area.
 func (v FormValue) lines(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, s := range texts {
@@ -341,9 +338,8 @@ func (v FormValue) lines(texts []string) []string {
 	return out
 }
 
-// FormFields are the fields of a node as a form shows them: those of the kind,
-// where what an input falls back to, and its example, are written as the type
-// that the input has.
+// FormFields returns the fields of a node for its form: those of the kind, except that the
+// default and the example of an input have the type of the input.
 func FormFields(n *flow.Node, k *flow.Kind) []flow.Field {
 	fields := slices.Clone(k.Fields)
 	if k.Role != flow.RoleInput {

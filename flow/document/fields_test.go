@@ -102,14 +102,14 @@ func TestFieldParse(t *testing.T) {
 		"a part for a whole":       {flow.Field{Type: flow.FieldInteger}, FormValue{As: flow.FieldInteger, Texts: []string{"1.5"}}, nil, "1.5 is not a whole number"},
 		"neither":                  {flow.Field{Type: flow.FieldBoolean}, FormValue{As: flow.FieldBoolean, Texts: []string{"on"}}, nil, `"on" is neither true nor false`},
 		"half of JSON":             {flow.Field{Type: flow.FieldJSON}, FormValue{As: flow.FieldJSON, Texts: []string{`{"a":`}}, nil, "this is not valid JSON: the JSON ends too early"},
-		"no choice":                {flow.Field{Type: flow.FieldSelect, Values: []any{true}}, FormValue{As: flow.FieldSelect, Texts: []string{"x"}}, nil, `"x" is no choice any more; choose another`},
+		"no choice":                {flow.Field{Type: flow.FieldSelect, Values: []any{true}}, FormValue{As: flow.FieldSelect, Texts: []string{"x"}}, nil, `"x" is no longer an option; choose another`},
 		"empty rows":               {flow.Field{Type: flow.FieldList}, FormValue{As: flow.FieldList, Texts: []string{"", "a", ""}}, []any{"a"}, ""},
 		"rows that are all empty":  {flow.Field{Type: flow.FieldList}, FormValue{As: flow.FieldList, Texts: []string{""}}, nil, ""},
-		"a row without a name":     {flow.Field{Type: flow.FieldMap}, FormValue{As: flow.FieldMap, Names: []string{"", " "}, Texts: []string{"", "x"}}, nil, "row 2 has a value and no name"},
-		"a name that is twice":     {flow.Field{Type: flow.FieldMap}, FormValue{As: flow.FieldMap, Names: []string{"a", "a "}, Texts: []string{"1", "2"}}, nil, `the name "a" is there twice`},
+		"a row without a name":     {flow.Field{Type: flow.FieldMap}, FormValue{As: flow.FieldMap, Names: []string{"", " "}, Texts: []string{"", "x"}}, nil, "row 2 has a value but no name"},
+		"a name that is twice":     {flow.Field{Type: flow.FieldMap}, FormValue{As: flow.FieldMap, Names: []string{"a", "a "}, Texts: []string{"1", "2"}}, nil, `the name "a" appears twice`},
 		"a secret that is typed":   {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{" s3cret\n"}, Kept: []string{acme}}, "s3cret", ""},
 		"a credential":             {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{""}, Kept: []string{acme}}, map[string]any{"credential": "acme"}, ""},
-		"what was never kept":      {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{""}, Kept: []string{`["x"]`}}, nil, "choose this again; the form was not sent as it was shown"},
+		"what was never kept":      {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{""}, Kept: []string{`["x"]`}}, nil, "the form was incomplete; choose this again"},
 		"nothing at all":           {flow.Field{Type: flow.FieldText}, FormValue{As: flow.FieldText}, nil, ""},
 	}
 	for name, c := range cases {

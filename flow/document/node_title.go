@@ -9,10 +9,9 @@ import (
 // numberedID is an ID that the builder gave to a second node of a kind: template_2.
 var numberedID = regexp.MustCompile(`^(.+)_(\d+)$`)
 
-// NodeTitle returns what people call a node in texts: its label; for inputs and outputs
-// the name that the API uses; the title of its kind, with a number if it has one
-// ("Template 2"), when the builder made the ID; or else the ID that a person chose. k is the
-// node's kind, nil if that is unknown.
+// NodeTitle returns the name of a node in texts for users: its label; for inputs and outputs, the
+// name in the API; if the builder generated the ID, the title of its kind with the number in the
+// ID ("Template 2"); or else the ID. k is the kind of the node, or nil if it is unknown.
 func NodeTitle(n *flow.Node, k *flow.Kind) string {
 	if n.Label != "" {
 		return n.Label

@@ -9,13 +9,13 @@ import (
 	"sluice/flow/contract"
 )
 
-// Output is an output of a flow with what its callers get. Both follow from the ports that
-// are connected to it.
+// Output is an output of a flow with the type of its values, which is inferred from the connected
+// ports.
 type Output struct {
 	contract.Output
 	Type     flow.Type
-	Schema   map[string]any // JSON Schema of its values; empty if there may be any
-	Optional bool           // a run that succeeds may lack it, because its branch was not taken
+	Schema   map[string]any // JSON Schema of its values; empty if any value is possible
+	Optional bool           // may be missing in a successful run, if its branch was not taken
 
 	fed bool // a node is connected to it
 }
@@ -31,7 +31,7 @@ func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
 	return list
 }
 
-// isFed reports whether an edge leads from a node to this one.
+// isFed reports whether an edge leads from an existing node to this one.
 func (t *typer) isFed(node string) bool {
 	for _, edges := range t.nodes[node].fed {
 		for _, e := range edges {
@@ -43,10 +43,10 @@ func (t *typer) isFed(node string) bool {
 	return false
 }
 
-// outputPort is the port at which output nodes give their value.
+// outputPort is the port of output nodes that has their value.
 const outputPort = "value"
 
-// OutputsSchema returns the JSON Schema of the outputs of a run that succeeded.
+// OutputsSchema returns the JSON Schema of the outputs of a successful run.
 func OutputsSchema(outputs []Output) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range outputs {
@@ -85,27 +85,26 @@ type valueType struct {
 	schema map[string]any
 }
 
-// typer finds the types of ports, and when they have a value.
+// typer infers the types of ports and the conditions under which they have a value.
 type typer struct {
 	d     *flow.Document
 	kinds *flow.Registry
 	nodes map[string]*typedNode
-	steps int // left for deciding whether conditions cover everything
+	steps int // remaining steps for deciding whether conditions cover all cases
 }
 
-// typedNode is a node with what was found out about it.
+// typedNode is a node with its inferred types.
 type typedNode struct {
 	*flow.Node
 	kind    *flow.Kind             // nil for an unknown kind
 	in, out map[string]flow.Port   // by name
 	fed     map[string][]flow.Edge // by port, in order
 	types   map[string]valueType   // of output ports
-	visited bool                   // its conditions are known or being looked for, which ends loops
+	visited bool                   // its conditions are known or being inferred; ends loops
 	when    conditions
 }
 
-// newTyper indexes nodes and edges for the inference of types, which finds what each
-// port can carry by following edges backwards.
+// newTyper indexes nodes and edges for the inference, which follows edges backwards.
 func newTyper(d *flow.Document, kinds *flow.Registry) *typer {
 	t := &typer{d: d, kinds: kinds, nodes: map[string]*typedNode{}, steps: maxCoverSteps}
 	for i := range d.Nodes {
@@ -161,7 +160,7 @@ func (t *typer) output(node, port string) valueType {
 	return v
 }
 
-// arriving returns the type of the values that arrive at a port.
+// arriving returns the union of the types of the edges to a port.
 func (t *typer) arriving(n *typedNode, port string) valueType {
 	edges := n.fed[port]
 	if len(edges) == 0 || n.in[port].List && !n.in[port].First {
@@ -181,7 +180,7 @@ func (t *typer) arriving(n *typedNode, port string) valueType {
 // maxUnion bounds the alternatives of a type.
 const maxUnion = 8
 
-// union returns the type of values that may be of several.
+// union returns the type of values that have one of several types.
 func union(all []valueType) valueType {
 	var schemas []any
 	var texts []string

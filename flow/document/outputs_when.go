@@ -7,36 +7,35 @@ import (
 	"sluice/flow"
 )
 
-// A port of a run has a value under conditions such as "the node a took its way true". This
-// file finds them, to tell outputs that a successful run always has from those that it may
-// lack. What it cannot decide counts as "may lack".
+// A port has a value under conditions such as "node a took its branch true". This file infers
+// them, to distinguish outputs that a successful run always has from optional ones. An output
+// counts as optional if that cannot be decided.
 
-// choice is a way that a node took. Of the ways of a node, exactly one is taken; of a node
-// that does not run, any may be thought to be.
+// choice is a way that a node took: one of its branches, success or failure. A run takes exactly
+// one way of each node; for a node that does not run, any way can be assumed.
 type choice struct{ node, way string }
 
-// conditions are alternatives, each a set of choices that have to be made together. Nil
-// means never, an alternative without choices always.
+// conditions is a list of alternatives, each a set of choices that must all be made (disjunctive
+// normal form). Nil means never; an alternative without choices means always.
 type conditions [][]choice
 
 var unconditional = conditions{{}}
 
-// maxAlternatives and maxCoverSteps bound the work for a document of many branches.
+// maxAlternatives and maxCoverSteps bound the work for a document with many branches.
 const (
 	maxAlternatives = 128
 	maxCoverSteps   = 20_000
 )
 
-// unknown is a condition that nothing else decides.
+// unknown returns a condition that is independent of all others.
 func unknown(node string) conditions {
 	return conditions{{choice{node + " maybe", "yes"}}}
 }
 
-// never reports whether the port gets a value in no case: conditions are alternatives, and
-// there is no alternative.
+// never reports whether the conditions cannot be met.
 func (c conditions) never() bool { return len(c) == 0 }
 
-// or returns the alternatives of both.
+// or returns the conditions that are met if either is.
 func (c conditions) or(other conditions) conditions {
 	for _, a := range other {
 		if !slices.ContainsFunc(c, func(b []choice) bool { return slices.Equal(a, b) }) {
@@ -46,8 +45,8 @@ func (c conditions) or(other conditions) conditions {
 	return c
 }
 
-// and returns what satisfies both. node names the condition if there would be too many
-// alternatives.
+// and returns the conditions that are met if both are. If there would be too many alternatives,
+// it returns an unknown condition of node.
 func (c conditions) and(other conditions, node string) conditions {
 	if len(c)*len(other) > maxAlternatives {
 		return unknown(node)
@@ -76,7 +75,7 @@ func joined(a, b []choice) (both []choice, possible bool) {
 	return both, true
 }
 
-// ran returns when a node runs and succeeds, or fails in a way that the run survives.
+// ran returns the conditions under which a node runs, and succeeds or handles its error.
 func (t *typer) ran(id string) conditions {
 	n := t.nodes[id]
 	if n == nil || n.Disabled {
@@ -90,8 +89,8 @@ func (t *typer) ran(id string) conditions {
 	return n.when
 }
 
-// reached returns when the edges of a node let it run: when one of them brings a value, and
-// every port that requires one gets it.
+// reached returns the conditions under which the edges of a node let it run: at least one has a
+// value, and so do all required ports.
 func (t *typer) reached(n *typedNode) conditions {
 	if len(n.fed) == 0 {
 		return unconditional
@@ -117,7 +116,7 @@ func (t *typer) reached(n *typedNode) conditions {
 	return needed.and(some, n.ID)
 }
 
-// when returns when an output port has a value.
+// when returns the conditions under which an output port has a value.
 func (t *typer) when(id, port string) conditions {
 	n := t.nodes[id]
 	if n == nil {
@@ -143,10 +142,10 @@ func (t *typer) when(id, port string) conditions {
 	return when
 }
 
-// succeeded is the way of a node without branches that did not fail.
+// succeeded is the way of a successful node without branches.
 const succeeded = "(succeeded)"
 
-// ways returns the ways of a node. A run takes exactly one; nil for a node with one.
+// ways returns the ways of a node, or nil if it has only one. A run takes exactly one of them.
 func (n *typedNode) ways() (ways []string) {
 	for _, p := range n.out {
 		if p.Branch {
@@ -163,7 +162,7 @@ func (n *typedNode) ways() (ways []string) {
 	return ways
 }
 
-// notFailed is met by each way but the one of errors.
+// notFailed returns the conditions that every way except the one for errors meets.
 func (n *typedNode) notFailed(ways []string) (c conditions) {
 	for _, way := range ways {
 		if way != flow.ErrorPort {
@@ -173,7 +172,7 @@ func (n *typedNode) notFailed(ways []string) (c conditions) {
 	return c
 }
 
-// always reports whether conditions are met whatever ways are taken.
+// always reports whether conditions are met regardless of the ways that nodes take.
 func (t *typer) always(c conditions) bool {
 	if t.steps--; t.steps < 0 || c.never() {
 		return false

@@ -10,11 +10,10 @@ import (
 	"sluice/flow"
 )
 
-// ParseDocument reads a document strictly and reports all problems of its
-// form at once: unknown fields, wrong types, bad IDs. The document is nil only
-// when the text is not a JSON object at all; otherwise it holds what could be
-// read, so that an editor can still show it. Whether the nodes make sense is
-// for Validate.
+// ParseDocument parses a document strictly and reports all problems of its form at once:
+// unknown fields, wrong types, invalid IDs. The document is nil only if data is not a JSON
+// object. Otherwise it contains all valid parts, so that an editor can still show it. It does not
+// validate the nodes; see Validate.
 func ParseDocument(data []byte) (*flow.Document, []flow.Problem) {
 	if len(data) > flow.MaxDocumentBytes {
 		return nil, []flow.Problem{{Code: "too_large", Detail: fmt.Sprintf("the document is larger than %d MiB", flow.MaxDocumentBytes>>20)}}
@@ -33,7 +32,7 @@ func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
 	if o == nil {
 		return nil, r.problems
 	}
-	o.text("$schema", false) // a hint for editors, which is not part of the flow
+	o.text("$schema", false) // for text editors; not part of the flow
 	d := &flow.Document{
 		Schema:      o.text("schema", true),
 		Slug:        o.slug(),
@@ -68,8 +67,8 @@ func (o *object) slug() string {
 	return s
 }
 
-// node reads a node. It is complete even with problems: an empty config instead of a
-// missing one, and no nil that an editor would have to expect.
+// node reads a node. The result is complete even with problems, for example with an empty config
+// instead of nil.
 func (r *reader) node(v any, at string) flow.Node {
 	o := r.object(v, at)
 	if o == nil {
@@ -121,7 +120,7 @@ func (o *object) onError() *flow.OnError {
 	return nil
 }
 
-// edge reads an edge. Whether its ports exist is for Validate.
+// edge reads an edge. Validate checks that its ports exist.
 func (r *reader) edge(v any, at string) flow.Edge {
 	o := r.object(v, at)
 	if o == nil {
@@ -151,10 +150,10 @@ func (r *reader) group(v any, at string) flow.Group {
 	return g
 }
 
-// reader collects every problem found on the way through a decoded document.
+// reader collects the problems of a decoded document.
 type reader struct{ problems []flow.Problem }
 
-// object is one JSON object being read; take marks names as known.
+// object is a JSON object being read. take marks names as known, for rest.
 type object struct {
 	r      *reader
 	at     string
@@ -213,8 +212,8 @@ func (o *object) text(name string, required bool) string {
 	return s
 }
 
-// label reads a text that people see: bounded, and without characters that
-// would break a terminal or a page.
+// label reads a text that users see: bounded, and without control characters, which would break a
+// terminal or a page.
 func (o *object) label(name string, required bool, most int) string {
 	s := o.text(name, required)
 	if utf8.RuneCountInString(s) > most {
@@ -256,7 +255,7 @@ func (o *object) number(name string, least, most float64) float64 {
 	return f
 }
 
-// count reads a whole number from 1 to most that must be there.
+// count reads a required whole number from 1 to most.
 func (o *object) count(name string, most float64) int {
 	if _, ok := o.fields[name]; !ok {
 		o.seen[name] = true
@@ -300,7 +299,7 @@ func (o *object) child(name string) *object {
 	return c
 }
 
-// rest reports every name that nobody took.
+// rest reports all members that take has not read.
 func (o *object) rest() {
 	for _, name := range flow.SortedNames(o.fields) {
 		if !o.seen[name] {
@@ -309,5 +308,5 @@ func (o *object) rest() {
 	}
 }
 
-// MaxNameLength is how many characters the name of a flow may have.
+// MaxNameLength is the maximum number of characters in the name of a flow.
 const MaxNameLength = 200

@@ -6,8 +6,8 @@ import (
 	"sluice/flow"
 )
 
-// Upstream is the document with a node and what it depends on, implicit edges
-// included, and nothing else. It is nil if there is no such node.
+// Upstream returns the document reduced to a node and its dependencies, including implicit ones.
+// It returns nil if the node does not exist.
 func Upstream(d *flow.Document, node string, kinds *flow.Registry) *flow.Document {
 	needed := map[string]bool{}
 	sources := make([][]int, len(d.Nodes))
@@ -35,7 +35,7 @@ func Upstream(d *flow.Document, node string, kinds *flow.Registry) *flow.Documen
 	return nil
 }
 
-// subset is the document with some of its nodes.
+// subset returns the document reduced to some of its nodes.
 func subset(d *flow.Document, kept map[string]bool) *flow.Document {
 	part := &flow.Document{Schema: d.Schema, Name: d.Name, Description: d.Description, Nodes: []flow.Node{}, Edges: []flow.Edge{}}
 	for i := range d.Nodes {
@@ -59,9 +59,8 @@ func subset(d *flow.Document, kept map[string]bool) *flow.Document {
 	return part
 }
 
-// Covers reports whether all that another document runs is in this one, equal to
-// the letter: what it ran can be shown on this one. Places, names and colors
-// on the canvas do not count.
+// Covers reports whether a document contains all nodes and edges of part unchanged, so that a run
+// of part can be shown on it. Positions, labels and colors do not count.
 func Covers(d *flow.Document, part *flow.Document) bool {
 	for i := range part.Nodes {
 		n := &part.Nodes[i]
@@ -72,12 +71,12 @@ func Covers(d *flow.Document, part *flow.Document) bool {
 	return slices.Equal(edgesAmong(d, part), edgesAmong(part, part))
 }
 
-// works is all of a node that decides what it does.
+// works returns an encoding of everything in a node that affects its execution.
 func works(n *flow.Node) string {
 	return string(flow.EncodeJSON([]any{n.Kind, n.Config, n.Disabled, n.Retry, n.TimeoutS, n.OnError}))
 }
 
-// edgesAmong are the edges of a document between the nodes of another.
+// edgesAmong returns the edges of a document between the nodes of another.
 func edgesAmong(d, part *flow.Document) []flow.Edge {
 	has := map[string]bool{}
 	for i := range part.Nodes {

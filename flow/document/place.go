@@ -2,16 +2,16 @@ package document
 
 import "sluice/flow"
 
-// Where nodes that nobody has placed are put, in units of the canvas: there a node
-// is 176 wide (canvas.css), and few are higher than 200.
+// The grid for nodes without a position, in canvas units. A node is 176 wide (canvas.css), and few
+// are higher than 200.
 const (
 	ColumnWidth = 260
 	RowHeight   = 220
 )
 
-// PlaceRest puts every node without a position in columns, each to the right of
-// what feeds it, and below the nodes that have one: documents written by hand or
-// by programs often have none, and would lie in one heap.
+// PlaceRest sets the position of every node without one: in columns, each to the right of the
+// nodes it depends on, and below all nodes with a position. Documents written by hand or by
+// programs often have no positions.
 func PlaceRest(d *flow.Document) {
 	top := 0.0
 	for i := range d.Nodes {
@@ -31,8 +31,8 @@ func PlaceRest(d *flow.Document) {
 	}
 }
 
-// columnsOf counts the edges on the longest way to each node. Circles, which a
-// draft may have, end the count.
+// columnsOf returns the length of the longest path to each node. Cycles, which a draft may have,
+// end the path.
 func columnsOf(d *flow.Document) map[string]int {
 	feeds, waits := map[string][]string{}, map[string]int{}
 	for _, e := range d.Edges {
@@ -60,7 +60,8 @@ func columnsOf(d *flow.Document) map[string]int {
 	return column
 }
 
-// KeepPlaces gives nodes without a position that of their namesakes.
+// KeepPlaces gives nodes without a position the position of the node with the same ID in another
+// document.
 func KeepPlaces(d *flow.Document, was *flow.Document) {
 	for i := range d.Nodes {
 		if n := &d.Nodes[i]; n.Position == nil {

@@ -8,9 +8,9 @@ import (
 	"sluice/flow/contract"
 )
 
-// Reply returns the output that answers a chat: the one marked as reply, else the one called
-// reply, else the first that is a text, else the first. It reports false if the flow has no
-// output.
+// Reply returns the output that answers a chat: the one marked as reply, else the one named
+// reply, else the first text output, else the first output. It returns false if the flow has no
+// outputs.
 func Reply(d *flow.Document, kinds *flow.Registry) (contract.Output, bool) {
 	outputs := contract.Outputs(d, kinds)
 	for _, answers := range []func(contract.Output) bool{
@@ -26,7 +26,7 @@ func Reply(d *flow.Document, kinds *flow.Registry) (contract.Output, bool) {
 	return contract.Output{}, false
 }
 
-// isTextOutput reports whether everything that is connected to an output is a text.
+// isTextOutput reports whether all ports that are connected to an output have the type text.
 func isTextOutput(d *flow.Document, kinds *flow.Registry, o contract.Output) bool {
 	edges := edgesInto(d, o)
 	return len(edges) > 0 && !slices.ContainsFunc(edges, func(e flow.Edge) bool { return d.EdgeType(e, kinds) != flow.TypeText })
@@ -42,8 +42,8 @@ func edgesInto(d *flow.Document, o contract.Output) (list []flow.Edge) {
 	return list
 }
 
-// TextSources maps outputs, by name, to the nodes whose port text feeds them directly and
-// alone. Such an output can be shown while its node still writes it.
+// TextSources maps the names of outputs to the nodes whose port text is their only source. Such an
+// output can be streamed while its node runs.
 func TextSources(d *flow.Document, outputs []contract.Output) map[string]string {
 	sources := map[string]string{}
 	for _, o := range outputs {

@@ -12,27 +12,27 @@ import (
 	"sluice/flow"
 )
 
-// ExtractedSecret is a literal secret taken out of a document.
+// ExtractedSecret is a literal secret that was extracted from a document.
 type ExtractedSecret struct {
-	Node, Field string // Field is the config field, or the name that the value stood under
-	Host        string // where its node sends it, when that is typed and fixed
+	Node, Field string // Field is the config field, or the name of the value in it
+	Host        string // host that the node sends it to, if it is fixed
 	Secret      string
 }
 
-// secretExtractor takes literal secrets out of nodes and puts references in their place.
+// secretExtractor replaces literal secrets in nodes by references.
 type secretExtractor struct {
 	kinds *flow.Registry
-	// name returns the credential that a secret moves to. It must give equal
-	// secrets of one field the same name.
+	// name returns the credential that a secret moves to. It must return the same name for
+	// equal secrets of one field.
 	name func(l *ExtractedSecret) string
 	// fed reports whether an edge arrives at a port of a node. It may be nil.
 	fed  func(node, port string) bool
 	list []*ExtractedSecret
 }
 
-// ExtractSecrets takes every literal secret out of the document and puts
-// references to credentials in its place, with the names that name chooses.
-// Secrets that are templates stay: their values come from the inputs of a run.
+// ExtractSecrets replaces every literal secret in the document by a reference to a credential,
+// with the name that name chooses. Secrets that are templates stay, because their values come
+// from the inputs of a run.
 func ExtractSecrets(d *flow.Document, kinds *flow.Registry, name func(l *ExtractedSecret) string) []*ExtractedSecret {
 	x := &secretExtractor{kinds: kinds, name: name, fed: d.IsFed}
 	for i := range d.Nodes {
@@ -41,16 +41,15 @@ func ExtractSecrets(d *flow.Document, kinds *flow.Registry, name func(l *Extract
 	return x.list
 }
 
-// HasLiteralSecrets reports whether ExtractSecrets would take something out.
+// HasLiteralSecrets reports whether ExtractSecrets would extract anything.
 func HasLiteralSecrets(d *flow.Document, kinds *flow.Registry) bool {
 	copied := *d
 	copied.Nodes = slices.Clone(d.Nodes)
 	return len(ExtractSecrets(&copied, kinds, func(*ExtractedSecret) string { return "x" })) > 0
 }
 
-// ExtractionEdits returns edits that set one config field of each node
-// with literal secrets to its present value. Applying edits extracts the
-// secrets of every node they touch.
+// ExtractionEdits returns edits that set one config field of each node with literal secrets to
+// its current value. Applying them extracts the secrets, as with all edited nodes.
 func ExtractionEdits(d *flow.Document, kinds *flow.Registry) (ops []Edit) {
 	for i := range d.Nodes {
 		n := d.Nodes[i]
@@ -62,8 +61,8 @@ func ExtractionEdits(d *flow.Document, kinds *flow.Registry) (ops []Edit) {
 	return ops
 }
 
-// node extracts the secrets of a node and returns the config fields that changed.
-// The config is replaced, not written to.
+// node extracts the secrets of a node and returns the changed config fields. It replaces the
+// config instead of modifying it.
 func (x *secretExtractor) node(n *flow.Node) (changed []string) {
 	k := x.kinds.For(n)
 	if k == nil {
@@ -91,8 +90,7 @@ func (x *secretExtractor) node(n *flow.Node) (changed []string) {
 	return changed
 }
 
-// field returns a field's value without literal secrets. What it changes is a
-// copy.
+// field returns the value of a field without literal secrets. It copies what it changes.
 func (x *secretExtractor) field(n *flow.Node, k *flow.Kind, f *flow.Field, value any) any {
 	at := place{n: n, f: f, host: x.host(n, k)}
 	switch {
@@ -123,7 +121,7 @@ func (x *secretExtractor) field(n *flow.Node, k *flow.Kind, f *flow.Field, value
 	return value
 }
 
-// host is where a node sends secrets, if that is fixed: one host to bind to.
+// host returns the only host that a node sends secrets to, or "" if it is not fixed.
 func (x *secretExtractor) host(n *flow.Node, k *flow.Kind) string {
 	if k.Sends == nil || x.fed != nil && k.Sends.Field != "" && x.fed(n.ID, k.Sends.Field) {
 		return ""
@@ -134,15 +132,15 @@ func (x *secretExtractor) host(n *flow.Node, k *flow.Kind) string {
 	return ""
 }
 
-// place is where a secret was found.
+// place is the place of a secret.
 type place struct {
 	n    *flow.Node
 	f    *flow.Field
 	host string
 }
 
-// to is the place in a URL, whose secrets are sent to its own host. If the field
-// is fed, the URL is not used.
+// to returns the place in a URL, whose secrets are sent to the host of the URL. If an edge leads to
+// the field, the URL is not used.
 func (at place) to(address string, fed bool) place {
 	at.host = ""
 	if !fed {
@@ -164,7 +162,7 @@ func (x *secretExtractor) take(at place, field, secret string) (credential strin
 	return x.name(l)
 }
 
-// members extracts the secrets in a map of names, or at any depth of a JSON value.
+// members extracts the secrets in a map, or at any depth of a JSON value.
 func (x *secretExtractor) members(at place, v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -208,7 +206,7 @@ func (x *secretExtractor) member(at place, in map[string]any, name string) any {
 	return x.members(at, value)
 }
 
-// pairName is the name in an object that holds a name and a value.
+// pairName returns the name in an object with a name and a value, such as a header.
 func pairName(m map[string]any) string {
 	for _, member := range []string{"name", "key"} {
 		if s, ok := m[member].(string); ok {
@@ -218,8 +216,8 @@ func pairName(m map[string]any) string {
 	return ""
 }
 
-// urlText extracts the secrets of a URL, which may be a template: its user name and
-// password, if userInfo left them, and its secret query parameters.
+// urlText extracts the secrets of a URL, which may be a template: the user name and password,
+// unless userInfo has moved them, and secret query parameters.
 func (x *secretExtractor) urlText(at place, s string) string {
 	if scheme, userInfo, rest, found := flow.CutUserInfo(s); found && at.isLiteral(userInfo) {
 		if secret, err := url.PathUnescape(userInfo); err == nil {
@@ -238,7 +236,7 @@ func (x *secretExtractor) urlText(at place, s string) string {
 	return before + "?" + query
 }
 
-// pairs extracts secrets out of name=value&name=value.
+// pairs extracts the secrets in name=value&name=value.
 func (x *secretExtractor) pairs(at place, s string) string {
 	list := strings.Split(s, "&")
 	for i, pair := range list {
@@ -252,10 +250,9 @@ func (x *secretExtractor) pairs(at place, s string) string {
 	return strings.Join(list, "&")
 }
 
-// userInfo moves a user name and password in the node's URL into the header
-// Authorization, where they are sent anyway: among the headers of the node, or
-// as the custom signature of a webhook. A header that is there stays. It returns
-// the config fields that changed.
+// userInfo moves a user name and password in the URL of a node to the header Authorization, in
+// which HTTP sends them anyway: to the headers of the node, or to the custom signature of a
+// webhook. It does not replace an existing header. It returns the changed config fields.
 func (x *secretExtractor) userInfo(n *flow.Node, k *flow.Kind, config map[string]any) (changed []string) {
 	s, _ := config["url"].(string)
 	scheme, userInfo, rest, found := flow.CutUserInfo(s)
@@ -294,7 +291,7 @@ func (x *secretExtractor) userInfo(n *flow.Node, k *flow.Kind, config map[string
 	return nil
 }
 
-// hasAuthorization ignores case, as HTTP does for the names of headers.
+// hasAuthorization reports whether headers include Authorization, ignoring case.
 func hasAuthorization(headers map[string]any) bool {
 	for name := range headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -304,8 +301,8 @@ func hasAuthorization(headers map[string]any) bool {
 	return false
 }
 
-// bodyText extracts secrets out of a body that is typed as text: JSON, which may be
-// a template, or a form.
+// bodyText extracts the secrets in a body that is typed as text: JSON, which may be a template, or
+// a form.
 func (x *secretExtractor) bodyText(at place, s string) string {
 	switch {
 	case flow.LooksLikeJSON(s):
@@ -316,8 +313,8 @@ func (x *secretExtractor) bodyText(at place, s string) string {
 	return s
 }
 
-// jsonText extracts the members of JSON text whose name is that of a secret. The
-// text may be a template, and so no JSON yet: only strings are looked at.
+// jsonText extracts the members with secret names in JSON text. The text may be a template that is
+// not valid JSON yet, so it scans only strings.
 func (x *secretExtractor) jsonText(at place, s string) string {
 	var out strings.Builder
 	name, isName, done := "", false, 0
@@ -348,7 +345,7 @@ func (x *secretExtractor) jsonText(at place, s string) string {
 	return out.String() + s[done:]
 }
 
-// stringEnd is the place behind the JSON string that begins at start.
+// stringEnd returns the index after the JSON string that begins at start.
 func stringEnd(s string, start int) int {
 	for i := start + 1; i < len(s); i++ {
 		switch s[i] {
@@ -364,12 +361,12 @@ func stringEnd(s string, start int) int {
 // notSlug matches the characters that slug replaces by a hyphen.
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug returns a text in the characters that the name of a credential may have.
+// slug converts a text to the characters that are valid in credential names.
 func slug(s string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(s), "-"), "-")
 }
 
-// CredentialName is a readable name for an extracted secret: flow, node and field.
+// CredentialName returns a readable name for an extracted secret, made of flow, node and field.
 func CredentialName(flowName string, l *ExtractedSecret) string {
 	return strings.Trim(fmt.Sprintf("%.40s-%s-%.40s", slug(flowName), l.Node, slug(l.Field)), "-_")
 }

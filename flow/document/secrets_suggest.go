@@ -8,15 +8,14 @@ import (
 	"sluice/flow"
 )
 
-// SecretSuggestion is a text in a node's config that looks like a secret and
-// that a user may move to a credential. Texts under the name of a secret move
-// automatically when a draft is saved; suggestions look like a secret, or are
-// older than the rule.
+// SecretSuggestion is a text in the config of a node that looks like a secret, which a user may
+// move to a credential. Texts with secret names move automatically when a draft is saved;
+// suggestions are for others, and for texts that are older than that rule.
 type SecretSuggestion struct {
 	Field  string // the config field
-	Name   string // what the text is called there; empty for a part of a URL's path
+	Name   string // name of the text in the field; empty for a part of a URL path
 	Secret string
-	raw    string // as it stands in the text of the field; empty for a value of its own
+	raw    string // its encoding in the text of the field; empty if it is a whole value
 	quoted bool   // raw is a JSON string
 }
 
@@ -38,14 +37,14 @@ func SuggestSecrets(n *flow.Node, f *flow.Field) []SecretSuggestion {
 	return s.list
 }
 
-// suggester looks for texts in one field that may be secrets although their name does not say
-// so. A person decides; nothing is moved without being asked.
+// suggester finds texts in one field that may be secrets although their names are harmless. The
+// user decides whether to move them.
 type suggester struct {
 	field *flow.Field
 	list  []SecretSuggestion
 }
 
-// add suggests a text once, if the text looks like a secret or its name is that of one.
+// add suggests a text once if it looks like a secret or has a secret name.
 func (s *suggester) add(name, secret, raw string, quoted bool) {
 	known := slices.ContainsFunc(s.list, func(o SecretSuggestion) bool { return o.Name == name && o.Secret == secret })
 	if strings.Contains(secret, "{{") || strings.TrimSpace(secret) == "" || known || !flow.LooksSecret(secret) && !flow.IsSecretName(name) {
@@ -75,8 +74,8 @@ func (s *suggester) members(v any) {
 	}
 }
 
-// url looks at the path and the query of a URL: webhook URLs of chat services carry their
-// secret in the path.
+// url checks the path and the query of a URL. The webhook URLs of chat services have their secret
+// in the path.
 func (s *suggester) url(text string) {
 	address, query, _ := strings.Cut(text, "?")
 	if _, path, found := strings.Cut(address, "://"); found {
@@ -102,7 +101,7 @@ func (s *suggester) pairs(text string) {
 	}
 }
 
-// jsonText looks through the strings of a text that is JSON once its template is filled in.
+// jsonText checks the strings of JSON text, which may be a template.
 func (s *suggester) jsonText(text string) {
 	text = flow.WithPlaceholders(text)
 	name := ""
@@ -125,8 +124,7 @@ func (s *suggester) jsonText(text string) {
 	}
 }
 
-// Replace returns the value of the field with the secret replaced by a
-// reference.
+// Replace returns the value of the field with the secret replaced by a reference.
 func (s *SecretSuggestion) Replace(value any, credential string) any {
 	text, isText := value.(string)
 	switch {

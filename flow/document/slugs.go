@@ -12,18 +12,17 @@ import (
 	"sluice/flow"
 )
 
-// MaxSlug is how many characters a slug may have.
+// MaxSlug is the maximum number of characters in a slug.
 const MaxSlug = 64
 
-// slugPattern matches slugs. They are in URLs, so words are separated by single
-// hyphens.
+// slugPattern matches slugs: words separated by single hyphens.
 var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
-// reservedSlugs are path segments that mean something else after /v1/flow/.
+// reservedSlugs are path segments with another meaning after /v1/flow/.
 var reservedSlugs = []string{"validate", "new", "import"}
 
-// ValidSlug reports whether a flow may have the slug. A slug has no underscore, so
-// it never looks like the ID of a flow.
+// ValidSlug reports whether a flow may have the slug. Slugs have no underscores, so they are
+// never confused with flow IDs.
 func ValidSlug(s string) bool { return CheckSlug(s) == "" }
 
 // CheckSlug returns why a flow cannot have the slug, as a sentence, or "".
@@ -76,6 +75,5 @@ func NumberedSlug(base string, n int) string {
 	return strings.TrimRight(base[:min(len(base), MaxSlug-len(suffix))], "-") + suffix
 }
 
-// WantedSlug returns the slug of a document: the one it names, or else one made from
-// its name.
+// WantedSlug returns the slug in a document, or else one derived from its name.
 func WantedSlug(d *flow.Document) string { return cmp.Or(d.Slug, Slugify(d.Name)) }

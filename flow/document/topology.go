@@ -5,11 +5,11 @@ import (
 	"sluice/flow/contract"
 )
 
-// implicitEdge makes a collecting node depend on an output node.
+// implicitEdge makes a node with an OutputsField depend on an output node.
 type implicitEdge struct{ From, To, Name string }
 
-// Collected returns the implicit edges from outputs to nodes that send outputs, such as
-// webhooks. A node that chooses none sends all of them.
+// Collected returns the implicit edges from outputs to nodes that send outputs, such as webhooks.
+// A node that selects no outputs sends all of them.
 func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
 	var edges []implicitEdge
 	for i := range d.Nodes {
@@ -28,8 +28,8 @@ func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
 	return edges
 }
 
-// dependents lists, for each node of the document, the places of the nodes
-// that depend on it, implicit edges included. Edges to nowhere are left out.
+// dependents lists, for each node, the indexes of the nodes that depend on it, including by
+// implicit edges. Dangling edges are ignored.
 func dependents(d *flow.Document, kinds *flow.Registry) [][]int {
 	place := map[string]int{}
 	for i := range d.Nodes {
@@ -56,8 +56,8 @@ func dependents(d *flow.Document, kinds *flow.Registry) [][]int {
 	return out
 }
 
-// Topological orders the nodes that run so that edges go forward; among those
-// free to come next, the document's order decides.
+// Topological returns the indexes of the nodes that run in topological order. Independent nodes
+// keep the order of the document.
 func Topological(d *flow.Document, kinds *flow.Registry) []int {
 	out := dependents(d, kinds)
 	waits := make([]int, len(d.Nodes))
@@ -87,9 +87,8 @@ func Topological(d *flow.Document, kinds *flow.Registry) []int {
 	return order
 }
 
-// RunOrder returns the IDs of the nodes that take part in a run, in an order in
-// which they can run. Those that depend on each other in a circle come last, in the
-// order of the document.
+// RunOrder returns the IDs of the nodes that run, in topological order. Nodes in cycles are last,
+// in the order of the document.
 func RunOrder(d *flow.Document, kinds *flow.Registry) []string {
 	order := Topological(d, kinds)
 	ids := make([]string, 0, len(d.Nodes))
@@ -105,8 +104,8 @@ func RunOrder(d *flow.Document, kinds *flow.Registry) []string {
 	return ids
 }
 
-// cycles are the groups of nodes that depend on each other in a circle
-// (Tarjan's strongly connected components), all of them at once.
+// cycles returns the groups of nodes that depend on each other: the strongly connected components
+// that contain a cycle.
 func cycles(out [][]int) [][]int {
 	t := &tarjan{out: out, index: make([]int, len(out)), low: make([]int, len(out)), on: make([]bool, len(out))}
 	for v := range out {

@@ -8,11 +8,10 @@ import (
 	"sluice/flow"
 )
 
-// EditsBetween returns the edits that turn one document into the other, byte for byte:
-// those that change what differs or, where these do not lead there (nodes in another
-// order), edits that take everything out and put all of the other document in. There may
-// be more of them than a client may send at once. It returns false if the documents are
-// not well formed, such as with two nodes of an ID.
+// EditsBetween returns the edits that turn one document into another, byte for byte. They change
+// the differences or, if that is not enough (nodes in another order), remove everything and add
+// the other document. There may be more edits than a client may send. It returns false if the
+// documents are malformed, for example with duplicate node IDs.
 func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
 	for _, kept := range []map[string]*flow.Node{nodesByID(from), {}} {
 		t := transition{from: kept, to: nodesByID(to)}
@@ -31,8 +30,8 @@ func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
 	return nil, false
 }
 
-// transition collects the edits that turn one document into another. from has the nodes that
-// may stay.
+// transition collects the edits that turn one document into another. from holds the nodes that may
+// stay.
 type transition struct {
 	from, to map[string]*flow.Node
 	ops      []Edit
@@ -41,14 +40,13 @@ type transition struct {
 // do appends an edit.
 func (t *transition) do(e Edit) { t.ops = append(t.ops, e) }
 
-// stays reports whether a node is in both documents; of another kind, it is
-// another node.
+// stays reports whether a node is in both documents with the same kind.
 func (t *transition) stays(id string) bool {
 	was, now := t.from[id], t.to[id]
 	return was != nil && now != nil && was.Kind == now.Kind
 }
 
-// leave removes the nodes that the new document does not have. Their edges go with them.
+// leave removes the nodes that are not in the new document, with their edges.
 func (t *transition) leave(from *flow.Document) {
 	var gone []string
 	for i := range from.Nodes {
@@ -93,8 +91,8 @@ func (t *transition) change(was, now *flow.Node) {
 	}
 }
 
-// edges keeps those at the beginning that are the same; what follows is taken
-// out and connected again, since the order of edges counts at list ports.
+// edges keeps the common prefix of edges, and disconnects and connects the others, because the
+// order of edges matters at list ports.
 func (t *transition) edges(from, to *flow.Document) {
 	left := slices.DeleteFunc(slices.Clone(from.Edges), func(e flow.Edge) bool {
 		a, _ := e.Source()
@@ -115,7 +113,7 @@ func (t *transition) edges(from, to *flow.Document) {
 	}
 }
 
-// groups replaces all groups if any differs: they are few, and their order matters.
+// groups replaces all groups if any differs, because there are few and their order matters.
 func (t *transition) groups(from, to *flow.Document) {
 	if string(flow.EncodeJSON(from.Groups)) == string(flow.EncodeJSON(to.Groups)) && !t.regrouped(from) {
 		return
@@ -129,7 +127,7 @@ func (t *transition) groups(from, to *flow.Document) {
 	}
 }
 
-// regrouped reports whether a group lost a node that comes back.
+// regrouped reports whether a group has lost a node that is added again.
 func (t *transition) regrouped(from *flow.Document) bool {
 	return slices.ContainsFunc(from.Groups, func(g flow.Group) bool {
 		return slices.ContainsFunc(g.Nodes, func(id string) bool { return !t.stays(id) })

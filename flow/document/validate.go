@@ -9,13 +9,12 @@ import (
 	"sluice/flow/contract"
 )
 
-// Validate reports everything that keeps a well-formed document from running,
-// all at once and each with its place: unknown kinds and fields, wrong types,
-// missing values, dangling edges, duplicate names, cycles.
+// Validate returns all problems that prevent a well-formed document from running: unknown kinds
+// and fields, wrong types, missing values, dangling edges, duplicate names, cycles.
 func Validate(d *flow.Document, kinds *flow.Registry) []flow.Problem {
 	v := &validator{d: d, kinds: kinds, nodes: map[string]int{}, suggestions: 100}
 	if v.limits(); len(d.Nodes) > flow.MaxNodes || len(d.Edges) > flow.MaxEdges {
-		return v.problems // the time that the rest takes grows with their product
+		return v.problems // the time for the rest grows with the product of nodes and edges
 	}
 	v.ids()
 	v.ports()
@@ -30,19 +29,19 @@ func Validate(d *flow.Document, kinds *flow.Registry) []flow.Problem {
 	return v.problems
 }
 
-// validator collects the problems of one document. The slices by place run parallel to
+// validator collects the problems of one document. Slices by index are parallel to
 // Document.Nodes; ports and names fill them before the checks that read them.
 type validator struct {
 	d        *flow.Document
 	kinds    *flow.Registry
-	nodes    map[string]int             // ID to place
-	shaped   []*flow.Kind               // by place; nil for unknown kinds
-	titles   []string                   // by place, as people call the nodes; unique
-	in, out  []map[string]flow.Port     // by place
-	fed      map[string]map[string]bool // node ID to the ports that an edge arrives at
+	nodes    map[string]int             // ID to index
+	shaped   []*flow.Kind               // by index; nil for unknown kinds
+	titles   []string                   // by index; unique names for messages
+	in, out  []map[string]flow.Port     // by index
+	fed      map[string]map[string]bool // node ID to its connected input ports
 	problems []flow.Problem
-	// suggestions is how many more names are looked for that may have been
-	// meant: a document full of mistakes would take long.
+	// suggestions is the remaining number of suggested names, which bounds the time for a
+	// document with many mistakes.
 	suggestions int
 }
 
@@ -52,7 +51,7 @@ func (v *validator) add(pointer, code, node, format string, args ...any) {
 	v.problems = append(v.problems, flow.Problem{Pointer: pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
 
-// closestOf suggests a known name.
+// closestOf is flow.Closest, while suggestions remain.
 func closestOf[V any](v *validator, name string, known map[string]V) string {
 	if v.suggestions--; v.suggestions < 0 || len(known) > 1000 {
 		return ""
@@ -60,7 +59,7 @@ func closestOf[V any](v *validator, name string, known map[string]V) string {
 	return flow.Closest(name, known)
 }
 
-// choices says which names there are, as far as a person reads it.
+// choices lists the known names, or their number if there are many.
 func (v *validator) choices(known map[string]flow.Port) string {
 	if v.suggestions < 0 {
 		return ""
@@ -117,7 +116,7 @@ func (v *validator) ports() {
 	}
 }
 
-// names finds what people call the nodes. Nodes with the same title get their ID as well.
+// names determines the titles of nodes for messages. It adds the ID to duplicate titles.
 func (v *validator) names() {
 	v.titles = make([]string, len(v.d.Nodes))
 	count := map[string]int{}
@@ -151,8 +150,8 @@ func (v *validator) edges() {
 	}
 }
 
-// secretEdge reports an edge that brings a secret input to a port that is not made
-// for secrets, where its text would be recorded or sent on.
+// secretEdge reports an edge from a secret input to a port that does not accept secrets, where its
+// value would be recorded or passed on.
 func (v *validator) secretEdge(i int, e flow.Edge, to flow.Port) {
 	source := &v.d.Nodes[v.nodes[e.FromNode()]]
 	if flow.RoleOf(v.kinds, source) != flow.RoleInput || !contract.ReadInput(source).Secret {
@@ -165,9 +164,9 @@ func (v *validator) secretEdge(i int, e flow.Edge, to flow.Port) {
 	}
 }
 
-// takesSecrets reports whether a secret may arrive at a port: a field for secrets, or a
-// template whose fields are filled with secrets only when the node runs. A node that
-// sends later stores its URL, so it takes none there.
+// takesSecrets reports whether a port accepts secrets: a field for secrets, or a template that is
+// filled with secrets only when the node runs. Nodes that send later store their URL, so it
+// accepts none.
 func takesSecrets(n *flow.Node, k *flow.Kind, port string) bool {
 	if k == nil {
 		return true // reported elsewhere
@@ -189,8 +188,8 @@ func takesSecrets(n *flow.Node, k *flow.Kind, port string) bool {
 	return used
 }
 
-// end finds the port at one end of an edge. Nodes of unknown kinds are
-// reported elsewhere, so their ports are taken as they are.
+// end returns the port at one end of an edge. It accepts any port of a node of unknown kind, which
+// is reported elsewhere.
 func (v *validator) end(i int, side, ref string) (flow.Port, bool) {
 	at := flow.Pointer("edges", i, side)
 	id, name := flow.SplitPort(ref)
@@ -219,8 +218,8 @@ func (v *validator) end(i int, side, ref string) (flow.Port, bool) {
 	return p, ok
 }
 
-// feed marks a port as fed. Only list ports take several edges; elsewhere the order of
-// edges would decide silently which value wins.
+// feed marks a port as connected. Only list ports accept several edges; at others the order of
+// edges would silently determine the value.
 func (v *validator) feed(i int, e flow.Edge, to flow.Port) {
 	id, port := e.Target()
 	if v.fed[id] == nil {
@@ -232,7 +231,7 @@ func (v *validator) feed(i int, e flow.Edge, to flow.Port) {
 	v.fed[id][port] = true
 }
 
-// Fits reports whether an edge between ports of these types can ever work.
+// Fits reports whether an edge between ports of these types is valid.
 func Fits(from, to flow.Type) bool { return convertible(from, to) }
 
 // convertible reports whether the engine converts values of one type to the other: text
@@ -244,16 +243,16 @@ func convertible(from, to flow.Type) bool {
 		return true
 	}
 	scalar := func(t flow.Type) bool { return t == flow.TypeNumber || t == flow.TypeBoolean }
-	address := from == flow.TypeText && to == flow.TypeFile // a URL is fetched
+	address := from == flow.TypeText && to == flow.TypeFile // the text may be a URL
 	return address || from == flow.TypeText && scalar(to) || scalar(from) && to == flow.TypeText
 }
 
-// typeWords names a value of each type that can fail to fit.
+// typeWords describes a value of each type, for messages.
 var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list", flow.TypeMessages: "a conversation",
 	flow.TypeSource: "a file or its URL", flow.TypeSources: "files or their URLs", flow.TypeItems: "a list or text"}
 
-// mismatch reports an edge between ports of types that cannot be converted. For a file and a
-// text it names the kind of node that converts them.
+// mismatch reports an edge between incompatible types. For a file and a text it suggests a node
+// that converts them.
 func (v *validator) mismatch(i int, from, to flow.Type) {
 	e := v.d.Edges[i]
 	source, _ := e.Source()
@@ -267,8 +266,8 @@ func (v *validator) mismatch(i int, from, to flow.Type) {
 		v.titles[v.nodes[source]], typeWords[from], v.titles[v.nodes[target]], typeWords[to], advice)
 }
 
-// interfaceNames reports input and output names that are used twice, output
-// names that are not names, and chosen outputs that do not exist.
+// interfaceNames reports duplicate names of inputs and outputs, invalid output names, and selected
+// outputs that do not exist.
 func (v *validator) interfaceNames() {
 	first := map[flow.Role]map[string]string{flow.RoleInput: {}, flow.RoleOutput: {}}
 	for i := range v.d.Nodes {
@@ -292,7 +291,7 @@ func (v *validator) interfaceNames() {
 	}
 }
 
-// oneReply reports outputs that are marked as the reply although another one is.
+// oneReply reports all outputs but the first that are marked as the reply.
 func (v *validator) oneReply() {
 	first := ""
 	for i := range v.d.Nodes {
@@ -327,8 +326,8 @@ func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 	}
 }
 
-// cycles reports each strongly connected component once, with the titles of its nodes
-// sorted by ID, so that the message stays the same while a document is edited.
+// cycles reports each strongly connected component once, with the titles of its nodes sorted by
+// ID, so that the message is stable during edits.
 func (v *validator) cycles() {
 	for _, group := range cycles(dependents(v.d, v.kinds)) {
 		slices.SortFunc(group, func(a, b int) int { return strings.Compare(v.d.Nodes[a].ID, v.d.Nodes[b].ID) })
@@ -345,8 +344,8 @@ func (v *validator) cycles() {
 	}
 }
 
-// groups checks that group IDs are unique and that their members exist. Groups have no effect on
-// runs; an editor would fail to draw a group of unknown nodes.
+// groups checks that group IDs are unique and that their members exist. Runs ignore groups, but
+// the editor cannot draw a group of unknown nodes.
 func (v *validator) groups() {
 	seen := map[string]bool{}
 	for i, g := range v.d.Groups {

@@ -26,7 +26,7 @@ func (v *validator) node(i int) {
 		in := contract.ReadInput(n)
 		v.below(config, n.ID, in.Problems())
 	}
-	if k.Check != nil && wellFormed { // a kind's own check may rely on that
+	if k.Check != nil && wellFormed { // Check may rely on that
 		v.below(config, n.ID, k.Check(n))
 	}
 	if !n.Disabled {
@@ -34,8 +34,7 @@ func (v *validator) node(i int) {
 	}
 }
 
-// below adds what further checks of a node found. A place that is known to be
-// wrong is not reported again.
+// below adds problems of further checks of a node, except at places that already have one.
 func (v *validator) below(at, node string, list []flow.Problem) {
 	for i := range list {
 		list[i].Pointer, list[i].Node = at+list[i].Pointer, node
@@ -43,8 +42,8 @@ func (v *validator) below(at, node string, list []flow.Problem) {
 	v.problems = flow.MergeProblems(v.problems, list)
 }
 
-// fields checks that the kind declares every config field, and that the values have its type
-// and bounds.
+// fields checks that the kind declares every config field, and that the values match the
+// declaration.
 func (v *validator) fields(n *flow.Node, k *flow.Kind, at string) {
 	known := map[string]bool{}
 	for i := range k.Fields {
@@ -63,8 +62,8 @@ func (v *validator) fields(n *flow.Node, k *flow.Kind, at string) {
 	}
 }
 
-// templates checks the syntax of templates, the credentials in them, and the names in {{…}}:
-// each name becomes a port, so it may not be that of a port that the kind itself declares.
+// templates checks the syntax of templates, the credentials in them, and the names in {{…}}. Each
+// name becomes a port, so it must not be the name of a port of the kind.
 func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
 	own := map[string]bool{}
 	for _, p := range k.Inputs {
@@ -89,7 +88,7 @@ func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
 			}
 			for _, name := range t.Names() {
 				if own[name] {
-					v.add(at, "reserved", n.ID, "{{%s}} has the name of a port that %s has itself; choose another name", name, k.Name)
+					v.add(at, "reserved", n.ID, "{{%s}} has the name of a port of %s; choose another name", name, k.Name)
 				}
 			}
 			return nil, nil
@@ -97,8 +96,7 @@ func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
 	}
 }
 
-// onError checks that the values to continue with after an error are for ports that the
-// kind has.
+// onError checks that the values to continue with after an error are for existing ports.
 func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
 	if n.OnError == nil {
 		return
@@ -114,7 +112,7 @@ func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
 	}
 }
 
-// required reports ports that nothing feeds and fields that nobody typed.
+// required reports required ports and fields without an edge or a value.
 func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
 	fed := v.fed[n.ID]
 	for _, p := range flow.InputPorts(n, k) {

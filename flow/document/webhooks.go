@@ -16,28 +16,26 @@ func WebhookURL(d *flow.Document, n *flow.Node) string {
 	return flow.Text(n.Config[flow.WebhookURLField])
 }
 
-// WebhookHost returns the host that a webhook node sends to, as in
-// flow.WebhookOwner. It is "" if the URL is known only when the flow runs.
+// WebhookHost returns the host of the URL typed in a webhook node, as in flow.WebhookOwner. It is
+// "" if the URL is known only when the flow runs.
 func WebhookHost(d *flow.Document, n *flow.Node) string { return flow.HostOf(WebhookURL(d, n)) }
 
 // Webhook is a webhook node of the live version or of the draft of a flow.
 type Webhook struct {
 	*flow.Node
-	URL  string // typed in the node; empty if the run provides it
-	Host string // as of flow.WebhookOwner
+	URL  string // typed in the node; empty if it is known only when the flow runs
+	Host string // see flow.WebhookOwner
 	Live bool   // the live version sends it
 }
 
-// Credential returns the name of the credential that signs instead of the node's
-// own secret, or "".
+// Credential returns the name of the credential that signs instead of the node's secret, or "".
 func (w *Webhook) Credential() string {
 	name, _ := flow.SecretRef(w.Config["secret"])
 	return name
 }
 
-// Webhooks returns the webhook nodes of a flow: those of the live document, and
-// those of the draft that it does not have or that send to another host. Either
-// document may be nil.
+// Webhooks returns the webhook nodes of a flow: those of the live document, and those of the draft
+// that are new or send to another host. Either document may be nil.
 func Webhooks(live, draft *flow.Document) (list []Webhook) {
 	for i, d := range []*flow.Document{live, draft} {
 		if d == nil {

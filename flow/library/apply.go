@@ -11,7 +11,7 @@ import (
 	"sluice/flow/document"
 )
 
-// What Apply did to a flow, or would do.
+// Changes that Apply makes to a flow.
 const (
 	AppliedCreated   = "created"
 	AppliedChanged   = "changed"
@@ -19,7 +19,7 @@ const (
 	AppliedArchived  = "archived"
 )
 
-// ApplyRequest is a set of documents that the flows of a workspace become equal to.
+// ApplyRequest asks to make the flows of a workspace equal to a set of documents.
 type ApplyRequest struct {
 	Documents     []*flow.Document // that CheckSent accepts
 	Source        string           // names the origin, such as a repository; bounds Prune
@@ -27,8 +27,8 @@ type ApplyRequest struct {
 	AllowBreaking bool             // publish changes that break callers
 	Prune         bool             // archive flows last applied from Source that are not in Documents
 	Force         bool             // replace drafts that changed since the last apply
-	TakeAlias     bool             // a document with a former slug of another flow makes a new flow with it
-	DryRun        bool             // only report
+	TakeAlias     bool             // a document with a former slug of another flow creates a new flow with that slug
+	DryRun        bool             // only report the changes
 	By            flow.Actor
 	At            time.Time
 	// Allow returns an error for flows that the caller may not change; f is nil for
@@ -36,13 +36,13 @@ type ApplyRequest struct {
 	Allow func(f *flow.Flow) error
 }
 
-// Applied is what happened to one flow.
+// Applied is the result of Apply for one flow.
 type Applied struct {
 	FlowID  string // empty for a flow that a dry run would create
 	Slug    string
 	Change  string // AppliedCreated and so on
-	Version int64  // that is live now; 0 if it is not published
-	Review  Review // of the draft against the live version
+	Version int64  // live version after the apply; 0 if it is not published
+	Review  Review // comparison of the draft with the live version
 }
 
 // plan is a flow that an apply touches. It is computed before the transaction, which
@@ -55,13 +55,12 @@ type plan struct {
 	alias   *Alias // a former slug that the new flow takes; nil otherwise
 }
 
-// Apply makes flows equal to documents, matched by their current slug, and optionally
-// publishes them: all in one transaction, or none. A document with a former slug of a flow
-// is CodeSlugTaken, unless TakeAlias: it could mean that flow or a new one, and requests
-// that use the slug would go to another flow. Apply returns CodeDraftChanged if a draft was
-// edited since the last apply, unless Force, and a BreakingError if publishing
-// would break callers, unless AllowBreaking. A dry run reports breaking changes in
-// the reviews instead.
+// Apply makes flows equal to documents, matched by their current slug, and optionally publishes
+// them, in one transaction. It returns CodeSlugTaken for a document with a former slug of a flow,
+// unless TakeAlias is set: the document could mean that flow or a new one, and requests with the
+// slug would go to another flow. It returns CodeDraftChanged if a draft was edited since the last
+// apply, unless Force is set, and a BreakingError if publishing would break callers, unless
+// AllowBreaking is set. A dry run reports breaking changes in the reviews instead.
 func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest) ([]Applied, error) {
 	plans := make([]*plan, 0, len(r.Documents))
 	for _, d := range r.Documents {
@@ -104,7 +103,7 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 	return list, nil
 }
 
-// planApply finds the flow of a document and what would change.
+// planApply returns the plan for a document: its flow and the changes.
 func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRequest, d *flow.Document) (*plan, error) {
 	slug := document.WantedSlug(d)
 	p := &plan{doc: d, Applied: Applied{Slug: slug, Change: AppliedCreated}}
@@ -239,8 +238,8 @@ func (l *Library) planPrune(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	return list, nil
 }
 
-// refuseBreaking returns one error with the reviews of all flows whose callers would break,
-// unless the request allows that. All are listed, so that one look at the diffs is enough.
+// refuseBreaking returns one error with the reviews of all flows whose callers would break, unless
+// the request allows that.
 func refuseBreaking(plans []*plan, r *ApplyRequest) error {
 	var list []Review
 	for _, p := range plans {

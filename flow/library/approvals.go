@@ -16,8 +16,8 @@ type Answer struct {
 	Decision    flow.Decision
 }
 
-// Answer records an answer, which lets the run continue. Of several answers the first
-// counts; the others get CodeAlreadyDecided, which says who decided.
+// Answer records an answer, after which the run continues. Only the first answer counts; later
+// ones get CodeAlreadyDecided with the name of who decided.
 func (l *Library) Answer(ctx context.Context, a Answer) (asked *flow.Approval, err error) {
 	err = l.Store.Together(ctx, func(ctx context.Context) error {
 		check := func(q *flow.Question, startedBy string) (flow.Decision, error) {

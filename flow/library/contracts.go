@@ -14,12 +14,12 @@ import (
 	"sluice/flow/document"
 )
 
-// A node that runs another flow keeps the contract of that flow: the names and types of
-// its inputs and outputs, from which the node's own ports are made. So a document can be
-// checked without the other flow, and an edge does not vanish when that flow changes.
+// A node that runs another flow stores the contract of that flow: the names and types of its
+// inputs and outputs, which become the ports of the node. So a document can be validated without
+// the other flow, and edges do not disappear when that flow changes.
 
-// addContracts adds to edits that choose another flow for a node the edits that store the
-// contract of that flow. A flow that does not exist is reported when the node runs.
+// addContracts appends edits that store the contract of a flow to edits that select the flow in a
+// node. A flow that does not exist is reported when the node runs.
 func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
 	var chosen []string // nodes
 	for i := range ops {
@@ -35,7 +35,7 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 	}
 	after, err := document.ApplyEdits(d, ops)
 	if err != nil {
-		return ops, nil // refused where they are carried out
+		return ops, nil // rejected when they are applied
 	}
 	for i := range after.Document.Nodes {
 		n := &after.Document.Nodes[i]
@@ -53,9 +53,9 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 	return ops, nil
 }
 
-// FillContracts stores contracts in documents that were written by hand, with the nodes that
-// run a flow and have none; those that are there stay. A flow among the documents counts as
-// it will be. Documents that could not be parsed are nil.
+// FillContracts stores the contract in each node that runs a flow and has none, as in documents
+// written by hand. Flows among the documents count as they will be after an import. Documents
+// that could not be parsed are nil.
 func (l *Library) FillContracts(ctx context.Context, ws flow.WorkspaceID, documents ...*flow.Document) error {
 	for _, d := range documents {
 		if d == nil {
@@ -78,8 +78,8 @@ func (l *Library) FillContracts(ctx context.Context, ws flow.WorkspaceID, docume
 	return nil
 }
 
-// contractAmong returns the contract of the other document whose slug a node of d names,
-// unless the node names a version too, or else that of the stored flow.
+// contractAmong returns the contract of the document whose slug a node of d names, unless the node
+// also names a version. Otherwise it returns the contract of the stored flow.
 func (l *Library) contractAmong(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, n *flow.Node, among []*flow.Document) (map[string]any, error) {
 	for _, other := range among {
 		if other != nil && other != d && n.Config["version"] == nil && document.WantedSlug(other) == calledRef(n) {
@@ -101,7 +101,7 @@ func calledRef(n *flow.Node) string {
 	return strings.TrimSpace(ref)
 }
 
-// contractOf returns the contract of the flow that a node names; nil without such a flow.
+// contractOf returns the contract of the flow that a node names, or nil if it does not exist.
 func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (map[string]any, error) {
 	called, err := l.calledFlow(ctx, ws, n)
 	if err != nil || called == nil {
@@ -133,8 +133,8 @@ func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 	return f, nil
 }
 
-// calledDocument returns the document that a node runs: the version that it names, or
-// the live one, or the draft of a flow that is not published yet.
+// calledDocument returns the document that a node runs: the version that it names, else the live
+// version, else the draft of an unpublished flow.
 func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node) (*flow.Document, error) {
 	hash, data := f.LiveHash, f.Draft
 	if version, _ := flow.Float(n.Config["version"]); version > 0 {
@@ -157,12 +157,12 @@ func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node
 	return d, nil
 }
 
-// maxContractSchema bounds the JSON Schema of an output that a contract keeps, in bytes. Of
-// larger ones only the type is known.
+// maxContractSchema bounds the JSON Schema of an output in a contract, in bytes. For larger ones
+// the contract has only the type.
 const maxContractSchema = 8 << 10
 
-// newContract returns the contract of a document. Secret inputs are left out, because
-// another flow cannot set them. The name is for people.
+// newContract returns the contract of a document. It excludes secret inputs, because other flows
+// cannot set them. The name is for display.
 func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string]any {
 	in, out := []any{}, []any{}
 	for _, i := range contract.Inputs(d, kinds) {
@@ -185,7 +185,8 @@ func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string
 // maxCallDepth bounds the search for flows that call themselves.
 const maxCallDepth = flow.MaxChildDepth + 1
 
-// CallProblems finds nodes by which a flow would run itself, through other flows too.
+// CallProblems returns a problem for each node by which a flow would run itself, directly or
+// through other flows.
 func (l *Library) CallProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
 	var problems []flow.Problem
 	for i := range d.Nodes {
@@ -200,7 +201,7 @@ func (l *Library) CallProblems(ctx context.Context, f *flow.Flow, d *flow.Docume
 	return problems, nil
 }
 
-// cycleProblem reports that a node of a flow leads back to the flow; nil if it does not.
+// cycleProblem returns the problem of a node by which a flow runs itself, or nil.
 func (l *Library) cycleProblem(ctx context.Context, f *flow.Flow, i int, n *flow.Node) (*flow.Problem, error) {
 	cycle, err := l.findCycle(ctx, n, []*flow.Flow{f})
 	if err != nil || cycle == "" {
@@ -212,8 +213,8 @@ func (l *Library) cycleProblem(ctx context.Context, f *flow.Flow, i int, n *flow
 	}, nil
 }
 
-// findCycle follows the flow that a node runs, and returns the names of a chain of flows
-// that ends where it began; "" without one.
+// findCycle follows the flow that a node runs and returns the names of the flows in a cycle, or ""
+// if there is no cycle.
 func (l *Library) findCycle(ctx context.Context, n *flow.Node, chain []*flow.Flow) (string, error) {
 	if !l.runsFlow(n) || n.Disabled {
 		return "", nil
@@ -242,17 +243,17 @@ func (l *Library) findCycle(ctx context.Context, n *flow.Node, chain []*flow.Flo
 	return "", nil
 }
 
-// CalledUpgrade says what a node changes that runs the live version of a flow instead of
+// CalledUpgrade describes the changes of a node if it runs the live version of a flow instead of
 // the older one that it names.
 type CalledUpgrade struct {
 	Flow     string // its name
 	From, To int64
 	Changes  []document.APIChange
-	Dropped  []flow.Edge // whose port the newer version does not have
+	Dropped  []flow.Edge // edges to ports that the newer version lacks
 }
 
-// UpgradeCalled compares the version that a node names with the live one; nil if that is
-// not newer.
+// UpgradeCalled compares the version that a node names with the live one. It returns nil if the
+// live one is not newer.
 func (l *Library) UpgradeCalled(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, n *flow.Node) (*CalledUpgrade, error) {
 	version, _ := flow.Float(n.Config["version"])
 	called, err := l.calledFlow(ctx, ws, n)
@@ -262,7 +263,7 @@ func (l *Library) UpgradeCalled(ctx context.Context, ws flow.WorkspaceID, d *flo
 	up := &CalledUpgrade{Flow: called.Name, From: int64(version), To: called.LiveVersion}
 	newer := *n
 	newer.Config = maps.Clone(n.Config)
-	delete(newer.Config, "version") // the live one
+	delete(newer.Config, "version") // so that it runs the live version
 	now, err := l.calledDocument(ctx, called, &newer)
 	if err != nil || now == nil {
 		return nil, err
@@ -276,7 +277,7 @@ func (l *Library) UpgradeCalled(ctx context.Context, ws flow.WorkspaceID, d *flo
 	return up, nil
 }
 
-// droppedEdges returns the edges of a node whose port it does not have with another contract.
+// droppedEdges returns the edges of a node to ports that it lacks with another contract.
 func (l *Library) droppedEdges(d *flow.Document, n *flow.Node, contract map[string]any) (dropped []flow.Edge) {
 	changed := *n
 	changed.Config = maps.Clone(n.Config)
@@ -292,23 +293,21 @@ func (l *Library) droppedEdges(d *flow.Document, n *flow.Node, contract map[stri
 	return dropped
 }
 
-// Follower is a node that runs whatever version of a flow is live, in the live version of
-// another flow.
+// Follower is a node in the live version of another flow that runs the live version of a flow.
 type Follower struct {
 	FlowID, Slug, Name string // of the other flow
 	Node               string
-	Dropped            []flow.Edge // whose port the node loses
+	Dropped            []flow.Edge // edges to ports that the node loses
 }
 
-// following is a node in the live version of a flow that runs whatever version of another
-// flow is live.
+// following is a node in the live version of a flow that runs the live version of another flow.
 type following struct {
 	parent *flow.Flow
 	d      *flow.Document
 	n      *flow.Node
 }
 
-// listFollowing returns all of them in a workspace, by the ID of the flow that they run.
+// listFollowing returns the following nodes of a workspace by the ID of the flow that they run.
 func (l *Library) listFollowing(ctx context.Context, ws flow.WorkspaceID) (map[string][]following, error) {
 	heads, err := l.Store.ListFlowHeads(ctx, ws)
 	if err != nil {
@@ -345,13 +344,13 @@ func (l *Library) listFollowing(ctx context.Context, ws flow.WorkspaceID) (map[s
 	return byFlow, nil
 }
 
-// Followers finds the nodes that will run a document once it is the live version of f.
+// Followers returns the nodes that will run a document once it is the live version of f.
 func (l *Library) Followers(ctx context.Context, f *flow.Flow, now *flow.Document) ([]Follower, error) {
 	all, err := l.listFollowing(ctx, f.WorkspaceID)
 	return l.followersOf(all[f.ID], f, now), err
 }
 
-// followersOf says what nodes lose that will run a document of f.
+// followersOf returns the given nodes with the edges that they lose by running a document of f.
 func (l *Library) followersOf(nodes []following, f *flow.Flow, now *flow.Document) (list []Follower) {
 	contract := newContract(f.Name, now, l.Kinds)
 	for _, at := range nodes {
@@ -360,7 +359,7 @@ func (l *Library) followersOf(nodes []following, f *flow.Flow, now *flow.Documen
 	return list
 }
 
-// hasPort reports whether a port of that name is in the list.
+// hasPort reports whether a list has a port with a name.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

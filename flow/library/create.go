@@ -11,9 +11,9 @@ import (
 	"sluice/flow/document"
 )
 
-// CreateDraft makes a new flow of a document. Unlike Import it takes one that
-// cannot run yet: what keeps it from running is marked in the editor. The
-// document must parse; its literal secrets move to encrypted storage.
+// CreateDraft creates a flow from a document. Unlike Import, it accepts a document that cannot run
+// yet, whose problems the editor shows. The document must parse; its literal secrets move to
+// encrypted storage.
 func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, tags []string) (*flow.Flow, error) {
 	if _, problems := document.ParseDocument(d.Canonical()); len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
@@ -34,8 +34,8 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 	return f, l.Store.CreateFlow(ctx, f)
 }
 
-// DuplicateFlow makes a new flow of the draft of another, tags included. It is
-// not published, and has a webhook secret of its own.
+// DuplicateFlow creates a flow from the draft and tags of another. The new flow is not published
+// and has its own webhook secret.
 func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID
 	return l.CreateDraft(ctx, ws, d, f.Tags)
 }
 
-// copyName names a copy, within what a name may have.
+// copyName returns the name of a copy, truncated to the maximum length.
 func copyName(name string) string {
 	const suffix = " (copy)"
 	if utf8.RuneCountInString(name) > document.MaxNameLength-len(suffix) {
@@ -58,9 +58,9 @@ func copyName(name string) string {
 	return name + suffix
 }
 
-// CreateFromTemplate makes a new flow of a template. brought are the flows that its nodes
-// run, by slug: they are made and published too, unless the workspace has them already
-// and runs them unchanged. It returns the new flow, then those that were made with it.
+// CreateFromTemplate creates a flow from a template. brought are the flows that its nodes run by
+// slug. They are created and published too, unless they are live in the workspace already and
+// unchanged. It returns the new flow, then the others that it created.
 func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, brought []*flow.Document, by string) ([]*flow.Flow, error) {
 	ids, missing := map[string]string{}, []ImportSource{}
 	var slugs []string // of the missing ones
@@ -90,8 +90,8 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 	return flows, err
 }
 
-// findUnchanged returns the ID of the flow with the slug of a document whose live version
-// is this document; "" if no flow is like that.
+// findUnchanged returns the ID of the flow with the slug of a document if the document is its live
+// version, otherwise "".
 func (l *Library) findUnchanged(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (string, error) {
 	id, err := l.Store.FindFlowID(ctx, ws, d.Slug)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

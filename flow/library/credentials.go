@@ -13,8 +13,8 @@ import (
 
 // Codes of problems with credentials, which CredentialProblems reports.
 const (
-	problemUnbound   = "credential_unbound"    // it may be sent anywhere, and a caller may choose where
-	problemWrongHost = "credential_wrong_host" // it may not be sent where its node sends it
+	problemUnbound   = "credential_unbound"    // it has no hosts, and a caller may choose the host
+	problemWrongHost = "credential_wrong_host" // its node sends it to a host that is not allowed
 )
 
 // CheckDraft is Check for the draft of a flow, including CredentialProblems.
@@ -38,8 +38,8 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 	return d, nil
 }
 
-// SetLiveVersion makes an older version live again, unless its credentials, or the flows
-// that it runs, no longer allow it to be published.
+// SetLiveVersion makes an older version live again, unless problems with its credentials or the
+// flows that it runs prevent that.
 func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	return l.Store.SetLiveVersion(ctx, ws, flowID, n, by)
 }
 
-// documentInvalid returns the error for the problems of a document; without problems it is nil.
+// documentInvalid returns the error for the problems of a document, or nil if there are no problems.
 func documentInvalid(problems []flow.Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -71,10 +71,9 @@ func documentInvalid(problems []flow.Problem) error {
 	return &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
 }
 
-// CredentialProblems finds credentials that a published flow may not use: one
-// without hosts whose node sends it where a caller chooses, and one that may
-// not be sent where its node sends it. Credentials that do not exist are not
-// reported.
+// CredentialProblems returns the problems of credentials that a published flow must not use: those
+// without hosts if a caller may choose the host, and those whose hosts exclude the host of the
+// node. It ignores credentials that do not exist.
 func (l *Library) CredentialProblems(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) ([]flow.Problem, error) {
 	known := map[string]*flow.Credential{}
 	var list []flow.Problem
@@ -136,8 +135,8 @@ func (l *Library) credentialProblem(d *flow.Document, n *flow.Node, to *flow.Des
 	return nil
 }
 
-// coversOne reports whether a credential may be sent to one of the hosts. A host
-// without a port is reached on the usual ones.
+// coversOne reports whether a credential may be sent to one of the hosts. A host without a port
+// stands for the ports 443 and 80.
 func coversOne(patterns, hosts []string) bool {
 	for _, host := range hosts {
 		name, port, err := flow.SplitHost(host)

@@ -17,14 +17,12 @@ type BindStore interface {
 	BindCredential(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error
 }
 
-// BindCredentials sets the hosts of credentials from before hosts were
-// required. A plain credential is bound to the hosts that the drafts and live
-// versions of its workspace send it to, if all of them fix the host. Otherwise
-// it stays without hosts, so that flows keep working, and is returned: it can
-// be sent anywhere until its hosts are entered.
+// BindCredentials sets the hosts of credentials that are older than the requirement of hosts. A
+// plain credential is bound to the hosts that the drafts and live versions of its workspace send
+// it to, if all of them fix the host. Otherwise it stays without hosts, so that flows keep
+// working, and is returned: it can be sent anywhere until its hosts are entered.
 //
-// It skips credentials whose hosts were set before, so it may run at every
-// start and on several instances at once.
+// It skips credentials with hosts, so it may run at every start and on several instances at once.
 func BindCredentials(ctx context.Context, store BindStore, kinds *flow.Registry) (unbound []flow.Credential, err error) {
 	list, err := store.ListUndecidedCredentials(ctx)
 	if err != nil {
@@ -64,7 +62,7 @@ func ProposeHosts(ctx context.Context, store DocumentStore, ws flow.WorkspaceID,
 
 // destinations records where the flows of a workspace send its credentials.
 type destinations struct {
-	hosts map[string][]string // by credential, each once
+	hosts map[string][]string // by credential, without duplicates
 	open  map[string]bool     // a node leaves the host to its runs
 }
 
@@ -148,8 +146,8 @@ func eachDocument(ctx context.Context, store FlowReader, ws flow.WorkspaceID, vi
 	}
 }
 
-// LiteralSecrets returns the names of flows whose draft or live version holds
-// secrets in clear, because they are older than the rule that finds secrets.
+// LiteralSecrets returns the names of flows whose draft or live version contains secrets in clear
+// text, because they are older than secret detection.
 func LiteralSecrets(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (flows []string, err error) {
 	err = eachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, _ bool) {
 		if !slices.Contains(flows, f.Name) && document.HasLiteralSecrets(d, kinds) {
@@ -159,10 +157,9 @@ func LiteralSecrets(ctx context.Context, store DocumentStore, ws flow.WorkspaceI
 	return flows, err
 }
 
-// CheckAnyHost returns an error if a live version sends the credential to a host
-// that its runs choose. Without hosts, anyone who can start such a run could have
-// the secret sent to themselves. Publishing makes the same check, but only for
-// credentials that exist by then, with the hosts that they have by then.
+// CheckAnyHost returns an error if a live version sends the credential to a host that its runs
+// choose. Without hosts, anyone who can start such a run could have the secret sent to
+// themselves. Publishing makes the same check, but credentials and hosts may change later.
 func CheckAnyHost(ctx context.Context, store FlowReader, ws flow.WorkspaceID, credential string, kinds *flow.Registry) error {
 	var name string
 	err := eachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, live bool) {

@@ -12,7 +12,7 @@ import (
 type CredentialUse struct {
 	FlowID, FlowName string
 	Node             string
-	Live             bool // in the version that the API runs; otherwise in the draft
+	Live             bool // in the live version; otherwise in the draft
 }
 
 // DocumentStore reads the flows and credentials of a workspace.
@@ -30,9 +30,8 @@ type FlowReader interface {
 // usesPage is how many flows are read at a time.
 const usesPage = 100
 
-// CredentialUses finds the nodes that use credentials, by credential: those that
-// name one, and those that take the one there is for their provider, which
-// provider tells of a node ("" for none).
+// CredentialUses returns the nodes that use credentials, by credential: nodes that name one, and
+// nodes that use the default for their provider. provider returns the provider of a node, or "".
 func CredentialUses(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, provider func(n *flow.Node) string) (map[string][]CredentialUse, error) {
 	list, err := store.ListCredentials(ctx, ws)
 	if err != nil {
@@ -43,8 +42,7 @@ func CredentialUses(ctx context.Context, store DocumentStore, ws flow.WorkspaceI
 	return u.uses, err
 }
 
-// credentialUses collects which nodes use which credentials, also those that a node uses only
-// because its provider has one.
+// credentialUses collects which nodes use which credentials, including defaults of providers.
 type credentialUses struct {
 	store    DocumentStore
 	list     []flow.Credential

@@ -29,7 +29,7 @@ func (l *Library) Changes(ctx context.Context, ws flow.WorkspaceID, flowID strin
 	return document.Compare(old, now, l.Kinds), nil
 }
 
-// Comparison is two documents of a flow and how they differ.
+// Comparison holds two documents of a flow and their differences.
 type Comparison struct {
 	Old, Now *flow.Document
 	Diff     *document.Diff

@@ -10,18 +10,18 @@ import (
 	"sluice/flow/document"
 )
 
-// EditStore keeps the log of a draft.
+// EditStore stores the edit log of drafts.
 type EditStore interface {
 	SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error)
 	FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID, txID string) (*document.EditTx, error)
 	ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string, afterRev int64, limit int) ([]document.EditTx, error)
 }
 
-const maxMissed = 100 // transactions that are not worth more than loading the draft again
+const maxMissed = 100 // missed transactions above which a client must load the draft again
 
-// EditFlow carries out a transaction on the draft. When it returns, the draft
-// is on disk. A draft that has moved on since the base is an *EditsMissed, or
-// CodeEditsGone when what was missed is not known any more.
+// EditFlow applies a transaction to the draft. When it returns, the draft is on disk. It returns
+// *EditsMissed if the draft has newer edits than the base, or CodeEditsGone if the log no longer
+// has them.
 func (l *Library) EditFlow(ctx context.Context, ws flow.WorkspaceID, flowID, user string, r document.EditRequest) (*document.EditResult, error) {
 	return l.editFlow(ctx, ws, flowID, user, r, func(*document.Edit) {})
 }
@@ -65,13 +65,13 @@ func (l *Library) inverseOf(ctx context.Context, f *flow.Flow, txID string) ([]d
 		return nil, flow.Errorf(document.CodeEditsGone, "This change is too old to be undone. Load the page again.")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find what is to be undone: %w", err)
+		return nil, fmt.Errorf("find the transaction to undo: %w", err)
 	}
 	return tx.Inverse, nil
 }
 
-// editDraft carries the edits out and moves literal secrets to where they are safe. With
-// contracts, it adds what chosen flows take and give.
+// editDraft applies the edits and moves literal secrets to encrypted storage. If contracts is set,
+// it adds the contracts of selected flows.
 func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Edit, contracts bool) (_ *document.Edited, err error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil || d.Schema != flow.Schema {
@@ -82,7 +82,7 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 			return nil, err
 		}
 	}
-	// Always new names: a published version may use the previous ones.
+	// Always use new names, because a published version may use the previous ones.
 	names := &secretNamer{library: l, flow: f, title: d.Name}
 	out, extracted, err := document.ApplyAndExtract(d, ops, l.Kinds, names.of(ctx))
 	if err != nil {
@@ -91,8 +91,8 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 	return out, names.keep(ctx, extracted)
 }
 
-// saveEdit stores the result of a transaction, unless the draft stays as it is. Limits are
-// checked on the canonical document, which is what is stored.
+// saveEdit stores the result of a transaction unless the draft is unchanged. It checks limits on
+// the canonical document, the form that is stored.
 func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *document.EditRequest, out *document.Edited) (*document.EditResult, error) {
 	d := out.Document
 	result := &document.EditResult{Rev: f.Rev, Ops: []document.Edit{}, Inverse: []document.Edit{}, Skipped: out.Skipped, Problems: []flow.Problem{}, Document: d}
@@ -120,8 +120,8 @@ func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *do
 	return result, nil
 }
 
-// overtakenNow reads the draft again, because another edit was saved since it was read, and
-// returns the edits that the caller has missed.
+// overtakenNow reads the draft again after another edit was saved, and returns the edits that the
+// client has missed.
 func (l *Library) overtakenNow(ctx context.Context, f *flow.Flow, r *document.EditRequest) (*document.EditResult, error) {
 	f, err := l.Store.FindFlow(ctx, f.WorkspaceID, f.ID)
 	if err != nil {
@@ -130,8 +130,8 @@ func (l *Library) overtakenNow(ctx context.Context, f *flow.Flow, r *document.Ed
 	return l.overtaken(ctx, f, r)
 }
 
-// overtaken answers a transaction whose base is not the draft's revision: it
-// was carried out before and its answer got lost, or others came first.
+// overtaken handles a transaction whose base is not the current revision: it was applied before
+// and the response was lost, or other edits came first.
 func (l *Library) overtaken(ctx context.Context, f *flow.Flow, r *document.EditRequest) (*document.EditResult, error) {
 	tx, err := l.Store.FindEdit(ctx, f.WorkspaceID, f.ID, r.TxID)
 	if err == nil {
@@ -161,9 +161,8 @@ func (l *Library) repeated(f *flow.Flow, tx *document.EditTx) *document.EditResu
 	return result
 }
 
-// EditsSince lists up to limit transactions after a revision, oldest first.
-// When the log has a gap there, because it is shortened or the draft was
-// replaced as a whole, that is CodeEditsGone.
+// EditsSince returns up to limit transactions after a revision, oldest first. It returns
+// CodeEditsGone if the log has a gap there, because it was truncated or the draft was replaced.
 func (l *Library) EditsSince(ctx context.Context, ws flow.WorkspaceID, flowID string, rev int64, limit int) ([]document.EditTx, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
@@ -175,8 +174,8 @@ func (l *Library) EditsSince(ctx context.Context, ws flow.WorkspaceID, flowID st
 	return l.editsSince(ctx, f, rev, limit)
 }
 
-// editsSince expects a revision that is not the draft's, and returns at least
-// one transaction.
+// editsSince is EditsSince for a revision that is not the current one. It returns at least one
+// transaction.
 func (l *Library) editsSince(ctx context.Context, f *flow.Flow, rev int64, limit int) ([]document.EditTx, error) {
 	list, err := l.Store.ListEdits(ctx, f.WorkspaceID, f.ID, rev, limit)
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 // ImportSource is a document to import.
 type ImportSource struct {
 	Data   []byte
-	FlowID string // whose draft it replaces; empty makes a new flow
+	FlowID string // flow whose draft it replaces; empty for a new flow
 }
 
 // Imported is a flow that was imported.
 type Imported struct {
 	Flow    *flow.Flow
-	Version flow.Version // that is live now; zero when it was not published
+	Version flow.Version // live version after the import; zero if it was not published
 }
 
 // ImportErrors holds the error of each document of an import, in order; nil for
 // a valid document.
 type ImportErrors []error
 
-// Error returns the first of them.
+// Error returns the message of the first error.
 func (e ImportErrors) Error() string {
 	for _, err := range e {
 		if err != nil {
@@ -70,17 +70,16 @@ func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []
 	return list, nil
 }
 
-// stagedStore keeps the writes of an import for later and reads as if they had
-// been made.
+// stagedStore buffers the writes of an import and reads as if they had been made.
 type stagedStore struct {
 	LibraryStore
 	writes      []func(ctx context.Context) error
 	flows       map[string]*flow.Flow
 	credentials map[string]flow.Credential // by name
-	versions    map[string]flow.Version    // that write published, by flow
+	versions    map[string]flow.Version    // published by write, by flow ID
 }
 
-// write performs the staged writes.
+// write performs the buffered writes.
 func (s *stagedStore) write(ctx context.Context) error {
 	for _, write := range s.writes {
 		if err := write(ctx); err != nil {
@@ -90,19 +89,19 @@ func (s *stagedStore) write(ctx context.Context) error {
 	return nil
 }
 
-// later keeps a write until all documents have been checked.
+// later buffers a write until all documents have been checked.
 func (s *stagedStore) later(write func(ctx context.Context) error) {
 	s.writes = append(s.writes, write)
 }
 
-// CreateFlow keeps a new flow for later.
+// CreateFlow buffers a new flow.
 func (s *stagedStore) CreateFlow(_ context.Context, f *flow.Flow) error {
 	s.flows[f.ID] = f
 	s.later(func(ctx context.Context) error { return s.LibraryStore.CreateFlow(ctx, f) })
 	return nil
 }
 
-// UpdateDraft keeps a draft for later.
+// UpdateDraft buffers a draft.
 func (s *stagedStore) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
 	f, err := s.FindFlow(ctx, ws, flowID)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *stagedStore) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug 
 	return s.LibraryStore.FindFlowID(ctx, ws, slug)
 }
 
-// SaveCredential keeps a credential for later.
+// SaveCredential buffers a credential.
 func (s *stagedStore) SaveCredential(_ context.Context, c flow.Credential, secret string) error {
 	s.credentials[c.Name] = c
 	s.later(func(ctx context.Context) error { return s.LibraryStore.SaveCredential(ctx, c, secret) })
@@ -150,7 +149,7 @@ func (s *stagedStore) FindCredential(ctx context.Context, ws flow.WorkspaceID, n
 	return s.LibraryStore.FindCredential(ctx, ws, name)
 }
 
-// PublishFlow keeps a version for later. Its number is not known until write.
+// PublishFlow buffers a version. Its number is not known before write.
 func (s *stagedStore) PublishFlow(_ context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error) {
 	s.later(func(ctx context.Context) error {
 		v, _, err := s.LibraryStore.PublishFlow(ctx, ws, flowID, document, summary, by)

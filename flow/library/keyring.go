@@ -13,25 +13,24 @@ import (
 	"sluice/flow/document"
 )
 
-// KeyStore is what keys are kept in. What is missing is an Error of
-// CodeNotFound.
+// KeyStore stores keys. It returns CodeNotFound for a missing key or flow.
 type KeyStore interface {
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
 	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error)
-	// ListKeyTree returns the ID of a key and those of the keys that it made, directly
-	// or through others.
+	// ListKeyTree returns the IDs of a key and of the keys that it created, directly or through
+	// others.
 	ListKeyTree(ctx context.Context, ws flow.WorkspaceID, id string) ([]string, error)
-	CreateKey(ctx context.Context, k *flow.Key) error // ErrKeyTaken if there is one of its ID
-	// UpdateKey writes name, flows, limits and expiry. It returns ErrKeyOutdated if the
-	// key is not as before any longer.
+	CreateKey(ctx context.Context, k *flow.Key) error // ErrKeyTaken if a key has its ID
+	// UpdateKey writes name, flows, limits and expiry. It returns ErrKeyOutdated if the key no
+	// longer equals before.
 	UpdateKey(ctx context.Context, before, k *flow.Key) error
 	// RollKey stores a new secret, if the old one still begins with Previous.Prefix.
 	RollKey(ctx context.Context, k *flow.Key) error
 	EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error
 	RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error
-	// RevokeMadeKeys revokes the keys that a revoked key has made, directly or through
+	// RevokeMadeKeys revokes the keys that a revoked key has created, directly or through
 	// others, and returns them.
 	RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.Key, error)
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
@@ -45,13 +44,13 @@ type Keyring struct {
 	Store KeyStore
 	IDs   flow.IDs
 	Now   func() time.Time
-	// Caller is the key that acts over the API; nil for people. It may manage only keys
-	// within its own rights.
+	// Caller is the key that uses the API, or nil for users. It may manage only keys within its
+	// own rights.
 	Caller *flow.Key
 }
 
-// Create makes a key of the settings in k: name, scopes, flows, limits, expiry.
-// It fills in the rest and returns the text, which is kept nowhere.
+// Create creates a key with the settings in k: name, scopes, flows, limits, expiry. It sets the
+// other fields and returns the secret, which is not stored.
 func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text string, err error) {
 	if err := r.Check(ctx, k); err != nil {
 		return "", err
@@ -81,12 +80,12 @@ func (r *Keyring) Find(ctx context.Context, ws flow.WorkspaceID, id string) (*fl
 	return k, err
 }
 
-// maxChanges bounds how often a change is tried when others change the key too.
+// maxChanges bounds the retries of a change when the key is changed concurrently.
 const maxChanges = 5
 
-// Change sets the name, flows, limits and expiry of a key; other fields that set changes
-// stay as they are. The scopes stay, since the holder was told what the key may do. set
-// gets the current key, and may be called more than once.
+// Change changes the name, flows, limits and expiry of a key; it ignores changes of other fields.
+// Scopes are fixed, because the holder was told what the key may do. set is called with the
+// current key, possibly more than once.
 func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, set func(k *flow.Key)) (k *flow.Key, err error) {
 	for range maxChanges {
 		if k, err = r.change(ctx, by, ws, id, set); !errors.Is(err, flow.ErrKeyOutdated) {
@@ -96,16 +95,15 @@ func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	return nil, err
 }
 
-// change reads a key, lets set change it, checks the result and stores it with an audit
-// entry. It writes nothing if nothing changed. Of what set changes, only the name, the
-// flows, the expiry and the limits are kept.
+// change makes one attempt at Change. It checks the changed key and stores it with an audit entry,
+// unless nothing changed.
 func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, set func(k *flow.Key)) (*flow.Key, error) {
 	k, err := r.Find(ctx, ws, id)
 	if err != nil {
 		return nil, err
 	}
 	if !k.RevokedAt.IsZero() {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "This key was revoked, so nothing of it can be changed.")
+		return nil, flow.Errorf(flow.CodeInputInvalid, "This key was revoked, so it cannot be changed.")
 	}
 	before, wanted := *k, *k
 	set(&wanted)
@@ -130,7 +128,7 @@ func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	})
 }
 
-// checkChange lets an expiry that is past stand, if it was so before.
+// checkChange is check, except that an unchanged expiry may be in the past.
 func (r *Keyring) checkChange(ctx context.Context, before, k *flow.Key) error {
 	now := r.Now()
 	if k.ExpiresAt.Equal(before.ExpiresAt) {
@@ -148,11 +146,11 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 	case err != nil:
 		return nil, "", err
 	case !k.RevokedAt.IsZero():
-		return nil, "", flow.Errorf(flow.CodeInputInvalid, "This key was revoked. Make a new one instead.")
+		return nil, "", flow.Errorf(flow.CodeInputInvalid, "This key was revoked. Create a new one instead.")
 	case k.Prefix != prefix:
 		return nil, "", errRolledMeanwhile
 	case overlap < 0 || overlap > flow.MaxOverlap:
-		return nil, "", flow.Errorf(flow.CodeInputInvalid, "The old key may work on for 30 days at most.")
+		return nil, "", flow.Errorf(flow.CodeInputInvalid, "Keep the old key valid for at most 30 days.")
 	}
 	if err := r.mayRotate(ctx, k); err != nil {
 		return nil, "", err
@@ -186,15 +184,14 @@ func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws flow.Worksp
 	}
 	return k, r.Store.Together(ctx, func(ctx context.Context) error {
 		if err := r.Store.EndPreviousKeyText(ctx, ws, id); err != nil {
-			return fmt.Errorf("end the previous text of %s: %w", id, err)
+			return fmt.Errorf("revoke the previous secret of %s: %w", id, err)
 		}
 		return r.audit(ctx, by, "key.change", k, k.Previous.Prefix+"… stopped before its time")
 	})
 }
 
-// Revoke stops a key at once, the text before included. With cascade it also stops the
-// keys that it made, directly or through others, and returns them. Revoking again changes
-// nothing.
+// Revoke revokes a key immediately, including its previous secret. With cascade it also revokes
+// the keys that the key created, directly or through others, and returns them. It is idempotent.
 func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, cascade bool) (k *flow.Key, made []flow.Key, err error) {
 	if k, err = r.Find(ctx, ws, id); err != nil {
 		return nil, nil, err
@@ -212,7 +209,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 			return nil
 		}
 		if made, err = r.Store.RevokeMadeKeys(ctx, ws, id); err != nil {
-			return fmt.Errorf("revoke the keys that %s made: %w", id, err)
+			return fmt.Errorf("revoke the keys that %s created: %w", id, err)
 		}
 		for i := range made {
 			if err := r.audit(ctx, by, "key.revoke", &made[i], audittext.KeyLastUse(&made[i])+"; with "+id+", which made it"); err != nil {
@@ -224,15 +221,15 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	return k, made, err
 }
 
-// audit writes down what was done to a key, under its name and with its ID.
+// audit records an action on a key in the audit log, with its name and ID.
 func (r *Keyring) audit(ctx context.Context, by flow.Actor, action string, k *flow.Key, detail string) error {
 	return r.Store.AddAudit(ctx, flow.AuditEntry{
 		WorkspaceID: k.WorkspaceID, Actor: by.ID, Action: action, Target: k.Name, Detail: k.ID + " · " + detail, IP: by.IP,
 	})
 }
 
-// Check tidies the settings of a key and tells everything that is wrong with
-// them, each under the name of its setting.
+// Check normalizes the settings of a key and returns all problems with them, by the names of the
+// settings.
 func (r *Keyring) Check(ctx context.Context, k *flow.Key) error { return r.check(ctx, k, r.Now()) }
 
 // check validates the settings of a key and reports all problems at once.
@@ -251,13 +248,13 @@ func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 		k.Scopes = slices.DeleteFunc(slices.Clone(flow.Scopes), func(s flow.Scope) bool { return !slices.Contains(k.Scopes, s) }) // each once
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {
-		say("expires", "invalid", "This is past. Choose a later day.")
+		say("expires", "invalid", "This is in the past. Choose a later day.")
 	}
 	say("rpm", "invalid", flow.CheckKeyLimit(k.RPM))
 	say("concurrency", "invalid", flow.CheckKeyLimit(k.Concurrency))
 	say("runs_per_day", "invalid", flow.CheckKeyLimit(k.RunsPerDay))
 	if k.USDPerDay < 0 || k.USDPerDay > flow.MaxUSD {
-		say("usd_per_day", "invalid", "An amount up to a million, or nothing.")
+		say("usd_per_day", "invalid", "Enter an amount up to a million, or leave it empty.")
 	}
 	sentence, err := r.checkFlows(ctx, k)
 	if err != nil {
@@ -270,8 +267,8 @@ func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 	return nil
 }
 
-// checkFlows wants flows of the key's own workspace, and each once. It replaces slugs by
-// IDs.
+// checkFlows checks that the flows of a key exist in its workspace. It replaces slugs by IDs and
+// removes duplicates.
 func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string, err error) {
 	k.Flows = slices.Clone(k.Flows)
 	for i, name := range k.Flows {

@@ -10,9 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// These rules keep a key that manages others from gaining anything by it. A key that it
-// makes has no right that it lacks itself, and counts against its limits too. What it
-// changes must be within its rights before and after.
+// These rules prevent privilege escalation by a key that manages others. A key that it creates has
+// no right that it lacks itself, and counts against its limits. A key that it changes must be
+// within its rights before and after the change.
 
 // mayCreate returns an error unless the new key is within the caller's rights.
 func (r *Keyring) mayCreate(k *flow.Key) error {
@@ -20,7 +20,7 @@ func (r *Keyring) mayCreate(k *flow.Key) error {
 		return nil
 	}
 	if len(r.Caller.Makers) >= flow.MaxKeyMakers {
-		return flow.Errorf(flow.CodeExceedsKey, "This key was made by a key, and so on, %d times. It may not make further ones.", len(r.Caller.Makers))
+		return flow.Errorf(flow.CodeExceedsKey, "This key is at the end of a chain of %d keys that created each other, so it may not create more.", len(r.Caller.Makers))
 	}
 	return exceeds(r.Caller, k, "The new key would exceed the key in the request.")
 }
@@ -36,9 +36,8 @@ func (r *Keyring) mayManage(k *flow.Key) error {
 	return exceeds(r.Caller, k, fmt.Sprintf("The key %q exceeds the key in the request, which may manage only keys within its own rights.", k.Name))
 }
 
-// mayChange returns an error if a key would exceed the caller. A caller with limits may
-// not loosen a key that does not count against them: a person who holds both would have
-// more than before.
+// mayChange returns an error if a changed key would exceed the caller. A caller with limits must
+// not loosen a key that does not count against them, because a holder of both would gain.
 func (r *Keyring) mayChange(ctx context.Context, before, k *flow.Key) error {
 	if r.Caller == nil {
 		return nil
@@ -53,11 +52,11 @@ func (r *Keyring) mayChange(ctx context.Context, before, k *flow.Key) error {
 	if err != nil || own {
 		return err
 	}
-	return exceeds(before, k, "The key in the request has limits and did not make this key, so it may not loosen it.")
+	return exceeds(before, k, "The key in the request has limits and did not create this key, so it may not loosen it.")
 }
 
-// mayRotate returns an error if the caller would gain something by the new secret of a key:
-// a budget beside its own, or a look at runs that only that key may read.
+// mayRotate returns an error if the caller would gain from the new secret of a key: an additional
+// budget, or access to runs that only that key may read.
 func (r *Keyring) mayRotate(ctx context.Context, k *flow.Key) error {
 	if r.Caller == nil {
 		return nil
@@ -67,16 +66,16 @@ func (r *Keyring) mayRotate(ctx context.Context, k *flow.Key) error {
 	case err != nil || own:
 		return err
 	case Limited(r.Caller):
-		return flow.Errorf(flow.CodeExceedsKey, "The key in the request has limits, so it may rotate only itself and keys that it made: what others use does not count against its limits.")
+		return flow.Errorf(flow.CodeExceedsKey, "The key in the request has limits, so it may rotate only itself and keys that it created, which count against its limits.")
 	case k.Has(flow.ScopeRun) && !r.Caller.Has(flow.ScopeRead):
-		return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not make this key and lacks the scope %q, so it may not rotate it: the new secret shows runs that this key started.", flow.ScopeRead)
+		return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not create this key and lacks the scope %q, so it may not rotate it: the new secret gives access to runs that this key started.", flow.ScopeRead)
 	}
 	return nil
 }
 
-// MayReadSecret returns an error if a key asks for the webhook secret of a key other than
-// itself and the keys made with it. With that secret it could sign messages in the name of
-// the other key. Users may read all of them.
+// MayReadSecret returns an error unless the caller may read the webhook secret of a key: a key may
+// read those of itself and of keys that it created, because it could sign messages in the name of
+// others. Users may read all.
 func (r *Keyring) MayReadSecret(ctx context.Context, k *flow.Key) error {
 	if r.Caller == nil {
 		return nil
@@ -88,13 +87,13 @@ func (r *Keyring) MayReadSecret(ctx context.Context, k *flow.Key) error {
 	return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not make this key, so it may not read its webhook secret: with that, messages could be signed in its name.")
 }
 
-// owns reports whether a key is the caller, or was made by it, directly or through others.
+// owns reports whether a key is the caller or was created by it, directly or through others.
 func (r *Keyring) owns(ctx context.Context, k *flow.Key) (bool, error) {
 	tree, err := r.Store.ListKeyTree(ctx, k.WorkspaceID, r.Caller.ID)
 	return slices.Contains(tree, k.ID), err
 }
 
-// withinCaller returns an expiry, or that of the caller if it is earlier.
+// withinCaller returns the earlier of an expiry and that of the caller.
 func (r *Keyring) withinCaller(at time.Time) time.Time {
 	if r.Caller == nil || r.Caller.ExpiresAt.IsZero() || !at.IsZero() && at.Before(r.Caller.ExpiresAt) {
 		return at
@@ -107,20 +106,20 @@ func limited(k *flow.Key) bool {
 	return k.RPM > 0 || k.Concurrency > 0 || k.RunsPerDay > 0 || k.USDPerDay > 0
 }
 
-// Limited reports whether a key, or one of the keys that made it, has any limit: what it
-// uses counts against the limits of all of them.
+// Limited reports whether a key or one of its makers has any limit. Its usage counts against the
+// limits of all of them.
 func Limited(k *flow.Key) bool {
 	return limited(k) || slices.ContainsFunc(k.Makers, func(m flow.Key) bool { return limited(&m) })
 }
 
-// Sees reports whether a key with the scope admin may see another in lists: one that is
-// for its own flows only.
+// Sees reports whether a key with ScopeAdmin may see another key in lists: only keys for a subset
+// of its flows.
 func Sees(caller, k *flow.Key) bool {
 	return k.ID == caller.ID || flowsWithin(caller, k)
 }
 
-// flowsWithin reports whether a key may call only flows that another may call. An empty
-// list means all flows, later ones too.
+// flowsWithin reports whether a key may call only flows that another may call. An empty list means
+// all flows, including future ones.
 func flowsWithin(outer, k *flow.Key) bool {
 	if len(outer.Flows) == 0 {
 		return true
@@ -128,7 +127,7 @@ func flowsWithin(outer, k *flow.Key) bool {
 	return len(k.Flows) > 0 && !slices.ContainsFunc(k.Flows, func(id string) bool { return !outer.Allows(id) })
 }
 
-// exceeds returns an error that lists every right of a key that another key lacks.
+// exceeds returns an error that lists all rights of a key that another key lacks, or nil.
 func exceeds(outer, k *flow.Key, message string) error {
 	var wrong []flow.Problem
 	say := func(setting, sentence string) {
@@ -144,10 +143,10 @@ func exceeds(outer, k *flow.Key, message string) error {
 		say("scopes", "the key in the request lacks "+strings.Join(scopes, ", "))
 	}
 	if !flowsWithin(outer, k) {
-		say("flows", "the key in the request is for a list of flows; use some of these")
+		say("flows", "the key in the request is limited to a list of flows; choose from these")
 	}
 	if end := outer.ExpiresAt; !end.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(end)) {
-		say("expires", "the key in the request expires before, at "+end.UTC().Format(time.RFC3339))
+		say("expires", "the key in the request expires earlier, at "+end.UTC().Format(time.RFC3339))
 	}
 	for _, l := range []struct {
 		name     string

@@ -10,22 +10,21 @@ import (
 	"sluice/flow/document"
 )
 
-// Library takes documents in, publishes them and gives them out again.
+// Library imports, publishes and exports documents. It is safe for concurrent use.
 type Library struct {
 	Store LibraryStore
 	Kinds *flow.Registry
 	IDs   flow.IDs
-	// RefuseUnbound refuses to publish flows that use a credential without
-	// hosts.
+	// RefuseUnbound rejects publishing flows that use a credential without hosts.
 	RefuseUnbound bool
 }
 
-// LibraryStore is what a Library needs of the database.
+// LibraryStore is the part of the store that a Library needs.
 type LibraryStore interface {
 	CreateFlow(ctx context.Context, f *flow.Flow) error
 	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error
-	// ReplaceDraft is UpdateDraft of a draft that is still at a revision; otherwise it
-	// returns CodeEditsMissed.
+	// ReplaceDraft is UpdateDraft if the draft is at a revision; otherwise it returns
+	// CodeEditsMissed.
 	ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID string, base int64, name, description string, draft []byte) error
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
@@ -70,9 +69,9 @@ func (l *Library) Check(data []byte) (*flow.Document, error) {
 	return d, nil
 }
 
-// Import makes a new flow of a document, or with an ID replaces that flow's
-// draft. Literal secrets move to encrypted storage first. Nodes without a
-// position stay where they were in the draft, or get one.
+// Import creates a flow from a document or, if flowID is set, replaces the draft of that flow.
+// Literal secrets move to encrypted storage first. Nodes without a position keep theirs from the
+// draft, or get a new one.
 func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string, data []byte) (*flow.Flow, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
@@ -130,9 +129,8 @@ func (l *Library) freeSlug(ctx context.Context, ws flow.WorkspaceID, slug string
 	}
 }
 
-// keepSecrets stores the secrets that ExtractSecrets moves out, each under its own
-// name. A secret that was moved from the flow under the same name before is
-// replaced.
+// keepSecrets extracts the literal secrets of a document and stores each as a credential. It
+// replaces a credential of the same name that was extracted from the flow before.
 func (l *Library) keepSecrets(ctx context.Context, f *flow.Flow, d *flow.Document) error {
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
 	return names.keep(ctx, document.ExtractSecrets(d, l.Kinds, names.of(ctx)))
@@ -143,13 +141,13 @@ type secretNamer struct {
 	library *Library
 	flow    *flow.Flow
 	title   string // of the flow
-	again   bool   // take over a name that a secret of this flow has already
+	again   bool   // reuse the name of a credential that was extracted from this flow
 	names   map[document.ExtractedSecret]string
 	taken   map[string]bool
-	err     error // the first that kept a name from being chosen
+	err     error // first error while choosing a name
 }
 
-// of is the name function of an extraction. Equal secrets of a field share one name.
+// of returns the name function of an extraction. Equal secrets of a field share a name.
 func (s *secretNamer) of(ctx context.Context) func(l *document.ExtractedSecret) string {
 	s.names, s.taken = map[document.ExtractedSecret]string{}, map[string]bool{}
 	return func(l *document.ExtractedSecret) string {
@@ -164,8 +162,8 @@ func (s *secretNamer) of(ctx context.Context) func(l *document.ExtractedSecret) 
 	}
 }
 
-// keep stores the secrets, one per name. A secret is bound to the host that its
-// node sends it to if that host is fixed.
+// keep stores the secrets, one per name. It binds each to the host that its node sends it to, if
+// that host is fixed.
 func (s *secretNamer) keep(ctx context.Context, list []*document.ExtractedSecret) error {
 	kept := map[string]bool{}
 	for _, l := range list {
@@ -187,11 +185,11 @@ func (s *secretNamer) keep(ctx context.Context, list []*document.ExtractedSecret
 	return s.err
 }
 
-// extractedFrom marks a credential as taken out of a flow's document, so that
+// extractedFrom returns the provider that marks a credential as extracted from a flow, so that
 // importing the document again replaces it.
 func extractedFrom(f *flow.Flow) string { return flow.ExtractedPrefix + f.ID }
 
-// free returns a name that no other credential has.
+// free returns an unused credential name, derived from base.
 func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 	for i := 1; ; i++ {
 		name := base
@@ -211,8 +209,8 @@ func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 	}
 }
 
-// Publish makes the draft the live version. Nothing changes when it equals the
-// newest version.
+// Publish makes the draft the live version. It creates no version if the draft equals the newest
+// one.
 func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID, by string) (v flow.Version, created bool, err error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
@@ -224,15 +222,15 @@ func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID, by s
 	return l.publish(ctx, f, by, "")
 }
 
-// PublishDraft publishes the draft of f as the caller read it: what was reviewed goes
-// live, whatever others edit meanwhile. Without a note, the summary of the version
-// counts what changed. The version and its entry in the audit log are written together.
+// PublishDraft publishes the draft of f as the caller read it, so that the reviewed draft goes
+// live, even if it is edited concurrently. Without a note, the summary of the version counts the
+// changes. The version and its audit entry are written in one transaction.
 func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
 	rev := f.Rev
 	if f, err = l.extractDraftSecrets(ctx, f, by.ID); err != nil {
 		return v, false, err
 	}
-	if f.Rev > rev+1 { // somebody edited it at the same time
+	if f.Rev > rev+1 { // it was edited concurrently
 		return v, false, errDraftOutdated
 	}
 	err = l.Store.Together(ctx, func(ctx context.Context) (err error) {
@@ -244,7 +242,7 @@ func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 	return v, created, err
 }
 
-// publish publishes the draft of f, which contains no secrets.
+// publish publishes the draft of f, which must not contain literal secrets.
 func (l *Library) publish(ctx context.Context, f *flow.Flow, by, note string) (v flow.Version, created bool, err error) {
 	d, err := l.CheckDraft(ctx, f)
 	if err != nil {
@@ -256,7 +254,7 @@ func (l *Library) publish(ctx context.Context, f *flow.Flow, by, note string) (v
 	return l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Canonical(), note, by)
 }
 
-// summary says what changed since the live version.
+// summary returns a summary of the changes since the live version.
 func (l *Library) summary(ctx context.Context, f *flow.Flow, d *flow.Document) string {
 	if f.LiveHash == "" {
 		return "First version: " + flow.Count(len(d.Nodes), "node") + "."
@@ -272,7 +270,7 @@ func (l *Library) summary(ctx context.Context, f *flow.Flow, d *flow.Document) s
 	return changes(old, d)
 }
 
-// changes counts what a newer document adds, removes and changes.
+// changes counts the added, removed and changed nodes of a newer document.
 func changes(old, now *flow.Document) string {
 	var added, removed, changed int
 	for i := range now.Nodes {
@@ -291,7 +289,7 @@ func changes(old, now *flow.Document) string {
 	return fmt.Sprintf("%s added, %d removed, %d changed.", flow.Count(added, "node"), removed, changed)
 }
 
-// Export gives a document out: the draft, or with a number that version.
+// Export returns the document of a version, or of the draft if version is 0.
 func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string, version int64) ([]byte, error) {
 	d, err := l.Document(ctx, ws, flowID, version)
 	if err != nil {
@@ -305,7 +303,7 @@ func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string
 	return d.Encode(), nil
 }
 
-// Document reads the draft of a flow, or with a number that version.
+// Document parses the document of a version, or of the draft if version is 0.
 func (l *Library) Document(ctx context.Context, ws flow.WorkspaceID, flowID string, version int64) (*flow.Document, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {

@@ -15,36 +15,36 @@ import (
 // maxNotes bounds the notes of a version, in characters.
 const maxNotes = 200
 
-// Review is what publishing a document would change for callers.
+// Review describes the effects of publishing a document on callers.
 type Review struct {
 	Slug string
 	Diff *document.Diff
-	// Callers are keys with runs in flow.CallerPeriod, and Followers nodes of other flows that
-	// run the live version; both if Diff breaks callers.
+	// Callers are keys with runs in flow.CallerPeriod. Followers are nodes of other flows that
+	// run the live version. Both are set only if Diff breaks callers.
 	Callers   []flow.Caller
 	Followers []Follower
 	// Alias is set if the document has a former slug of another flow.
 	Alias *Alias
 }
 
-// Alias is a former slug of a flow, which still names it.
+// Alias is a former slug of a flow, by which callers can still use it.
 type Alias struct {
 	Slug    string
-	Flow    *flow.Flow    // that had the slug
+	Flow    *flow.Flow    // the flow that had the slug
 	Callers []flow.Caller // keys that used it in flow.CallerPeriod
 }
 
-// BreakingError refuses changes that break callers: to publish them, or to take a former
-// slug that they use.
+// BreakingError rejects changes that break callers: publishing them, or taking a former slug that
+// callers use.
 type BreakingError struct {
 	Public  *flow.Error
 	Reviews []Review // of the flows with breaking changes
 }
 
-// Error returns the message for people.
+// Error returns the message for users.
 func (e *BreakingError) Error() string { return e.Public.Message }
 
-// Unwrap exposes the error with its code.
+// Unwrap returns the error with its code.
 func (e *BreakingError) Unwrap() error { return e.Public }
 
 // breaking returns the error for changes that break callers, with the reviews that explain
@@ -54,8 +54,8 @@ func breaking(reviews ...Review) error {
 		"Publishing would break programs that call %s. The diffs say how. Change the document, or allow breaking changes.", flow.Count(len(reviews), "flow"))}
 }
 
-// Review compares two documents of a flow; old may be nil. If the newer one breaks
-// callers, it names the keys and the nodes of other flows that would notice.
+// Review compares two documents of a flow; old may be nil. If the newer one breaks callers, the
+// review lists the affected keys and nodes of other flows.
 func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Document, at time.Time) (Review, error) {
 	r, err := l.compare(ctx, f, old, now, at)
 	if err == nil && len(r.Diff.Breaking) > 0 {
@@ -64,7 +64,7 @@ func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Docum
 	return r, err
 }
 
-// compare is Review without the other flows.
+// compare is Review without Followers.
 func (l *Library) compare(ctx context.Context, f *flow.Flow, old, now *flow.Document, at time.Time) (Review, error) {
 	r := Review{Slug: f.Slug, Diff: document.Compare(old, now, l.Kinds)}
 	if len(r.Diff.Breaking) == 0 {
@@ -84,22 +84,21 @@ func (l *Library) liveDocument(ctx context.Context, f *flow.Flow) (*flow.Documen
 	return l.Document(ctx, f.WorkspaceID, f.ID, f.LiveVersion)
 }
 
-// CheckSent reports everything that is wrong with a document that a program sent:
-// its form, what keeps it from running, and literal secrets, which only a person's
-// import moves to encrypted storage. Call FillContracts before, so that edges of nodes
-// that run other flows can be checked.
+// CheckSent returns all problems of a document that a program sent: those of its form, those that
+// prevent it from running, and literal secrets, which only imports by users move to encrypted
+// storage. Call FillContracts first, so that edges of nodes that run other flows can be checked.
 func (l *Library) CheckSent(d *flow.Document, problems []flow.Problem) error {
 	if d != nil {
 		if secrets := l.secretProblems(d); len(secrets) > 0 {
 			return &flow.Error{Code: flow.CodeSecretInDocument, Fields: secrets,
-				Message: "The document contains secrets in clear text. Save each as a credential, and refer to it by name in the document. Replace secrets that were committed to a repository."}
+				Message: "The document contains secrets in clear text. Save each as a credential, and reference it by name in the document. Rotate secrets that were committed to a repository."}
 		}
 		problems = flow.MergeProblems(problems, document.Validate(d, l.Kinds))
 	}
 	return documentInvalid(problems)
 }
 
-// secretProblems locates the literal secrets of a document without repeating them.
+// secretProblems returns the locations of the literal secrets of a document, without the secrets.
 func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
 	copied, _ := document.ParseDocument(d.Canonical()) // ExtractSecrets changes it
 	if copied == nil {
@@ -119,8 +118,8 @@ func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
 	return list
 }
 
-// CreateSent makes a flow from a document that CheckSent accepts. A slug that
-// another flow has is CodeSlugTaken, unlike for Import.
+// CreateSent creates a flow from a document that CheckSent accepts. Unlike Import, it returns
+// CodeSlugTaken if another flow has the slug.
 func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.Actor, d *flow.Document) (*flow.Flow, error) {
 	f := &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: d.Slug}
 	takeDocument(f, d)
@@ -133,8 +132,8 @@ func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.A
 	return f, err
 }
 
-// takeDocument makes a document the draft of a flow, with places for all nodes. The
-// slug is stored with the flow, so that it is not part of the document's hash.
+// takeDocument makes a document the draft of a flow and sets missing positions. The slug is stored
+// with the flow, so that it does not affect the hash of the document.
 func takeDocument(f *flow.Flow, d *flow.Document) {
 	d.Slug = ""
 	if was, _ := document.ParseDocument(f.Draft); was != nil {
@@ -195,7 +194,7 @@ func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d
 	return true, draftError(l.Store.ReplaceDraft(ctx, f.WorkspaceID, f.ID, f.Rev, next.Name, next.Description, next.Draft))
 }
 
-// draftError is errDraftOutdated for a write that another one forestalled.
+// draftError replaces the error of a write to an outdated draft by errDraftOutdated.
 func draftError(err error) error {
 	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) || errors.Is(err, &flow.Error{Code: document.CodeEditsGone}) {
 		return errDraftOutdated
@@ -203,7 +202,7 @@ func draftError(err error) error {
 	return err
 }
 
-// PublishRequest says what to publish.
+// PublishRequest asks to publish a draft or an older version.
 type PublishRequest struct {
 	Version       int64 // 0 means the draft
 	Notes         string
@@ -212,8 +211,8 @@ type PublishRequest struct {
 	At            time.Time
 }
 
-// PublishReviewed publishes the draft of a flow, or makes an older version live,
-// unless that breaks callers: then it returns a BreakingError.
+// PublishReviewed publishes the draft of a flow or makes an older version live. It returns a
+// BreakingError if that would break callers, unless the request allows it.
 func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRequest) (v flow.Version, review Review, err error) {
 	if len([]rune(r.Notes)) > maxNotes {
 		return v, review, flow.Errorf(flow.CodeInputInvalid, "Use at most %d characters for the release notes.", maxNotes)
@@ -250,7 +249,7 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 	return v, review, err
 }
 
-// auditPublished adds the entry of a version that went live, unless it was live before.
+// auditPublished adds the audit entry of a version that went live, unless it was live before.
 func (l *Library) auditPublished(ctx context.Context, f *flow.Flow, by flow.Actor, v flow.Version) error {
 	if v.Number == f.LiveVersion {
 		return nil
@@ -258,7 +257,7 @@ func (l *Library) auditPublished(ctx context.Context, f *flow.Flow, by flow.Acto
 	return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
 }
 
-// reviewed returns a version of a flow, or for 0 its draft as the caller read it.
+// reviewed returns the document of a version or, if version is 0, the draft as the caller read it.
 func (l *Library) reviewed(ctx context.Context, f *flow.Flow, version int64) (*flow.Document, error) {
 	if version != 0 {
 		return l.Document(ctx, f.WorkspaceID, f.ID, version)
@@ -267,7 +266,7 @@ func (l *Library) reviewed(ctx context.Context, f *flow.Flow, version int64) (*f
 	return d, documentInvalid(problems)
 }
 
-// Archive archives a flow. Archiving it again changes nothing.
+// Archive archives a flow. It is idempotent.
 func (l *Library) Archive(ctx context.Context, f *flow.Flow, by flow.Actor) error {
 	if !f.ArchivedAt.IsZero() {
 		return nil
@@ -280,7 +279,7 @@ func (l *Library) Archive(ctx context.Context, f *flow.Flow, by flow.Actor) erro
 	})
 }
 
-// Restore restores an archived flow. Restoring another one changes nothing.
+// Restore restores an archived flow. It is idempotent.
 func (l *Library) Restore(ctx context.Context, f *flow.Flow, by flow.Actor) error {
 	if f.ArchivedAt.IsZero() {
 		return nil

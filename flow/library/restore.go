@@ -9,19 +9,19 @@ import (
 	"sluice/flow/document"
 )
 
-// Restored says how a version came back to the draft.
+// Restored is the result of restoring a version.
 type Restored struct {
-	Changed  bool                 // the draft was not equal to the version already
-	Edit     *document.EditResult // the transaction; nil when the draft was replaced as a whole
-	Replaced bool                 // the former draft could not be read; tabs have to load the new one
+	Changed  bool                 // the draft differed from the version
+	Edit     *document.EditResult // the transaction; nil if the draft was replaced
+	Replaced bool                 // the previous draft was unreadable; editors must load the new one
 }
 
-// restoreTries bounds how often a restore starts over because other edits were faster.
+// restoreTries bounds the retries of a restore after concurrent edits.
 const restoreTries = 5
 
-// RestoreVersion makes the draft equal to a version. It does so by a
-// transaction of the log, so that it can be undone and other tabs follow it. A draft that
-// cannot be read is replaced, which others hear of as CodeEditsGone.
+// RestoreVersion makes the draft equal to a version. It uses a transaction of the edit log, so that
+// it can be undone and open editors show the change. An unreadable draft is replaced, so other
+// editors get CodeEditsGone.
 func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, user, txID string) (*Restored, error) {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
@@ -35,8 +35,8 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	}
 }
 
-// UndoEdit undoes a transaction of the edit log. Later edits of other fields stay. Undoing it
-// again changes nothing. Concurrent edits make it try again, up to restoreTries times.
+// UndoEdit undoes a transaction of the edit log. Later edits of other fields stay. It is idempotent.
+// After concurrent edits it retries, up to restoreTries times.
 func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID, user, txID string) error {
 	r := document.EditRequest{Tab: "undo", TxID: document.UndoTx(txID), Undo: txID}
 	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -62,7 +62,7 @@ func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID strin
 	if err != nil {
 		return nil, err
 	}
-	if err := l.keepSecrets(ctx, f, to); err != nil { // it may be older than a rule that finds them
+	if err := l.keepSecrets(ctx, f, to); err != nil { // it may be older than secret detection
 		return nil, err
 	}
 	want := to.Canonical()

@@ -11,10 +11,9 @@ import (
 	"sluice/flow/document"
 )
 
-// MoveSecret moves a text that looks like a secret to a credential of its own,
-// bound to the host that the node sends it to if that host is fixed. index is
-// the position in the suggestions for the field. It returns the name of the
-// credential.
+// MoveSecret moves a text that looks like a secret to a new credential, bound to the host that the
+// node sends it to if that host is fixed. index is the index in the suggestions for the field. It
+// returns the name of the credential.
 func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, user, node, field string, index int) (string, error) {
 	for try := 0; ; try++ {
 		name, err := l.moveSecret(ctx, ws, flowID, user, node, field, index)

@@ -15,9 +15,8 @@ const (
 	MaxTagLetters = 32
 )
 
-// ParseTags reads tags as a person writes them, with commas between: trimmed,
-// each once whatever its case, by name. The error is a flow.Error of
-// CodeInputInvalid.
+// ParseTags parses tags separated by commas. It trims and sorts them, and removes duplicates
+// ignoring case. The error is a flow.Error with CodeInputInvalid.
 func ParseTags(text string) ([]string, error) {
 	var tags []string
 	for tag := range strings.SplitSeq(text, ",") {
@@ -28,7 +27,7 @@ func ParseTags(text string) ([]string, error) {
 		case utf8.RuneCountInString(tag) > MaxTagLetters:
 			return nil, flow.Errorf(flow.CodeInputInvalid, "A tag has at most %d characters; “%s…” is longer.", MaxTagLetters, string([]rune(tag)[:MaxTagLetters]))
 		case flow.CheckName(tag, MaxTagLetters) != "":
-			return nil, flow.Errorf(flow.CodeInputInvalid, "The tag %q cannot be taken. %s", tag, flow.CheckName(tag, MaxTagLetters))
+			return nil, flow.Errorf(flow.CodeInputInvalid, "The tag %q is invalid. %s", tag, flow.CheckName(tag, MaxTagLetters))
 		}
 		tags = append(tags, tag)
 	}

@@ -93,10 +93,10 @@ func TestCredentialsNeedAdmin(t *testing.T) {
 	}
 }
 
-// TestCredentialsAtRandom sends random sequences of changes. After each, no response has
+// TestCredentials_random_changes_reveal_no_secret sends random sequences of changes. After each, no response has
 // shown a secret, and no credential has a secret together with an address that was set
 // by another request, or a base URL that may be private.
-func TestCredentialsAtRandom(t *testing.T) {
+func TestCredentials_random_changes_reveal_no_secret(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}})

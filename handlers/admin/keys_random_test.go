@@ -220,10 +220,10 @@ func (a *attack) check(what string) {
 	}
 }
 
-// TestKeysAtRandom sends random sequences of creations, changes, rotations, revocations
+// TestKeys_random_changes_gain_no_rights sends random sequences of creations, changes, rotations, revocations
 // and credentials, with every secret that responses show. None of them gives more than
 // the first key had, shows a secret, or touches keys beyond it.
-func TestKeysAtRandom(t *testing.T) {
+func TestKeys_random_changes_gain_no_rights(t *testing.T) {
 	t.Parallel()
 	accepted := map[string]int{}
 	for seed := range uint64(12) {

@@ -245,9 +245,9 @@ func TestKeysStayWithinTheCaller(t *testing.T) {
 	}
 }
 
-// TestKeysRotateWithoutGain checks that nobody gets a budget beside its own, or a look at
+// TestKeys_gain_nothing_by_rotation checks that nobody gets a budget beside its own, or a look at
 // runs of others, by rotating a key that it did not make.
-func TestKeysRotateWithoutGain(t *testing.T) {
+func TestKeys_gain_nothing_by_rotation(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	scopes := []flow.Scope{flow.ScopeRun, flow.ScopeAdmin}
@@ -296,7 +296,7 @@ func TestKeysCascade(t *testing.T) {
 	}
 }
 
-func TestKeysMakeKeysOnlySoDeep(t *testing.T) {
+func TestKeys_limit_the_depth_of_makers(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	_, text := e.key(flow.Key{Scopes: flow.Scopes})
@@ -306,8 +306,8 @@ func TestKeysMakeKeysOnlySoDeep(t *testing.T) {
 	e.send(text, "POST", "/v1/keys", `{"name": "made", "scopes": ["admin"]}`).want(403, flow.CodeExceedsKey)
 }
 
-// TestMadeKeysShareTheRateLimit sends requests with two keys of one maker.
-func TestMadeKeysShareTheRateLimit(t *testing.T) {
+// TestKeys_share_the_rate_limit_of_their_maker sends requests with two keys of one maker.
+func TestKeys_share_the_rate_limit_of_their_maker(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	_, text := e.key(flow.Key{Scopes: flow.Scopes, RPM: 6})

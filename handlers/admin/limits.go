@@ -37,8 +37,8 @@ var limitSchemas = map[string]map[string]any{"LimitFlow": {
 	"examples": []any{map[string]any{"usd_per_day": 5}},
 }}
 
-// limitRoutes returns the routes of the limits of flows. The scope manage is enough to read
-// them, since clients want to know why a start was refused. Changing them needs admin.
+// limitRoutes returns the routes of the limits of flows. The scope manage suffices to read them,
+// so that clients can find out why a start was rejected. Changing them needs admin.
 func (s *Server) limitRoutes() []api.Route {
 	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
 	return []api.Route{{
@@ -89,8 +89,8 @@ func FlowLimitsObject(f *flow.Flow, budgets []flow.Budget, unpriced []string) Fl
 	return o
 }
 
-// UnpricedModels returns the models of a flow's draft without a price, which make a budget in
-// dollars refuse starts or miss their cost. Without such a budget they do not matter.
+// UnpricedModels returns the models of a flow's draft that have no price. A budget in dollars
+// rejects starts with such models, or lacks their cost. Without such a budget it returns nil.
 func UnpricedModels(ctx context.Context, f *flow.Flow, kinds *flow.Registry, prices flow.PriceStore) ([]string, error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {

@@ -35,9 +35,9 @@ func TestFlowLimits(t *testing.T) {
 	e.send(manage, "PATCH", path, `{"runs_per_day": 1}`).want(403, flow.CodeScopeMissing)
 }
 
-// TestLimitsStayForKeysWithLimits checks that a key with a limit lowers limits but cannot
+// TestKeysWithLimits_cannot_loosen_limits checks that a key with a limit lowers limits but cannot
 // loosen them, and neither can a key without limits whose maker has got one.
-func TestLimitsStayForKeysWithLimits(t *testing.T) {
+func TestKeysWithLimits_cannot_loosen_limits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	id := e.Live(webtest.Greeting)

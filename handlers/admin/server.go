@@ -46,11 +46,11 @@ type Server struct {
 	now       func() time.Time
 	ids       flow.IDs
 	kinds     *flow.Registry
-	schema    func() []byte // encoded Config.Schema; made when first requested
+	schema    func() []byte // returns the encoded Config.Schema, computed on the first call
 	providers Providers
 }
 
-// New adds the routes of operators to an API server, with their part of its OpenAPI document.
+// New adds the routes to an API server and to its OpenAPI document.
 func New(a *api.Server, cfg Config) *Server {
 	s := &Server{Config: cfg, store: cfg.Store, ids: cfg.IDs, now: a.Now, kinds: a.Kinds, providers: cfg.Providers,
 		schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) })}
@@ -71,7 +71,7 @@ func New(a *api.Server, cfg Config) *Server {
 	return s
 }
 
-// queryParam describes a query parameter in OpenAPI's form.
+// queryParam returns the OpenAPI description of an optional query parameter.
 func queryParam(name, text string, schema map[string]any) map[string]any {
 	return map[string]any{"name": name, "in": "query", "description": text, "schema": schema}
 }

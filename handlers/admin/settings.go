@@ -7,15 +7,15 @@ import (
 	"sluice/flow"
 )
 
-// What a member of a body may be, for the message if its value is invalid.
+// Descriptions of valid values, for the message about an invalid one.
 const (
 	wantedCount = "wanted a whole number from 1 to 1000000000, or null for no limit"
 	wantedUSD   = "wanted an amount such as 0.5, up to a million, or null for no limit"
 	wantedBool  = "wanted true or false"
 )
 
-// settings reads the members of a body that change a T, and collects what is wrong with
-// them, so that a response names every problem at once.
+// settings reads the members of a body that change a T, and collects their problems, so that a
+// response lists all of them.
 type settings[T any] struct {
 	body  map[string]any
 	known map[string]bool
@@ -23,14 +23,13 @@ type settings[T any] struct {
 	set   []func(of *T)
 }
 
-// newSettings returns settings that have read nothing yet: call read for each member that the
-// body may have, then apply.
+// newSettings returns the settings in a body. Call read for each valid member, then apply.
 func newSettings[T any](body map[string]any) *settings[T] {
 	return &settings[T]{body: body, known: map[string]bool{}}
 }
 
-// read reads one member of the body with as. If it is missing, nothing is set; if as rejects
-// it, the problem says what was wanted.
+// read reads a member of the body. as converts its value and reports whether it is valid; wanted
+// describes valid values in the problem. A missing member changes nothing.
 func read[T, V any](r *settings[T], name, wanted string, as func(v any) (V, bool), set func(of *T, v V)) {
 	r.known[name] = true
 	given, present := r.body[name]
@@ -45,8 +44,8 @@ func read[T, V any](r *settings[T], name, wanted string, as func(v any) (V, bool
 	r.set = append(r.set, func(of *T) { set(of, v) })
 }
 
-// apply returns a function that sets all members that were read, and an error with every
-// problem of the body. unknown explains a member that no call of read named.
+// apply returns a function that sets all members that were read, and an error with all problems of
+// the body. unknown returns the problem of a member that was not read.
 func (r *settings[T]) apply(unknown func(name string) flow.Problem) (func(of *T), error) {
 	for _, name := range flow.SortedNames(r.body) {
 		if !r.known[name] {
@@ -60,7 +59,7 @@ func (r *settings[T]) apply(unknown func(name string) flow.Problem) (func(of *T)
 	}, invalid(r.wrong...)
 }
 
-// unknownSetting returns an explanation of unknown members for apply. of is a noun with an
+// unknownSetting returns the function for unknown members that apply takes. of is a noun with an
 // article, such as "a price".
 func unknownSetting(of string) func(name string) flow.Problem {
 	return func(name string) flow.Problem {
@@ -139,8 +138,8 @@ func asPrice(v any) (flow.NanoUSD, bool) {
 // loosens reports whether a limit would allow more than before; 0 means no limit.
 func loosens(before, after int64) bool { return before > 0 && (after == 0 || after > before) }
 
-// errLoosens is the error if a key with limits would raise a limit: then it could allow more
-// than the person who limited the key wanted. of is a noun with an article.
+// errLoosens returns the error for a key with limits that tries to raise a limit, and so to bypass
+// its own. of is a noun with an article.
 func errLoosens(of string) error {
 	return flow.Errorf(flow.CodeExceedsKey, "The key in the request, or a key that made it, has limits, so it may only lower the limits of %s. Use a key without limits.", of)
 }

@@ -35,7 +35,7 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 	}
 }
 
-// matrix is the data that the authorization matrix is asked about.
+// matrix is the environment of the authorization matrix: the objects that its requests name.
 type matrix struct {
 	*env
 	run, delivery, file, foreign, foreignRun, foreignFile string
@@ -168,9 +168,9 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestForeignIsMissing: what is somebody else's, what does not exist and what
-// is no ID at all give the same bytes.
-func TestForeignIsMissing(t *testing.T) {
+// TestOtherWorkspaces_are_not_found checks that the objects of another workspace, unknown IDs
+// and malformed IDs get the same response.
+func TestOtherWorkspaces_are_not_found(t *testing.T) {
 	t.Parallel()
 	m := setupMatrix(t)
 	key := m.addKey(flow.Key{Scopes: flow.Scopes})
@@ -233,7 +233,7 @@ func TestForeignIsMissing(t *testing.T) {
 
 var ownParts = regexp.MustCompile(`"(instance|request_id)":"[^"]*"`)
 
-// shape is an answer without what is the request's own.
+// shape returns a response without the parts that differ between requests.
 func (m *matrix) shape(a *reply) string {
 	h := a.header.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// instant is a runner whose runs have ended before they began: what is left is
-// the cost of the edge itself.
+// instant is a runner whose runs have ended when they start, so that only the cost
+// of the API itself is measured.
 type instant struct{ *runner }
 
 func (r instant) StartRun(_ context.Context, s flow.Start) (flow.Started, error) {
@@ -42,8 +42,8 @@ func BenchmarkStartRun(b *testing.B) {
 	})
 }
 
-// BenchmarkToolCall is the same start through the Model Context Protocol; the
-// run is the same, so what it takes longer is the protocol.
+// BenchmarkToolCall starts the same run through the Model Context Protocol. The
+// difference is the cost of the protocol.
 func BenchmarkToolCall(b *testing.B) {
 	w := setup(b)
 	w.server.Runner = instant{w.runner}

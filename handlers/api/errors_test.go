@@ -25,7 +25,7 @@ var (
 	anyRequest = regexp.MustCompile(`req_[A-Z2-7]{26}`)
 )
 
-// golden compares a problem with a file, IDs left out.
+// golden compares a problem, without IDs, with a file.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	got = anyID.ReplaceAll(got, []byte("${1}_ID"))
@@ -132,8 +132,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestEveryCodeHasAStatus: a code of a refused request that the table lacks
-// would leave as a 500.
+// TestEveryCodeHasAStatus checks that the table of problems has all codes of rejected
+// requests. A missing code would become a 500.
 func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
 	contract := map[int]string{
@@ -151,9 +151,9 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 }
 
-// TestEmptyID holds that a path which lacks an ID is answered with that: it comes
-// of scripts whose variable is not set.
-func TestEmptyID(t *testing.T) {
+// TestEmptyID_is_named_in_the_error sends paths without an ID, as scripts do if a variable
+// is not set.
+func TestEmptyID_is_named_in_the_error(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	key := w.addKey(flow.Key{Scopes: flow.Scopes})

@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// event is one event of a stream as its reader sees it.
+// event is one event of a stream.
 type event struct {
 	id         int
 	name, data string
@@ -38,7 +38,7 @@ func (w *env) stream(r request) *stream {
 	return &stream{t: w.t, resp: resp, lines: bufio.NewReader(resp.Body)}
 }
 
-// next is false at the end of the stream.
+// next returns the next event, or false at the end of the stream.
 func (s *stream) next() (e event, ok bool) {
 	s.t.Helper()
 	for {
@@ -119,7 +119,7 @@ func TestStreamEvents(t *testing.T) {
 	w.get(path+"/events", "Accept", "application/json").wantCode(t, 406, flow.CodeNotAcceptable)
 }
 
-// within reports whether all contains each event of part, with the same number.
+// within reports whether all contains each event of part with the same number.
 func within(part, all []event) bool {
 	set := map[event]bool{}
 	for _, e := range all {
@@ -182,7 +182,7 @@ func TestStreamEndsAtShutdown(t *testing.T) {
 	}
 }
 
-func TestStreamEndsWithItsReader(t *testing.T) {
+func TestStream_ends_when_the_client_disconnects(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	s := w.stream(request{method: "GET", path: w.heldRun("never") + "/events"})

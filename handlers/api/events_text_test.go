@@ -47,7 +47,7 @@ func delta(text, more string) string {
 	return `delta {"path":"write","text":"` + text + `"` + more + `}`
 }
 
-// speaking starts a run that says what the voice of the same name says.
+// speaking starts a run that emits the text of the voice with the given name.
 func (w *env) speaking(voice string) (s *stream, say chan string, path string) {
 	w.t.Helper()
 	s = w.stream(request{method: "POST", path: "/v1/flow/" + w.addFlow("default", speakDocument) + "/run", body: `{"voice": "` + voice + `"}`})
@@ -71,7 +71,7 @@ func TestDeltas(t *testing.T) {
 	say <- "lo\n"
 	wantBefore(t, s.until(delta(`lo\n`, "")))
 	say <- "you"
-	close(say) // the rest comes before the end, whatever was looked at first
+	close(say) // the remaining text comes before the end of the step
 	wantBefore(t, s.until(ended1), delta("you", ""))
 	rest := s.rest()
 	if last := rest[len(rest)-1]; last.name != "run" || !strings.Contains(last.data, `"status":"succeeded"`) {
@@ -79,7 +79,7 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-func TestDeltasForWhoComesLate(t *testing.T) {
+func TestDeltas_give_a_late_client_earlier_text(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	first, say, path := w.speaking("v")
@@ -102,7 +102,7 @@ func TestDeltasForWhoComesLate(t *testing.T) {
 	}
 }
 
-func TestDeltasOfANewAttempt(t *testing.T) {
+func TestDeltas_reset_on_a_new_attempt(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	s, say, _ := w.speaking("v")
@@ -118,14 +118,14 @@ func TestDeltasOfANewAttempt(t *testing.T) {
 	s.rest()
 }
 
-// While a run is not looked at, text is still passed on.
-func TestDeltasDoNotWaitForALook(t *testing.T) {
+// TestDeltas_do_not_wait_for_a_read checks that text is sent while reads are paused.
+func TestDeltas_do_not_wait_for_a_read(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.server.ReadInterval, w.server.textInterval = time.Hour, 0
 	s, say, path := w.speaking("v")
-	// An early reader may have looked before the step began; its first text makes
-	// it look again.
+	// The first read may precede the start of the step. Then the first text triggers
+	// another read.
 	say <- "one"
 	s.until(delta("one", ""))
 	asked := w.askedForKeys()
@@ -145,10 +145,10 @@ func (w *env) askedForKeys() int {
 	return len(w.store.asked)
 }
 
-func TestDeltasAreGathered(t *testing.T) {
+func TestDeltas_are_batched(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.textInterval = time.Hour // but the end does not wait
+	w.server.textInterval = time.Hour // the end of the step does not wait for it
 	s, say, _ := w.speaking("v")
 	say <- "one"
 	s.until(delta("one", ""))
@@ -166,13 +166,13 @@ func TestDeltasAreGathered(t *testing.T) {
 		t.Errorf("gathered %q", text)
 	}
 	s.rest()
-	// The step's begin, its end and the end of the run may be looked at.
+	// Reads at the start and end of the step and at the end of the run are allowed.
 	if n := w.runner.reads.Load() - reads; n > 4 {
 		t.Errorf("a hundred texts were read in %d goes", n)
 	}
 }
 
-func TestDeltasStopWithTheKey(t *testing.T) {
+func TestDeltas_stop_when_the_key_is_revoked(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*flow.Key, time.Time){
 		"revoked": func(k *flow.Key, now time.Time) { k.RevokedAt = now },

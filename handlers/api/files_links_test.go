@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 )
 
-// filingDocument passes a file on, as it is and inside other values.
+// filingDocument returns a file, unchanged and inside other values.
 const filingDocument = `{"schema": "sluice.flow/v1", "name": "File it", "nodes": [
 	{"id": "photo", "kind": "input", "config": {"name": "photo", "type": "json"}},
 	{"id": "look", "kind": "think", "config": {}},
@@ -27,7 +27,7 @@ func linkIn(t *testing.T, a *reply, path string) string {
 	return link
 }
 
-func TestAnswersLinkToFiles(t *testing.T) {
+func TestResponses_link_to_files(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	now := time.Date(2026, 1, 31, 12, 10, 0, 0, time.UTC)
@@ -80,8 +80,8 @@ func TestAnswersLinkToFiles(t *testing.T) {
 	checkLinkTimes(t, w, &now, path)
 }
 
-// checkLinkTimes wants links, and with them answers, to stay equal until the
-// hour is over, and to hold for one hour at least and two at most.
+// checkLinkTimes checks that links, and so responses, stay equal until the end of the
+// hour, and are valid for one to two hours.
 func checkLinkTimes(t *testing.T, w *env, now *time.Time, run string) {
 	t.Helper()
 	a := w.get(run)
@@ -99,9 +99,9 @@ func checkLinkTimes(t *testing.T, w *env, now *time.Time, run string) {
 	w.send(request{method: "GET", path: local(t, linkIn(t, fresh, "outputs.picture")), key: "-"}).want(t, 200)
 }
 
-// TestLinksToFilesOfOthers: a run that names a file of another workspace leads
-// nowhere, and metadata that looks like a file is returned as it came.
-func TestLinksToFilesOfOthers(t *testing.T) {
+// TestFileLinks_exclude_files_of_other_workspaces checks that the link to a file of another
+// workspace is not found, and that metadata that looks like a file is returned unchanged.
+func TestFileLinks_exclude_files_of_other_workspaces(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	theirs := w.files.put(flow.NewFile{WorkspaceID: "ws_other", Name: "secret"}, []byte("theirs"))

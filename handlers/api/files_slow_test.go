@@ -14,7 +14,7 @@ import (
 	"sluice/flow"
 )
 
-// trickle is an upload that is sent piece by piece.
+// trickle is an upload that is sent in pieces.
 type trickle struct{ net.Conn }
 
 func (w *env) trickle() trickle {
@@ -34,18 +34,18 @@ func (c trickle) send(piece string) bool {
 	return err == nil
 }
 
-// finish ends the form, and answer reads what the server says.
+// finish ends the form; answer reads the response.
 func (c trickle) finish() { c.send("\r\n--x--\r\n"); _, _ = io.WriteString(c, "0\r\n\r\n") }
 
 func (c trickle) answer() string {
-	got, _ := io.ReadAll(c) // up to where the server ends the connection, in whatever manner
+	got, _ := io.ReadAll(c) // until the server ends the connection; errors are ignored
 	return string(got)
 }
 
 const formHead = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
 
-// TestSlowUpload: what keeps coming may take longer than any other body; what
-// stops, or hardly moves, ends.
+// TestSlowUpload checks that a steady upload may exceed the time limit of other bodies,
+// and that one that stops or is too slow is rejected.
 func TestSlowUpload(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -81,9 +81,9 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
-// TestMovingFilesCount: uploads and downloads have a place among what is held,
-// and give it back.
-func TestMovingFilesCount(t *testing.T) {
+// TestFileTransfers_count_as_held checks that uploads and downloads count as held
+// until they end.
+func TestFileTransfers_count_as_held(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(c *Config) { c.MaxHeld = 1 })
 	id := w.uploaded("a.txt", "text/plain", []byte("hello"))
@@ -98,9 +98,9 @@ func TestMovingFilesCount(t *testing.T) {
 	}
 }
 
-// TestUploadIsNeverWhole: the store sees the beginning of a file while its end
-// has not been sent.
-func TestUploadIsNeverWhole(t *testing.T) {
+// TestUpload_is_streamed_to_the_store checks that the store gets the beginning of a file
+// before the end was sent.
+func TestUpload_is_streamed_to_the_store(t *testing.T) {
 	t.Parallel()
 	seen := make(chan int, 100)
 	w := setup(t, func(c *Config) { c.Files = &watchedShelf{Files: c.Files, seen: seen} })
@@ -115,7 +115,7 @@ func TestUploadIsNeverWhole(t *testing.T) {
 	}
 }
 
-// watchedShelf tells how much each read of an upload gave.
+// watchedShelf reports the size of each read of an upload.
 type watchedShelf struct {
 	Files
 	seen chan int
@@ -136,7 +136,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestSlowDownload: a peer that keeps taking is served to the end.
+// TestSlowDownload checks that a slow client that keeps reading gets the complete file.
 func TestSlowDownload(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

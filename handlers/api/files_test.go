@@ -27,7 +27,7 @@ type formPart struct {
 	data                  []byte
 }
 
-// form writes parts as multipart/form-data, and tells the Content-Type of that.
+// form returns the parts as multipart/form-data, with its Content-Type.
 func form(parts ...formPart) (body, contentType string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -54,7 +54,7 @@ func (w *env) upload(key, name, mediaType string, data []byte) *reply {
 	return w.send(request{method: "POST", path: "/v1/files", key: key, body: body, headers: []string{"Content-Type", contentType}})
 }
 
-// uploaded is the ID of a file that the test's own key uploaded.
+// uploaded uploads a file with the key of the test and returns its ID.
 func (w *env) uploaded(name, mediaType string, data []byte) string {
 	w.t.Helper()
 	a := w.upload("", name, mediaType, data)
@@ -142,7 +142,7 @@ func TestUploadRefusals(t *testing.T) {
 	w.upload("", "a", "", []byte("x")).wantCode(t, 503, flow.CodeDraining)
 }
 
-// formCase is a refusal of a form that is written rightly.
+// formCase is a well-formed form that is rejected.
 func formCase(status int, problems string, parts ...formPart) (c struct {
 	body, contentType string
 	headers           []string
@@ -192,7 +192,7 @@ func TestDownloadHeaders(t *testing.T) {
 	}
 }
 
-func TestDownloadMayBeKept(t *testing.T) {
+func TestDownload_is_cacheable(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	now := time.Now()
@@ -216,7 +216,7 @@ func TestDownloadMayBeKept(t *testing.T) {
 	}
 }
 
-func TestDownloadParts(t *testing.T) {
+func TestDownload_of_ranges(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	data := []byte("0123456789")
@@ -268,8 +268,8 @@ func TestDownloadParts(t *testing.T) {
 	}
 }
 
-// TestFileLinks: a link opens its own file for its own time and nothing else,
-// and whatever is wrong with one gives the same bytes.
+// TestFileLinks checks that a link opens only its file until it expires, and that all
+// invalid links get the same response.
 func TestFileLinks(t *testing.T) {
 	t.Parallel()
 	m := setupMatrix(t)
@@ -318,7 +318,7 @@ func TestFileLinks(t *testing.T) {
 	m.send(request{method: "GET", path: good, key: "-"}).wantCode(t, 404, flow.CodeNotFound)
 }
 
-func TestWhoMayUseAFile(t *testing.T) {
+func TestFiles_check_access(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	run, read, manage := []flow.Scope{flow.ScopeRun}, []flow.Scope{flow.ScopeRead}, []flow.Scope{flow.ScopeManage}

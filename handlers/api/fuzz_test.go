@@ -14,15 +14,15 @@ import (
 	"sluice/flow"
 )
 
-// serve hands a request to the server without a network between, so that what
-// a client library would not send can be tried too.
+// serve passes a request to the server without a network, so that it can be one that no
+// client library sends.
 func (w *env) serve(r *http.Request) *reply {
 	rec := httptest.NewRecorder()
 	w.edge.ServeHTTP(rec, r)
 	return &reply{status: rec.Code, header: rec.Header(), raw: rec.Body.Bytes()}
 }
 
-// fuzzer makes requests that are nearly right.
+// fuzzer generates requests that are almost valid.
 type fuzzer struct {
 	*rand.Rand
 	m     *matrix
@@ -140,8 +140,7 @@ func (f *fuzzer) request() *http.Request {
 	return req
 }
 
-// message makes the request one of the Model Context Protocol that is nearly
-// right.
+// message makes the request an almost valid one of the Model Context Protocol.
 func (f *fuzzer) message(req *http.Request) {
 	params := map[string]any{"name": often(f, "answer_a_ticket", oddTexts...), "arguments": map[string]any{"ticket": f.value(0)}}
 	for range f.IntN(3) {
@@ -162,7 +161,7 @@ func (f *fuzzer) message(req *http.Request) {
 	}
 }
 
-// form makes the request an upload that is nearly right.
+// form makes the request an almost valid upload.
 func (f *fuzzer) form(req *http.Request) {
 	parts := []formPart{}
 	for range 1 + f.IntN(2) {
@@ -185,9 +184,9 @@ func (f *fuzzer) headers(h http.Header) {
 	}
 }
 
-// TestBadInputIsNeverOurFault: whatever comes, no answer is a 5xx, each is
-// described, and nothing is stored for what was refused.
-func TestBadInputIsNeverOurFault(t *testing.T) {
+// TestRandomRequests_never_cause_5xx checks that no random request gets a 5xx, that each
+// response is described, and that rejected requests store nothing.
+func TestRandomRequests_never_cause_5xx(t *testing.T) {
 	t.Parallel()
 	m := setupMatrix(t)
 	all := []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
@@ -243,7 +242,7 @@ func FuzzStartRun(f *testing.F) {
 	})
 }
 
-// inside is what an answer must not tell: how the program is made.
+// inside matches implementation details, which no response may reveal.
 var inside = regexp.MustCompile(`\*?\b(mcp|jsonrpc2?|handlers|flow)\.[A-Z]|goroutine \d|\.go:\d`)
 
 // FuzzMCP tries messages of the Model Context Protocol.
@@ -286,7 +285,7 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-// FuzzLink tries what may stand in a link, on a file that is there.
+// FuzzLink tries parameters of links to an existing file.
 func FuzzLink(f *testing.F) {
 	w := setup(f)
 	id := w.uploaded("a.txt", "text/plain", []byte("hello"))
@@ -303,7 +302,7 @@ func FuzzLink(f *testing.F) {
 	})
 }
 
-// FuzzBearer tries what may stand in the Authorization header and in the URL.
+// FuzzBearer tries Authorization headers and URLs.
 func FuzzBearer(f *testing.F) {
 	f.Add("Bearer slu_0", "a=b")
 	f.Add("bearer\t", "key=slu_x")

@@ -16,9 +16,9 @@ import (
 	"sluice/flow"
 )
 
-// wireRequests is how many requests TestBadWireIsNeverOurFault sends; set it to
+// wireRequests is how many requests TestMalformedConnections_never_cause_5xx sends; set it to
 // 100,000 or more for a long search.
-var wireRequests = flag.Int("wire-requests", 600, "requests of TestBadWireIsNeverOurFault")
+var wireRequests = flag.Int("wire-requests", 600, "requests of TestMalformedConnections_never_cause_5xx")
 
 // brokenForms are bodies of parts that no client library sends, each with its
 // content type.
@@ -37,8 +37,7 @@ var brokenForms = [][2]string{
 	{"multipart/mixed; boundary=b", "--b\r\n\r\nx\r\n--b--\r\n"},
 }
 
-// wire writes one request, nearly right, and tells what is to be done with the
-// connection after it.
+// wire returns an almost valid request and how the connection ends after it.
 func (f *fuzzer) wire() (raw []byte, end string) {
 	r := f.request()
 	body, _ := io.ReadAll(r.Body)
@@ -67,17 +66,17 @@ func (f *fuzzer) wire() (raw []byte, end string) {
 		fmt.Fprintf(&b, "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%s", len(body), body, one(f, "0\r\n\r\n", "zz\r\n", ""))
 		return b.Bytes(), "finish"
 	case 1:
-		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body)+1+f.IntN(1000), body) // never whole
+		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body)+1+f.IntN(1000), body) // always incomplete
 		return b.Bytes(), one(f, "finish", "close", "reset")
 	}
 	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(body), body)
 	return b.Bytes(), one(f, "read", "finish", "finish", "close", "reset", "pipeline")
 }
 
-// TestBadWireIsNeverOurFault sends what arrives on real connections: broken
-// forms, clients that finish sending, go away or send the next request at once.
-// No answer is a 5xx, and no error is logged.
-func TestBadWireIsNeverOurFault(t *testing.T) {
+// TestMalformedConnections_never_cause_5xx uses real connections: malformed forms, clients
+// that half-close, disconnect or pipeline requests. No response is a 5xx, and no error is
+// logged.
+func TestMalformedConnections_never_cause_5xx(t *testing.T) {
 	t.Parallel()
 	m := setupMatrix(t)
 	m.setBodyTimeout(2 * time.Second)
@@ -99,7 +98,7 @@ func TestBadWireIsNeverOurFault(t *testing.T) {
 		if end == "pipeline" {
 			raw, answers = append(raw, "GET /livez HTTP/1.1\r\nHost: sluice.test\r\nConnection: close\r\n\r\n"...), 2
 		}
-		_, _ = c.Write(raw) // it may be refused before its end
+		_, _ = c.Write(raw) // the server may reject it before its end
 		switch end {
 		case "reset":
 			_ = tcp.SetLinger(0)

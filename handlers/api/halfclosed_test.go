@@ -45,8 +45,8 @@ func readRaw(t *testing.T, r *bufio.Reader) (status int, body string) {
 	return resp.StatusCode, string(raw)
 }
 
-// TestHalfClosedClient holds that a client which finishes sending before it
-// reads gets the same answer as any other.
+// TestHalfClosedClient checks that a client that half-closes its connection before it
+// reads gets the same response as any other.
 func TestHalfClosedClient(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -115,9 +115,9 @@ func TestHalfClosedClient(t *testing.T) {
 	}
 }
 
-// TestLostClient holds that a client who is gone is no error of the server, and
-// that the run of an agent's call ends with it.
-func TestLostClient(t *testing.T) {
+// TestLostClient_cancels_its_call checks that a disconnect is not logged as an error, and
+// that it cancels the run of a tool call.
+func TestLostClient_cancels_its_call(t *testing.T) {
 	t.Parallel()
 	reset := func(c *net.TCPConn) { _ = c.SetLinger(0); c.Close() }
 	closed := func(c *net.TCPConn) { c.Close() }

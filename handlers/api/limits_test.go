@@ -44,9 +44,9 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimit_ofAll: what other instances took counts here too, and is asked
-// for only while there is room here.
-func TestRateLimit_ofAll(t *testing.T) {
+// TestRateLimit_counts_all_instances checks that requests to other instances count, and that
+// the store is only asked if the count of this instance allows the request.
+func TestRateLimit_counts_all_instances(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -85,7 +85,7 @@ func TestRateLimitFollowsTheKey(t *testing.T) {
 	}
 }
 
-func TestRefusedStartsSayWhenToComeBack(t *testing.T) {
+func TestRejectedStarts_have_a_Retry_After_header(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun}, Concurrency: 5, RPM: 60})
@@ -124,7 +124,7 @@ func TestOverload(t *testing.T) {
 	s := w.stream(request{method: "GET", path: path + "/events"})
 	s.next()
 	w.get(path).want(t, 200)
-	a := w.get(path + "?wait=1") // the stream has the only place for those that wait
+	a := w.get(path + "?wait=1") // the stream uses the only slot for held requests
 	a.wantCode(t, 503, flow.CodeOverloaded)
 	if a.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
@@ -140,8 +140,8 @@ func TestOverload(t *testing.T) {
 	w.get(path).want(t, 200)
 }
 
-// TestSlowLoris: many connections that send a little and then nothing keep
-// nobody from being answered.
+// TestSlowLoris checks that many connections that send part of a request do not block
+// other clients.
 func TestSlowLoris(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -199,9 +199,10 @@ func TestBodyMustArriveInTime(t *testing.T) {
 	}
 }
 
-// A connection that is closed over unread bytes is reset, and a reset may take
-// the answer with it. Programs in Python close after every request.
-func TestRefusalIsReadThoughTheBodyIsNot(t *testing.T) {
+// TestRejection_arrives_although_the_body_is_unread checks that the body is drained: closing a
+// connection with unread bytes resets it, and the client could lose the response. Clients in
+// Python close the connection after every request.
+func TestRejection_arrives_although_the_body_is_unread(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for name, size := range map[string]int{"a body": 200 << 10, "a body that is too large to read away": 2 << 20} {
@@ -236,8 +237,8 @@ func TestServerHasTimeLimits(t *testing.T) {
 	}
 }
 
-// TestExceededQuotasSayWhich holds that a refusal names the quota.
-func TestExceededQuotasSayWhich(t *testing.T) {
+// TestExceededQuota_is_named checks that a rejection names the quota.
+func TestExceededQuota_is_named(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(c *Config) { c.Files = fullShelf{c.Files} })
 	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}})
@@ -264,7 +265,7 @@ func (fullShelf) SaveFile(_ context.Context, _ flow.NewFile, content io.Reader) 
 	return nil, flow.Quota{Unit: flow.QuotaBytes, Limit: 1 << 20, Used: 1<<20 - 6}.Refusal()
 }
 
-func TestUsedUpBudgetsSayWhich(t *testing.T) {
+func TestExceededBudget_is_named(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	noon := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -285,8 +286,8 @@ func TestUsedUpBudgetsSayWhich(t *testing.T) {
 	}
 }
 
-// TestInvalidKeys: an address that sends invalid keys is slowed down, and a valid
-// key from the same address is served all the same.
+// TestInvalidKeys checks that an address that sends invalid keys is rate-limited, and that
+// valid keys from the same address still work.
 func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
 	for _, target := range []request{
@@ -324,8 +325,8 @@ func TestInvalidKeys(t *testing.T) {
 	}
 }
 
-// TestInvalidKeys_by_address: addresses are those that trusted proxies name, and
-// a /64 of IPv6 is one.
+// TestInvalidKeys_by_address checks that trusted proxies determine the address, and that an
+// IPv6 /64 counts as one.
 func TestInvalidKeys_by_address(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -200,10 +200,10 @@ func TestMCPCancel(t *testing.T) {
 	w.eventually(func() bool { return state(run) == flow.RunCanceled })
 }
 
-// TestMCPLetsGo checks that a call ends before its run if its key becomes invalid or the
+// TestMCPCall_ends_with_its_key_or_server checks that a call ends before its run if its key becomes invalid or the
 // server shuts down. The result could not be read with an invalid key, so the run is
 // canceled; at a shutdown the run continues.
-func TestMCPLetsGo(t *testing.T) {
+func TestMCPCall_ends_with_its_key_or_server(t *testing.T) {
 	t.Parallel()
 	change := func(to func(k *flow.Key)) func(w *env, key string) {
 		return func(w *env, key string) {

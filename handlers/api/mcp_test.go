@@ -151,8 +151,8 @@ func TestMCPInitialize(t *testing.T) {
 	}
 }
 
-// TestMCPRefuses checks that errors before the protocol begins are problems.
-func TestMCPRefuses(t *testing.T) {
+// TestMCP_rejects_invalid_requests checks that errors before the protocol begins are problems.
+func TestMCP_rejects_invalid_requests(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	list := `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`

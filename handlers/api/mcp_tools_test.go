@@ -42,7 +42,7 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
-// titled is a document of the least kind under a name.
+// titled returns a minimal document with a name.
 func titled(name string) string {
 	return `{"schema": "sluice.flow/v1", "name": ` + string(flow.EncodeJSON(name)) + `, "nodes": [
 		{"id": "in", "kind": "input", "config": {"name": "in", "default": "x"}}, {"id": "out", "kind": "output", "config": {"name": "out"}}],
@@ -75,11 +75,11 @@ func TestMCPToolNames(t *testing.T) {
 	w.store.mu.Lock()
 	w.store.flows[first].Draft = []byte(titled("Shorten"))
 	w.store.mu.Unlock()
-	runs("summarize", first) // the draft says nothing
+	runs("summarize", first) // the name of the draft does not matter
 	w.publish(first)
 	runs("shorten", first)
 	runs(suffixed("summarize", first), first)
-	runs("summarize", second) // has it for itself now
+	runs("summarize", second) // the only flow with this name now
 	if r := a.call("summarise", nil); r.Error == nil || r.Error.Code != -32602 {
 		t.Errorf("an unknown tool: %+v", r)
 	}

@@ -14,9 +14,8 @@ import (
 	"sluice/handlers/api/openapi"
 )
 
-// validateDocument asks two validators that know nothing of each other: the
-// official JSON Schema of OpenAPI 3.1, and a library that reads the references
-// and examples too.
+// validateDocument uses two independent validators: the official JSON Schema of OpenAPI 3.1,
+// and a library that also checks references and examples.
 func validateDocument(t *testing.T, document []byte) {
 	t.Helper()
 	official, err := os.ReadFile("testdata/openapi-3.1.schema.json")
@@ -52,7 +51,7 @@ func validateDocument(t *testing.T, document []byte) {
 	validateSchemas(t, document)
 }
 
-// validateSchemas compiles every component and holds its examples against it.
+// validateSchemas compiles every component and validates its examples.
 func validateSchemas(t *testing.T, document []byte) {
 	t.Helper()
 	c := newContract(document)
@@ -119,7 +118,7 @@ func TestFlowDocument(t *testing.T) {
 	}
 }
 
-// TestFlowDocumentWithFiles: a flow that takes a file says how to upload one.
+// TestFlowDocumentWithFiles checks that the document of a flow with a file input has the upload.
 func TestFlowDocumentWithFiles(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -155,8 +154,8 @@ func TestFlowDocumentWithFiles(t *testing.T) {
 	}
 }
 
-// TestFlowDocumentAgreesWithTheServer: what the document takes is accepted and
-// what it does not take is refused.
+// TestFlowDocumentAgreesWithTheServer checks that the server accepts exactly the inputs that
+// are valid in the document.
 func TestFlowDocumentAgreesWithTheServer(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -178,9 +177,9 @@ func TestFlowDocumentAgreesWithTheServer(t *testing.T) {
 	}
 }
 
-// TestAnswersAreDescribed sends typical requests; send validates every response
+// TestResponses_match_the_OpenAPI_document sends typical requests; send validates every response
 // against the document.
-func TestAnswersAreDescribed(t *testing.T) {
+func TestResponses_match_the_OpenAPI_document(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	manager := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}})

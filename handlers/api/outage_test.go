@@ -8,7 +8,7 @@ import (
 	"sluice/flow"
 )
 
-// away is what the store says while the database cannot be reached.
+// away is the error of the store while the database is unavailable.
 var away = &flow.Error{Code: flow.CodeUnavailable, Message: "The database cannot be reached at the moment.", Retryable: true, After: 2 * time.Second}
 
 func (m *memory) setBroken(err error) {
@@ -17,7 +17,7 @@ func (m *memory) setBroken(err error) {
 	m.broken = err
 }
 
-func TestOutageIsUnavailable(t *testing.T) {
+func TestOutage_is_reported_as_unavailable(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	path := w.endedRun(w.echo, `{"ticket": "a"}`)
@@ -41,8 +41,8 @@ func TestOutageIsUnavailable(t *testing.T) {
 	w.get(path).want(t, 200)
 }
 
-// A stream that is open when the database goes away tells the end of the run
-// once it is back.
+// TestStreamSurvivesOutage checks that a stream that is open during an outage sends the end of
+// the run after it.
 func TestStreamSurvivesOutage(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -58,7 +58,7 @@ func TestStreamSurvivesOutage(t *testing.T) {
 		}
 	}
 	w.store.setBroken(away)
-	for before := s.comment; s.comment < before+3; { // each ping looks at the store
+	for before := s.comment; s.comment < before+3; { // each ping reads the store
 		if _, ok := s.next(); !ok {
 			t.Fatal("the outage ended the stream")
 		}

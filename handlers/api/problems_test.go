@@ -7,9 +7,9 @@ import (
 	"sluice/docs"
 )
 
-// TestProblems_areExplained holds that the type of every problem leads to a
-// place that explains it.
-func TestProblems_areExplained(t *testing.T) {
+// TestProblems_link_to_their_explanation checks that the type of every problem is the URL of a
+// section that explains it.
+func TestProblems_link_to_their_explanation(t *testing.T) {
 	t.Parallel()
 	book, err := docs.Read(docs.Options{})
 	if err != nil {

@@ -19,7 +19,7 @@ type runner struct {
 	kinds    *flow.Registry
 	ids      flow.IDs
 	draining atomic.Bool
-	shared   bool // others work on what it takes
+	shared   bool // other instances execute its runs
 	running  sync.WaitGroup
 	reads    atomic.Int64 // of text
 
@@ -27,9 +27,9 @@ type runner struct {
 	keys     map[string]idempotent // by workspace and Idempotency-Key
 	cancels  map[string]context.CancelFunc
 	watchers map[string][]*watcher
-	output   map[string]map[string]flow.Delta // what steps said so far, by run and path
+	output   map[string]map[string]flow.Delta // text of steps so far, by run and path
 	starts   []flow.Start                     // as they came
-	refuse   error                            // what the next starts are refused with
+	refuse   error                            // error of the next starts
 }
 
 type idempotent struct{ fingerprint, runID string }
@@ -216,7 +216,7 @@ func (r *runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runI
 	}
 }
 
-// watcher gets text as it is emitted, and first all earlier text.
+// watcher receives all earlier text, then text as it is emitted.
 type watcher struct {
 	changes, texts chan struct{}
 	pending        []flow.Delta // guarded by the runner

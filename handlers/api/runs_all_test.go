@@ -7,8 +7,8 @@ import (
 	"sluice/flow"
 )
 
-// TestAllRuns lists the runs of several flows, as far as keys may see them.
-func TestAllRuns(t *testing.T) {
+// TestListAllRuns lists the runs of several flows, as far as keys may see them.
+func TestListAllRuns(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	starter := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun}})

@@ -36,7 +36,7 @@ func TestStartRun(t *testing.T) {
 	})
 }
 
-func TestStartRunWaits(t *testing.T) {
+func TestStartRun_waits_for_the_end(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	a := w.start(w.echo, `{"ticket": "Where?"}`, 200, "Prefer", "respond-async, wait=60")
@@ -61,7 +61,7 @@ func TestStartRunWaits(t *testing.T) {
 	}
 }
 
-func TestStartRunRefuses(t *testing.T) {
+func TestStartRun_rejects_invalid_requests(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
@@ -113,7 +113,7 @@ func TestStartRunRefuses(t *testing.T) {
 	}
 }
 
-func TestStartRunSuggests(t *testing.T) {
+func TestStartRun_suggests_input_names(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	a := w.post("/v1/flow/"+w.echo+"/run", `{"ticket": "a", "tonne": "formal", "run_options": {"metadat": {}}}`)
@@ -125,7 +125,7 @@ func TestStartRunSuggests(t *testing.T) {
 	}
 }
 
-func TestStartRunOfWhatIsNotLive(t *testing.T) {
+func TestStartRun_of_drafts_and_older_versions(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.publish(w.echo)
@@ -159,7 +159,7 @@ func TestStartRunOfWhatIsNotLive(t *testing.T) {
 	}
 }
 
-func TestStartRunPassesOptions(t *testing.T) {
+func TestStartRun_passes_options(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	a := w.start(w.echo, `{"ticket": "a", "run_options": {"webhook": {"url": "https://example.com/hook", "secret": "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0"}, "metadata": {"customer": "<4711>"}, "timeout_s": 90.5, "save": false}}`, 202)
@@ -177,7 +177,7 @@ func TestStartRunPassesOptions(t *testing.T) {
 	}
 }
 
-func TestStartRunRefusesOptions(t *testing.T) {
+func TestStartRun_rejects_invalid_options(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	tests := []struct{ name, options, places string }{
@@ -249,9 +249,9 @@ func TestIdempotency(t *testing.T) {
 	w.post("/v1/flow/"+w.held+"/run", `{"gate": "g"}`, "Idempotency-Key", "k 1").wantCode(t, 410, flow.CodeRunExpired)
 }
 
-// TestHeldAnswers holds that outputs are not shown to a key that was revoked
-// while its request was held.
-func TestHeldAnswers(t *testing.T) {
+// TestHeldRequests_check_the_key_again checks that a key that was revoked during the wait gets no
+// outputs.
+func TestHeldRequests_check_the_key_again(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]func(w *env) string{
 		"start": func(w *env) string { return "/v1/flow/" + w.held + "/run" },
@@ -281,7 +281,7 @@ func TestHeldAnswers(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestsStoreNoIdempotencyKey(t *testing.T) {
+func TestRejectedRequests_store_no_idempotency_key(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.post("/v1/flow/"+w.echo+"/run", `{}`, "Idempotency-Key", "k").wantCode(t, 422, flow.CodeInputInvalid)

@@ -38,7 +38,7 @@ func TestShowRun(t *testing.T) {
 	w.get(path, "If-None-Match", `"other"`).want(t, 200)
 }
 
-func TestShowRunWaits(t *testing.T) {
+func TestShowRun_waits_for_the_end(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	path := w.heldRun("never")
@@ -358,7 +358,7 @@ func TestLocalToken(t *testing.T) {
 	w.send(request{method: "GET", path: "/v1/flow", key: "local-token-of-the-tesT"}).wantCode(t, 401, flow.CodeKeyInvalid)
 }
 
-func TestErrorsOfTheStoreStayPrivate(t *testing.T) {
+func TestStoreErrors_stay_private(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	path := w.endedRun(w.echo, `{"ticket": "a"}`)

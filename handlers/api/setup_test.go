@@ -74,7 +74,7 @@ type env struct {
 	echo, held, failing, unpublished string
 }
 
-// logBuffer is what the server logged.
+// logBuffer keeps the log of the server. It is safe for concurrent use.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -195,7 +195,7 @@ type reply struct {
 // request is a request of a test. Headers are name, value, name, value.
 type request struct {
 	method, path string
-	key          string // "-" for none; empty is the test's own
+	key          string // "-" for none; "" for the key of the test
 	headers      []string
 	body         string
 }

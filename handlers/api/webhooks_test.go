@@ -13,7 +13,7 @@ const hookDocument = `{"schema":"sluice.flow/v1","name":"Hooks","nodes":[
  {"id":"signed","kind":"webhook","config":{"url":"https://a.test/x","secret":{"credential":"hook"}}}],
  "edges":[{"from":"a.value","to":"o.value"},{"from":"a.value","to":"wired.url"}]}`
 
-// TestListWebhooks gives the secrets of webhook nodes to keys that may manage.
+// TestListWebhooks checks that keys with the scope manage get the secrets of webhook nodes.
 func TestListWebhooks(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -41,7 +41,7 @@ func TestListWebhooks(t *testing.T) {
 	w.send(request{method: "GET", path: "/v1/flow/" + id + "/webhooks", key: reader}).want(t, 403)
 }
 
-// TestKeySecret gives each key its own secret, whatever the key may do.
+// TestKeySecret checks that each key gets its own secret, whatever its scopes.
 func TestKeySecret(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -1,10 +1,10 @@
 // Package docs serves the user documentation: its pages as HTML and as Markdown,
 // the search, the pictures and llms.txt. All of it is public.
 //
-// The text is read by the package of the same name at the root. This one adds
-// what only a running server knows: its URL, which examples use, and the API
-// reference, which is generated from the OpenAPI document that the server itself
-// returns, so it cannot differ from the API. It must not know flows or runs.
+// Package docs at the root reads the text. This one adds what depends on the running
+// server: its URL, which examples use, and the API reference, which is generated from
+// the OpenAPI document of the server, so it always matches the API. It must not know
+// flows or runs.
 package docs
 
 import (
@@ -29,7 +29,7 @@ import (
 	"sluice/views/layout"
 )
 
-// How many results a search shows on its page, and in the list under the field.
+// Numbers of results on the page of a search, and in the list under the search field.
 const (
 	maxHits      = 30
 	maxHitsTyped = 8
@@ -44,9 +44,8 @@ type Server struct {
 	book func() (*book, error) // read when first needed
 }
 
-// New returns the documentation of a site. api is asked for the OpenAPI document;
-// if it is nil, the reference is the one that ships. Mount the Routes to serve
-// the pages.
+// New returns the documentation of a site. It requests the OpenAPI document from api;
+// if that is nil, it uses the embedded reference. Mount the Routes to serve the pages.
 func New(site *web.Site, api func(key *flow.Key, w http.ResponseWriter, r *http.Request)) *Server {
 	s := &Server{Site: site, api: api}
 	s.book = sync.OnceValues(s.newBook)
@@ -64,9 +63,9 @@ func (s *Server) Routes() []web.Route {
 	}
 }
 
-// Find returns at most n sections that match a query, the best first. It returns
-// none if the documentation cannot be read, because a search that also finds
-// other things should not fail for it.
+// Find returns at most n sections that match a query, the best first. If the
+// documentation cannot be read it returns nil, so that a search over other things as
+// well does not fail.
 func (s *Server) Find(query string, n int) []docs.Hit {
 	book, err := s.book()
 	if err != nil {
@@ -75,8 +74,7 @@ func (s *Server) Find(query string, n int) []docs.Hit {
 	return book.Find(query, n)
 }
 
-// book is the parsed documentation with its rendered pages. It is read once, and each page is rendered
-// once, when it is first requested.
+// book is the parsed documentation. Each page is rendered once, on its first request.
 type book struct {
 	*docs.Book
 	bodies map[string]func() ([]byte, error)
@@ -140,8 +138,8 @@ func (s *Server) showHome(c *web.Call) error {
 	return s.renderPage(c, docs.Home)
 }
 
-// showPage is GET /docs/{page} and, as Markdown, GET /docs/{page}.md. The
-// home page has only the address without a name.
+// showPage is GET /docs/{page} and, as Markdown, GET /docs/{page}.md. The home page
+// has the path /docs instead.
 func (s *Server) showPage(c *web.Call) error {
 	name := c.Param("page")
 	if name, ok := strings.CutSuffix(name, ".md"); ok {
@@ -167,8 +165,8 @@ func (s *Server) findPage(name string) (*book, *docs.Page, error) {
 	return book, page, nil
 }
 
-// showMarkdown responds with the text of a page, for assistants and for people
-// who copy it.
+// showMarkdown responds with the Markdown of a page, for language models and for
+// copying.
 func (s *Server) showMarkdown(c *web.Call, name string) error {
 	_, page, err := s.findPage(name)
 	if err != nil {
@@ -177,7 +175,7 @@ func (s *Server) showMarkdown(c *web.Call, name string) error {
 	return sendCached(c, "text/markdown; charset=utf-8", []byte(page.Markdown))
 }
 
-// showLLMs is GET /llms.txt: the index of the documentation for assistants.
+// showLLMs is GET /llms.txt: the index of the documentation for language models.
 func (s *Server) showLLMs(c *web.Call) error {
 	book, err := s.book()
 	if err != nil {
@@ -195,8 +193,8 @@ func (s *Server) showPicture(c *web.Call) error {
 	return sendCached(c, "image/png", data)
 }
 
-// sendCached responds with content that is the same for everyone and changes
-// only with the program. Browsers revalidate it by its ETag.
+// sendCached responds with content that is the same for every client and only
+// changes with an upgrade. Browsers revalidate it by its ETag.
 func sendCached(c *web.Call, mediaType string, body []byte) error {
 	sum := sha256.Sum256(body)
 	h := c.Response().Header()
@@ -207,7 +205,7 @@ func sendCached(c *web.Call, mediaType string, body []byte) error {
 	return nil
 }
 
-// search renders the page of at most maxHits results.
+// search renders the page with at most maxHits results.
 func (s *Server) search(c *web.Call, query string) error {
 	book, err := s.book()
 	if err != nil {
@@ -231,8 +229,8 @@ func (s *Server) renderPage(c *web.Call, name string) error {
 	return renderCached(c, docsview.Docs(c.Page(pageTitle(page), layout.SectionDocs), d))
 }
 
-// identifyVisitor finds out who is signed in, for the navigation. Errors are
-// ignored, because the documentation is open to everyone.
+// identifyVisitor sets the signed-in user, whom the navigation shows. Errors are
+// ignored, because the documentation is public.
 func identifyVisitor(c *web.Call) { _ = c.Identify() }
 
 // renderCached responds with a page that browsers may cache. They revalidate it

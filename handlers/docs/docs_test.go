@@ -113,9 +113,9 @@ func TestDocs(t *testing.T) {
 	})
 }
 
-// TestDocs_waitForAnOwner checks that an exposed server without an owner serves only the setup.
+// TestDocs_wait_for_an_owner checks that an exposed server without an owner serves only the setup.
 // One that is not exposed serves the API, and the pages to which its problems link.
-func TestDocs_waitForAnOwner(t *testing.T) {
+func TestDocs_wait_for_an_owner(t *testing.T) {
 	t.Parallel()
 	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) { c.Exposed = true })
 	h.Anonymous().Get("/docs").Is(http.StatusServiceUnavailable)

@@ -25,7 +25,7 @@ const (
 var passwordParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 // UnknownUserHash is compared with the password if there is no account, so that
-// the response takes as long as if there were one. No password matches it.
+// timing does not reveal whether an account exists. No password matches it.
 const UnknownUserHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // Check returns a sentence about what is wrong with a new password, or
@@ -38,18 +38,17 @@ func Check(password, email string) string {
 	return guessable(password, email)
 }
 
-// Hash hashes a password with a random salt. The result names its parameters,
-// so that they can be raised later.
+// Hash hashes a password with a random salt. The result contains its parameters, so
+// that they can be raised later.
 func Hash(password string) (string, error) {
 	return argon2id.CreateHash(password, passwordParams)
 }
 
-// Limits of hashing: each hash takes 19 MiB and some tens of milliseconds of one
-// core.
+// Limits of a Hasher. A hash takes 19 MiB and tens of milliseconds of one core.
 const (
-	hashAtOnce   = 2               // hashes at the same time
-	hashWaiting  = 64              // hashes that wait for that
-	hashPatience = 5 * time.Second // longest wait
+	hashAtOnce   = 2               // concurrent hashes
+	hashWaiting  = 64              // calls that hash or wait for a slot
+	hashPatience = 5 * time.Second // longest wait for a slot
 )
 
 // Hasher bounds the memory and CPU time of hashing when many users sign in at
@@ -69,8 +68,8 @@ var errBusy = &flow.Error{
 	Code: flow.CodeOverloaded, Message: "Too many users are signing in right now. Try again in a few seconds.", After: hashPatience,
 }
 
-// do runs work when a slot is free. If too many calls wait or the wait is too
-// long, it returns errBusy.
+// do runs work when a slot is free. It returns errBusy if too many calls wait or
+// the wait takes too long.
 func (h *Hasher) do(ctx context.Context, work func() error) error {
 	defer h.waiting.Add(-1)
 	if h.waiting.Add(1) > hashWaiting {
@@ -87,7 +86,7 @@ func (h *Hasher) do(ctx context.Context, work func() error) error {
 	}
 }
 
-// Hash is the function Hash within the limits of h.
+// Hash is like the function Hash, within the limits of h.
 func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {
 	err = h.do(ctx, func() error {
 		hash, err = Hash(password)
@@ -96,8 +95,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Matches reports whether a password has the hash. A password that is too long
-// takes as long as any other and never matches.
+// Matches reports whether a password has the hash. A password over the maximum
+// length never matches, but takes as long to compare, so that timing reveals nothing.
 func (h *Hasher) Matches(ctx context.Context, password, hash string) (matches bool, err error) {
 	if utf8.RuneCountInString(password) > longestPassword {
 		password, hash = "", UnknownUserHash

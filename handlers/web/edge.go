@@ -32,9 +32,8 @@ func NewHTTPServer(handler http.Handler) *conns.Server {
 	return srv
 }
 
-// Edge handles every request first. It sets the request ID and the headers that
-// all responses have, limits the time for reading the body, and drains what
-// handlers leave unread.
+// Edge handles every request first. It sets the request ID and common headers,
+// limits the time for reading the body, and drains what handlers leave unread.
 type Edge struct {
 	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
 
@@ -62,7 +61,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	drainBody(w, r)
 }
 
-// SplitAPI serves the paths for programs with api and all others with pages.
+// SplitAPI serves the paths of the API with api and all others with pages.
 func SplitAPI(api, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isAPIPath(r.URL.Path) {
@@ -117,9 +116,9 @@ func drainBody(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxDrain)) // errors are ignored: the connection closes anyway
 }
 
-// strictTransport returns the Strict-Transport-Security header for a public
-// URL: one year, without subdomains, which may belong to others. It is empty
-// for http and localhost.
+// hstsHeader returns the Strict-Transport-Security header for a public URL: one
+// year, without subdomains, which may belong to others. It returns "" for http and
+// localhost.
 func hstsHeader(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Scheme != "https" || IsLoopback(u.Hostname()) {
@@ -128,8 +127,8 @@ func hstsHeader(publicURL string) string {
 	return "max-age=31536000"
 }
 
-// RequestID returns the caller's X-Request-Id if it is harmless in a log and a
-// header, else a fresh one.
+// RequestID returns the client's X-Request-Id if it is safe in a log and a header,
+// otherwise a random one.
 func RequestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); requestIDForm.MatchString(id) && !ContainsKey(id) {
 		return id
@@ -151,6 +150,6 @@ func ContainsKey(s string) bool { return strings.Contains(s, "slu_") && keyText.
 // which waits that long has waited long enough.
 func Seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
-// StatusClientGone is the status of a request whose client is gone. It is never
-// received; proxies log the same number.
+// StatusClientGone is the status in the log of a request whose client has
+// disconnected. nginx uses the same number.
 const StatusClientGone = 499

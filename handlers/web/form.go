@@ -15,15 +15,15 @@ import (
 
 // Limits of a form.
 const (
-	MaxForm  = 1 << 20 // bytes of all values together, unless a page sets another limit
-	MaxParts = 1000    // values and files
-	maxAfter = 64 << 10
+	MaxForm  = 1 << 20  // bytes of all values together, unless a page sets another limit
+	MaxParts = 1000     // values and files
+	maxAfter = 64 << 10 // bytes of a multipart form beyond its values, such as headers of parts
 )
 
 // errUnreadable is returned for a malformed form, which no browser sends.
 var errUnreadable = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
 
-// keepFile stores one file of a form. Bytes that it does not read are skipped.
+// keepFile stores a file of a form. It need not read it to the end.
 type keepFile func(field string, part *multipart.Part) error
 
 // ParseForm reads a form without files.
@@ -33,9 +33,8 @@ func (c *Call) ParseForm() error {
 }
 
 // ReadForm is the only reader of forms; FormValue and PostForm return what it
-// has read. All values together may have limit bytes. Files are passed to keep,
-// or skipped if it is nil. If it returns an error, the values before the error
-// are kept.
+// has read. limit bounds all values together, in bytes. Files are passed to keep,
+// or skipped if it is nil. With an error it also returns the values before it.
 func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 	r := c.Request()
 	whole := r.Body
@@ -75,7 +74,7 @@ func (e FormTooLarge) Error() string {
 	return "This form is larger than " + flow.Size(int64(e)) + ". Shorten its values and send it again."
 }
 
-// Unwrap returns an error that the error handler knows.
+// Unwrap returns the flow.Error, which determines the status.
 func (e FormTooLarge) Unwrap() error { return flow.Errorf(flow.CodeBodyTooLarge, "%s", e.Error()) }
 
 // readParts reads a multipart form into PostForm.
@@ -131,8 +130,8 @@ func readValue(values url.Values, part *multipart.Part, most int64) (left int64,
 	return most - int64(len(text)), nil
 }
 
-// BodyError returns why a form was not read to its end. Several errors mean
-// that it is too large.
+// BodyError converts an error of reading a form to the error for the user. Several
+// errors mean that the form is too large.
 func BodyError(err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large || err == nil {
 		return err

@@ -13,8 +13,8 @@ func Posted[C interface{ ParseForm() error }](handle func(C) error) func(C) erro
 	}
 }
 
-// With wraps a handler that needs what the path names, such as a flow. If find
-// fails, its error is the response.
+// With wraps a handler that needs a value from the path, such as a flow. If find fails,
+// its error is the response.
 func With[C, T any](find func(C) (T, error), handle func(C, T) error) func(C) error {
 	return func(c C) error {
 		found, err := find(c)

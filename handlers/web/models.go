@@ -12,7 +12,7 @@ type Models interface {
 	// ListModels returns the models for a task that match a query; "" matches all.
 	ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup
 	// PinModel returns the config for a node that uses the current version of a
-	// hosted model. It returns an *Error if the model cannot be used.
+	// hosted model. It returns a *flow.Error if the model cannot be used.
 	PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error)
 	// UpgradeModel returns the changes in the newest version of a node's model.
 	UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error)

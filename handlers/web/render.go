@@ -77,8 +77,7 @@ func (c *Call) Flash(t layout.Toast) {
 	c.s.Sessions.Put(c.Ctx(), toastsKey, list[max(0, len(list)-MaxToasts):])
 }
 
-// takeToasts returns the toasts that earlier requests left in the session, such as the one that
-// redirected here, and removes them.
+// takeToasts removes the toasts of earlier requests from the session and returns them.
 func (c *Call) takeToasts() []layout.Toast {
 	list, _ := c.s.Sessions.Pop(c.Ctx(), toastsKey).([]layout.Toast)
 	return list

@@ -65,8 +65,8 @@ func allText(form url.Values) bool {
 // isText reports whether a string is valid UTF-8 without NUL.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// redirectToSignIn redirects a signed-out user who requested a page to the sign-in
-// page, which leads back afterwards. Other requests get the error.
+// redirectToSignIn redirects a signed-out user who requested a page to the sign-in page, which
+// redirects back afterwards. For other requests it returns err.
 func (c *Call) redirectToSignIn(err error) error {
 	r := c.Request()
 	if !errors.Is(err, ErrSignedOut) || r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("HX-Request") == "true" {
@@ -95,9 +95,9 @@ func (s *Site) serve(r *Route) echo.HandlerFunc {
 	}
 }
 
-// RecoverPanic turns a panic of a route's handler into an error, so that the response
-// can still be an error. Defer it. http.ErrAbortHandler passes, which closes the
-// connection on purpose.
+// RecoverPanic converts a panic of a route's handler to an error, so that the client gets an
+// error response. Defer it. It passes on http.ErrAbortHandler, which closes the connection on
+// purpose.
 func RecoverPanic(route string, err *error) {
 	switch v := recover(); v {
 	case nil:

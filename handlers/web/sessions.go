@@ -16,8 +16,8 @@ import (
 	"github.com/alexedwards/scs/v2"
 )
 
-// sessionTouch is the shortest interval between records of the use of a
-// session, because each write goes to disk.
+// sessionTouch is the minimum interval between two updates of the last use of a
+// session, because each update is a write to disk.
 const sessionTouchInterval = time.Minute
 
 // Keys of the values in a session.
@@ -87,7 +87,7 @@ func (w *sealableWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 // Encrypted reports whether browsers reach the site over HTTPS.
 func (s *Site) Encrypted() bool { return strings.HasPrefix(s.PublicURL, "https://") }
 
-// insecure reports whether cookies cross a network unencrypted, which pages warn of.
+// insecure reports whether cookies cross a network unencrypted. Pages show a warning then.
 func (s *Site) insecure() bool {
 	u, err := url.Parse(s.PublicURL)
 	return !s.Encrypted() && (s.Exposed || err == nil && !IsLoopback(u.Hostname()))
@@ -139,9 +139,9 @@ func (c *Call) Identify() error {
 	return c.followRole()
 }
 
-// followRole renews the token when the role has changed since it was issued. Only a
-// page does that: fragments are requested in parallel, and the others would lose
-// their session.
+// followRole renews the token if the role has changed since it was issued. It does so only
+// for pages: fragments are requested in parallel, and a new token would sign the others
+// out.
 func (c *Call) followRole() error {
 	m, role := c.s.Sessions, string(c.Member.Role)
 	if was := m.GetString(c.Ctx(), SessionRole); was == "" || was == role || c.Request().Header.Get("HX-Request") != "" || !c.wantsPage() {
@@ -234,13 +234,13 @@ func (k sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, 
 	return one.Data, true, nil
 }
 
-// anonymousLifetime is how long the session of a signed-out visitor lasts, which only
-// holds toasts for the next page.
+// anonymousLifetime is how long the session of a signed-out visitor lasts. It only contains
+// toasts for the next page.
 const anonymousLifetime = 10 * time.Minute
 
-// CommitCtx stores a session with columns for its user, so that the sessions of a
-// user can be listed and ended. A session that was loaded for this request is only
-// updated: if it was ended meanwhile, it stays ended.
+// CommitCtx stores a session, with its user in a column, so that the sessions of a user can
+// be listed and ended. A session that was loaded for this request is only updated, never
+// inserted: if it was ended during the request, it stays ended.
 func (k sessionStore) CommitCtx(ctx context.Context, token string, data []byte, _ time.Time) error {
 	_, values, err := scs.GobCodec{}.Decode(data)
 	if err != nil {

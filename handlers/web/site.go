@@ -22,8 +22,8 @@ import (
 // Runner starts, follows and ends runs. It is an interface so that tests of the
 // API use a fake, and so that no handler depends on the job queue.
 type Runner interface {
-	// StartRun returns once the run is stored. With Start.Wait it waits up to that
-	// long for the end and returns the run as it then is.
+	// StartRun returns once the run is stored. With Start.Wait it waits that long
+	// for the end of the run, and returns its current state.
 	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
 	// Rerun starts a run of the document that another run ran.
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
@@ -55,14 +55,13 @@ type Config struct {
 }
 
 // Site is the dashboard: the routes of all its packages and what their handlers share.
-// Drain ends its streams.
 type Site struct {
 	Config
 	Sessions *scs.SessionManager
 	Hasher   *passwords.Hasher
 	Streams  Streams
 	IDs      flow.IDs
-	Patience time.Duration // how long a form with files may pause
+	Patience time.Duration // maximum pause while a form with files is sent
 	Drained  chan struct{} // closed by Drain
 
 	echo   *echo.Echo

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// ErrStreamDone ends an event stream normally: everything was sent, the client
-// is gone or may not read on, or the server drains.
+// ErrStreamDone ends an event stream normally: everything was sent, the client has
+// disconnected or lost access, or the server drains.
 var ErrStreamDone = errors.New("the event stream is over")
 
 // Stream is a response of Server-Sent Events. Events are collected and sent
@@ -33,8 +33,8 @@ func StartStream(w *echo.Response) *Stream {
 	return &Stream{w: w}
 }
 
-// Add adds an event with its data as JSON. The client repeats the ID of the last
-// event it got when it reconnects; "" leaves that as it was.
+// Add adds an event with its data as JSON. A client that reconnects sends the ID of
+// the last event with an ID; "" omits the ID.
 func (s *Stream) Add(id, event string, data any) {
 	if id != "" {
 		s.pending.WriteString("id: " + id + "\n")
@@ -60,9 +60,8 @@ func (s *Stream) Pending() bool { return s.pending.Len() > 0 }
 // Started reports whether any event or comment was sent.
 func (s *Stream) Started() bool { return s.w.Size > 0 }
 
-// Flush sends what was added. The stream as a whole has no time limit, but a
-// client that takes nothing for a minute is gone: then the error is
-// ErrStreamDone.
+// Flush sends the added events. A client that has disconnected, or that reads
+// nothing for a minute, makes it return ErrStreamDone.
 func (s *Stream) Flush() error {
 	LimitWrite(s.w)
 	_, err := s.w.Write(s.pending.Bytes())

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// RetryPause is the wait before a stream reads again from an unavailable database.
+// RetryPause is the delay before a stream retries a read from an unavailable database.
 const RetryPause = 500 * time.Millisecond
 
-// MaxStreams bounds the event streams that one user may have open in this process:
-// more than the tabs of any person, and little for the server.
+// MaxStreams bounds the concurrent event streams of one user in this process. It is
+// more than the tabs that anyone uses, and cheap for the server.
 const MaxStreams = 60
 
-// errTooManyStreams is the error beyond MaxStreams: each stream holds a connection, and
-// browsers keep those of forgotten tabs open.
+// errTooManyStreams is the error beyond MaxStreams.
 var errTooManyStreams = NewError(http.StatusTooManyRequests, "You have Sluice open in too many tabs. Close some of them and load this page again.")
 
 // Streams counts the open streams per user. It is safe for concurrent use.
@@ -25,7 +24,7 @@ type Streams struct {
 	open map[string]int // by user ID
 }
 
-// Enter counts one more stream. It reports false if the user has too many.
+// Enter counts another stream of a user, or reports false if there are too many.
 func (s *Streams) Enter(user string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +38,7 @@ func (s *Streams) Enter(user string) bool {
 	return true
 }
 
-// Leave counts one stream less.
+// Leave ends a stream that Enter has counted.
 func (s *Streams) Leave(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,8 +47,8 @@ func (s *Streams) Leave(user string) {
 	}
 }
 
-// CountStream runs a handler that sends an event stream, unless the client has
-// too many of them open already.
+// CountStream runs a handler that sends an event stream, or returns errTooManyStreams
+// if the client has MaxStreams open.
 func (c *Call) CountStream(client string, handle func() error) error {
 	if !c.s.Streams.Enter(client) {
 		return errTooManyStreams
@@ -58,8 +57,8 @@ func (c *Call) CountStream(client string, handle func() error) error {
 	return handle()
 }
 
-// RunReadInterval is the least time between two reads of a streamed run, and between
-// two events with text: ten updates per second look continuous.
+// RunReadInterval is the minimum time between two reads of a streamed run, and between two
+// events with text. Ten updates per second look continuous.
 const RunReadInterval = 100 * time.Millisecond
 
 // CheckMember returns ErrStreamDone if the user has signed out or is no longer a

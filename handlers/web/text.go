@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Sentence capitalizes a text and ends it with a full stop.
+// Sentence capitalizes a text and adds a period.
 func Sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -47,8 +47,8 @@ func ShownBody(body []byte) (text string, cut bool) {
 // maxName bounds the names that users give, in characters.
 const maxName = 80
 
-// CheckName returns a sentence about what is wrong with a name, or "". The second
-// argument is what the name is for, as in "the key".
+// CheckName returns a sentence about the problem of a name, or "". what is the named thing
+// with an article, as in "the key".
 func CheckName(name, what string) string {
 	if name == "" {
 		return "Give " + what + " a name."

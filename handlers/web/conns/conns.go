@@ -1,6 +1,6 @@
 // Package conns owns the TCP connections of the HTTP server. It keeps a request
-// alive if its client has only finished sending, and it shuts down without
-// dropping requests. It does not look at requests or responses.
+// alive if its client has only half-closed the connection, and it shuts down
+// without dropping requests. It does not look at requests or responses.
 package conns
 
 import (
@@ -42,7 +42,7 @@ type conn struct {
 
 	mu     sync.Mutex
 	ended  bool        // finished is closed
-	ticker *connTicker // of the request that streams; nil if none does
+	ticker *connTicker // of the streaming request, or nil
 }
 
 // end records that the client has finished sending.
@@ -121,9 +121,9 @@ func Finished(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// probe is how often a stream writes to a client that has finished sending. If
-// the client is gone, the first write triggers a reset, and the second one
-// fails.
+// probe is the interval between writes of a stream to a client that has finished
+// sending. If the client is gone, the first write triggers a reset and the second
+// one fails.
 const probe = 500 * time.Millisecond
 
 // NewTicker returns a ticker for the writes that keep a stream open: every
@@ -148,11 +148,12 @@ func NewTicker(ctx context.Context, interval time.Duration) (ticks <-chan time.T
 	}
 }
 
-// connTicker is called by its connection, so that it needs no goroutine.
+// connTicker is a ticker that its connection can speed up, so that it needs no
+// goroutine.
 type connTicker struct {
 	*time.Ticker
 	interval time.Duration
 }
 
-// hurry shortens the interval to probe, if it is longer, from now on.
+// hurry shortens the interval to probe unless it is already shorter.
 func (t *connTicker) hurry() { t.Reset(min(t.interval, probe)) }

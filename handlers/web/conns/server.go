@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Server is an http.Server that answers clients that have finished sending, and
-// that shuts down without dropping requests.
+// Server is an http.Server that responds to half-closed clients, and that shuts down
+// without dropping requests.
 type Server struct {
 	http.Server
 	leaving atomic.Bool
@@ -20,7 +20,7 @@ type Server struct {
 	mu       sync.Mutex
 	listener net.Listener
 	served   chan struct{}          // closed when the listener is no longer accepted from
-	busy     map[net.Conn]time.Time // since when; zero while there is a request
+	busy     map[net.Conn]time.Time // when a connection was opened; zero during a request
 }
 
 // New returns a server with the handler h. The fields of http.Server may be set
@@ -54,19 +54,18 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// OnShutdown registers f, which Shutdown calls once no more connections are
-// accepted, to end requests that would otherwise keep waiting or streaming.
-// Call it before Serve.
+// OnShutdown registers a function that ends requests which wait or stream. Shutdown
+// calls it once no more connections are accepted. Call OnShutdown before Serve.
 func (s *Server) OnShutdown(f func()) { s.release = append(s.release, f) }
 
 // Leave makes every response close its connection, so that clients reconnect,
 // to another process if there is one. Everything is served as before.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// Shutdown refuses connections, waits until all requests of those that were
-// made are answered, and closes. When ctx is done first it returns the
-// context's error, and Close ends what is left. http.Server.Shutdown would drop
-// requests that arrive while it waits.
+// Shutdown stops accepting connections, waits until all requests of established
+// ones are answered, and closes them. If ctx is done first it returns the context's
+// error, and the caller can end the rest with Close. Unlike http.Server.Shutdown it
+// does not drop requests that arrive while it waits.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Leave()
 	s.mu.Lock()

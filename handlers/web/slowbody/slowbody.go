@@ -1,6 +1,6 @@
-// Package slowbody reads uploads, which may take long as long as data keeps
-// arriving. It replaces the fixed deadline for other request bodies by a bound on
-// each pause and on the average rate.
+// Package slowbody reads uploads. In place of the fixed deadline of other request
+// bodies it bounds each pause and the average rate, so a slow upload may take
+// hours as long as data keeps arriving.
 package slowbody
 
 import (
@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// minRate is the average rate, in bytes per second, that a body needs after its
-// first seconds. A body that sends a byte at a time would otherwise keep its
+// minRate is the minimum average rate of a body in bytes per second, apart from an
+// initial grace period. Otherwise a client that sends single bytes could keep its
 // connection for days.
 const minRate = 1 << 10
 
-// Body is a request body without a deadline for the whole. Each Read has one.
+// Body is a request body with a deadline for each Read but no total one. It is not safe
+// for concurrent use.
 type Body struct {
 	io.ReadCloser
 	limit    *http.ResponseController
-	patience time.Duration // for one read, and for all time lost below minRate
-	waited   time.Duration // for the client; the time between reads does not count
+	patience time.Duration // for one read, and for the total delay below minRate
+	waited   time.Duration // total time in Read
 	read     int64
 }
 
-// New returns a body that reads from the request of w. A read waits for data at most
-// as long as patience.
+// New returns a body that reads the request of w. A read waits at most patience for data.
 func New(w http.ResponseWriter, body io.ReadCloser, patience time.Duration) *Body {
 	return &Body{ReadCloser: body, limit: http.NewResponseController(w), patience: patience}
 }
