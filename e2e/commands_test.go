@@ -181,7 +181,7 @@ func TestExitCodes(t *testing.T) {
 		{"key_without_name", "", []string{"key", "create"}, 2, "", "--name"},
 		{"key_bad_scope", "", []string{"key", "create", "--name", "x", "--scope", "all"}, 2, "", "manage, edit, approve and admin"},
 		{"key_no_scope", "", []string{"key", "create", "--name", "x", "--scope="}, 2, "", "--scope: choose at least one"},
-		{"key_expires_at_once", "", []string{"key", "create", "--name", "x", "--expires=0d"}, 2, "", "no time at all"},
+		{"key_expires_at_once", "", []string{"key", "create", "--name", "x", "--expires=0d"}, 2, "", "is not a time span"},
 		{"no_workers", "", []string{"flow", "list", "--workers", "0"}, 2, "", "at least 1"},
 		{"no_public_url", "", []string{"flow", "list", "--public-url", "ftp://x"}, 2, "", "SLUICE_PUBLIC_URL"},
 		{"unknown_command", "", []string{"flows"}, 2, "", "--help"},

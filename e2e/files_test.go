@@ -208,7 +208,7 @@ func TestFileCommands(t *testing.T) {
 		t.Errorf("a link that leads nowhere any more is printed: %q", out)
 	}
 	for name, args := range map[string][]string{
-		"there is no file or directory": {"photo=@" + photo + ".nothing"}, "is a directory": {"photo=@" + dir}, "wanted a file": {"photo=cat.bin"},
+		"there is no file or directory": {"photo=@" + photo + ".nothing"}, "is a directory": {"photo=@" + dir}, "expected a file": {"photo=cat.bin"},
 	} {
 		r := s.command("flow", "run", id, "--input", args[0])
 		if r.code != 1 || !strings.Contains(r.errs, name) {

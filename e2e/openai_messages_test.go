@@ -94,7 +94,7 @@ func TestChatMessages(t *testing.T) {
 	refused("content of a message", "talk/0/content", say(nil, object{"role": "assistant", "content": nil}, user("x")))
 	refused("wanted a part", "", say(nil, user([]any{object{"type": "input_audio", "input_audio": object{}}})))
 	refused("accepts image/*", "", say(nil, user(picture("data:text/plain;base64,YQ=="))))
-	refused("data URL cannot be read", "", say(nil, user(picture("data:image/png;base64,?"))))
+	refused("The data URL is invalid", "", say(nil, user(picture("data:image/png;base64,?"))))
 	refused("user name", "talk", say(nil, user(picture("https://ada:x@example.com/a.png"))))
 	refused("wanted number", "count", say(object{"metadata": object{"count": "many"}}, user(picture(dataPixel))))
 	if after := s.storedFiles(); after != before {

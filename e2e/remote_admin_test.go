@@ -123,7 +123,7 @@ func TestRemoteAdministration(t *testing.T) {
 		r.refuses(2, "there is no category", "model", "list", "--category", "none")
 		r.refuses(1, `there is no provider "none"`, "provider", "models", "none")
 		r.refuses(1, "no model acme/none", "model", "show", "acme/none")
-		r.refuses(1, "was found on the machine", "provider", "models", "lmstudio")
+		r.refuses(1, "was found on the server's machine", "provider", "models", "lmstudio")
 	})
 	t.Run("limits of a flow", func(t *testing.T) {
 		if out := r.must("flow", "limits", "tell", "--max-running", "3", "--usd-per-day", "2.5"); !strings.Contains(out, "2.5") {

@@ -301,7 +301,7 @@ func TestSignUp(t *testing.T) {
 	b := open.Anonymous()
 	b.Post("/sign-up", form).RedirectsTo("/flows")
 	b.Get("/settings/members").Is(http.StatusOK).Has("Kim&#39;s", "kim@example.com").Lacks("founder@")
-	open.Anonymous().Post("/sign-up", form).Is(http.StatusUnprocessableEntity).Has("already a person", `value="Kim"`)
+	open.Anonymous().Post("/sign-up", form).Is(http.StatusUnprocessableEntity).Has("A user with this email address already exists.", `value="Kim"`)
 }
 
 func TestSession_ends_as_configured(t *testing.T) {

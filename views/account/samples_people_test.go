@@ -34,7 +34,7 @@ func peopleSamples(theme layout.Theme) map[string]templ.Component {
 		"setup-waits":       SetUpWaits(out("Set-up required")),
 		"setup-done":        SetUpDone(out("Set up")),
 		"link-over":         LinkOver(out("Link"), 7*24*time.Hour, time.Hour),
-		"sign-up":           SignUp(unsafe, SignUpForm{Name: "Kim", Errors: components.Errors{"email": "There is already a person with this e-mail address."}}),
+		"sign-up":           SignUp(unsafe, SignUpForm{Name: "Kim", Errors: components.Errors{"email": "A user with this email address already exists."}}),
 		"sign-in-open":      SignIn(out("Sign in"), SignInForm{SignUp: true}),
 		"invite-account":    AcceptInvite(out("Join"), InviteForm{Token: "in_1", Workspace: "Acme support", Role: "editor", InvitedBy: "Ada Kowalski", Email: "lin@example.com", Account: true, SignedIn: true}),
 		"invite-other":      AcceptInvite(out("Join"), InviteForm{Token: "in_1", Workspace: "Acme support", Role: "editor", InvitedBy: "Ada Kowalski", Email: "lin@example.com", Account: true, Other: "kim@example.com"}),
