@@ -174,7 +174,7 @@ func TestChatPage(t *testing.T) {
 		// The conversation is still there after a reload, and gone with a new chat.
 		p.Go(d.base() + "/f/" + id)
 		p.Until(`document.querySelectorAll(".turn").length === 12`)
-		p.Has(".turn.user .turn-hint", "picture is no longer here")
+		p.Has(".turn.user .turn-hint", "picture is no longer available")
 		say("Hello again", "another answer")
 		p.Click("[data-new]")
 		p.Until(`document.querySelectorAll(".turn").length === 0 && document.activeElement.id === "message"`)

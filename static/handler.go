@@ -16,28 +16,28 @@ import (
 	"time"
 )
 
-// types are the media types of the files in dist. The mime package is not used:
-// it reads the system's table, which differs between machines.
-var types = map[string]string{
+// mediaTypes maps the file extensions in dist to media types. The mime package is
+// not used, because it reads the system's table, which differs between machines.
+var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 	".txt": "text/plain; charset=utf-8",
 }
 
-// asset is a file with its response headers.
+// asset is an embedded file and the values of its response headers.
 type asset struct {
 	mediaType, etag string
-	packed          []byte // gzip, as embedded
+	gzipped         []byte // as embedded
 	// plain decompresses the file for the first client that does not accept gzip.
 	plain func() []byte
-	// lasting reports that the name changes with the contents, so that browsers
-	// never have to ask again.
-	lasting bool
+	// immutable means that the file name contains a hash of the contents, so that
+	// browsers never need to revalidate.
+	immutable bool
 }
 
-// Handler serves /assets/*, compressed if the browser accepts gzip, with a cache
-// lifetime of a year. Other paths are 404.
+// Handler serves /assets/*, compressed if the client accepts gzip. Files with a
+// hash in their name may be cached for a year. Other paths return 404.
 func Handler() http.Handler {
 	assets := load()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,22 +61,23 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache")
-	if a.lasting {
+	if a.immutable {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	body, etag := a.packed, a.etag+"-gzip"
-	if TakesGzip(r.Header.Get("Accept-Encoding")) {
+	body, etag := a.gzipped, a.etag+"-gzip"
+	if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 	} else {
 		body, etag = a.plain(), a.etag
 	}
 	h.Set("ETag", `"`+etag+`"`)
-	// The zero time omits Last-Modified: embedded files have no date, and the ETag
-	// is enough to revalidate.
+	// The zero time omits Last-Modified: embedded files have no date, and an ETag is
+	// enough to revalidate.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// load reads dist. The manifest and other files of unknown type are not served.
+// load reads dist. It skips the manifest and other files of unknown type, so they
+// are not served.
 func load() map[string]*asset {
 	assets := map[string]*asset{}
 	hashed := map[string]bool{}
@@ -85,38 +86,39 @@ func load() map[string]*asset {
 	}
 	entries, _ := fs.ReadDir(dist, "dist")
 	for _, e := range entries {
-		name, isPacked := strings.CutSuffix(e.Name(), ".gz")
-		mediaType := types[path.Ext(name)]
-		packed, err := fs.ReadFile(dist, "dist/"+e.Name())
-		if err != nil || !isPacked || mediaType == "" {
+		name, isGzipped := strings.CutSuffix(e.Name(), ".gz")
+		mediaType := mediaTypes[path.Ext(name)]
+		gzipped, err := fs.ReadFile(dist, "dist/"+e.Name())
+		if err != nil || !isGzipped || mediaType == "" {
 			continue
 		}
-		sum := sha256.Sum256(packed)
-		lasts, named := hashed[name]
+		sum := sha256.Sum256(gzipped)
+		isHashed, listed := hashed[name]
 		assets[name] = &asset{
-			mediaType: mediaType, etag: hex.EncodeToString(sum[:8]), packed: packed, lasting: lasts || !named,
-			plain: sync.OnceValue(func() []byte { return unpack(packed) }),
+			mediaType: mediaType, etag: hex.EncodeToString(sum[:8]), gzipped: gzipped, immutable: isHashed || !listed,
+			plain: sync.OnceValue(func() []byte { return gunzip(gzipped) }),
 		}
 	}
 	return assets
 }
 
-// unpack decompresses an embedded file.
-func unpack(packed []byte) []byte {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+// gunzip decompresses an embedded file. It panics on an error, which only a broken
+// build can cause.
+func gunzip(gzipped []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(gzipped))
 	if err != nil {
-		panic(fmt.Sprintf("static: an embedded file: %v", err)) // a broken build; it cannot happen at run time
+		panic(fmt.Sprintf("static: decompress an embedded file: %v", err))
 	}
 	plain, err := io.ReadAll(r)
 	if err != nil {
-		panic(fmt.Sprintf("static: an embedded file: %v", err))
+		panic(fmt.Sprintf("static: decompress an embedded file: %v", err))
 	}
 	return plain
 }
 
-// TakesGzip reports whether an Accept-Encoding header accepts gzip. A weight of
+// AcceptsGzip reports whether an Accept-Encoding header accepts gzip. A weight of
 // zero means not acceptable (RFC 9110, section 12.5.3).
-func TakesGzip(accept string) bool {
+func AcceptsGzip(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		coding, params, _ := strings.Cut(part, ";")
 		if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {

@@ -1,26 +1,23 @@
 package static
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"strings"
 	"sync"
 )
 
-// The bundler writes imports in these two ways. Of those that app.js makes while it
-// runs, only the builder and its canvas are needed at once.
+// esbuild writes imports in these two ways. Of the dynamic imports in app.js, the
+// builder needs only its own chunk and the canvas immediately.
 var (
 	staticImport  = regexp.MustCompile(`(?:from|import)\s*"\./([^"]+)"`)
 	builderImport = regexp.MustCompile(`import\("\./((?:builder|canvas)-[^"]+)"\)`)
 )
 
-// BuilderScripts returns the paths of all scripts that the builder needs besides
-// app.js. A page that preloads them saves two round trips: the browser otherwise
-// learns of them only once app.js runs, after the page was parsed.
+// BuilderScripts returns the URL paths of all scripts that the builder needs besides
+// app.js. Preloading them saves two round trips: the browser otherwise discovers
+// them only when app.js runs, after the page was parsed.
 var BuilderScripts = sync.OnceValue(func() []string {
 	seen, paths := map[string]bool{}, []string{}
 	var visit func(name string)
@@ -43,19 +40,11 @@ var BuilderScripts = sync.OnceValue(func() []string {
 	return paths
 })
 
-// script returns the text of an embedded script.
+// script returns the decompressed text of an embedded script.
 func script(name string) []byte {
-	packed, err := dist.ReadFile(path.Join("dist", name+".gz"))
+	gzipped, err := dist.ReadFile(path.Join("dist", name+".gz"))
 	if err != nil {
-		panic(fmt.Sprintf("static: the embedded script: %v", err)) // a broken build; it cannot happen at run time
+		panic(fmt.Sprintf("static: read an embedded script: %v", err)) // only a broken build can cause this
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		panic(fmt.Sprintf("static: unpack %s: %v", name, err))
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		panic(fmt.Sprintf("static: unpack %s: %v", name, err))
-	}
-	return text
+	return gunzip(gzipped)
 }

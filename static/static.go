@@ -2,7 +2,7 @@
 // built from src into dist by the command in build, compressed, committed, and
 // embedded. The name of each file contains a hash of its contents, so Handler
 // lets browsers cache it for a year; pages get the current name from URL. The
-// package does not know pages, sessions or flows.
+// package does not depend on pages, sessions or flows.
 package static
 
 import (
@@ -31,7 +31,7 @@ var manifest = sync.OnceValue(func() map[string]string {
 		err = json.Unmarshal(text, &names)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("static: the embedded manifest: %v", err)) // a broken build; it cannot happen at run time
+		panic(fmt.Sprintf("static: read the embedded manifest: %v", err)) // only a broken build can cause this
 	}
 	return names
 })
@@ -45,5 +45,5 @@ func URL(name string) string {
 	return Prefix + name
 }
 
-// Names returns the plain names of all assets, sorted.
+// Names returns the plain names of all assets in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(manifest())) }

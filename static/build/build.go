@@ -16,19 +16,19 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entries are the files that pages load by name. All other sources are imported
-// by them, statically or with import(), which makes a chunk of its own.
+// entries are the files that pages load by name. They import all other sources,
+// statically or with import(), for which esbuild writes a separate chunk.
 var entries = []string{"src/app.ts", "src/form.ts", "src/chat.ts", "src/embed.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/panes.css", "src/styles/public.css", "src/styles/docs.css", "src/styles/picker.css", "src/styles/catalog.css", "src/styles/welcome.css", "src/styles/approval.css", "src/styles/children.css", "src/styles/chat.css"}
 
-// bundle holds the built files by their name in dist, and the manifest, which maps
-// plain names ("app.js") to them.
+// bundle holds the built files, keyed by file name in dist, and the manifest, which
+// maps plain names ("app.js") to those file names.
 type bundle struct {
 	files    map[string][]byte
 	manifest map[string]string
 }
 
-// build generates dist. Unchanged files are not written, so that watchers and
-// build caches only see changes.
+// build generates dist. It does not rewrite unchanged files, so that watchers and
+// build caches only see real changes.
 func build(root string) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -39,7 +39,7 @@ func build(root string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.pictures(root); err != nil {
+	if err := b.addImages(root); err != nil {
 		return err
 	}
 	if b.files["licenses.txt"], err = licenses(root, append(packages, "lucide-static")); err != nil {
@@ -56,7 +56,7 @@ func build(root string) error {
 	return b.write(filepath.Join(root, "dist"))
 }
 
-// scripts bundles the entries and returns the packages that they contain.
+// scripts bundles the entry points and returns the npm packages that they contain.
 func (b *bundle) scripts(root string) ([]string, error) {
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir:     root,
@@ -84,35 +84,35 @@ func (b *bundle) scripts(root string) ([]string, error) {
 	for _, f := range result.OutputFiles {
 		b.files[filepath.Base(f.Path)] = f.Contents
 	}
-	return b.read(result.Metafile)
+	return b.readMetafile(result.Metafile)
 }
 
-// read adds the entries to the manifest, and returns the names of the packages
-// used, both from the bundler's metafile.
-func (b *bundle) read(metafile string) ([]string, error) {
+// readMetafile adds the entries to the manifest and returns the names of the npm
+// packages that the bundle contains. A package may be listed more than once.
+func (b *bundle) readMetafile(metafile string) ([]string, error) {
 	var meta struct {
 		Inputs  map[string]struct{}
 		Outputs map[string]struct{ EntryPoint string }
 	}
 	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {
-		return nil, fmt.Errorf("read the bundler's metafile: %w", err)
+		return nil, fmt.Errorf("read esbuild's metafile: %w", err)
 	}
-	for out, of := range meta.Outputs {
+	for output, info := range meta.Outputs {
 		for _, entry := range entries {
-			if of.EntryPoint == entry {
-				name := strings.TrimSuffix(filepath.Base(entry), filepath.Ext(entry)) + filepath.Ext(out)
-				b.manifest[name] = filepath.Base(out)
+			if info.EntryPoint == entry {
+				name := strings.TrimSuffix(filepath.Base(entry), filepath.Ext(entry)) + filepath.Ext(output)
+				b.manifest[name] = filepath.Base(output)
 			}
 		}
 	}
 	if len(b.manifest) != len(entries) {
-		return nil, errors.New("the bundler left out an entry")
+		return nil, errors.New("esbuild returned no output for an entry point")
 	}
 	return packagesOf(maps.Keys(meta.Inputs)), nil
 }
 
-// pictures adds the icon sprite and the favicon.
-func (b *bundle) pictures(root string) error {
+// addImages adds the icon sprite and the favicon.
+func (b *bundle) addImages(root string) error {
 	sprite, err := sprite(root)
 	if err != nil {
 		return err
@@ -131,9 +131,9 @@ func (b *bundle) add(name string, contents []byte) {
 	b.files[hashed], b.manifest[name] = contents, hashed
 }
 
-// compress replaces each file except the manifest by its gzip, as it is embedded
-// and sent to browsers: plain files would add 0.6 MB to the binary. The result
-// depends on the contents only, since the header has no time and no name.
+// compress gzips each file except the manifest. Sluice embeds the compressed files
+// and sends them to browsers unchanged; plain files would add 0.6 MB to the binary.
+// The output is reproducible, since the gzip header has no time and no name.
 func (b *bundle) compress() error {
 	for name, contents := range maps.Clone(b.files) {
 		if name == "manifest.json" {
@@ -156,7 +156,7 @@ func (b *bundle) compress() error {
 	return nil
 }
 
-// write writes the files to dir and removes all others from it.
+// write writes the files to dir and removes all other files from it.
 func (b *bundle) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (b *bundle) write(dir string) error {
 	}
 	for name, contents := range b.files {
 		path := filepath.Join(dir, name)
-		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, contents) {
+		if current, err := os.ReadFile(path); err == nil && bytes.Equal(current, contents) {
 			continue
 		}
 		if err := os.WriteFile(path, contents, 0o644); err != nil {

@@ -23,29 +23,29 @@ func TestPackagesOf(t *testing.T) {
 	files := []string{"src/app.ts", "node_modules/htmx.org/dist/htmx.esm.js", "node_modules/@xyflow/system/dist/esm/index.js"}
 	got := packagesOf(slices.Values(files))
 	if want := []string{"htmx.org", "@xyflow/system"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, wanted %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
-func TestWrite(t *testing.T) {
+func TestWrite_replaces_only_changed_files(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	same, old := filepath.Join(dir, "same.js"), filepath.Join(dir, "old.js")
 	put(t, same, "1")
 	put(t, old, "2")
-	long := time.Now().Add(-time.Hour).Truncate(time.Second)
-	if err := os.Chtimes(same, long, long); err != nil {
+	modTime := time.Now().Add(-time.Hour).Truncate(time.Second)
+	if err := os.Chtimes(same, modTime, modTime); err != nil {
 		t.Fatal(err)
 	}
 	b := bundle{files: map[string][]byte{"same.js": []byte("1"), "new.js": []byte("3")}}
 	if err := b.write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(same); err != nil || !info.ModTime().Equal(long) {
-		t.Errorf("an equal file was written again: %v", err)
+	if info, err := os.Stat(same); err != nil || !info.ModTime().Equal(modTime) {
+		t.Errorf("an unchanged file was rewritten: %v", err)
 	}
 	if _, err := os.Stat(old); err == nil {
-		t.Error("an outdated file was left")
+		t.Error("an outdated file was not removed")
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "new.js")); err != nil || string(text) != "3" {
 		t.Errorf("new.js: %q, %v", text, err)
@@ -68,7 +68,7 @@ func TestSprite(t *testing.T) {
 	}
 }
 
-func TestChanges(t *testing.T) {
+func TestChanges_reports_new_and_modified_sources(t *testing.T) {
 	t.Parallel()
 	root, seen := t.TempDir(), map[string]time.Time{}
 	put(t, filepath.Join(root, "views/a.templ"), "1")
@@ -76,16 +76,16 @@ func TestChanges(t *testing.T) {
 	put(t, filepath.Join(root, "static/dist/c.css"), "1")
 	put(t, filepath.Join(root, "views/a_test.go"), "1")
 	if got := changes(root, seen); len(got) != 1 || filepath.Base(got[0]) != "a.templ" {
-		t.Errorf("at first: %v", got)
+		t.Errorf("first scan: got %v, want a.templ", got)
 	}
 	if got := changes(root, seen); len(got) != 0 {
-		t.Errorf("nothing changed, but: %v", got)
+		t.Errorf("scan without a change: got %v, want none", got)
 	}
 	later := time.Now().Add(time.Hour)
 	if err := os.Chtimes(filepath.Join(root, "views/a.templ"), later, later); err != nil {
 		t.Fatal(err)
 	}
 	if got := changes(root, seen); len(got) != 1 {
-		t.Errorf("after a change: %v", got)
+		t.Errorf("scan after a change: got %v, want a.templ", got)
 	}
 }

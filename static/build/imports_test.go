@@ -12,8 +12,8 @@ import (
 
 var importPath = regexp.MustCompile(`(?m)(?:from|^import|import\()\s*"(\.[^"]+)"`)
 
-// imports maps each script under dir to those that it imports, types included,
-// all relative to dir.
+// imports maps each script under dir to the scripts that it imports, type imports
+// included. Paths are relative to dir.
 func imports(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	graph := map[string][]string{}
@@ -41,7 +41,8 @@ func imports(t *testing.T, dir string) map[string][]string {
 	return graph
 }
 
-// cycle returns the scripts of an import cycle, or nil.
+// cycle returns the scripts of an import cycle, starting and ending with the same
+// one, or nil if there is no cycle.
 func cycle(graph map[string][]string) []string {
 	const active, done = 1, 2
 	state := map[string]int{}
@@ -73,20 +74,20 @@ func cycle(graph map[string][]string) []string {
 	return nil
 }
 
-func TestImportsHaveNoCycles(t *testing.T) {
+func TestImports_have_no_cycles(t *testing.T) {
 	t.Parallel()
 	graph := imports(t, "../src")
 	if len(graph["canvas/element.ts"]) == 0 {
-		t.Fatalf("found no imports among %d scripts", len(graph))
+		t.Fatalf("canvas/element.ts has no imports; found %d scripts", len(graph))
 	}
 	if found := cycle(graph); found != nil {
 		t.Errorf("scripts import each other: %s", strings.Join(found, " -> "))
 	}
 }
 
-// TestCanvasPartsDoNotKnowTheElement: each part of the canvas declares what it
-// needs as an interface; only index.ts and the page know the element.
-func TestCanvasPartsDoNotKnowTheElement(t *testing.T) {
+// TestCanvasParts_do_not_import_the_element checks that only index.ts and the page
+// depend on the element. Each part declares an interface of what it needs instead.
+func TestCanvasParts_do_not_import_the_element(t *testing.T) {
 	t.Parallel()
 	for name, list := range imports(t, "../src") {
 		if filepath.Dir(name) == "canvas" && name != "canvas/index.ts" && slices.Contains(list, "canvas/element.ts") {
@@ -94,22 +95,22 @@ func TestCanvasPartsDoNotKnowTheElement(t *testing.T) {
 		}
 		for _, i := range list {
 			if filepath.Dir(name) == "canvas" && filepath.Dir(i) != "canvas" {
-				t.Errorf("%s imports %s; the canvas knows nothing of the page around it", name, i)
+				t.Errorf("%s imports %s; the canvas must not depend on the page", name, i)
 			}
 		}
 	}
 }
 
 var (
-	contextOf = regexp.MustCompile(`(?s)export interface (\w+Context)[^{]*\{(?:\}|\n(.*?)\n\})`)
-	memberOf  = regexp.MustCompile(`(?m)^  (?:readonly )?(\w+)[:(]`)
-	takesPart = regexp.MustCompile(`constructor\(private canvas: (\w+)`)
+	contextOf    = regexp.MustCompile(`(?s)export interface (\w+Context)[^{]*\{(?:\}|\n(.*?)\n\})`)
+	memberOf     = regexp.MustCompile(`(?m)^  (?:readonly )?(\w+)[:(]`)
+	contextParam = regexp.MustCompile(`constructor\(private canvas: (\w+)`)
 )
 
-// TestCanvasPartsTakeWhatTheyUse: a part's constructor takes the context that
-// its own file declares, and the context has no members that the part does not
-// use.
-func TestCanvasPartsTakeWhatTheyUse(t *testing.T) {
+// TestCanvasParts_declare_minimal_contexts checks that the constructor of each part
+// takes the context interface declared in the same file, and that the part uses
+// every member of it.
+func TestCanvasParts_declare_minimal_contexts(t *testing.T) {
 	t.Parallel()
 	parts := 0
 	for name := range imports(t, "../src") {
@@ -121,20 +122,20 @@ func TestCanvasPartsTakeWhatTheyUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := string(file)
-		took := takesPart.FindStringSubmatch(text)
-		if took == nil {
+		parameter := contextParam.FindStringSubmatch(text)
+		if parameter == nil {
 			continue
 		}
 		parts++
 		declared := contextOf.FindStringSubmatch(text)
-		if declared == nil || declared[1] != took[1] {
-			t.Errorf("%s takes a %s, which it does not declare", name, took[1])
+		if declared == nil || declared[1] != parameter[1] {
+			t.Errorf("%s takes a %s, which it does not declare", name, parameter[1])
 			continue
 		}
 		rest := strings.Replace(text, declared[0], "", 1)
 		for _, m := range memberOf.FindAllStringSubmatch(declared[2], -1) {
 			if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(rest) {
-				t.Errorf("%s declares %s in %s but does not use it", name, m[1], took[1])
+				t.Errorf("%s declares %s in %s but does not use it", name, m[1], parameter[1])
 			}
 		}
 	}
@@ -143,7 +144,7 @@ func TestCanvasPartsTakeWhatTheyUse(t *testing.T) {
 	}
 }
 
-func TestCycle(t *testing.T) {
+func TestCycle_finds_import_cycles(t *testing.T) {
 	t.Parallel()
 	if got := cycle(map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {}}); got != nil {
 		t.Errorf("found %v without a cycle", got)

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-var between = regexp.MustCompile(`>\s+<`)
+// interTagSpace is the white space between elements, which sprites do without.
+var interTagSpace = regexp.MustCompile(`>\s+<`)
 
-// sprite returns one SVG with a symbol for each icon that src/icons.txt lists.
+// sprite returns an SVG with one <symbol> for each icon listed in src/icons.txt.
 func sprite(root string) ([]byte, error) {
 	list, err := os.ReadFile(filepath.Join(root, "src/icons.txt"))
 	if err != nil {
@@ -35,7 +36,8 @@ func sprite(root string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// icon returns the shapes of an icon. Size, color and stroke come from CSS.
+// icon returns the inner XML of a Lucide icon. Its size, color and stroke come from
+// CSS, so the attributes of <svg> are dropped.
 func icon(path string) (string, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -47,5 +49,5 @@ func icon(path string) (string, error) {
 	if err := xml.Unmarshal(file, &svg); err != nil {
 		return "", err
 	}
-	return between.ReplaceAllString(strings.TrimSpace(svg.Inner), "><"), nil
+	return interTagSpace.ReplaceAllString(strings.TrimSpace(svg.Inner), "><"), nil
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // test bundles each src/**/*.test.ts for Node into a temporary directory and
-// runs them all with `node --test`. Only modules that need no browser can be
-// imported by such a test. The tests find test data relative to the
-// repository's root, which is their working directory.
+// runs them with `node --test`. Such a test can only import modules that work
+// without a browser. The working directory is the repository root, so tests read
+// test data relative to it.
 func test(root string, args []string) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -56,6 +56,7 @@ func test(root string, args []string) error {
 	return node.Run()
 }
 
+// testFiles returns the paths of all unit tests below dir.
 func testFiles(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".test.ts") {

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// look is the polling interval. A poll costs a few milliseconds and works on
-// every file system.
-const look = 400 * time.Millisecond
+// pollInterval is the time between scans for changed files. A scan costs a few
+// milliseconds and, unlike file system events, works on every file system.
+const pollInterval = 400 * time.Millisecond
 
-// server is Sluice while it runs under the watcher.
+// server is the Sluice process that the watcher starts and restarts.
 type server struct {
 	root string
 	args []string
 	cmd  *exec.Cmd
 }
 
-// watch builds and starts Sluice, and repeats both after each change of a source
-// file.
+// watch builds and starts Sluice, and rebuilds and restarts it when a source file
+// changes. It returns on SIGINT or SIGTERM.
 func watch(static string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -36,12 +36,12 @@ func watch(static string, args []string) error {
 	s := &server{root: root, args: args}
 	defer s.stop()
 	seen := map[string]time.Time{}
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if changed := changes(root, seen); len(changed) > 0 {
-			s.renew(static, changed)
-			changes(root, seen) // ignores files that renew generated
+			s.rebuild(static, changed)
+			changes(root, seen) // ignores files that rebuild generated
 		}
 		select {
 		case <-ctx.Done():
@@ -51,14 +51,14 @@ func watch(static string, args []string) error {
 	}
 }
 
-// renew rebuilds what depends on the changed files and restarts the server. On an
-// error it prints it and leaves the old server running.
-func (s *server) renew(static string, changed []string) {
+// rebuild regenerates the assets and views that depend on the changed files and
+// restarts the server. It prints errors and then leaves the old server running.
+func (s *server) rebuild(static string, changed []string) {
 	started := time.Now()
-	if anyOf(changed, ".templ") && !s.run("go", "generate", "./views") {
+	if hasAnySuffix(changed, ".templ") && !s.run("go", "generate", "./views") {
 		return
 	}
-	if anyOf(changed, ".ts", ".css", ".svg", "icons.txt") {
+	if hasAnySuffix(changed, ".ts", ".css", ".svg", "icons.txt") {
 		if err := build(static); err != nil {
 			fmt.Fprintln(os.Stderr, "static:", err)
 			return
@@ -77,12 +77,14 @@ func (s *server) renew(static string, changed []string) {
 	fmt.Fprintf(os.Stderr, "static: ready after %d ms\n", time.Since(started).Milliseconds())
 }
 
+// command returns a command that runs in the repository root with our output.
 func (s *server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.root, os.Stdout, os.Stderr
 	return cmd
 }
 
+// run runs a command, prints its error, and reports whether it succeeded.
 func (s *server) run(name string, args ...string) bool {
 	err := s.command(name, args...).Run()
 	if err != nil {
@@ -91,7 +93,7 @@ func (s *server) run(name string, args ...string) bool {
 	return err == nil
 }
 
-// stop ends the server with SIGTERM and waits, so that its port is free again.
+// stop sends the server SIGTERM and waits for it to exit, which frees its port.
 func (s *server) stop() {
 	if s.cmd == nil {
 		return
@@ -101,18 +103,18 @@ func (s *server) stop() {
 	s.cmd = nil
 }
 
-// changes returns the source files that are new or newer than in seen, and updates
-// seen.
+// changes returns the source files that are new or were modified after the time in
+// seen, and updates seen.
 func changes(root string, seen map[string]time.Time) []string {
 	var changed []string
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // removed meanwhile
+			return nil // the file was removed during the scan
 		}
 		if d.IsDir() {
-			return skip(d.Name())
+			return skipDir(d.Name())
 		}
-		if !source(path) {
+		if !isSource(path) {
 			return nil
 		}
 		if info, err := d.Info(); err == nil && info.ModTime().After(seen[path]) {
@@ -124,7 +126,8 @@ func changes(root string, seen map[string]time.Time) []string {
 	return changed
 }
 
-func skip(dir string) error {
+// skipDir returns fs.SkipDir for directories without watched sources.
+func skipDir(dir string) error {
 	switch dir {
 	case "node_modules", ".git", "dist", "data", "bin", "testdata":
 		return fs.SkipDir
@@ -132,13 +135,15 @@ func skip(dir string) error {
 	return nil
 }
 
-func source(path string) bool {
-	return !strings.HasSuffix(path, "_test.go") && anyOf([]string{path}, ".go", ".templ", ".ts", ".css", ".svg", ".sql", "icons.txt")
+// isSource reports whether a change of the file requires a rebuild.
+func isSource(path string) bool {
+	return !strings.HasSuffix(path, "_test.go") && hasAnySuffix([]string{path}, ".go", ".templ", ".ts", ".css", ".svg", ".sql", "icons.txt")
 }
 
-func anyOf(paths []string, endings ...string) bool {
+// hasAnySuffix reports whether any of the paths has one of the suffixes.
+func hasAnySuffix(paths []string, suffixes ...string) bool {
 	for _, p := range paths {
-		for _, e := range endings {
+		for _, e := range suffixes {
 			if strings.HasSuffix(p, e) {
 				return true
 			}

@@ -1,5 +1,5 @@
-// The page of a chat: a public form whose flow takes a conversation. The conversation is kept
-// in this browser and sent as a whole with every message.
+// The page of a chat: a public form whose flow takes a conversation. The browser stores the
+// conversation and sends all of it with every message.
 import "./copy.ts";
 import { Composer } from "./chat/composer.ts";
 import { showTurn, turnElement } from "./chat/log.ts";
@@ -18,7 +18,7 @@ class Chat {
   private turns: Turn[];
   private elements: HTMLElement[] = [];
   private stopFollowing?: () => void;
-  private busy = ""; // what the last turn is doing; "" if nothing
+  private busy = ""; // the status text of the last turn; "" when it is complete
   private frame = 0;
 
   constructor(private readonly root: HTMLElement) {
@@ -49,7 +49,7 @@ class Chat {
     this.log.append(element);
   }
 
-  /** show brings the page in line with the conversation. */
+  /** show updates the page to match the conversation. */
   private show(): void {
     const follows = this.isAtEnd();
     this.root.classList.toggle("begun", this.turns.length > 0);
@@ -68,7 +68,7 @@ class Chat {
   private scroll(smooth: boolean): void { this.log.scrollTo({ top: this.log.scrollHeight, behavior: smooth && this.busy === "" ? "smooth" : "instant" }); }
   private showDown(): void { this.part("[data-down]").hidden = this.isAtEnd(); }
 
-  /** later shows what has changed with the next frame. */
+  /** later updates the page in the next frame. */
   private later(): void {
     this.frame ||= requestAnimationFrame(() => ((this.frame = 0), this.show()));
   }
@@ -104,7 +104,7 @@ class Chat {
     } catch {
       answer = { error: "Can't reach the server. Check your connection and try again." };
     }
-    if (this.turns.at(-1) !== reply) return; // a new chat has begun
+    if (this.turns.at(-1) !== reply) return; // the user started a new chat
     if (answer.run) {
       reply.run = answer.run;
       reply.output = answer.output ?? "";
@@ -117,7 +117,7 @@ class Chat {
     this.end(reply, { state: "failed", text: "", trouble: answer.error || "This page has changed. Reload it and try again." });
   }
 
-  /** listen shows a reply as it comes. */
+  /** listen streams a reply into the page. */
   private listen(reply: Turn): void {
     this.busy = "Working…";
     this.stopFollowing = follow(reply.run ?? "", reply.output ?? "", {
@@ -144,7 +144,7 @@ class Chat {
     say(end.trouble ?? (reply.stopped ? "Stopped" : end.text.slice(0, 400)));
   }
 
-  /** stop cancels the run. What was written so far stays. */
+  /** stop cancels the run and keeps the text received so far. */
   private stop(): void {
     const reply = this.turns.at(-1);
     if (!this.busy || !reply) return;

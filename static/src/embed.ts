@@ -2,8 +2,8 @@
 //
 //   <script async src="https://sluice.example.com/f/flow_…/embed.js"></script>
 //
-// shows it in the place of the script. data-height sets its height in pixels, data-title its
-// name for screen readers. With data-button="Ask us", it opens from a button in the corner.
+// shows it in place of the script. data-height sets the height in pixels, data-title the
+// name for screen readers. With data-button="Ask us", a button in the corner opens it.
 (() => {
   const script = document.currentScript as HTMLScriptElement | null;
   if (!script) return;

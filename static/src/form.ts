@@ -63,7 +63,7 @@ function prepare(form: HTMLFormElement): void {
   form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
 }
 
-// What each output has streamed so far. The page shows it again after each swap of
+// The text that each output has streamed so far. The page shows it again after each swap of
 // the result, because the server renders only outputs that are complete.
 const texts = new Map<string, string>();
 
@@ -76,7 +76,7 @@ function showText(run: HTMLElement, output: string): void {
   section.hidden = !texts.get(output);
 }
 
-/** replaceChanged replaces only what differs, so that a button does not disappear under the pointer. */
+/** replaceChanged replaces only elements that differ, so that a button does not disappear under the pointer. */
 function replaceChanged(run: HTMLElement, html: string): void {
   const template = document.createElement("template");
   template.innerHTML = html;

@@ -1,5 +1,5 @@
-// A strip has a cell for each item of a map. A click selects the item. The table below
-// the strip does the same without a script, and with the keyboard.
+// A strip has a cell for each item of a map; a click selects the item. The table below
+// the strip offers the same without a script and with the keyboard.
 import htmx from "htmx.org/dist/htmx.esm.js";
 
 /** itemAt returns the cell under an event, the number of its item, and its strip. */

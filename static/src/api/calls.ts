@@ -20,9 +20,9 @@ async function poll(): Promise<void> {
   await htmx.ajax("GET", `${now.dataset.path}?mark=${now.dataset.mark}`, { source: now, target: now, swap: "outerMorph" });
 }
 
-/** pollKeys updates when keys were used, as long as one of them was not used yet. The uses
- * of a key are stored some seconds after its call. Nothing else of the keys is replaced:
- * one may have just been made, and is shown only once. */
+/** pollKeys updates the last use of keys while any key is unused. The server stores a use
+ * some seconds after the call. Only these texts are replaced: the list may contain a new
+ * key, which is shown only once. */
 async function pollKeys(): Promise<void> {
   const path = list()?.dataset.path;
   if (!path || !inView() || !document.querySelector("#flow-keys [data-unused]")) return;

@@ -5,7 +5,7 @@ import { listen, onClick } from "../listen.ts";
 import { inView } from "./calls.ts";
 import { putKey } from "./keys.ts";
 
-/** Builder is what the pane needs of the page around it. */
+/** Builder is the interface of the page that contains the pane. */
 export type Builder = {
   canvas: EventTarget & { sync: { rev: number } };
   path: string; // of the flow
@@ -13,14 +13,14 @@ export type Builder = {
   follow(run: string, live: boolean): void;
 };
 
-let at: Builder | undefined;
+let page: Builder | undefined;
 const pane = document.getElementById("flow-api")!;
 const draft = () => document.getElementById("api-draft");
 let changed = 0; // when the draft changed (performance.now); 0 while the pane is up to date
-let going = false;
+let loading = false;
 
-/** old reports whether the draft has changed since the pane was rendered. */
-const old = (): boolean => Number(draft()?.dataset.rev ?? Infinity) < at!.canvas.sync.rev;
+/** isStale reports whether the draft has changed since the pane was rendered. */
+const isStale = (): boolean => Number(draft()?.dataset.rev ?? Infinity) < page!.canvas.sync.rev;
 
 function change(): void {
   changed ||= performance.now();
@@ -29,36 +29,36 @@ function change(): void {
 
 /** refresh loads the part again, one request at a time. */
 async function refresh(): Promise<void> {
-  if (going || !changed || !inView() || !draft()) return;
-  going = true;
+  if (loading || !changed || !inView() || !draft()) return;
+  loading = true;
   try {
     while (changed && inView()) {
       const from = changed;
       changed = 0;
-      await htmx.ajax("GET", `${at!.path}/api?part=draft`, { source: draft(), target: draft(), swap: "outerMorph" });
+      await htmx.ajax("GET", `${page!.path}/api?part=draft`, { source: draft(), target: draft(), swap: "outerMorph" });
       putKey();
       performance.measure("api:followed", { start: from });
     }
-  } finally { going = false; }
+  } finally { loading = false; }
 }
 
-/** begin starts to follow the draft; later calls refresh what is out of date. */
+/** begin starts to follow the draft; later calls refresh a stale pane. */
 export function begin(builder: Builder): void {
-  if (at) return void refresh();
-  at = builder;
-  listen(at.canvas, "canvas:acked canvas:remote", change);
+  if (page) return void refresh();
+  page = builder;
+  listen(page.canvas, "canvas:acked canvas:remote", change);
   listen(document, "flow:live flow:published", change);
   document.addEventListener("visibilitychange", () => void refresh());
-  if (old()) change();
+  if (isStale()) change();
 }
 
 // Fields link to their nodes; the pane stays open.
 
-onClick(pane, "[data-show]", (link, e) => { if (!newTab(e) && at?.show(link.dataset.show!)) e.preventDefault(); });
+onClick(pane, "[data-show]", (link, e) => { if (!newTab(e) && page?.show(link.dataset.show!)) e.preventDefault(); });
 onClick(pane, "[data-follow]", (link, e) => {
-  if (newTab(e) || !at) return;
+  if (newTab(e) || !page) return;
   e.preventDefault();
-  at.follow(link.dataset.follow!, false);
+  page.follow(link.dataset.follow!, false);
 });
 
 /** newTab reports whether a click opens the link in another tab or window. */
@@ -75,5 +75,5 @@ pane.addEventListener("submit", (e) => {
 listen<{ run: string; tab?: string }>(document, "flow:tried api:tried", ({ run, tab: by }) => {
   if ((by !== undefined && by !== tab) || run === last) return;
   last = run;
-  at?.follow(run, true);
+  page?.follow(run, true);
 });

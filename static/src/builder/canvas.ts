@@ -12,7 +12,7 @@ export const readonly = builder.hasAttribute("data-readonly");
 
 const opened = location.search; // of the loaded page; scripts change the URL later
 
-/** asShown returns the path of a part of this page; when it replays a run, of the document of that run. */
+/** asShown returns the URL of a part of this page. When the page replays a run, the URL refers to the document of that run. */
 export const asShown = (path: string): string => builder.dataset.replay ? path + (path.includes("?") ? opened.replace("?", "&") : opened) : path;
 
 /** canvas is the element; before whenReady only its attributes and children can be used. */

@@ -1,5 +1,5 @@
-// Dashed lines from outputs to the nodes that send them, such as webhooks: these
-// wait for the outputs without an edge of the document.
+// Dashed lines from outputs to the nodes that send them, such as webhooks. These nodes
+// wait for the outputs, although the document has no edge between them.
 import { listen } from "../listen.ts";
 import { svg } from "../canvas/svg.ts";
 import type { FlowNode } from "../canvas/model.ts";

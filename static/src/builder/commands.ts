@@ -22,7 +22,7 @@ export function perform(name: string): boolean {
   return true;
 }
 
-/** start runs a command and tells who wants to know (builder:command). */
+/** start runs a command and dispatches builder:command. */
 function start(c: Command): void {
   document.dispatchEvent(new CustomEvent("builder:command", { detail: c.name }));
   c.run();

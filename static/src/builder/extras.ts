@@ -1,4 +1,4 @@
-// What is loaded after the canvas is ready, see later.ts.
+// The parts that later.ts loads after the canvas is ready.
 import "./panes_css.ts";
 import "./fill.ts";
 import "./rename.ts";
@@ -7,7 +7,7 @@ import "./sources.ts";
 import "../inspector/untouched.ts";
 import "../running/result.ts";
 import "../versions/first.ts";
-import "./asked.ts";
+import "./linked_node.ts";
 import "./replaced.ts";
 export { showMenu } from "./menu.ts";
 export { open } from "./sheet.ts";

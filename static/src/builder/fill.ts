@@ -1,5 +1,5 @@
-// Drops an edge on a text: a template, a prompt, a URL. {{name}} is added to the
-// text, at the cursor or the end, and the edge arrives there.
+// Dropping an edge on a text field (a template, a prompt, a URL) inserts {{name}} at the
+// cursor or the end of the text and connects the edge to that placeholder.
 import { at, nodeOf, portOf, type Edge, type Port } from "../canvas/model.ts";
 import type { Op } from "../canvas/ops.ts";
 import { listen } from "../listen.ts";
@@ -27,13 +27,13 @@ function fieldOf(place: HTMLElement, node: string): string | undefined {
   return kindOf(canvas.draft.nodes.get(node)?.kind ?? "")?.templates?.includes(name) ? name : undefined;
 }
 
-/** textOf returns the template of a node that a drop on the node means: one with a text, or else the first that no edge feeds. */
+/** textOf returns the template field that a drop on the node fills: one with a text, or else the first without an edge. */
 function textOf(node: string): string | undefined {
   const n = canvas.draft.nodes.get(node), all = (kindOf(n?.kind ?? "")?.templates ?? []).filter((f) => !canvas.draft.edgesInto(`${node}.${f}`).length);
   return all.find((f) => n!.config[f] && typeof n!.config[f] === "string") ?? all[0];
 }
 
-/** fill adds the name and the edge as one step of the history. A name that already stands for the port is used again. */
+/** fill adds the placeholder and the edge as one step of the history. It reuses an existing placeholder of the port. */
 function fill(port: Port, node: string, field: string, cursor: number | undefined, moving: Edge | undefined): void {
   const { draft, connect } = canvas, n = draft.nodes.get(node)!, text = n.config[field] ?? "";
   const reason = typeof text !== "string" ? "This field holds a secret." : connect.refusalFor(port, { node, name: "", side: "in", type: "any", many: false });

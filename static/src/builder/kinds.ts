@@ -6,7 +6,7 @@ import { canvas } from "./canvas.ts";
 import { freeName } from "./match.ts";
 
 type Named = [name: string, type: PortType];
-/** Kind is a node kind. named: its nodes need a unique name. templates: its fields with {{names}}. collects: the field that names the outputs which it sends. */
+/** Kind is a node kind. named: its nodes need a unique name. templates: fields that may contain {{names}}. collects: the field that lists the outputs to send. */
 export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; output?: boolean; collects?: string; in: Named[]; out: Named[] };
 
 const width = 176, height = 160; // approximate size of a new node in flow units

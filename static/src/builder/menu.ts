@@ -17,13 +17,13 @@ const gap = 8; // pixels kept free at the edges of the window
 
 const sheet = el("div", { class: "float-menu", role: "menu", popover: "manual", "aria-label": "Actions" });
 document.getElementById("main")!.append(sheet); // in a landmark; the top layer places it
-let back: Element | null = null; // what had the focus before
+let back: Element | null = null; // the element that had the focus before
 let edge: Edge | undefined;
 let at: Point | undefined;
 
 command({ name: "insert", title: "Insert a node here", icon: "plus", enabled: () => !canvas.readonly && !!edge && canvas.draft.hasEdge(edge), run: () => canvas.palette(at, { edge }) });
 
-/** showMenu shows the menu of what was asked for. */
+/** showMenu shows the context menu of the selected nodes, of an edge, or of the empty canvas. */
 export function showMenu(asked: Asked): void {
   const nodes = asked.nodes.length > 0 && !asked.edges.length;
   edge = nodes ? undefined : asked.edges[0];

@@ -3,7 +3,7 @@ import type { Op } from "../canvas/ops.ts";
 import { listen } from "../listen.ts";
 import { toast } from "../toasts.ts";
 import { canvas } from "./canvas.ts";
-import { elsewhere } from "./state.ts";
+import { showRemoteChange } from "./state.ts";
 
 type Refused = { reason: string; node?: string; by: "canvas" | "server" };
 
@@ -12,7 +12,7 @@ listen<Refused>(canvas, "canvas:refused", ({ reason, node, by }) => {
   if (by === "server" && node && canvas.scene.elements.has(node)) canvas.selection.set([node]);
 });
 
-listen(canvas, "canvas:remote", elsewhere);
+listen(canvas, "canvas:remote", showRemoteChange);
 
 listen<{ ops: Op[] }>(canvas, "canvas:reconnect", ({ ops }) => {
   toast("Node deleted.", "info", { label: "Reconnect neighbors", act: () => canvas.commit("Reconnect", ops) });

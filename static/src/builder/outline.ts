@@ -10,15 +10,15 @@ import { command } from "./commands.ts";
 import { addNext, kindOf } from "./kinds.ts";
 import { keep, kept } from "./dom.ts";
 
-const pause = 120; // ms to debounce requests after edits
+const debounce = 120; // ms after an edit
 const step = 40; // flow units per move
 const toggle = document.getElementById("outline-toggle");
 let timer = 0;
 
 // The outline is replaced by each response, so it is looked up each time.
 const outline = (): HTMLElement => document.getElementById("outline")!;
-const seen = (): boolean => outline().offsetParent !== null;
-let opened = outline().dataset.open ?? ""; // the node to show open; the outline may not show it yet
+const isVisible = (): boolean => outline().offsetParent !== null;
+let opened = outline().dataset.open ?? ""; // the ID of the node that is open, or is to be opened by the next response
 let loading = false, again = false;
 
 /** show opens or closes the outline and moves the focus into it. */
@@ -48,15 +48,15 @@ async function refresh(): Promise<void> {
   mark();
 }
 
-/** soon loads the outline, debounced. */
-function soon(): void {
+/** refreshSoon loads the outline, debounced. */
+function refreshSoon(): void {
   clearTimeout(timer);
   if (!canvas.draft.nodes.has(opened)) opened = "";
-  if (seen()) timer = window.setTimeout(() => void refresh(), pause);
+  if (isVisible()) timer = window.setTimeout(() => void refresh(), debounce);
 }
 
-listen(canvas, "canvas:acked canvas:remote", soon);
-listen(canvas, "canvas:select", () => { if (seen()) mark(); });
+listen(canvas, "canvas:acked canvas:remote", refreshSoon);
+listen(canvas, "canvas:select", () => { if (isVisible()) mark(); });
 
 /** mark highlights the lines of selected nodes. */
 function mark(): void {

@@ -8,7 +8,7 @@ import { keep, kept } from "./dom.ts";
 const small = matchMedia("(max-width: 800px)");
 const fold = document.getElementById("drawer-fold");
 const edge = document.getElementById("drawer-edge");
-const least = 80, step = 24; // pixels
+const minHeight = 80, step = 24; // pixels
 
 /** showTab selects a tab. */
 export function showTab(name: "result" | "node" | "api" | "runs" | "problems" | "data"): void {
@@ -27,8 +27,8 @@ listen<{ part?: string }>(canvas, "canvas:open", ({ part }) => {
   showTab("node");
   sheet(true);
 });
-// Selecting a node shows it, whatever tab is open; deselecting returns to that
-// tab, unless another was chosen meanwhile.
+// Selecting a node opens the Node tab. Deselecting returns to the previous tab,
+// unless the user chose another in the meantime.
 const bar = document.querySelector<HTMLElement>("#pane [role=tablist]");
 const openTab = () => bar?.querySelector<HTMLElement>("[aria-selected=true]");
 let before: HTMLElement | undefined; // the tab to return to
@@ -62,10 +62,10 @@ function open(on: boolean): void {
 
 /** size sets the height of the drawer. Its edge is a separator with a value, which arrow keys move (ARIA window splitter). */
 function size(pixels: number): void {
-  const most = Math.max(least, Math.round(builder.clientHeight * 0.7)), h = Math.round(Math.min(most, Math.max(least, pixels)));
+  const maxHeight = Math.max(minHeight, Math.round(builder.clientHeight * 0.7)), h = Math.round(Math.min(maxHeight, Math.max(minHeight, pixels)));
   builder.style.setProperty("--drawer", `${h}px`);
   edge?.setAttribute("aria-valuenow", String(h));
-  edge?.setAttribute("aria-valuemax", String(most));
+  edge?.setAttribute("aria-valuemax", String(maxHeight));
   keep("drawer-height", String(h));
 }
 

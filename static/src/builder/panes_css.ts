@@ -1,3 +1,3 @@
-// The styles of what opens beside the canvas. The page only prefetches them, unless it
-// begins with the API tab.
+// The styles of the panes beside the canvas. The page only prefetches them, unless it
+// opens with the API tab.
 document.getElementById("panes-css")?.setAttribute("rel", "stylesheet");

@@ -18,7 +18,7 @@ export function pick(asked: Asked): void {
   });
 }
 
-/** texts returns the config of a node that takes the edge in a template: one without a port that fits, and the template itself. */
+/** texts returns the initial config of a node that takes the edge through a {{name}}: a template, or a kind without a matching port. */
 function texts(k: Kind, { port: dropped, edge }: Asked): Record<string, unknown> {
   const [field] = k.templates ?? [], port = dropped ?? (edge && canvas.scene.port(edge.from, "out"));
   return field && port?.side === "out" && (k.kind === "template" || !takes(k, port.type)) ? { [field]: `{{${unusedName(port)}}}` } : {};
@@ -35,7 +35,7 @@ function found(fitting: Kind[], words: string): [Kind, string][] {
   return ranked(fitting, (k) => score(words, k.title, k.group, k.summary, k.kind)).map((k) => [k, ""]);
 }
 
-/** choice returns the item of a kind. The node never lies on another; without a position on the screen it goes to the next place. */
+/** choice returns the list item of a kind. A new node avoids overlaps, except when it is inserted into an edge; without a position on the screen it goes to the next place. */
 function choice(k: Kind, heading: string, asked: Asked): Choice {
   const at = place(asked.position, asked), free = !asked.client && !asked.edge ? nextPlace() : asked.edge ? at : clear(at);
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }, texts(k, asked)) };

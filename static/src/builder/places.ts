@@ -1,7 +1,7 @@
-// The pages and actions of the command palette, and what the server finds for it.
+// The pages and actions of the command palette, and the search on the server.
 import type { Choice } from "./chooser.ts";
 
-/** Place is a page to go to. */
+/** Place is a page that the palette links to. */
 export type Place = [title: string, path: string, icon: string];
 
 export const pages: Place[] = [
@@ -14,8 +14,8 @@ export const actions: Place[] = [
   ["Change password", "/password", "lock"],
 ];
 
-/** found asks the server for flows, nodes, runs by ID and documentation. */
-export async function found(words: string): Promise<Choice[]> {
+/** find searches flows, nodes, runs (by ID) and documentation on the server. */
+export async function find(words: string): Promise<Choice[]> {
   const r = await fetch(`/find?q=${encodeURIComponent(words)}`, { headers: { accept: "application/json" } }).catch(() => undefined);
   if (!r?.ok || r.redirected) return [];
   const { items } = (await r.json()) as { items: { title: string; note?: string; heading: string; icon: string; href: string }[] };

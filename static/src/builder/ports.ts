@@ -5,7 +5,7 @@ import { fetchPart } from "./requests.ts";
 
 onClick(document, "[data-more-ports]", (button) => void all(button.closest<HTMLElement>("article")!.dataset.id!));
 
-/** all shows all ports of a node, as the server renders it when asked. */
+/** all requests a rendering of the node with all ports. */
 async function all(node: string): Promise<void> {
   const r = await fetchPart(asShown(`${flowPath}/face?node=${encodeURIComponent(node)}`));
   if (r?.ok) canvas.insides(await r.text());

@@ -2,13 +2,13 @@
 // list opens with the search (palette.css has the width of the window below which it is one).
 const palette = document.getElementById("palette");
 const narrow = matchMedia("(min-width: 801px) and (max-width: 1679px)");
-const grace = 200; // ms that a list stays open after the pointer left it, on its way from the button
+const grace = 200; // ms that a list stays open without the pointer, which has to cross the gap from the button
 
 const groups = (): HTMLElement[] => [...palette!.querySelectorAll<HTMLElement>("[data-palette-group]")];
 const tile = (group: Element): HTMLElement => group.querySelector<HTMLElement>(".rail-group")!;
 let leaving: ReturnType<typeof setTimeout> | undefined;
 
-/** closeRail closes what is open. */
+/** closeRail closes the open list. */
 export function closeRail(): void {
   clearTimeout(leaving);
   if (palette) delete palette.dataset.open;

@@ -1,5 +1,5 @@
-// Shows that a program replaced the draft over the API, with a button that undoes it. The
-// note of a replacement from before the page was loaded is part of the page.
+// Shows a note when a client replaced the draft over the API, with a button to undo it.
+// The server renders the note of an earlier replacement into the page.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { listen } from "../listen.ts";
 import { canvas, flowPath } from "./canvas.ts";

@@ -1,5 +1,5 @@
-// A select of sources beside each port of the node that nothing is connected to:
-// connecting without a pointer, and without leaving the text with the {{name}}.
+// A select of sources beside each unconnected port of the node. It connects ports without
+// a pointer, and without leaving the text that contains the {{name}}.
 import { canvas, flowPath } from "./canvas.ts";
 import { el } from "./dom.ts";
 import { fetchPart } from "./requests.ts";
@@ -24,7 +24,7 @@ new MutationObserver(() => void offer()).observe(pane, { childList: true, subtre
 pane.addEventListener("change", (e) => {
   const s = e.target as HTMLSelectElement, node = shownNode();
   if (!s.matches("select[data-sources]") || !s.value || !node) return;
-  e.stopPropagation(); // it is no field of the node
+  e.stopPropagation(); // the select is not a field of the node
   const [from, side] = [canvas.scene.port(s.value, "out"), canvas.scene.port(`${node}.${s.dataset.sources}`, "in")];
   const reason = from && side && canvas.connect.refusalFor(from, side);
   if (reason) { s.value = ""; return canvas.connect.refuse(reason); }

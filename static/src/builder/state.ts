@@ -6,7 +6,7 @@ import { builder, canvas, whenReady } from "./canvas.ts";
 
 const state = document.getElementById("save-state");
 const zoom = document.getElementById("zoom");
-const brief = 4000; // ms that a change by another user is shown
+const noticeDuration = 4000; // ms that a change by another user is shown
 let timer = 0;
 
 type State = { state: SaveState; waiting: number; rev: number };
@@ -15,7 +15,7 @@ const words: Record<SaveState, (n: number) => string> = {
   offline: (n) => `Offline · ${n} unsaved ${n === 1 ? "change" : "changes"}`,
 };
 
-let last: SaveState = "saved"; // what the bar shows, so that it is only written when it changes
+let last: SaveState = "saved"; // the state that the bar shows, to update it only on changes
 
 listen<State>(canvas, "canvas:state", (s) => {
   builder.dataset.rev = String(s.rev);
@@ -33,14 +33,14 @@ function showState(text: string, of: string): void {
   state.dataset.state = of;
 }
 
-/** elsewhere shows briefly that the draft was changed in another tab or by another user. */
-export function elsewhere(): void {
+/** showRemoteChange briefly shows that another tab or another user changed the draft. */
+export function showRemoteChange(): void {
   const people = [...document.querySelectorAll("#others .unseen")].map((e) => e.textContent);
   showState(people.length === 1 ? `Changed by ${people[0]}` : "Changed elsewhere", "saving");
-  timer = window.setTimeout(() => showState(words[last](canvas.sync.waiting), last), brief);
+  timer = window.setTimeout(() => showState(words[last](canvas.sync.waiting), last), noticeDuration);
 }
 
-/** askReload asks to reload a page that is too far behind. */
+/** askReload asks the user to reload a page that is too far behind to catch up. */
 export function askReload(): void {
   toast("This flow changed too much elsewhere. Reload the page to continue.", "bad", { label: "Reload", act: () => location.reload() });
 }
@@ -50,7 +50,7 @@ listen<{ zoom: number }>(canvas, "canvas:view", (view) => showZoom(view.zoom));
 
 function showZoom(factor: number): void { if (zoom) zoom.textContent = `${Math.round(factor * 100)}%`; }
 
-/** showHistory names in the tooltips of the two buttons what they would undo and redo. */
+/** showHistory updates the undo and redo buttons; their tooltips name the next step. */
 function showHistory(labels: { undo?: string; redo?: string }): void {
   showButton("undo", "Undo", labels.undo, "Ctrl+Z");
   showButton("redo", "Redo", labels.redo, "Ctrl+Shift+Z");

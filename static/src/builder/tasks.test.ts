@@ -9,7 +9,7 @@ describe("byTask", () => {
     assert.deepEqual(groups.find(([task]) => task === "Other"), undefined);
     assert.equal(groups.flatMap(([, list]) => list).length, shortcuts.length + held.length);
   });
-  test("lists what belongs to no task last", () => {
+  test("lists shortcuts without a task last", () => {
     const undo = { chords: ["Ctrl+Z"], what: "Undo" }, odd = { chords: ["F9"], what: "Odd" };
     assert.deepEqual(byTask([odd, undo]), [["Add and edit", [undo]], ["Other", [odd]]]);
   });

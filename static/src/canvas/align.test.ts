@@ -19,8 +19,8 @@ for (const [how, want] of Object.entries({
   rows: { a: { x: 0, y: 0 }, b: { x: 300, y: 115 }, c: { x: 110, y: 250 } },
 })) test(`aligns ${how}`, () => assert.deepEqual(align(how as Alignment, boxes), want));
 
-test("leaves one node where it is", () => assert.deepEqual(align("columns", [boxes[1]!]), { b: { x: 300, y: 100 } }));
-test("overlaps nodes that have too little space", () => {
+test("does not move a single node", () => assert.deepEqual(align("columns", [boxes[1]!]), { b: { x: 300, y: 100 } }));
+test("overlaps nodes when the space is too small", () => {
   const places = align("columns", [{ id: "a", x: 0, y: 0, width: 100, height: 10 }, { id: "b", x: 10, y: 0, width: 100, height: 10 }, { id: "c", x: 20, y: 0, width: 100, height: 10 }]);
   assert.deepEqual(places, { a: { x: 0, y: 0 }, b: { x: 10, y: 0 }, c: { x: 20, y: 0 } });
 });

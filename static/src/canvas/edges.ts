@@ -101,7 +101,7 @@ export class Edges {
     this.aimed = key;
   }
 
-  /** point marks the edge that is pointed at, with its two ports, and tells the page, which shows the last value. focus: a port has the focus. */
+  /** point highlights the edge under the pointer and its two ports, and emits canvas:edge; the page shows the last value. focus: a port has the keyboard focus. */
   point(key: string | undefined, client: Point = { x: 0, y: 0 }, focus = false): void {
     if (key === this.pointed) return;
     this.ring(this.pointed, false);

@@ -33,7 +33,7 @@ describe("history", () => {
     assert.equal(h.text(), 2);
     assert.deepEqual(h.history.labels, { undo: "Set 2", redo: undefined });
   });
-  test("merges steps of the same key until it is sealed", () => {
+  test("merges steps with the same key until seal", () => {
     const h = setup();
     h.set("a", "typing");
     h.set("ab", "typing");
@@ -44,7 +44,7 @@ describe("history", () => {
     h.history.undo();
     assert.equal(h.text(), undefined);
   });
-  test("forgets what can be redone after a new step", () => {
+  test("clears the redo stack after a new step", () => {
     const h = setup();
     h.set(1);
     h.history.undo();
@@ -53,7 +53,7 @@ describe("history", () => {
     assert.equal(h.text(), 2);
     assert.equal(h.said.at(-1), "Nothing to redo");
   });
-  test("drops a step that the server refused", () => {
+  test("drops a step that the server rejected", () => {
     const h = setup();
     h.set(1);
     h.set(2);
@@ -67,7 +67,7 @@ describe("history", () => {
     h.history.undo();
     assert.deepEqual(h.history.labels, { undo: undefined, redo: undefined });
   });
-  test("replaces a sent value by the one that the server keeps", () => {
+  test("replaces a sent value by the value that the server stored", () => {
     const h = setup(), secret = "s3cret", kept = { credential: "api" };
     h.set(secret);
     h.set("other");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-// Without a page the module takes itself for a worker, which answers messages.
+// Without a document the module assumes that it runs in a worker and handles messages.
 (globalThis as { onmessage?: unknown }).onmessage = null;
 const { arrange } = await import("./layout.ts");
 
@@ -13,13 +13,13 @@ test("lays out a chain from left to right", async () => {
   assert.equal(p.a!.y, p.b!.y);
 });
 
-test("stays at the upper left corner and on the grid", async () => {
+test("keeps the upper left corner and snaps to the grid", async () => {
   const p = await arrange([node("a", 40, 30), node("b", 700, 500)], [{ from: "a", to: "b" }]);
   assert.deepEqual([Math.min(p.a!.x, p.b!.x), Math.min(p.a!.y, p.b!.y)], [40, 30]);
   for (const { x, y } of Object.values(p)) assert.equal(x % 10 || y % 10, 0);
 });
 
-test("keeps nodes apart", async () => {
+test("does not overlap nodes", async () => {
   const p = await arrange([node("a", 0, 0), node("b", 0, 0), node("c", 0, 0)], [{ from: "a", to: "b" }, { from: "a", to: "c" }]);
   assert(Math.abs(p.b!.y - p.c!.y) >= 80, JSON.stringify(p));
 });

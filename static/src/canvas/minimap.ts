@@ -18,7 +18,7 @@ export interface MinimapContext {
 
 /**
  * Minimap shows all nodes and the visible part. It is aria-hidden and not a tab
- * stop: everything that it does, keys and the outline do too.
+ * stop: keys and the outline offer the same functions.
  */
 export class Minimap {
   readonly element = Object.assign(document.createElement("div"), { className: "canvas-minimap" });
@@ -55,7 +55,7 @@ export class Minimap {
   private draw(): void {
     const seen = this.seen(), all = (this.all = this.dirty ? this.canvas.scene.bounds() : this.all);
     const whole = all.x >= seen.x && all.y >= seen.y && all.x + all.width <= seen.x + seen.width && all.y + all.height <= seen.y + seen.height;
-    if (this.element.hidden !== whole) this.element.hidden = whole; // it has nothing to tell
+    if (this.element.hidden !== whole) this.element.hidden = whole; // a map of a flow that is fully visible adds nothing
     if (whole) return;
     if (this.dirty) this.drawNodes(seen);
     this.dirty = false;

@@ -32,13 +32,13 @@ describe("fits types of several types", () => {
 
 describe("Draft", () => {
   const d = draft(["a", "b", "c", "d"], [["a", "b"], ["b", "c"], ["a", "d"]]);
-  test("knows the edges of a node", () => assert.deepEqual(d.edgesOf("a").map(edgeKey), ["a.out>b.in", "a.out>d.in"]));
-  test("knows the edges into a port", () => assert.deepEqual(d.edgesInto("c.in"), [edge("b", "c")]));
-  test("knows what a node reaches", () => assert.deepEqual([...d.after("a")].sort(), ["b", "c", "d"]));
-  test("reaches nothing from the end", () => assert.deepEqual([...d.after("c")], []));
-  test("orders nodes from the inputs on", () => assert.deepEqual(draft(["c", "b", "a"], [["a", "b"], ["b", "c"]]).order(), ["a", "b", "c"]));
+  test("returns the edges of a node", () => assert.deepEqual(d.edgesOf("a").map(edgeKey), ["a.out>b.in", "a.out>d.in"]));
+  test("returns the edges into a port", () => assert.deepEqual(d.edgesInto("c.in"), [edge("b", "c")]));
+  test("returns the nodes after a node", () => assert.deepEqual([...d.after("a")].sort(), ["b", "c", "d"]));
+  test("returns no nodes after the last one", () => assert.deepEqual([...d.after("c")], []));
+  test("orders nodes topologically", () => assert.deepEqual(draft(["c", "b", "a"], [["a", "b"], ["b", "c"]]).order(), ["a", "b", "c"]));
   test("puts nodes of a cycle last", () => assert.deepEqual(draft(["a", "b", "c"], [["a", "b"], ["b", "a"]]).order(), ["c", "a", "b"]));
-  test("finds a free ID", () => assert.deepEqual([draft(["chat"], []).free("chat"), draft([], []).free("chat_7"), draft(["chat", "chat_2"], []).free("chat_2")], ["chat_2", "chat", "chat_3"]));
+  test("returns a free ID", () => assert.deepEqual([draft(["chat"], []).free("chat"), draft([], []).free("chat_7"), draft(["chat", "chat_2"], []).free("chat_2")], ["chat_2", "chat", "chat_3"]));
 });
 
 describe("positions", () => {
@@ -48,7 +48,7 @@ describe("positions", () => {
     assert.deepEqual(d.position("a"), { x: 1, y: 2 });
     assert.equal(d.nodes.get("a")!.position, undefined);
   });
-  test("stay on the screen when they are taken away", () => {
+  test("keep the place on the screen when the document drops them", () => {
     d.place(d.nodes.get("b")!, null);
     assert.deepEqual([d.nodes.get("b")!.position, d.position("b")], [undefined, { x: 5, y: 6 }]);
   });

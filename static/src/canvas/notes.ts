@@ -9,7 +9,7 @@ import type { Point } from "./model.ts";
 import type { HasView } from "./viewport.ts";
 
 const corner = 16; // pixels at the corner that take a press
-const least = { width: 120, height: 60 }, most = 2000; // flow units
+const minSize = { width: 120, height: 60 }, maxSize = 2000; // flow units
 
 /** NotesContext is what resizing notes needs of the canvas. */
 export interface NotesContext extends Committer, HasEdges, HasView {}
@@ -33,8 +33,8 @@ export class Notes {
     let width = was.width, height = was.height;
     track(pane, e, (m) => {
       const to = view.toFlow({ x: m.clientX, y: m.clientY });
-      width = within(was.width + to.x - from.x, least.width);
-      height = within(was.height + to.y - from.y, least.height);
+      width = within(was.width + to.x - from.x, minSize.width);
+      height = within(was.height + to.y - from.y, minSize.height);
       el.style.width = `${width}px`;
       el.style.minHeight = `${height}px`;
       edges.drawOf(id);
@@ -50,4 +50,4 @@ export class Notes {
 }
 
 /** within returns a size on the grid between a minimum and the maximum. */
-function within(v: number, low: number): number { return Math.min(most, Math.max(low, snap(v))); }
+function within(v: number, low: number): number { return Math.min(maxSize, Math.max(low, snap(v))); }

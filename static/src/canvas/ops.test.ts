@@ -1,5 +1,5 @@
-// Runs the edit vectors that the server runs too (testdata/edits), so that an
-// edit means the same in both places.
+// Runs the same edit vectors as the server (testdata/edits), so that an edit has the
+// same effect in both places.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -29,7 +29,7 @@ for (const file of readdirSync(dir).sort()) {
 function run(v: Vector, shared: FlowDocument): void {
   const draft = new Draft(structuredClone(v.before ?? shared)), before = members(draft);
   const inverse = normal(applyAll(draft, structuredClone(v.ops), new Touched()));
-  if (!v.error) { // What the server refuses the canvas takes back, so only that matters.
+  if (!v.error) { // The canvas undoes an operation that the server rejects, so only the inverse matters.
     assert.deepEqual(members(draft), { ...(before as object), ...v.after });
     assert.deepEqual(inverse, v.inverse);
   }

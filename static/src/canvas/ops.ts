@@ -1,6 +1,6 @@
 // The edit operations of a draft. The server applies the same ones (flow's
 // ApplyEdits), and both run the vectors in testdata/edits. Operations are
-// tolerant: what another tab has removed meanwhile is skipped. An operation
+// tolerant: they skip objects that another tab has removed. An operation
 // that the server would refuse has an unspecified effect here, but its inverse
 // restores the draft.
 import { insertAt, nodeOf, type Draft, type Edge, type FlowNode, type Group, type Point } from "./model.ts";

@@ -9,11 +9,11 @@ const edge = (a: string, b: string) => ({ from: `${a}.out`, to: `${b}.in` });
 const draft = new Draft({ nodes: ["a", "b", "c", "d"].map((id) => ({ id, kind: "text", config: {} })), edges: [edge("a", "b"), edge("b", "c")] });
 
 test("a pair goes from output to input", () => assert.deepEqual(pair(into("b"), out("a")), [out("a"), into("b")]));
-test("ports of one side are no pair", () => assert.equal(pair(out("a"), out("b")), undefined));
+test("ports on the same side are not a pair", () => assert.equal(pair(out("a"), out("b")), undefined));
 
 describe("refusal", () => {
-  test("allows what fits", () => assert.equal(refusal(draft, out("a"), into("d")), undefined));
-  test("allows it from either end", () => assert.equal(refusal(draft, into("d"), out("a")), undefined));
+  test("allows matching types", () => assert.equal(refusal(draft, out("a"), into("d")), undefined));
+  test("allows either order of the ports", () => assert.equal(refusal(draft, into("d"), out("a")), undefined));
   for (const [name, a, b] of [
     ["two outputs", out("a"), out("d")], ["two inputs", into("a"), into("d")], ["a node and itself", out("a"), into("a")], ["types that do not fit", out("a", "list"), into("d")],
     ["an edge that exists", out("a"), into("b")], ["a loop", out("c"), into("a")],
@@ -25,10 +25,10 @@ describe("connectOps", () => {
   test("replaces the edge of an input", () => assert.deepEqual(connectOps(draft, out("d"), into("b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("d", "b") }]));
   test("adds to a list port", () => assert.deepEqual(connectOps(draft, out("d"), into("b", "any", true)), [{ op: "connect", edge: edge("d", "b") }]));
   test("moves an edge", () => assert.deepEqual(connectOps(draft, out("a"), into("d"), edge("a", "b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("a", "d") }]));
-  test("does nothing for an edge moved back", () => assert.deepEqual(connectOps(draft, out("a"), into("b"), edge("a", "b")), []));
+  test("does nothing for an edge that is moved back", () => assert.deepEqual(connectOps(draft, out("a"), into("b"), edge("a", "b")), []));
 });
 
 describe("loopNodes", () => {
-  test("has what comes before an output's node", () => assert.deepEqual([...loopNodes(draft, out("c"))].sort(), ["a", "b"]));
-  test("has what comes after an input's node", () => assert.deepEqual([...loopNodes(draft, into("a"))].sort(), ["b", "c"]));
+  test("returns the nodes before an output", () => assert.deepEqual([...loopNodes(draft, out("c"))].sort(), ["a", "b"]));
+  test("returns the nodes after an input", () => assert.deepEqual([...loopNodes(draft, into("a"))].sort(), ["b", "c"]));
 });

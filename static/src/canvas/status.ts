@@ -29,7 +29,7 @@ export interface StatusContext extends HasEdges {
 export class Status {
   private states = new Map<string, string>();
   private results = new Map<string, Step>();
-  private waves = new Map<string, number>(); // timers of edges that began to run a moment ago
+  private waves = new Map<string, number>(); // timers of edges that are briefly shown as running, by edge key
 
   constructor(private canvas: StatusContext) {}
 
@@ -59,8 +59,7 @@ export class Status {
     if (state === "failed") this.canvas.announce.say(`${this.canvas.scene.title(node)} failed`);
   }
 
-  /** result shows the duration of a step on its node, and the number of items on its edges. */
-  /** result shows the duration on the node and the number of items on its outgoing edges. */
+  /** result shows the duration of a step on its node, and the number of items on its outgoing edges. */
   private result(s: Step): void {
     const el = this.canvas.scene.elements.get(s.node);
     if (s.ms === undefined && !s.items) this.results.delete(s.node);

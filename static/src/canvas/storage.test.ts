@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { load, loadJSON, store } from "./storage.ts";
 
-/** use puts a storage in place of the browser's. */
+/** use replaces the sessionStorage of the browser. */
 function use(storage: Partial<Storage>): void { Object.assign(globalThis, { sessionStorage: storage }); }
 
 function working(): Map<string, string> {
@@ -12,24 +12,24 @@ function working(): Map<string, string> {
 }
 
 describe("storage", () => {
-  test("keeps a text", () => {
+  test("stores a text", () => {
     working();
     store("sessionStorage", "a", "1");
     assert.deepEqual([load("sessionStorage", "a"), load("sessionStorage", "b")], ["1", ""]);
   });
-  test("removes a key with an empty text", () => {
+  test("removes the key of an empty text", () => {
     const kept = working();
     store("sessionStorage", "a", "1");
     store("sessionStorage", "a", "");
     assert.equal(kept.size, 0);
   });
-  test("reads a value, and what is not JSON as nothing", () => {
+  test("loadJSON parses JSON and returns undefined for other text", () => {
     working();
     store("sessionStorage", "a", '["x"]');
     store("sessionStorage", "b", "{");
     assert.deepEqual([loadJSON("sessionStorage", "a"), loadJSON("sessionStorage", "b"), loadJSON("sessionStorage", "c")], [["x"], undefined, undefined]);
   });
-  test("does without a storage that is full or forbidden", () => {
+  test("ignores a full or forbidden storage", () => {
     const refuse = (): never => { throw new Error("QuotaExceededError"); };
     use({ getItem: refuse, setItem: refuse, removeItem: refuse });
     store("sessionStorage", "a", "1");

@@ -11,7 +11,7 @@ export class Composer {
   private readonly input: HTMLInputElement | null;
   private pictures: File[] = [];
 
-  /** room returns how many pictures may still be attached. */
+  /** room returns how many pictures the conversation can still take; mostFile is the size limit of a file in bytes. */
   constructor(private readonly form: HTMLFormElement, private readonly mostFile: number, private readonly room: () => number) {
     this.field = form.querySelector<HTMLTextAreaElement>("#message") as HTMLTextAreaElement;
     this.field.removeAttribute("name"); // it is sent with the conversation
@@ -23,7 +23,7 @@ export class Composer {
     this.fit();
   }
 
-  /** attachable takes pictures that are chosen, pasted or dropped. */
+  /** attachable accepts pictures from the file dialog, the clipboard and drag and drop. */
   private attachable(input: HTMLInputElement): void {
     input.removeAttribute("name");
     input.multiple = true;
@@ -41,7 +41,7 @@ export class Composer {
     for (const file of files) {
       if (!this.accepts(file)) toast(`${file.name} is not accepted here.`, "bad");
       else if (file.size > this.mostFile) toast(`${file.name} is too large. The limit is ${Math.round(this.mostFile / 1048576)} MiB.`, "bad");
-      else if (this.room() - this.pictures.length < 1) toast("This conversation has no room for more pictures. Start a new chat.", "bad");
+      else if (this.room() - this.pictures.length < 1) toast("This conversation can't take more pictures. Start a new chat.", "bad");
       else this.pictures.push(file);
     }
     this.list();
@@ -73,14 +73,14 @@ export class Composer {
     this.field.style.height = `${this.field.scrollHeight}px`;
   }
 
-  /** enter sends with Enter. On touch screens, whose keyboards have no Shift+Enter, it begins a line. */
+  /** enter submits the message on Enter. On touch screens, whose keyboards lack Shift+Enter, Enter inserts a line break. */
   private enter(e: KeyboardEvent): void {
     if (e.key !== "Enter" || e.shiftKey || e.isComposing || matchMedia("(pointer: coarse)").matches) return;
     e.preventDefault();
     this.form.requestSubmit();
   }
 
-  /** take returns the message and empties the field, or returns undefined if there is nothing to send. */
+  /** take returns the message and clears the field. It returns undefined if there is nothing to send. */
   take(): { text: string; pictures: File[] } | undefined {
     const text = this.field.value.trim(), pictures = this.pictures;
     if (!text && pictures.length === 0) return undefined;
@@ -92,7 +92,7 @@ export class Composer {
   }
 }
 
-/** picture shows a picture of the visitor. */
+/** picture returns an image element for a local file. */
 export function picture(file: File): HTMLImageElement {
   const image = el("img", { alt: file.name, src: URL.createObjectURL(file) });
   image.addEventListener("load", () => URL.revokeObjectURL(image.src));

@@ -15,7 +15,7 @@ export function turnElement(turn: Turn): HTMLElement {
     body.before(el("div", { class: "turn-pictures" }, ...(turn.pictures ?? []).map(picture)));
     body.textContent = turn.text;
     body.hidden = !turn.text;
-    if (turn.lost) element.append(el("p", { class: "turn-hint" }, turn.lost === 1 ? "The picture is no longer here." : "The pictures are no longer here."));
+    if (turn.lost) element.append(el("p", { class: "turn-hint" }, turn.lost === 1 ? "The picture is no longer available." : "The pictures are no longer available."));
   } else {
     element.append(el("p", { class: "turn-hint" }), el("div", { class: "turn-actions" }));
   }

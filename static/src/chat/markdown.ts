@@ -1,6 +1,6 @@
 // A parser for the Markdown that models write: headings, lists, tables, code, quotes,
-// emphasis and links. It returns a tree; render.ts makes elements of it. HTML is text, and
-// pictures are links: what a model writes must not run or load anything.
+// emphasis and links. It returns a tree that render.ts turns into elements. HTML is shown
+// as text and images become links, because the output of a model must not run or load anything.
 
 export type Inline = string | { tag: "code" | "strong" | "em" | "del" | "br" | "a"; href?: string; parts: Inline[] };
 
@@ -25,14 +25,14 @@ export function parse(text: string): Block[] {
   return blocks(text.replace(/\r\n?/g, "\n").replace(/\t/g, "    ").split("\n"), 0);
 }
 
-const deepest = 12; // lists and quotes within each other
+const maxDepth = 12; // nesting depth of lists and quotes
 
 function blocks(lines: string[], depth: number): Block[] {
   const list: Block[] = [];
   for (let i = 0; i < lines.length; ) {
     const line = lines[i] ?? "";
     if (!line.trim()) { i++; continue; }
-    const rest = lines.slice(i), found = code(rest) ?? (depth < deepest ? nested(rest, depth) : undefined) ?? single(line) ?? table(rest) ?? paragraph(rest);
+    const rest = lines.slice(i), found = code(rest) ?? (depth < maxDepth ? nested(rest, depth) : undefined) ?? single(line) ?? table(rest) ?? paragraph(rest);
     list.push(found[0]);
     i += found[1];
   }
@@ -41,7 +41,7 @@ function blocks(lines: string[], depth: number): Block[] {
 
 type Found = [block: Block, lines: number];
 
-/** code takes a fenced block; without its end, the rest of the text is code. */
+/** code parses a fenced block; without a closing fence, the rest of the text is code. */
 function code(lines: string[]): Found | undefined {
   const open = fence.exec(lines[0] ?? "");
   if (!open) return undefined;
@@ -52,7 +52,7 @@ function code(lines: string[]): Found | undefined {
   return [{ tag: "pre", lang: open[2] ?? "", text: body.join("\n") }, close < 0 ? lines.length : close + 1];
 }
 
-/** nested takes what contains blocks: a quote or a list. */
+/** nested parses a block that contains blocks: a quote or a list. */
 function nested(lines: string[], depth: number): Found | undefined {
   if (quote.test(lines[0] ?? "")) {
     const end = until(lines, (line) => !quote.test(line));
@@ -61,13 +61,13 @@ function nested(lines: string[], depth: number): Found | undefined {
   return rule.test(lines[0] ?? "") ? undefined : listOf(lines, depth);
 }
 
-/** until returns the index of the first line that fits, or the number of lines. */
+/** until returns the index of the first matching line, or the number of lines. */
 function until(lines: string[], fits: (line: string, i: number) => boolean): number {
   const i = lines.findIndex(fits);
   return i < 0 ? lines.length : i;
 }
 
-/** listOf takes a list: items with the same kind of mark, with what is indented below them. */
+/** listOf parses a list: items with the same kind of marker, and the lines indented below them. */
 function listOf(lines: string[], depth: number): Found | undefined {
   const first = item.exec(lines[0] ?? "");
   if (!first) return undefined;
@@ -88,14 +88,14 @@ function listOf(lines: string[], depth: number): Found | undefined {
   return [{ tag: numbered ? "ol" : "ul", start: numbered ? Number.parseInt(first[2] ?? "1", 10) : 1, items: items.map((lines) => blocks(lines, depth + 1)) }, i];
 }
 
-/** single takes a block of one line. */
+/** single parses a block of one line. */
 function single(line: string): Found | undefined {
   const h = heading.exec(line);
   if (h) return [{ tag: "h", level: h[1]?.length ?? 1, parts: inline(h[2] ?? "") }, 1];
   return rule.test(line) ? [{ tag: "hr" }, 1] : undefined;
 }
 
-/** table takes a table: a row, a row of dashes, and more rows. */
+/** table parses a table: a header row, a row of dashes, and more rows. */
 function table(lines: string[]): Found | undefined {
   const [head = "", dashes = ""] = lines;
   if (!head.includes("|") || !dashes.includes("-") || !delimiter.test(dashes)) return undefined;
@@ -112,7 +112,7 @@ function paragraph(lines: string[]): Found {
   return [{ tag: "p", parts: inline(lines.slice(0, end).map((line) => line.trim()).join("\n")) }, end];
 }
 
-// What can stand in a line, the most specific first. A pattern begins where the text is read.
+// Inline elements, the most specific first. Each pattern is anchored at the current position.
 const tokens: [RegExp, (m: RegExpExecArray, depth: number) => Inline][] = [
   [/\\([!-/:-@[-`{-~])/y, (m) => m[1] ?? ""],
   [/(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)/y, (m) => ({ tag: "code", parts: [(m[2] ?? "").replace(/^ (.*\S.*) $/, "$1")] })],
@@ -143,7 +143,7 @@ export function inline(text: string, depth = 0): Inline[] {
     add(text.slice(at, next));
     if (next === text.length) break;
     at = next;
-    const found = depth < deepest && tokens.some(([pattern, make]) => {
+    const found = depth < maxDepth && tokens.some(([pattern, make]) => {
       pattern.lastIndex = at;
       const m = pattern.exec(text);
       if (m) add(make(m, depth)), (at += m[0].length);
@@ -154,7 +154,7 @@ export function inline(text: string, depth = 0): Inline[] {
   return parts;
 }
 
-/** link returns a link, or its text if the address is not one of a web page or a mailbox. */
+/** link returns a link, or only its text unless the URL is http(s) or mailto. */
 function link(href: string, parts: Inline[]): Inline {
   if (/^(https?:\/\/|mailto:)/i.test(href)) return { tag: "a", href, parts };
   return parts.length === 1 && typeof parts[0] === "string" ? parts[0] : { tag: "em", parts };

@@ -3,10 +3,10 @@ import { el } from "../builder/dom.ts";
 import { icon } from "../icon.ts";
 import { type Block, type Inline, parse } from "./markdown.ts";
 
-// The source of each block that is shown, to leave what has not changed.
+// The source of each rendered block, to keep the elements of unchanged blocks.
 const shown = new WeakMap<Element, string>();
 
-/** showMarkdown shows a text in an element. Blocks that are the same as before keep their elements, and so a selection in them. */
+/** showMarkdown renders Markdown into an element. Unchanged blocks keep their elements and with them the text selection. */
 export function showMarkdown(into: HTMLElement, text: string): void {
   const list = parse(text);
   list.forEach((block, i) => {
@@ -36,7 +36,7 @@ function blockElement(block: Block): HTMLElement {
   }
 }
 
-/** itemParts returns the content of a list item; one that begins with a paragraph is not spaced like one. */
+/** itemParts returns the content of a list item. It unwraps a leading paragraph, which would add space. */
 function itemParts(item: Block[]): (Node | string)[] {
   const [first, ...rest] = item;
   return first?.tag === "p" ? [...inlines(first.parts), ...rest.map(blockElement)] : item.map(blockElement);

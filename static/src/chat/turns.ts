@@ -6,11 +6,11 @@ export type Turn = {
   role: "user" | "assistant";
   text: string;
   pictures?: File[];
-  lost?: number; // pictures that the page had before it was reloaded
+  lost?: number; // number of pictures that a reload discarded
   signature?: string; // of a complete reply
-  html?: string; // of a reply that is no text
-  run?: string; // path of the run that is still at work, or failed
-  output?: string; // whose text is the reply
+  html?: string; // a reply that is not text, rendered by the server
+  run?: string; // path of the run that is in progress or failed
+  output?: string; // the output port whose text is the reply
   trouble?: string;
   stopped?: boolean;
 };
@@ -19,21 +19,21 @@ export type Sent = { role: string; text: string; signature?: string; pictures?: 
 
 const key = (flow: string) => `chat:${flow}`;
 
-/** saved returns the conversation that this browser has, if any. */
+/** saved returns the conversation that this browser stored, or an empty list. */
 export function saved(flow: string): Turn[] {
   const list = loadJSON<Turn[]>("localStorage", key(flow));
   return Array.isArray(list) ? list : [];
 }
 
-/** save keeps a conversation in this browser, without its pictures. */
+/** save stores a conversation in this browser, without its pictures. */
 export function save(flow: string, turns: Turn[]): void {
   const list = turns.map(({ pictures, html, ...turn }) => ({ ...turn, lost: (turn.lost ?? 0) + (pictures?.length ?? 0) || undefined }));
   store("localStorage", key(flow), list.length ? JSON.stringify(list) : "");
 }
 
 /**
- * sent returns what the server is sent, and the pictures in their order. Replies that were
- * stopped or failed have no signature and are left out.
+ * sent returns the turns to send to the server, and their pictures in order. Replies that
+ * were stopped or failed have no signature and are left out.
  */
 export function sent(turns: Turn[]): { turns: Sent[]; pictures: File[] } {
   const pictures: File[] = [], list: Sent[] = [];

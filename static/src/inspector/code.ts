@@ -30,7 +30,7 @@ export async function edit(under: Under): Promise<void> {
   if (focused) view.focus();
 }
 
-/** extensions returns what the editor of a control can do. Tab leaves it, so that the keyboard is not trapped (WCAG 2.1.2). The nonce permits CodeMirror's style element under the content security policy. */
+/** extensions returns the extensions of the editor of a control. Tab leaves it, so that the keyboard is not trapped (WCAG 2.1.2). The nonce permits CodeMirror's style element under the content security policy. */
 function extensions(under: Under, script?: typeof import("./javascript.ts")): Extension[] {
   const isJSON = fieldOf(under)?.dataset.value === "json" || under.closest<HTMLElement>("[data-instead-of]")?.dataset.value === "json";
   const nonce = document.body.dataset.nonce;
@@ -104,7 +104,7 @@ function changed(under: Under, u: ViewUpdate): void {
   under.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// Takes over what undo or another user wrote into the control.
+// Copies changes of the control by undo or another user into the editor.
 document.addEventListener("ins:wrote", (e) => {
   for (const under of (e.target as Element).querySelectorAll<Under>(".ins-under")) {
     const view = views.get(under), text = view?.state.doc.toString();

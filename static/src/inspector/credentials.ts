@@ -8,7 +8,7 @@ import { pane, section, send, settle } from "./fields.ts";
 import { part } from "./values.ts";
 
 let dialog: HTMLDialogElement | undefined;
-let key: string | undefined; // of the field that it is for; the element may be replaced meanwhile
+let key: string | undefined; // of the field to fill in; its element may be replaced while the dialog is open
 
 onClick(pane, "[data-new-credential]", (button) => {
   key = button.closest<HTMLElement>("[data-key]")!.dataset.key;
@@ -19,29 +19,28 @@ onClick(pane, "[data-new-credential]", (button) => {
 async function open(provider: string, hosts: string): Promise<void> {
   const r = await ask(`${flowPath}/credentials?${new URLSearchParams({ provider, hosts })}`);
   if (!r?.ok) return;
-  dialog ??= made();
+  dialog ??= createDialog();
   dialog.querySelector(".body")!.replaceChildren(html(await r.text()));
   dialog.showModal();
 }
 
-/** made creates the dialog. */
-function made(): HTMLDialogElement {
+function createDialog(): HTMLDialogElement {
   const close = el("button", { type: "button", class: "btn quiet small only", "aria-label": "Close", title: "Close" }, icon("x"));
   const d = el("dialog", { class: "dialog", id: "credential-dialog", "aria-labelledby": "credential-dialog-title" },
     el("header", {}, el("h2", { id: "credential-dialog-title" }, "New credential"), close), el("div", { class: "body" }));
   close.addEventListener("click", () => d.close());
-  d.addEventListener("close", () => d.querySelector(".body")!.replaceChildren()); // no secret stays on the page
+  d.addEventListener("close", () => d.querySelector(".body")!.replaceChildren()); // do not leave secrets in the page
   d.addEventListener("submit", (e) => { e.preventDefault(); void add(e.target as HTMLFormElement); });
   d.addEventListener("change", (e) => {
     const t = e.target as HTMLSelectElement, name = d.querySelector<HTMLInputElement>("[name=name]"), hosts = d.querySelector<HTMLElement>("[data-plain-only]");
-    if (t.name === "provider" && hosts) hosts.hidden = t.value !== ""; // a provider has known hosts
+    if (t.name === "provider" && hosts) hosts.hidden = t.value !== ""; // the hosts of a provider are known
     if (t.name === "provider" && name && (!name.value || [...t.options].some((o) => o.value === name.value))) name.value = t.value;
   });
   document.body.append(d);
   return d;
 }
 
-/** add sends the form, and selects the new credential in the field that it is for. */
+/** add submits the form and selects the new credential in the field. */
 async function add(form: HTMLFormElement): Promise<void> {
   const r = await ask(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
   if (r?.status === 422) {
@@ -59,8 +58,8 @@ async function add(form: HTMLFormElement): Promise<void> {
   select.focus();
 }
 
-// Moves a text that looks like a secret to a credential. The server makes the
-// edit, which arrives like one by another user.
+// Moves a value that looks like a secret into a credential. The server edits the
+// draft; the edit arrives over the event stream like one by another user.
 onClick<HTMLButtonElement>(pane, "[data-move-secret]", (button, e) => {
   const node = section()?.dataset.node;
   if (!node) return;

@@ -16,7 +16,7 @@ export const fieldOf = (e: Element): HTMLElement | null => e.closest<HTMLElement
 const typingPause = 300; // ms to debounce typing
 const waiting = new Map<HTMLElement, number>();
 
-/** later sends a field, debounced. What may become a secret is sent when the field loses the focus, so that no part of it is stored. */
+/** later sends a field, debounced. A field that may hold a secret is sent when it loses the focus, so that no partial secret is stored. */
 export function later(field: HTMLElement): void {
   clearTimeout(waiting.get(field));
   waiting.set(field, mayHoldSecret(field) ? 0 : window.setTimeout(() => send(field), typingPause));
@@ -33,7 +33,7 @@ function mayHoldSecret(field: HTMLElement): boolean {
 /** settle sends all fields now. */
 export function settle(): void { for (const field of [...waiting.keys()]) send(field); }
 
-/** settleTyped sends all fields now, except those that may be in the middle of a secret. */
+/** settleTyped sends all fields now, except those that may contain a partial secret. */
 export function settleTyped(): void { for (const [field, timer] of [...waiting]) if (timer) send(field); }
 
 /** isWaiting reports whether a field was typed in and not sent yet. */
@@ -90,7 +90,7 @@ function mark(field: HTMLElement, error: string | undefined): void {
   field.querySelector(":scope > [data-slot=messages]")?.before(el("p", { class: "error ins-unread", role: "status" }, icon("circle-alert"), el("span", {}, error)));
 }
 
-/** remind shows the texts again that could not be read when the node was last shown. */
+/** remind restores the texts that could not be parsed when the node was last shown. */
 export function remind(section: HTMLElement): void { for (const [field, error] of restore(section)) mark(field, error); }
 
 /** shown writes a value that changed elsewhere, such as by undo, into its field. */

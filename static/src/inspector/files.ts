@@ -25,7 +25,7 @@ async function upload(input: HTMLInputElement, file: File): Promise<void> {
   if (r.ok) take(fieldOf(input)!, await r.text());
 }
 
-/** take writes a file's value into a field; the next response shows its name. */
+/** take writes the value of a file into a field; the next rendering shows its name. */
 function take(field: HTMLElement, value: string): void {
   if (field.dataset.value === "list") {
     const last = rows(field).at(-1)!, row = last.cloneNode(true) as HTMLElement;

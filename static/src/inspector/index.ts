@@ -25,9 +25,9 @@ listen<{ nodes: string[] }>(canvas, "canvas:select", ({ nodes }) => {
 async function load(): Promise<void> {
   loading?.abort();
   const stop = (loading = new AbortController()), [node] = selected;
-  if (selected.length > 1) return several();
+  if (selected.length > 1) return showSeveral();
   if (node && !readonly) void import("./controls.ts");
-  if (node && canvas.sync.adds(node)) return soon(); // once it is saved, load runs again
+  if (node && canvas.sync.adds(node)) return showSaving(); // once it is saved, load runs again
   const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // unsaved changes come first; once they are saved, load runs again
   if (node) show(answer);
@@ -35,13 +35,13 @@ async function load(): Promise<void> {
   focus();
 }
 
-/** soon shows that a new node is not saved yet, so the server does not know it. */
-function soon(): void {
+/** showSaving shows that a new node is not saved yet, so the server does not know it. */
+function showSaving(): void {
   pane.replaceChildren(el("p", { class: "pane-empty" }, "Saving…"));
 }
 
-/** several shows the names of the selected nodes and what can be done with all of them. */
-function several(): void {
+/** showSeveral shows the names of the selected nodes and the commands for all of them. */
+function showSeveral(): void {
   const names = selected.map((id) => el("li", {}, el("a", { href: nodePath(id), "data-jump": id }, canvas.scene.elements.get(id)?.querySelector("[data-title]")?.textContent ?? id)));
   const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Distribute horizontally"], ["align-rows", "Distribute vertically"], ["group", "Group"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
   const buttons = readonly ? [] : acts.map(([name, title]) => el("button", { type: "button", class: "btn small", "data-command": name }, title));
@@ -71,10 +71,10 @@ listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) 
   if (section()?.dataset.node === node) focus();
 });
 
-/** focus focuses the field that was asked for, opening the section that it is in. */
+/** focus focuses the wanted field and opens the section that contains it. */
 function focus(): void {
   if (wantedField === undefined || !section()) return;
-  if (!wantedField && matchMedia("(max-width: 800px)").matches) { wantedField = undefined; return; } // a keyboard on the screen would cover what was opened
+  if (!wantedField && matchMedia("(max-width: 800px)").matches) { wantedField = undefined; return; } // an on-screen keyboard would cover the pane
   const field = wantedField ? pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(`set:${wantedField}`)}"]`) : pane.querySelector<HTMLElement>(".ins-part [data-set], [data-put]");
   wantedField = undefined;
   const fold = field?.closest("details");

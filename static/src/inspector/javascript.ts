@@ -1,5 +1,5 @@
-// JavaScript in the code editor, loaded with the first Code node that is edited: colors,
-// completion of the ports, and marks for what would fail when the code runs.
+// JavaScript in the code editor: highlighting, completion of ports, and diagnostics for
+// code that would fail at run time. It is loaded with the first Code node that is edited.
 import { completeFromList, snippetCompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { javascript, localCompletionSource, scopeCompletionSource } from "@codemirror/lang-javascript";
 import { indentOnInput, syntaxTree } from "@codemirror/language";
@@ -10,7 +10,7 @@ import type { SyntaxNode } from "@lezer/common";
 import { pane, section } from "./fields.ts";
 import { rows, part } from "./values.ts";
 
-/** names returns what is in a list of names beside the code: inputs or outputs. */
+/** names returns the declared inputs or outputs from the list field beside the code. */
 const names = (field: string): string[] => {
   const list = pane.querySelector(`[data-set="${field}"]`);
   return list ? rows(list).map((row) => part(row, "text")?.value.trim() ?? "").filter((name) => name !== "") : [];
@@ -21,7 +21,7 @@ const isName = (text: string): boolean => /^[A-Za-z_$][\w$]*$/.test(text);
 /** Entry is the function that the code exports; value is what an arrow function without a block returns. */
 type Entry = { params?: SyntaxNode; body?: SyntaxNode; value?: SyntaxNode; node: SyntaxNode };
 
-/** entry finds the default export, as far as it is a function that is written there. */
+/** entry returns the default export if it is a function literal or declaration. */
 function entry(state: EditorState): Entry | undefined {
   for (let node = syntaxTree(state).topNode.firstChild; node; node = node.nextSibling) {
     if (node.name !== "ExportDeclaration" || !node.getChild("default")) continue;
@@ -32,7 +32,7 @@ function entry(state: EditorState): Entry | undefined {
   return undefined;
 }
 
-/** first returns the first parameter: its name, or the object pattern that takes it apart. */
+/** first returns the first parameter: its name, or the object pattern that destructures it. */
 function first(state: EditorState, e: Entry): { name?: string; pattern?: SyntaxNode } {
   const name = e.params?.getChild("VariableDefinition"), pattern = e.params?.getChild("ObjectPattern");
   if (pattern && (!name || pattern.from < name.from)) return { pattern };
@@ -48,7 +48,7 @@ export function marks(view: EditorView): Diagnostic[] {
     const end = Math.min(Math.max(node.to, node.from + 1), state.doc.length);
     found.push({ from: Math.min(node.from, end), to: end, severity, message });
   };
-  syntaxTree(state).iterate({ enter: (node) => { if (node.type.isError && found.length < 10) mark(node, "Syntax error: this is not JavaScript here."); } });
+  syntaxTree(state).iterate({ enter: (node) => { if (node.type.isError && found.length < 10) mark(node, "Syntax error."); } });
   if (found.length) return found;
   const e = entry(state);
   if (!e) {
@@ -81,7 +81,7 @@ function unknownInputs(state: EditorState, e: Entry, mark: Mark): void {
   });
 }
 
-/** unknownOutputs marks properties of a returned object that no output is for. */
+/** unknownOutputs marks properties of a returned object that are not declared outputs. */
 function unknownOutputs(state: EditorState, value: SyntaxNode, mark: Mark): void {
   const declared = outputs();
   if (!declared.length) return;
@@ -91,7 +91,7 @@ function unknownOutputs(state: EditorState, value: SyntaxNode, mark: Mark): void
   }
 }
 
-/** returns marks a function without a value to return, and what unknownOutputs finds in what it returns. */
+/** returns marks a function that returns no value, and checks each returned object with unknownOutputs. */
 function returns(state: EditorState, e: Entry, body: SyntaxNode, mark: Mark): void {
   let some = false;
   body.cursor().iterate((node) => {
@@ -128,7 +128,7 @@ function ports(context: CompletionContext): CompletionResult | null {
   return null;
 }
 
-/** complete is the source of completions; ports come before what any JavaScript has. */
+/** complete is the completion source; ports come before general JavaScript names. */
 export async function complete(context: CompletionContext): Promise<CompletionResult | null> {
   const own = ports(context);
   if (own) return own;
@@ -139,7 +139,7 @@ export async function complete(context: CompletionContext): Promise<CompletionRe
   return { ...common, from: local.from, options: [...local.options.map((o) => ({ ...o, boost: 1 })), ...common.options] };
 }
 
-/** script is what the editor of JavaScript can do. Keys that indent are those of other code editors, but Tab leaves the field. */
+/** script lists the extensions of the JavaScript editor. Indentation has the keys of other code editors, but Tab leaves the field. */
 export const script: Extension = [javascript(), indentOnInput(), EditorState.tabSize.of(2), linter(marks, { delay: 300 })];
 
 /** tryNow presses the button under the code. */

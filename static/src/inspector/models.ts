@@ -8,7 +8,7 @@ import { ask, fragment, nodePath } from "./ask.ts";
 import { fieldOf, pane, section, send } from "./fields.ts";
 
 const searchPause = 180; // ms
-let timer = 0, asked = 0;
+let timer = 0, latestRequest = 0;
 
 const boxOf = (e: EventTarget | null): HTMLElement | null => (e instanceof Element ? e.closest<HTMLElement>("[data-models]") : null);
 const input = (box: HTMLElement): HTMLInputElement => box.querySelector<HTMLInputElement>("[role=combobox]")!;
@@ -28,7 +28,7 @@ function style(sheet: string): Promise<unknown> {
 
 /** open shows the list of models for a query. Of several requests only the latest response is shown. */
 async function open(box: HTMLElement, query: string, connected = ""): Promise<void> {
-  const request = ++asked, l = list(box);
+  const request = ++latestRequest, l = list(box);
   if (l.hidden) l.replaceChildren(html(`<p class="help">Looking for models…</p>`));
   l.hidden = false;
   void style(l.dataset.sheet!);
@@ -37,7 +37,7 @@ async function open(box: HTMLElement, query: string, connected = ""): Promise<vo
   input(box).setAttribute("aria-expanded", "true");
   const r = await ask(`${flowPath}/models?${new URLSearchParams({ task: box.dataset.models!, q: query, model: input(box).value, connected })}`);
   await styled;
-  if (request !== asked || !r?.ok || l.hidden) return;
+  if (request !== latestRequest || !r?.ok || l.hidden) return;
   l.replaceChildren(html(await r.text()));
   filter(l);
   place(box);
@@ -46,19 +46,19 @@ async function open(box: HTMLElement, query: string, connected = ""): Promise<vo
   input(box).setAttribute("aria-controls", found.id);
 }
 
-const wanted = new Set<string>(); // what only models with are shown, until the page is left
+const wantedTraits = new Set<string>(); // the filter: only models with all of these are shown
 
-/** filter hides the models that lack something wanted. */
+/** filter hides models without all wanted traits. */
 function filter(l: HTMLElement): void {
-  for (const b of l.querySelectorAll<HTMLElement>("[data-models-filter]")) b.ariaPressed = String(wanted.has(b.dataset.modelsFilter!));
+  for (const b of l.querySelectorAll<HTMLElement>("[data-models-filter]")) b.ariaPressed = String(wantedTraits.has(b.dataset.modelsFilter!));
   const offered = new Set([...l.querySelectorAll<HTMLElement>("[data-models-filter]")].map((b) => b.dataset.modelsFilter!));
   for (const o of l.querySelectorAll<HTMLElement>("[data-traits]")) {
     const has = o.dataset.traits!.split(",");
-    o.toggleAttribute("data-unfit", [...wanted].some((w) => offered.has(w) && !has.includes(w)));
+    o.toggleAttribute("data-unfit", [...wantedTraits].some((w) => offered.has(w) && !has.includes(w)));
   }
 }
 
-/** place puts the list beside the pane, so that a model is one line, and below or above the field. */
+/** place positions the list below or above the field, wide enough for one line per model. */
 function place(box: HTMLElement): void {
   const l = list(box), at = box.getBoundingClientRect(), gap = 4, edge = 8, width = Math.min(630, innerWidth - 2 * edge);
   const below = innerHeight - at.bottom - gap - edge, above = at.top - gap - edge, down = below >= 320 || below >= above;
@@ -72,34 +72,34 @@ function place(box: HTMLElement): void {
 /** connect tests a key of a provider, and lists its models. */
 async function connect(box: HTMLElement, form: HTMLFormElement): Promise<void> {
   const error = form.querySelector<HTMLElement>("[data-connect-error]")!, secret = form.querySelector<HTMLInputElement>("[name=secret]")!;
-  if (form.classList.contains("htmx-request")) return; // its button was pressed twice
+  if (form.classList.contains("htmx-request")) return; // the button was pressed twice
   form.classList.add("htmx-request");
   error.hidden = true;
   secret.removeAttribute("aria-invalid");
   const r = await fetchPart(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
   form.classList.remove("htmx-request");
-  const said = (r && (r.status === 201 || r.status === 422) ? await r.json().catch(() => undefined) : undefined) as { message?: string } | undefined;
+  const reply = (r && (r.status === 201 || r.status === 422) ? await r.json().catch(() => undefined) : undefined) as { message?: string } | undefined;
   if (r?.status === 201) {
-    toast(said?.message ?? "Connected.", "ok");
+    toast(reply?.message ?? "Connected.", "ok");
     input(box).focus();
     return open(box, "", form.dataset.connect!);
   }
-  error.textContent = said?.message ?? "The key was not saved. Check the connection to Sluice and try again.";
+  error.textContent = reply?.message ?? "Key not saved. Check your connection and try again.";
   error.hidden = false;
   secret.setAttribute("aria-invalid", "true");
   secret.focus();
 }
 
-/** close hides the list, and ignores a response that is still to come. */
+/** close hides the list and ignores a pending response. */
 function close(box: HTMLElement): void {
-  asked++;
+  latestRequest++;
   list(box).hidden = true;
   if (list(box).matches(":popover-open")) list(box).hidePopover();
   input(box).setAttribute("aria-expanded", "false");
   for (const name of ["aria-activedescendant", "aria-controls"]) input(box).removeAttribute(name);
 }
 
-/** active moves the highlight through the options. */
+/** active moves the highlight by a number of options. */
 function active(box: HTMLElement, by: number): void {
   const all = options(box), at = all.findIndex((o) => o.ariaSelected === "true"), to = all.at((at < 0 && by < 0 ? by : at + by) % (all.length || 1));
   if (at >= 0) all[at]!.ariaSelected = "false";
@@ -113,11 +113,11 @@ function active(box: HTMLElement, by: number): void {
 function choose(box: HTMLElement, model: string): void {
   input(box).value = model;
   close(box);
-  void taken(box);
+  void commitModel(box);
 }
 
-/** taken commits the model. A hosted model is pinned with its version and schema. */
-async function taken(box: HTMLElement): Promise<void> {
+/** commitModel commits the model. A hosted model is pinned with its version and schema. */
+async function commitModel(box: HTMLElement): Promise<void> {
   const field = fieldOf(box)!, node = section()!.dataset.node!, model = input(box).value.trim(), now = canvas.draft.nodes.get(node)?.config.model ?? "";
   if (box.dataset.models !== "hosted" || !model) return send(field);
   if (model !== now && !(await pin(node, model))) send(field); // only by name, when its schema is not available
@@ -141,7 +141,7 @@ if (!readonly) {
   });
   pane.addEventListener("change", (e) => {
     const box = boxOf(e.target);
-    if (box?.dataset.models === "hosted" && !typing(e.target as Element)) void taken(box);
+    if (box?.dataset.models === "hosted" && !typing(e.target as Element)) void commitModel(box);
   });
   pane.addEventListener("click", (e) => {
     const t = e.target as Element, box = boxOf(t), option = t.closest<HTMLElement>("[data-model]");
@@ -149,7 +149,7 @@ if (!readonly) {
     if (option) return choose(box, option.dataset.model!);
     const trait = t.closest<HTMLElement>("[data-models-filter]")?.dataset.modelsFilter;
     if (trait) {
-      if (!wanted.delete(trait)) wanted.add(trait);
+      if (!wantedTraits.delete(trait)) wantedTraits.add(trait);
       return filter(list(box));
     }
     const all = t.closest<HTMLElement>("[data-models-all]");
@@ -197,8 +197,8 @@ if (!readonly) {
 
 // Upgrading to a newer version, after showing what changes.
 
-/** raise sets the version of the flow that a node runs. */
-function raise(field: HTMLElement, version: string): void {
+/** upgrade sets the version of the flow that a node runs. */
+function upgrade(field: HTMLElement, version: string): void {
   field.querySelector<HTMLInputElement>("input[name^='text.']")!.value = version;
   send(field);
 }
@@ -207,7 +207,7 @@ pane.addEventListener("click", (e) => {
   const t = e.target as Element, place = t.closest<HTMLElement>("[data-upgrade]"), take = t.closest<HTMLElement>("[data-upgrade-take]"), node = section()?.dataset.node;
   if (!place || !node) return;
   const version = t.closest<HTMLElement>("[data-upgrade-version]")?.dataset.upgradeVersion;
-  if (version) return raise(fieldOf(place)!, version);
+  if (version) return upgrade(fieldOf(place)!, version);
   if (take) { e.preventDefault(); void pin(node, take.dataset.upgradeTake!); }
   else if (t.closest("[data-upgrade-ask]")) void ask(`${nodePath(node)}/upgrade`).then(fragment).then((answer) => answer && place.replaceChildren(answer));
 });

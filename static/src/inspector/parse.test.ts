@@ -14,18 +14,18 @@ describe("parseNumber", () => {
 describe("parseJSON", () => {
   test("reads a value", () => assert.deepEqual(parseJSON(' {"a": [1, null]} '), { value: { a: [1, null] } }));
   test("reads null", () => assert.deepEqual(parseJSON("null"), { value: null }));
-  test("reads nothing", () => assert.deepEqual(parseJSON(" "), {}));
-  test("says what is wrong without repeating the text", () => {
+  test("returns no value for an empty text", () => assert.deepEqual(parseJSON(" "), {}));
+  test("returns an error that does not repeat the text", () => {
     const { error } = parseJSON('{"secret": oops}');
     assert(error && !error.includes("secret"));
   });
 });
 
 describe("parseRetry", () => {
-  test("is nothing without attempts", () => assert.deepEqual(parseRetry(undefined, undefined), {}));
-  test("needs attempts for a pause", () => assert(parseRetry(undefined, 2).error));
+  test("returns no value without attempts", () => assert.deepEqual(parseRetry(undefined, undefined), {}));
+  test("requires attempts for a pause", () => assert(parseRetry(undefined, 2).error));
   test("limits the attempts", () => assert(parseRetry(0, undefined).error && parseRetry(21, undefined).error));
-  test("leaves out a pause of 0", () => assert.deepEqual(parseRetry(3, 0), { value: { attempts: 3 } }));
+  test("omits a pause of 0", () => assert.deepEqual(parseRetry(3, 0), { value: { attempts: 3 } }));
   test("keeps a pause", () => assert.deepEqual(parseRetry(3, 0.5), { value: { attempts: 3, backoff_s: 0.5 } }));
 });
 

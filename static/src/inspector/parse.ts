@@ -1,5 +1,5 @@
-// Reads the texts of fields as values of the draft. flow's form fields are read
-// by the same rules on the server, where there is no script.
+// Parses the texts of fields into values of the draft. Without a script, the server
+// parses the submitted form by the same rules.
 
 /** Reading is a value, nothing (the field is empty), or the reason why the text is invalid. */
 export type Reading = { value?: unknown; error?: string };
@@ -19,7 +19,7 @@ export function parseJSON(s: string): Reading {
   try { return { value: JSON.parse(s) }; } catch (e) { return { error: `Invalid JSON: ${reason(e as Error)}.` }; }
 }
 
-/** reason returns what the browser says is wrong, without the quoted text. */
+/** reason returns the error message of the browser without the quoted text. */
 const reason = (e: Error): string => e.message.replace(/, (\.\.\.)?"[\s\S]*$/, "").replace(/^[A-Z]/, (c) => c.toLowerCase());
 
 /** parseRetry reads the number of attempts and the pause before the first retry, in seconds. */
@@ -29,7 +29,7 @@ export function parseRetry(attempts: number | undefined, pause: number | undefin
   return { value: pause ? { attempts, backoff_s: pause } : { attempts } };
 }
 
-/** same reports whether two JSON values are equal; the order of names does not matter. */
+/** same reports whether two JSON values are equal; the order of keys does not matter. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false;

@@ -1,5 +1,5 @@
-// Updates the inspector from the server without touching what is being typed: only
-// fields that the server renders differently are replaced.
+// Updates the inspector from the server without disturbing typed input: it replaces
+// only fields that the server renders differently.
 import { fieldOf, isWaiting, later, pane, remind, section, settleTyped, unsent } from "./fields.ts";
 
 const known = new Map<string, string>(); // how the server last rendered each field
@@ -26,17 +26,17 @@ function merge(now: HTMLElement, fresh: HTMLElement): void {
     if (known.get(key) === html) continue;
     known.set(key, html);
     if (unsent(is) || is.contains(document.activeElement)) slots(is, f);
-    else { keepTried(is, f); is.replaceWith(f); }
+    else { keepTryResult(is, f); is.replaceWith(f); }
   }
 }
 
-/** keepTried takes over what code gave when it was tried, or is about to give. */
-function keepTried(now: ParentNode, fresh: ParentNode): void {
+/** keepTryResult moves the result of the Try button, or its pending state, to the new rendering. */
+function keepTryResult(now: ParentNode, fresh: ParentNode): void {
   const tried = now.querySelector("[data-tried]"), to = fresh.querySelector("[data-tried]");
   if (tried && to) to.replaceWith(tried);
 }
 
-/** head updates what is outside of fields: the name and problems of the node. */
+/** head updates the parts outside of fields: the name and problems of the node. */
 function head(now: HTMLElement, fresh: HTMLElement): void {
   const was = now.querySelector("[data-slot=problems]"), is = fresh.querySelector("[data-slot=problems]");
   if (was && is) was.replaceWith(is);
@@ -60,7 +60,7 @@ function slots(now: HTMLElement, fresh: HTMLElement): void {
   }
 }
 
-/** controls returns the controls of a field, by which one is found again in another rendering. */
+/** controls returns the controls of a field in order; the same control has the same index in another rendering. */
 const controls = (field: ParentNode): HTMLInputElement[] => [...field.querySelectorAll<HTMLInputElement>("input:not([type=hidden]), textarea, select, button")];
 
 /** replace shows other fields, and keeps the focus and what is being typed. */
@@ -72,7 +72,7 @@ function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   if (!same) known.clear();
   for (const f of fields(fresh)) known.set(f.dataset.key!, f.outerHTML);
   folds(fresh);
-  if (same) keepTried(now!, fresh);
+  if (same) keepTryResult(now!, fresh);
   pane.replaceChildren(fresh);
   remind(fresh);
   if (!same) pane.parentElement!.scrollTop = 0;

@@ -1,4 +1,4 @@
-// Tries the code of a node on the values of the last run.
+// Runs the code of a node with the input values of the last run.
 import { onClick } from "../listen.ts";
 import { html } from "../builder/dom.ts";
 import { ask, nodePath } from "./ask.ts";

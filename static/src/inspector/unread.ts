@@ -1,6 +1,6 @@
-// Texts that cannot be read, such as JSON that is not finished. They are no part
-// of the draft, so they are kept here: shown again when their node is, listed with
-// the problems, and named before the page is left.
+// Texts that cannot be parsed, such as unfinished JSON. They are not part of the draft,
+// so this module keeps them: it restores them when their node is shown again, lists them
+// with the problems, and warns before the page unloads.
 import { canvas } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { showProblemCount } from "../builder/problems.ts";
@@ -16,7 +16,7 @@ const textControl = (field: HTMLElement) => {
   return list.length === 1 ? list[0] : undefined;
 };
 
-/** keep remembers the text of a field that could not be read; without an error it is forgotten. */
+/** keep stores the text of a field that could not be parsed; without an error it drops the stored text. */
 export function keep(field: HTMLElement, error: string | undefined): void {
   const node = field.closest<HTMLElement>("[data-node]")!.dataset.node!, key = field.dataset.key!, id = `${node} ${key}`, c = textControl(field);
   if (!error || !c) { if (all.delete(id)) list(); return; }
@@ -24,7 +24,7 @@ export function keep(field: HTMLElement, error: string | undefined): void {
   list();
 }
 
-/** restore writes the kept texts into the fields of a node that is shown, and returns those fields with why they cannot be read. */
+/** restore writes the stored texts into the fields of the shown node and returns these fields with their errors. */
 export function restore(section: HTMLElement): [field: HTMLElement, error: string][] {
   const found: [HTMLElement, string][] = [];
   for (const u of all.values()) {
@@ -36,7 +36,7 @@ export function restore(section: HTMLElement): [field: HTMLElement, error: strin
   return found;
 }
 
-/** list adds the texts to the problems that the server found. */
+/** list adds the texts to the list of problems from the server. */
 function list(): void {
   const problems = document.getElementById("problems");
   for (const old of document.querySelectorAll("#problems [data-unread-of]")) old.remove();
@@ -50,4 +50,4 @@ function list(): void {
 }
 
 listen(canvas, "canvas:acked canvas:remote canvas:ops", () => { if (all.size) list(); });
-addEventListener("beforeunload", (e) => { if (all.size) e.preventDefault(); }); // the browser asks
+addEventListener("beforeunload", (e) => { if (all.size) e.preventDefault(); }); // the browser asks for confirmation

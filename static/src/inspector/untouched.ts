@@ -1,14 +1,14 @@
-// A new node shows no error until a field was left or the flow was run: nothing
-// has been done wrong yet. The list of problems names what is missing all along.
+// A new node shows no errors before the user leaves a field or runs the flow. The list
+// of problems contains them from the start.
 import type { Op } from "../canvas/ops.ts";
 import { canvas } from "../builder/canvas.ts";
 import { listen } from "../listen.ts";
 import { fieldOf, pane, section } from "./fields.ts";
 
-const untouched = new Map<string, Set<string>>(); // keys of the fields that were left, by new node
+const untouched = new Map<string, Set<string>>(); // keys of the fields that the user has left, by new node
 const calmed = new Map<Element, Map<string, string | null>>(); // attributes before they were changed
 
-/** change sets an attribute, or removes it, and keeps what it was. */
+/** change sets or removes an attribute and remembers its previous value. */
 function change(e: Element, name: string, value: string | null): void {
   const was = calmed.get(e) ?? new Map<string, string | null>();
   if (!was.has(name)) was.set(name, e.getAttribute(name));
@@ -30,7 +30,7 @@ function restore(root: Element): void {
   }
 }
 
-/** calm hides the errors of a new node's fields that were not left yet. */
+/** calm hides the errors of fields of new nodes that the user has not left yet. */
 function calm(): void {
   const now = section(), left = untouched.get(now?.dataset.node ?? "");
   if (!now || !left) return;

@@ -15,63 +15,63 @@ import { subscribe, shown, type StepEvent } from "./events.ts";
 
 const place = document.getElementById("node-data")!;
 const tab = document.getElementById("tab-data")!;
-const rest = 150; // ms to debounce
-let wanted = 0;
+const debounce = 150; // ms
+let latestRequest = 0;
 let timer = 0;
 
-const chosen = (): string | undefined => { const list = [...(canvas.selection?.nodes ?? [])]; return list.length === 1 ? list[0] : undefined; };
+const selectedNode = (): string | undefined => { const list = [...(canvas.selection?.nodes ?? [])]; return list.length === 1 ? list[0] : undefined; };
 const inView = () => tab.getAttribute("aria-selected") === "true";
 
 /** load loads the data of the selected node, if the tab is visible. */
 function load(): void {
   clearTimeout(timer);
-  if (inView()) timer = window.setTimeout(() => void fetchData(), rest);
+  if (inView()) timer = window.setTimeout(() => void fetchData(), debounce);
 }
 
 /** fetchData loads the data. Of several requests only the latest response is shown. */
 async function fetchData(): Promise<void> {
-  const node = chosen(), request = ++wanted;
+  const node = selectedNode(), request = ++latestRequest;
   if (!node) return;
   const r = await ask(`${flowPath}/data/${encodeURIComponent(node)}${shown ? `?run=${encodeURIComponent(shown.id)}` : ""}`);
-  if (r?.ok && request === wanted) put(await r.text());
+  if (r?.ok && request === latestRequest) showData(await r.text());
 }
 
-/** put shows the data, and lets no response arrive later that was asked for before. */
-function put(text: string): void {
-  wanted++;
+/** showData shows the data and invalidates pending requests. */
+function showData(text: string): void {
+  latestRequest++;
   place.replaceChildren(html(text));
   htmx.process(place);
 }
 
 listen(canvas, "canvas:select", load);
 tab.addEventListener("click", () => void fetchData());
-subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === chosen() && isOver(s.state))) load(); });
+subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === selectedNode() && isOver(s.state))) load(); });
 subscribe("over", load);
 subscribe("clear", load);
 
-// The last value of the edge that is pointed at, selected, or at the focused port.
-const beforeTip = 150; // ms
+// The tooltip with the last value of the hovered or selected edge, or of the edge at the focused port.
+const tipDelay = 150; // ms
 let edgeTimer = 0;
 listen<{ edge?: Edge; client: Point; focus?: boolean }>(canvas, "canvas:edge", ({ edge, client, focus }) => {
   clearTimeout(edgeTimer);
-  edgeTimer = window.setTimeout(() => void import("../builder/extras.ts").then((e) => e.showWire(edge, client, focus)), edge ? beforeTip : 0);
+  edgeTimer = window.setTimeout(() => void import("../builder/extras.ts").then((e) => e.showWire(edge, client, focus)), edge ? tipDelay : 0);
 });
 
 // Pins.
 
-if (!readonly) command({ name: "pin", title: "Pin or unpin output", hint: "Draft runs use it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void togglePin(chosen()!) });
+if (!readonly) command({ name: "pin", title: "Pin or unpin output", hint: "Draft runs use it instead of running the node", icon: "pin", keys: "P", enabled: () => !!selectedNode(), run: () => void togglePin(selectedNode()!) });
 
 /** togglePin pins or unpins the output of a node. */
 async function togglePin(node: string): Promise<void> {
   const off = isPinned(node);
   const r = await ask(`${flowPath}/${off ? "unpin" : "pin"}/${encodeURIComponent(node)}`, new URLSearchParams(shown && !off ? { run: shown.id } : {}));
   if (!r) return;
-  put(await r.text());
-  if (r.ok) mark(node, !off);
-  else showTab("data"); // it shows why
+  showData(await r.text());
+  if (r.ok) showPin(node, !off);
+  else showTab("data"); // the tab shows the reason
 }
 
-// The canvas handles P itself, and asks for it with the nodes that it means.
+// The canvas handles the key P itself and emits canvas:pin with the affected nodes.
 listen<{ nodes: string[] }>(canvas, "canvas:pin", ({ nodes }) => { if (!readonly) for (const node of nodes) void togglePin(node); });
 
 place.addEventListener("submit", (e) => {
@@ -83,8 +83,8 @@ place.addEventListener("submit", (e) => {
   void ask(f.getAttribute("action")!, body).then(async (r) => {
     if (!r) return;
     const node = place.querySelector<HTMLElement>("[data-node]")!.dataset.node!, on = !f.action.includes("/unpin/");
-    put(await r.text());
-    if (r.ok) mark(node, on);
+    showData(await r.text());
+    if (r.ok) showPin(node, on);
   });
 });
 
@@ -92,13 +92,13 @@ const article = (node: string): HTMLElement | undefined => canvas.scene?.element
 const pinOf = (node: string) => article(node)?.querySelector("[data-pinned]");
 function isPinned(node: string): boolean { return !!pinOf(node); }
 
-/** mark shows or removes the pin on a node, as the server renders it. */
-function mark(node: string, is: boolean): void {
-  if (is === isPinned(node)) return;
-  say(is ? "Output pinned" : "Output unpinned");
-  if (!is) return pinOf(node)!.remove();
+/** showPin shows or removes the pin on a node, as the server renders it. */
+function showPin(node: string, pinned: boolean): void {
+  if (pinned === isPinned(node)) return;
+  say(pinned ? "Output pinned" : "Output unpinned");
+  if (!pinned) return pinOf(node)!.remove();
   const sign = el("span", { class: "node-mark", "data-pinned": "", title: "Pinned: draft runs use this output instead of running the node." }, icon("pin"), el("span", { class: "unseen" }, "pinned"));
   article(node)?.querySelector("[data-title]")?.after(sign);
 }
 
-listen<{ node: string; pinned: boolean }>(document, "flow:pinned", ({ node, pinned }) => mark(node, pinned));
+listen<{ node: string; pinned: boolean }>(document, "flow:pinned", ({ node, pinned }) => showPin(node, pinned));

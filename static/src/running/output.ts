@@ -19,7 +19,7 @@ const signs: Record<string, [icon: string, tone: string]> = {
   pending: ["circle-dashed", ""], running: ["loader", "run"], retrying: ["refresh-cw", "wait"], waiting: ["pause", "wait"], succeeded: ["check", "ok"],
   reused: ["repeat", "ok"], skipped: ["skip-forward", ""], failed: ["x", "bad"], canceled: ["ban", ""],
 };
-const briefly = 50; // ms; durations below it are not worth the space of the title
+const minShownTime = 50; // ms; shorter durations are not shown, to leave the space to the title
 
 subscribe<StepEvent[]>("steps", (steps) => {
   for (const s of steps) {
@@ -79,7 +79,7 @@ function badge(node: string): void {
 function time(node: string): string {
   const { step, from } = nodes.get(node)!;
   if (step!.state === "running") return formatDuration(performance.now() - from);
-  return step!.state === "succeeded" && step!.ms >= briefly ? formatDuration(step!.ms) : "";
+  return step!.state === "succeeded" && step!.ms >= minShownTime ? formatDuration(step!.ms) : "";
 }
 
 /** body shows streamed text while it arrives, then the error or a preview of the result. */
@@ -99,11 +99,11 @@ function body(node: string): void {
   if (going) going.scrollTop = going.scrollHeight;
 }
 
-/** progress returns how many items of a step have ended, and a link to one of their runs on its own canvas. */
+/** progress returns a meter of the finished items of a step and a link to the run of one item. */
 function progress(i: ItemsEvent): HTMLElement[] {
   const label = `${i.done.toLocaleString("en")} of ${i.total.toLocaleString("en")}`;
   const link = el("a", { href: i.open ?? i.details, title: i.open ? `Open item ${i.item} on its canvas` : `Show item ${i.item}` }, i.failed ? `${i.failed.toLocaleString("en")} failed` : `Item ${i.item}`);
-  const meter = el("meter", { min: "0", max: String(Math.max(1, i.total)), value: String(i.done), "aria-label": "Items that have ended" });
+  const meter = el("meter", { min: "0", max: String(Math.max(1, i.total)), value: String(i.done), "aria-label": "Finished items" });
   return [el("div", { class: `result-items${i.failed ? " some" : ""}` }, el("b", {}, label), link, meter)];
 }
 

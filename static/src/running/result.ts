@@ -1,5 +1,5 @@
-// The Result tab: what the shown run gave. It opens when a run that was
-// started here ends, whatever is selected by then.
+// The Result tab: outputs or error of the shown run. It opens when a run that was
+// started here ends, even if a node is selected.
 import { flowPath } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { html } from "../builder/dom.ts";
@@ -11,7 +11,7 @@ import { shown, subscribe, type Shown } from "./events.ts";
 const place = document.getElementById("flow-result")!;
 const empty = [...place.childNodes];
 
-/** load shows the result of a run, unless another run is shown by then. */
+/** load shows the result of a run, unless another run was opened in the meantime. */
 async function load(run: string): Promise<void> {
   const r = await ask(`${flowPath}/runs/${encodeURIComponent(run)}/result`);
   if (!r?.ok || shown?.id !== run) return;
@@ -19,17 +19,17 @@ async function load(run: string): Promise<void> {
   htmx.process(place);
 }
 
-/** ended loads the result of a run, and opens the tab if the run was started here. */
-async function ended({ id, live }: Shown): Promise<void> {
+/** showEnded loads the result of a run, and opens the tab if the run was started here. */
+async function showEnded({ id, live }: Shown): Promise<void> {
   await load(id);
   if (!live || shown?.id !== id) return;
   showTab("result");
   sheet(true);
 }
 
-subscribe<Shown>("over", ended);
+subscribe<Shown>("over", showEnded);
 subscribe("clear", () => place.replaceChildren(...empty));
 
 command({ name: "result", title: "Show result", icon: "circle-check", run: () => { showTab("result"); sheet(true); } });
-document.addEventListener("flow:published", () => { if (shown?.over) void load(shown.id); }); // the next step is another one
-if (shown?.over) void ended(shown); // before this part was loaded
+document.addEventListener("flow:published", () => { if (shown?.over) void load(shown.id); }); // the next step that the tab suggests has changed
+if (shown?.over) void showEnded(shown); // the run ended before this script was loaded

@@ -13,27 +13,27 @@ const saveTimeout = 8000; // ms to wait for the draft to be saved
 const typedKey = `run:${flowId}`;
 let busy = false;
 
-// one is the single selected or focused node; may and open are the conditions of the commands.
-const one = (): string | undefined => { const list = canvas.chosen?.() ?? []; return list.length === 1 ? list[0] : undefined; };
-const may = () => !readonly && !!dialog && !busy;
-const open = () => !!shown && !shown.over;
+// selectedNode returns the only selected or focused node. canStart and isActive decide which commands are enabled.
+const selectedNode = (): string | undefined => { const list = canvas.chosen?.() ?? []; return list.length === 1 ? list[0] : undefined; };
+const canStart = () => !readonly && !!dialog && !busy;
+const isActive = () => !!shown && !shown.over;
 
-command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: may, run: () => void startRun(new URLSearchParams(), false) });
-command({ name: "run-with", title: "Run with inputs…", icon: "play", enabled: may, run: () => void startRun(new URLSearchParams(), true) });
-command({ name: "run-to", title: "Run to here", hint: "This node and everything it depends on", icon: "play", enabled: () => may() && !!one(), run: () => void startRun(new URLSearchParams({ until: one()! }), false) });
-command({ name: "run-from", title: "Run from here", hint: "Reuses earlier results", icon: "skip-forward", enabled: () => may() && !!one() && !!shown?.over, run: () => void rerun(one()!) });
-command({ name: "rerun", title: "Rerun", hint: "Same inputs; unchanged steps are reused", icon: "repeat", enabled: () => may() && !!shown?.over, run: () => void rerun("") });
-command({ name: "stop", title: "Stop run", icon: "square", enabled: open, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
+command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: canStart, run: () => void startRun(new URLSearchParams(), false) });
+command({ name: "run-with", title: "Run with inputs…", icon: "play", enabled: canStart, run: () => void startRun(new URLSearchParams(), true) });
+command({ name: "run-to", title: "Run to here", hint: "This node and everything it depends on", icon: "play", enabled: () => canStart() && !!selectedNode(), run: () => void startRun(new URLSearchParams({ until: selectedNode()! }), false) });
+command({ name: "run-from", title: "Run from here", hint: "Reuses earlier results", icon: "skip-forward", enabled: () => canStart() && !!selectedNode() && !!shown?.over, run: () => void rerun(selectedNode()!) });
+command({ name: "rerun", title: "Rerun", hint: "Same inputs; unchanged steps are reused", icon: "repeat", enabled: () => canStart() && !!shown?.over, run: () => void rerun("") });
+command({ name: "stop", title: "Stop run", icon: "square", enabled: isActive, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
 
-/** startRun loads the form and, unless look is set or an input is missing, sends it. */
-async function startRun(params: URLSearchParams, look: boolean): Promise<void> {
+/** startRun loads the form and, unless alwaysAsk is set or an input is missing, sends it. */
+async function startRun(params: URLSearchParams, alwaysAsk: boolean): Promise<void> {
   busy = true;
   try {
     if (!(await saved())) return;
     const r = await ask(`${flowPath}/run?${params}`);
-    if (!r || !put(await r.text())) return;
+    if (!r || !showForm(await r.text())) return;
     const f = form()!, fields = f.querySelectorAll("[name^='in.']").length, ready = f.querySelector("button[type=submit]") && f.checkValidity();
-    if (ready && (!fields || (!look && f.hasAttribute("data-ran")))) await send(new FormData(f));
+    if (ready && (!fields || (!alwaysAsk && f.hasAttribute("data-ran")))) await send(new FormData(f));
     else openDialog();
   } finally { busy = false; }
 }
@@ -49,7 +49,7 @@ async function rerun(from: string): Promise<void> {
 async function send(body: FormData | URLSearchParams): Promise<void> {
   const r = await ask(`${flowPath}/run`, body);
   if (!r) return;
-  if (r.status === 422) { put(await r.text()); openDialog(); return; }
+  if (r.status === 422) { showForm(await r.text()); openDialog(); return; }
   const { run } = (await r.json()) as { run: string };
   keep(typedKey, "");
   dialog?.close();
@@ -76,8 +76,8 @@ async function saved(): Promise<boolean> {
 
 const form = (): HTMLFormElement | null => dialog?.querySelector("form") ?? null;
 
-/** put shows the form that the server rendered, with input that was typed before. */
-function put(text: string): boolean {
+/** showForm shows the form that the server rendered and restores typed input. */
+function showForm(text: string): boolean {
   if (!dialog) return false;
   dialog.replaceChildren(html(text));
   remember();
@@ -91,7 +91,7 @@ function openDialog(): void {
   (dialog.querySelector<HTMLElement>("[aria-invalid]") ?? dialog.querySelector<HTMLElement>("textarea, input:not([type=hidden]), select") ?? dialog.querySelector<HTMLElement>("[data-jump]"))?.focus();
 }
 
-// Input that was not run yet survives closing the dialog and a reload.
+// Input that was not submitted survives closing the dialog and a reload.
 
 /** texts returns the fields whose values can be stored as text. */
 function texts(f: HTMLFormElement): (HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement)[] {

@@ -15,7 +15,7 @@ const minGzip = 1400
 func (c *Call) gzip(body []byte) []byte {
 	h := c.Response().Header()
 	h.Add("Vary", "Accept-Encoding")
-	if len(body) < minGzip || !static.TakesGzip(c.Request().Header.Get("Accept-Encoding")) {
+	if len(body) < minGzip || !static.AcceptsGzip(c.Request().Header.Get("Accept-Encoding")) {
 		return body
 	}
 	var b bytes.Buffer
