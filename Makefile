@@ -34,9 +34,13 @@ CONCURRENT := ./cmd/... ./db/... ./documents/... ./flow/... ./handlers/... ./jav
 # WIRED are tests of the whole server with many concurrent requests.
 WIRED := ^(TestCancel|TestCrash|TestEvents|TestFormStreams|TestShutdown|TestTextAcrossServers|TestTwoServers|TestWebhooks)$$
 
+# check tests with the race detector first. Packages whose tests all ran with it do not run
+# again; the others, such as those with browser tests, run a second time without.
 check: format vet vuln drift types ## check a change: format, vet, staticcheck, known vulnerabilities, generated files, tests, race detector
-	go run ./e2e/all -shuffle=on
-	go run ./e2e/all -race -short -shuffle=on $(CONCURRENT)
+	@done=$$(mktemp) && \
+	go run ./e2e/all -complete $$done -race -short -shuffle=on $(CONCURRENT) && \
+	go run ./e2e/all -except $$done -shuffle=on; \
+	code=$$?; rm -f $$done; exit $$code
 
 check-slow: ## run the slow tests: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server
 	SLUICE_TEST_SLOW=1 go run ./e2e/all -run '$(SLOW)' ./e2e

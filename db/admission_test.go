@@ -71,8 +71,8 @@ func TestAdmission_is_round_robin(t *testing.T) {
 	}, capacity(1))
 }
 
-// TestAdmitRuns_is_round_robin admits many at once, with as many keys as fit into
-// one look at the queue and with more.
+// TestAdmitRuns_is_round_robin admits many runs at once, with as many keys as one read
+// of the front of the queue returns, and with more.
 func TestAdmitRuns_is_round_robin(t *testing.T) {
 	for _, keys := range []int{3, 130} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {

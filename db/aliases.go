@@ -10,7 +10,7 @@ import (
 type (
 	// Config says where the store is and how it behaves.
 	Config = core.Config
-	// Queue brings the jobs of committed transactions to workers.
+	// Queue hands the jobs of committed transactions to workers.
 	Queue = core.Queue
 	// EngineInfo lets the command line find the running server.
 	EngineInfo = core.EngineInfo

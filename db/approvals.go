@@ -56,10 +56,10 @@ func (s Approvals) CountApprovals(ctx context.Context, ws flow.WorkspaceID) (int
 	return s.Reads.CountOpenApprovals(ctx, gen.CountOpenApprovalsParams{WorkspaceID: ws, Now: s.NowMicros()})
 }
 
-// DecideApproval answers a question, which hands its run to a worker. Of two answers
-// the first counts, also when they come at the same moment: the transaction locks the
-// run, as every write of its worker does. check decides whether d may be given; it is
-// called with the question and the ID of the key that started the run.
+// DecideApproval answers a question and hands its run to a worker. Of two answers, even
+// concurrent ones, the first counts: the transaction locks the run, as every write of its
+// worker does. check may refuse or change d; it is called with the question and the ID of
+// the key that started the run.
 func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string, d flow.Decision,
 	check func(q *flow.Question, startedBy string) (flow.Decision, error),
 ) (a *flow.Approval, err error) {

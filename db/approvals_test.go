@@ -8,7 +8,7 @@ import (
 	"sluice/flow"
 )
 
-// ask starts a run whose step "ask" waits for an answer for an hour.
+// ask starts a run whose step "ask" waits up to an hour for an answer.
 func (w *fixture) ask(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
 	run := w.start(change...)
@@ -20,7 +20,7 @@ func (w *fixture) ask(change ...func(*flow.NewRun)) *flow.Run {
 	return run
 }
 
-// letWait records what a worker does with a run that asked: it lets it wait.
+// letWait writes a run as waiting, as its worker does after the step has asked.
 func (w *fixture) letWait(run *flow.Run) {
 	w.t.Helper()
 	until := w.clock.Now().Add(time.Hour)
@@ -30,7 +30,7 @@ func (w *fixture) letWait(run *flow.Run) {
 	}}}))
 }
 
-// answer approves as a person.
+// answer approves the question as a user.
 func (w *fixture) answer(run *flow.Run, name string) (*flow.Approval, error) {
 	return w.DecideApproval(w.ctx, ws, run.ID, "ask", flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: name}},
 		func(q *flow.Question, _ string) (flow.Decision, error) {
@@ -38,7 +38,7 @@ func (w *fixture) answer(run *flow.Run, name string) (*flow.Approval, error) {
 		})
 }
 
-// due returns when the waiting step is to run again.
+// due returns when the waiting step runs again.
 func (w *fixture) due(run *flow.Run) time.Time {
 	w.t.Helper()
 	steps, err := w.FindSteps(w.ctx, ws, run.ID)
@@ -86,9 +86,9 @@ func TestApprovals(t *testing.T) {
 	})
 }
 
-// TestApproval_answeredEarly answers before the worker lets the run wait: the run must
-// not then wait for an answer that has come.
-func TestApproval_answeredEarly(t *testing.T) {
+// TestDecideApproval_before_the_run_waits answers before the worker lets the run wait: the run must
+// not then wait for an answer that it already has.
+func TestDecideApproval_before_the_run_waits(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run := w.ask()
 		_, err := w.answer(run, "Ada")
@@ -101,7 +101,7 @@ func TestApproval_answeredEarly(t *testing.T) {
 	})
 }
 
-func TestApproval_atOnce(t *testing.T) {
+func TestDecideApproval_accepts_one_concurrent_answer(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run := w.ask()
 		w.letWait(run)
@@ -123,7 +123,7 @@ func TestApproval_atOnce(t *testing.T) {
 	})
 }
 
-func TestApproval_ends(t *testing.T) {
+func TestDecideApproval_refuses_after_the_end(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run := w.ask()
 		w.letWait(run)

@@ -138,7 +138,7 @@ func storeAuditChain(tx *core.Tx, c gen.AuditChain, mac string) error {
 }
 
 // errAuditRotated is returned in a process that does not have the newest key,
-// because the master key was rotated after it started.
+// because the master key was rotated after the process started.
 var errAuditRotated = errors.New("the master key was rotated after this process started; restart it")
 
 // appendAudit adds an entry to its workspace's chain. The chain's row is locked
@@ -154,9 +154,9 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 	if c.KeyNo > keys.Newest() {
 		return errAuditRotated
 	}
-	was := c
-	was.LastSeq--
-	intact := keys.Holds(was)
+	signed := c
+	signed.LastSeq--
+	intact := keys.Holds(signed)
 	r.Seq, r.KeyNo = c.LastSeq, keys.Newest()
 	r.Mac = keys.Entry(c.LastMac, r)
 	if err := tx.InsertAudit(tx.Ctx, gen.InsertAuditParams(r)); err != nil {
@@ -232,9 +232,9 @@ func pruneAuditOf(tx *core.Tx, ws flow.WorkspaceID, cutoff int64, limit int) (de
 	return deleted, saveAuditChain(tx, keys, c)
 }
 
-// audit encrypts the keys of the chains with the new master key and adds a key,
+// reencryptAudit encrypts the keys of the chains with the new master key and adds a key,
 // which signs the rows of intact chains.
-func (to sealing) audit(tx *core.Tx) error {
+func (to reencryption) reencryptAudit(tx *core.Tx) error {
 	sealed, err := tx.FindMeta(tx.Ctx, auditKey)
 	if err != nil {
 		return err

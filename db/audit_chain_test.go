@@ -69,7 +69,7 @@ func TestVerifyAudit(t *testing.T) {
 	})
 }
 
-func TestVerifyAudit_finds(t *testing.T) {
+func TestVerifyAudit_finds_tampering(t *testing.T) {
 	for name, test := range map[string]struct {
 		tamper []string
 		seq    int64
@@ -246,7 +246,7 @@ func TestVerifyAudit_adopts_older_entries(t *testing.T) {
 	}
 }
 
-// testRotatedAudit writes, rotates, verifies and writes on.
+// testRotatedAudit adds entries before and after a rotation and verifies the chain.
 func TestVerifyAudit_after_rotation(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-func TestAudit(t *testing.T) {
+func TestAddAudit_lists_newest_first(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ada := w.newUser("ada@example.com", flow.MemberOwner)
 		w.must(w.Audit(w.ctx, ws, "cli", "key.create", "key_a", "Site"))

@@ -81,7 +81,7 @@ func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found boo
 			return err
 		}
 		for _, r := range rows {
-			if v.entry(r); v.result.Break != nil {
+			if v.verifyEntry(r); v.result.Break != nil {
 				break
 			}
 		}
@@ -94,53 +94,53 @@ func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found boo
 	}
 	switch {
 	case !found:
-		v.found(0, "", "The record of where the chain starts and ends is missing.")
+		v.recordBreak(0, "", "The record of where the chain starts and ends is missing.")
 	case v.prev.Seq < c.LastSeq:
-		v.missing(c.LastSeq, " at the end")
+		v.recordMissing(c.LastSeq, " at the end")
 	case !v.keys.Holds(c) || !hmac.Equal([]byte(v.prev.Mac), []byte(c.LastMac)) || c.KeyNo < v.keys.Newest():
-		v.found(0, "", "The record of where the chain starts and ends was changed.")
+		v.recordBreak(0, "", "The record of where the chain starts and ends was changed.")
 	default:
-		return v.outside(ctx, read)
+		return v.verifyOutside(ctx, read)
 	}
 	return nil
 }
 
-// entry verifies the entry that follows prev.
-func (v *auditVerifier) entry(r gen.Audit) {
+// verifyEntry verifies the entry that follows prev.
+func (v *auditVerifier) verifyEntry(r gen.Audit) {
 	switch {
 	case r.Seq > v.chain.LastSeq:
-		v.found(r.Seq, r.ID, "This entry was added after the end of the chain.")
+		v.recordBreak(r.Seq, r.ID, "This entry was added after the end of the chain.")
 	case r.Seq == v.prev.Seq:
-		v.found(r.Seq, r.ID, "Two entries have the number %d.", r.Seq)
+		v.recordBreak(r.Seq, r.ID, "Two entries have the number %d.", r.Seq)
 	case r.Seq != v.prev.Seq+1:
-		v.missing(r.Seq-1, "")
+		v.recordMissing(r.Seq-1, "")
 	case r.KeyNo < v.prev.KeyNo || !hmac.Equal([]byte(v.keys.Entry(v.prev.Mac, r)), []byte(r.Mac)):
-		v.found(r.Seq, r.ID, "This entry was changed, or the one before it.")
+		v.recordBreak(r.Seq, r.ID, "This entry was changed, or the one before it.")
 	default:
 		v.result.Entries++
 		v.prev = r
 	}
 }
 
-// missing reports the entries after prev up to last.
-func (v *auditVerifier) missing(last int64, where string) {
+// recordMissing reports the entries after prev up to last.
+func (v *auditVerifier) recordMissing(last int64, where string) {
 	first := v.prev.Seq + 1
 	if first == last {
-		v.found(first, "", "Entry %d is missing%s.", first, where)
+		v.recordBreak(first, "", "Entry %d is missing%s.", first, where)
 		return
 	}
-	v.found(first, "", "Entries %d to %d are missing%s.", first, last, where)
+	v.recordBreak(first, "", "Entries %d to %d are missing%s.", first, last, where)
 }
 
-// outside looks for entries outside of the chain: without a number, before its
+// verifyOutside looks for entries outside of the chain: without a number, before its
 // start, or with a duplicate number.
-func (v *auditVerifier) outside(ctx context.Context, read *gen.Queries) error {
+func (v *auditVerifier) verifyOutside(ctx context.Context, read *gen.Queries) error {
 	rows, err := read.ListAuditUnchained(ctx, gen.ListAuditUnchainedParams{WorkspaceID: v.ws, MaxRows: 1})
 	if err != nil {
 		return err
 	}
 	if len(rows) > 0 {
-		v.found(0, rows[0].ID, "This entry is not in the chain.")
+		v.recordBreak(0, rows[0].ID, "This entry is not in the chain.")
 		return nil
 	}
 	rows, err = read.ListAuditChain(ctx, gen.ListAuditChainParams{WorkspaceID: v.ws, MaxRows: 1})
@@ -148,18 +148,18 @@ func (v *auditVerifier) outside(ctx context.Context, read *gen.Queries) error {
 		return err
 	}
 	if len(rows) > 0 && rows[0].Seq <= v.chain.StartSeq {
-		v.found(rows[0].Seq, rows[0].ID, "This entry was added before the start of the chain.")
+		v.recordBreak(rows[0].Seq, rows[0].ID, "This entry was added before the start of the chain.")
 		return nil
 	}
 	n, err := read.CountAuditChain(ctx, gen.CountAuditChainParams{WorkspaceID: v.ws, AfterSeq: v.chain.StartSeq})
 	if err == nil && n != v.result.Entries {
-		v.found(0, "", "%d entries have a number that another entry has.", n-v.result.Entries)
+		v.recordBreak(0, "", "%d entries have a number that another entry has.", n-v.result.Entries)
 	}
 	return err
 }
 
-// found records the break. seq and id name the entry; both are zero if the chain as a whole
+// recordBreak records the break. seq and id name the entry; both are zero if the chain as a whole
 // is at fault.
-func (v *auditVerifier) found(seq int64, id, format string, args ...any) {
+func (v *auditVerifier) recordBreak(seq int64, id, format string, args ...any) {
 	v.result.Break = &flow.AuditBreak{Seq: seq, ID: id, Reason: fmt.Sprintf(format, args...)}
 }

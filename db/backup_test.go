@@ -79,15 +79,15 @@ func TestBackUp_and_Restore(t *testing.T) {
 	wantContent(t, to, fileID, "a cat")
 }
 
-func TestRestore_refuses(t *testing.T) {
+func TestRestore_refuses_unusable_backups(t *testing.T) {
 	t.Parallel()
 	cfg, archive, _ := backedUp(t)
 	whole := []byte(readFile(t, archive))
 	cases := map[string][]byte{
-		"what is cut":       whole[:len(whole)*2/3],
-		"what is no backup": []byte("hello"),
-		"what was changed":  flipped(whole),
-		"what is empty":     {},
+		"truncated":    whole[:len(whole)*2/3],
+		"not a backup": []byte("hello"),
+		"changed byte": flipped(whole),
+		"empty":        {},
 	}
 	for name, content := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestRestore_refuses(t *testing.T) {
 	})
 }
 
-func TestBackUp_of_PostgreSQL_is_its_own(t *testing.T) {
+func TestBackUp_refuses_PostgreSQL(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Postgres(t)
 	if _, err := backup.Create(t.Context(), s.DB, filepath.Join(t.TempDir(), "b"), "test"); !errors.Is(err, backup.ErrPostgres) {

@@ -29,7 +29,7 @@ func benchStore(b *testing.B, open func(testing.TB, ...func(*core.Config)) *db.S
 	return s, f
 }
 
-// BenchmarkWrite is one row per caller, as many to a commit as come together.
+// BenchmarkWrite writes one row per caller; concurrent callers share commits.
 func BenchmarkWrite(b *testing.B) {
 	for name, open := range openers {
 		b.Run(name, func(b *testing.B) {
@@ -48,8 +48,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is a whole run as the store sees it: started, loaded, ended
-// with three steps.
+// BenchmarkRun starts and loads a run and ends it with three steps.
 func BenchmarkRun(b *testing.B) {
 	for name, open := range openers {
 		b.Run(name, func(b *testing.B) {
@@ -89,8 +88,8 @@ func wholeRun(s *db.Store, flowID string) error {
 	return s.WriteRun(ctx, flow.RunWrite{Run: r, Steps: steps, End: true, Durable: true})
 }
 
-// BenchmarkAdmission is an end that admits the next run, with a million queued
-// by a hundred keys.
+// BenchmarkAdmission ends a run, which admits the next one, with a million runs of a
+// hundred keys in the queue.
 func BenchmarkAdmission(b *testing.B) {
 	const queued = 1_000_000
 	for name, open := range openers {
@@ -119,7 +118,7 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// fillQueue copies one queued run many times.
+// fillQueue inserts many copies of one queued run.
 func fillQueue(b *testing.B, s *db.Store, flowID string, n int) {
 	b.Helper()
 	s.UseQueue(nil)

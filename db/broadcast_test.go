@@ -10,7 +10,7 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestBroadcast: what one instance says, the others hear and it does not.
+// TestBroadcast checks that all other instances receive a message, but not the sender.
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.PostgresConfig(t)

@@ -106,16 +106,16 @@ func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, er
 }
 
 // budgets returns the budgets that are set, dollars first.
-func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of fairness.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
-	day, subject := s.Config.Now(), of.KeyID+of.FlowID
+func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, base fairness.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
+	day, subject := s.Config.Now(), base.KeyID+base.FlowID
 	if usd > 0 {
-		b := of
+		b := base
 		b.Unit, b.Limit = flow.BudgetUSD, usd
 		b.Used, err = core.Spent(ctx, s.Reads, ws, b, core.DayOf(day))
 		list = append(list, b.Budget)
 	}
 	if err == nil && runs > 0 {
-		b := of
+		b := base
 		b.Unit, b.Limit = flow.BudgetRuns, runs
 		b.Used, err = s.Reads.FindStarts(ctx, gen.FindStartsParams{WorkspaceID: ws, Subject: subject, Day: core.DayOf(day)})
 		if dbconn.IsNoRows(err) {
@@ -124,7 +124,7 @@ func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of fairness.S
 		list = append(list, b.Budget)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what %s has used today: %w", subject, err)
+		return nil, fmt.Errorf("read today's usage of %s: %w", subject, err)
 	}
 	return list, nil
 }

@@ -33,7 +33,7 @@ func (w *fixture) cost(r *flow.Run, nano flow.NanoUSD) error {
 	return w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}})
 }
 
-func TestReservations(t *testing.T) {
+func TestReserveSpending(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{USDPerDay: 100})
 		first, second := w.atWork(), w.atWork()
@@ -66,7 +66,7 @@ func TestReservations(t *testing.T) {
 	})
 }
 
-// atWorkAnyway is atWork although the budget is used up.
+// atWorkAnyway is atWork for a budget that is used up.
 func (w *fixture) atWorkAnyway() *flow.Run {
 	w.t.Helper()
 	limits := w.flow.Limits
@@ -76,7 +76,7 @@ func (w *fixture) atWorkAnyway() *flow.Run {
 	return r
 }
 
-func TestReservations_unknown_price(t *testing.T) {
+func TestReserveSpending_refuses_an_unknown_price(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k, byKey := w.key(0, 100)
 		r := w.atWork(byKey)
@@ -96,9 +96,9 @@ func TestReservations_unknown_price(t *testing.T) {
 	})
 }
 
-// TestReservations_in_parallel reserves for 64 runs at once. Together they overshoot
-// the budget by less than the estimate of one step.
-func TestReservations_in_parallel(t *testing.T) {
+// TestReserveSpending_in_parallel reserves for 64 runs at once. Together they overshoot
+// the budget by less than the estimate for one step.
+func TestReserveSpending_in_parallel(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		const limit, estimate = 1000, 90
 		w.limit(flow.Limits{USDPerDay: limit})

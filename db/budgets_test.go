@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// key makes a key with budgets, and what starts runs with it.
+// key creates a key with budgets, and returns an option that starts runs with it.
 func (w *fixture) key(runs, usd int64) (*flow.Key, func(*flow.NewRun)) {
 	w.t.Helper()
 	k := &flow.Key{WorkspaceID: ws, Name: "billing", Hash: fmt.Sprint(runs, usd, w.clock.Now()), RunsPerDay: runs, USDPerDay: flow.NanoUSD(usd)}

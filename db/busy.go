@@ -14,16 +14,16 @@ import (
 // SQLite is executing.
 const BusyFile = "sluice.busy"
 
-// moreBusy is the number of marks in addition to the capacity, for suspects on
+// extraMarks is the number of marks in addition to the capacity, for suspects on
 // trial, which run in addition to the other runs.
-const moreBusy = 1024
+const extraMarks = 1024
 
 // BusyMarks returns the marks of this engine. On SQLite they survive a crash of the
 // process, and the marks of the previous engine are kept for Recover. Call it once,
 // with the engine lock held, before Recover. On PostgreSQL, where another machine
 // may recover, SaveBusy stores the marks.
 func (s Instances) BusyMarks() *busy.Marks {
-	size := busy.RegionSize(int(s.Workers.Load()) + moreBusy)
+	size := busy.RegionSize(int(s.Workers.Load()) + extraMarks)
 	if s.Pool() != nil {
 		return busy.NewMarks(make([]byte, size))
 	}

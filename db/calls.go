@@ -10,13 +10,12 @@ import (
 	"sluice/flow"
 )
 
-// The calls with a credential that has limits are rows of credential_calls. A call takes
-// its turn in a transaction that first updates the row of the credential, so limits hold
-// over all instances. Times are those of the instances: if their clocks differ, a minute
-// is off by as much.
+// Calls with a credential that has limits are rows of credential_calls. A call starts or
+// is queued in a transaction that first locks the row of the credential, so limits hold
+// across all instances. Times come from the store's clock.
 
-// Limits of the time until a call that waits asks again. Between them it depends on its
-// place in the queue and on how long calls took in the last minute.
+// Bounds of the time after which a waiting call tries again. In between it depends on
+// the position in the queue and on the duration of calls in the last minute.
 const (
 	minCallWait = 200 * time.Millisecond
 	maxCallWait = 10 * time.Minute
@@ -72,21 +71,21 @@ func (s Credentials) TakeCall(ctx context.Context, ws flow.WorkspaceID, credenti
 	return id, wait, err
 }
 
-// callWait returns zero if a call may begin, or how long it waits before it asks again.
-// Calls that are due before it have the next turns.
+// callWait returns zero if a call may begin, or how long to wait before it tries again.
+// Calls that were queued earlier and are due go first.
 func callWait(l flow.CallLimits, n gen.CountCallsRow, now int64) time.Duration {
 	var wait time.Duration
 	if l.AtOnce > 0 && n.Running+n.AheadNow >= l.AtOnce {
-		took := time.Second
+		average := time.Second
 		if n.Ended > 0 {
-			took = core.Since(n.Took / n.Ended)
+			average = core.DurationOf(n.Took / n.Ended)
 		}
-		wait = max(minCallWait, took*time.Duration(n.Ahead+1)*7/10/time.Duration(l.AtOnce)) // early rather than late: a slot must not stay free
+		wait = max(minCallWait, average*time.Duration(n.Ahead+1)*7/10/time.Duration(l.AtOnce)) // early rather than late: a slot must not stay free
 	}
 	if l.PerMinute > 0 && n.Recent+n.AheadNow >= l.PerMinute {
 		next := callWindow / time.Duration(l.PerMinute) * time.Duration(n.Ahead)
 		if n.Recent >= l.PerMinute {
-			next += callWindow - core.Since(now-n.Oldest)
+			next += callWindow - core.DurationOf(now-n.Oldest)
 		}
 		wait = max(wait, minCallWait, next)
 	}

@@ -73,8 +73,8 @@ func TestTakeCall(t *testing.T) {
 	})
 }
 
-// TestTakeCall_at_once asks with many at once: never are more calls running than allowed.
-func TestTakeCall_at_once(t *testing.T) {
+// TestTakeCall_limits_concurrent_calls takes many calls concurrently. Never do more run than allowed.
+func TestTakeCall_limits_concurrent_calls(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "openai", Provider: "openai"}, "s"))
 		w.must(w.SetCredentialLimits(w.ctx, ws, "openai", flow.CallLimits{AtOnce: 5}))

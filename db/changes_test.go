@@ -29,9 +29,9 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// TestChanges_idle checks that background work that finds nothing to do does not
+// TestChanges_ignores_idle_background_work checks that background work that finds nothing to do does not
 // count as a change, which would cause more of it.
-func TestChanges_idle(t *testing.T) {
+func TestChanges_ignores_idle_background_work(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		before := w.changes()
 		_, _, err := w.DueWakes(w.ctx, w.clock.Now(), 10)
@@ -46,9 +46,9 @@ func TestChanges_idle(t *testing.T) {
 	})
 }
 
-// TestChanges_by_commands checks that a server notices what a process without
+// TestChanges_counts_writes_of_commands checks that a server notices what a process without
 // workers writes beside it.
-func TestChanges_by_commands(t *testing.T) {
+func TestChanges_counts_writes_of_commands(t *testing.T) {
 	t.Parallel()
 	for name, open := range openers {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func (w *fixture) children(n int, keepErrors bool) (*flow.Run, flow.CallingStep)
 	return w.childrenOf(w.flow.ID, n, keepErrors)
 }
 
-// childrenOf is children that run another flow.
+// childrenOf is children for child runs of another flow.
 func (w *fixture) childrenOf(flowID string, n int, keepErrors bool, change ...func(*flow.NewRun)) (*flow.Run, flow.CallingStep) {
 	w.t.Helper()
 	run := w.ask(change...)
@@ -87,8 +87,8 @@ func TestChildren(t *testing.T) {
 	})
 }
 
-// TestChildren_fail starts nothing more after an item has failed, and wakes the caller.
-func TestChildren_fail(t *testing.T) {
+// TestChildren_stop_after_a_failure starts nothing more after an item has failed, and wakes the caller.
+func TestChildren_stop_after_a_failure(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run, step := w.children(4, false)
 		w.clock.move(time.Minute)
@@ -101,9 +101,9 @@ func TestChildren_fail(t *testing.T) {
 	})
 }
 
-// TestChildren_recount corrects the numbers of a step if the end of a child was not
+// TestRecountChildren corrects the numbers of a step if the end of a child was not
 // counted.
-func TestChildren_recount(t *testing.T) {
+func TestRecountChildren(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, step := w.children(3, true)
 		w.endChild(step, 0, flow.RunSucceeded)
@@ -117,9 +117,9 @@ func TestChildren_recount(t *testing.T) {
 	})
 }
 
-// TestChildren_cancel checks that a canceled caller waits for its last child and is then woken.
+// TestChildren_end_before_their_canceled_caller checks that a canceled caller waits for its last child and is then woken.
 // Other ends do not wake it, and it does not wait if the last child has already ended.
-func TestChildren_cancel(t *testing.T) {
+func TestChildren_end_before_their_canceled_caller(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run, step := w.children(4, true)
 		_, err := w.RequestCancel(w.ctx, ws, run.FlowID, run.ID)
@@ -144,7 +144,7 @@ func TestChildren_cancel(t *testing.T) {
 	})
 }
 
-// child returns the child run of an item, as its worker has it.
+// child returns the child run of an item as its worker loads it.
 func (w *fixture) child(step flow.CallingStep, item int) *flow.Run {
 	w.t.Helper()
 	results, err := w.ReadChildren(w.ctx, ws, step, item, item+1)
@@ -158,9 +158,9 @@ func (w *fixture) child(step flow.CallingStep, item int) *flow.Run {
 	return r
 }
 
-// TestChildren_budgets counts the cost of a child against the budgets in dollars of its
-// key, its flow and the flow above, and what it reserves as well.
-func TestChildren_budgets(t *testing.T) {
+// TestChildren_count_against_budgets counts the cost and the reservations of a child against the
+// dollar budgets of its key, its flow and the flow above.
+func TestChildren_count_against_budgets(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k, byKey := w.key(0, 0)
 		other := w.newFlow(ws)
@@ -207,9 +207,9 @@ func TestChildren_budgets(t *testing.T) {
 	})
 }
 
-// TestChildren_limits starts children whatever the limits of the key, the flow and the
-// workspace are, except that they wait for slots.
-func TestChildren_limits(t *testing.T) {
+// TestChildren_are_not_refused_by_limits checks that limits of the key, the flow and the workspace never
+// refuse children; they only make them wait for slots.
+func TestChildren_are_not_refused_by_limits(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k, byKey := w.key(1, 0)
 		k.Concurrency = 1

@@ -67,7 +67,7 @@ func (s Credentials) SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID
 // hosts were never set, because they were saved before hosts were required.
 func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
 	rows, err := s.Reads.ListUndecidedCredentials(ctx)
-	return dbconn.Listed(rows, err, credentialOf, "list undecided credentials")
+	return dbconn.ConvertRows(rows, err, credentialOf, "list undecided credentials")
 }
 
 // BindCredential sets the hosts of a credential unless they were set in the
@@ -100,11 +100,11 @@ func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []
 // ListCredentials returns the credentials of a workspace, by name.
 func (s Credentials) ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error) {
 	var rows []gen.Credential
-	err := s.Again(ctx, func() (err error) {
+	err := s.RetryRead(ctx, func() (err error) {
 		rows, err = s.Reads.ListCredentials(ctx, ws)
 		return err
 	})
-	return dbconn.Listed(rows, err, credentialOf, "list credentials")
+	return dbconn.ConvertRows(rows, err, credentialOf, "list credentials")
 }
 
 // RemoveCredential removes a credential.

@@ -10,7 +10,7 @@ import (
 	"sluice/flow/library"
 )
 
-// requests are kinds as small as binding needs them.
+// requests are the least node kinds that binding needs.
 var requests = flow.NewRegistry(flow.Kind{
 	Name: "request", Title: "Request", Group: "Test", Summary: "Calls a host.",
 	Fields: []flow.Field{
@@ -25,8 +25,7 @@ func request(url, credential string) string {
 	return `{"schema":"sluice.flow/v1","name":"F","nodes":[{"id":"x","kind":"other"},{"id":"r","kind":"request","config":{"url":"` + url + `","headers":{"Authorization":{"credential":"` + credential + `"}}}}]`
 }
 
-// TestBindCredentials brings credentials along that are older than the question
-// where they may be sent.
+// TestBindCredentials binds credentials that were saved before hosts were required.
 func TestBindCredentials(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		const edges = `,"edges":[{"from":"x.value","to":"r.url"}]}`
@@ -89,7 +88,7 @@ func TestBindCredentials(t *testing.T) {
 			t.Errorf("two-hosts is bound to %q", got)
 		}
 
-		// It decides once: what a person says after it stays.
+		// Hosts that a user sets afterwards are kept.
 		w.must(w.SetCredentialHosts(w.ctx, ws, "one-host", nil))
 		left, err = library.BindCredentials(w.ctx, w, requests)
 		w.must(err)
@@ -101,9 +100,9 @@ func TestBindCredentials(t *testing.T) {
 	})
 }
 
-// TestSealedCredentials: a credential that another key sealed is named, and can
-// be entered again.
-func TestSealedCredentials(t *testing.T) {
+// TestExamineCredentials_reports_another_master_key checks that a credential that was encrypted with another key is
+// reported and can be saved again.
+func TestExamineCredentials_reports_another_master_key(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a", Hosts: []string{"a.example"}}, "secret of a"))
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "b", Overlap: flow.SigningOverlap}, "secret of b"))

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// failed makes a run with a webhook that failed, to a host.
+// failed creates a run whose webhook delivery to a host has failed.
 func (w *fixture) failed(url string) string {
 	w.t.Helper()
 	r := w.take(w.start().ID)

@@ -12,15 +12,15 @@ import (
 	"sluice/flow"
 )
 
-// sent is what a store was filled with, the oldest first.
+// sent are the deliveries that fillDeliveries inserted, oldest first.
 type sent struct {
 	rows  []flow.DeliveryRow
 	hosts []string // of the rows
 	start time.Time
 }
 
-// fillDeliveries writes n deliveries to thirty endpoints of ten flows. The same
-// n gives the same deliveries.
+// fillDeliveries inserts n deliveries to thirty endpoints of ten flows. It is
+// deterministic.
 func fillDeliveries(t testing.TB, s *db.Store, n int) *sent {
 	t.Helper()
 	f := &sent{start: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
@@ -51,7 +51,7 @@ func (f *sent) exec(t testing.TB, s *db.Store, text string, args ...any) {
 	}
 }
 
-// Of thirty endpoints, the last is of another workspace.
+// The last of the thirty endpoints belongs to another workspace.
 func (f *sent) endpoints(t testing.TB, s *db.Store) {
 	t.Helper()
 	for i := range 30 {

@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// choices are lists that people ask for, and such as are hard to find.
+// choices are common filters, and filters whose matches are rare.
 func (f *sent) choices() map[string]flow.DeliveryQuery {
 	states := func(s ...flow.DeliveryState) []flow.DeliveryState { return s }
 	day := 24 * time.Hour
@@ -36,8 +36,8 @@ func (f *sent) choices() map[string]flow.DeliveryQuery {
 	}
 }
 
-// TestListDeliveryRows compares every list with what going through all rows
-// finds, and asks the database how it would find it.
+// TestListDeliveryRows compares every list with the result of filtering all rows in
+// memory, and checks the query plans.
 func TestListDeliveryRows(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 8_000)
@@ -102,7 +102,7 @@ func TestListDeliveryRows_has_the_last_attempt(t *testing.T) {
 	})
 }
 
-// BenchmarkListDeliveryRows is the first page of a million deliveries.
+// BenchmarkListDeliveryRows reads the first page of a million deliveries.
 func BenchmarkListDeliveryRows(b *testing.B) {
 	for name, open := range openers {
 		b.Run(name, func(b *testing.B) {
@@ -129,7 +129,7 @@ func BenchmarkListDeliveryRows(b *testing.B) {
 	}
 }
 
-// first is what the store should find, found the long way.
+// first returns the expected rows by filtering all rows in memory.
 func (f *sent) first(c *flow.DeliveryQuery) (ids []string) {
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		r := &f.rows[i]

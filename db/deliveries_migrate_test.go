@@ -8,8 +8,8 @@ import (
 	"sluice/db/core"
 )
 
-// TestMigration_gives_deliveries_endpoints carries out what the migration does
-// to deliveries that were there before it.
+// TestMigration_gives_deliveries_endpoints checks that the migration creates the
+// endpoints of existing deliveries.
 func TestMigration_gives_deliveries_endpoints(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		urls := map[string]string{

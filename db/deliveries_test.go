@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// deliver makes one attempt, with the job that was made for it.
+// deliver records one attempt with the newest job.
 func (w *fixture) deliver(id string, state flow.DeliveryState) *flow.Delivery {
 	w.t.Helper()
 	w.handDue()
@@ -163,8 +163,8 @@ func TestRunWebhook(t *testing.T) {
 	})
 }
 
-// TestEndpoint_that_fails_is_paused gets no attempt until the pause is over, or
-// somebody sends again.
+// TestEndpoint_that_fails_is_paused checks that a failing endpoint gets no attempt
+// until its pause is over or a user sends a delivery again.
 func TestEndpoint_that_fails_is_paused(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()

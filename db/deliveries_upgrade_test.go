@@ -7,7 +7,7 @@ import (
 	"sluice/flow/fairness"
 )
 
-// sent makes deliveries of one run to one receiver, in line.
+// sent creates queued deliveries of one run to one receiver.
 func (w *fixture) sent(n int) (ids []string) {
 	w.t.Helper()
 	r := w.take(w.start().ID)

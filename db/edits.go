@@ -53,7 +53,7 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 					return err
 				}
 				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: last})
-				tx.StoreBytes(e.WorkspaceID, logged-sum(dropped))
+				tx.TrackBytes(e.WorkspaceID, logged-sum(dropped))
 				return err
 			},
 			func() error { return keepFiles(tx, e.WorkspaceID, files) },
@@ -61,7 +61,7 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 			// Growth of the edit log only is allowed: otherwise a draft could
 			// not be made smaller.
 			func() error {
-				return tx.StoreChecked(e.WorkspaceID, flow.Storage{Bytes: int64(len(e.Draft)) - held.Bytes})
+				return tx.TrackWithinQuota(e.WorkspaceID, flow.Storage{Bytes: int64(len(e.Draft)) - held.Bytes})
 			},
 		)
 	})
@@ -71,15 +71,15 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 	return saved, err
 }
 
-// manyBytes is the size of an edit from which on the size of the log is checked. Smaller
-// ones are bounded by their number.
-const manyBytes = 16 << 10
+// largeEdit is the size of an edit, in bytes, from which on the size of the log is
+// checked. Smaller edits are bounded by their number.
+const largeEdit = 16 << 10
 
-// lastDropped returns the revision up to which the log of a flow is too long after an edit
-// that was stored at rev with some bytes.
+// lastDropped returns the revision up to which edits must be dropped from the log of a
+// flow, after an edit of logged bytes was stored at rev.
 func lastDropped(tx *core.Tx, flowID string, rev, logged int64) (int64, error) {
 	last := rev - document.MaxLoggedEdits
-	if logged < manyBytes {
+	if logged < largeEdit {
 		return last, nil
 	}
 	sizes, err := tx.ListEditSizes(tx.Ctx, flowID)
@@ -136,14 +136,14 @@ func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID, ta
 	}), nil
 }
 
-// forgetEdits removes the edits and pinned outputs of a flow.
-func forgetEdits(tx *core.Tx, ws flow.WorkspaceID, flowID string) error {
+// deleteEdits removes the edits and pinned outputs of a flow.
+func deleteEdits(tx *core.Tx, ws flow.WorkspaceID, flowID string) error {
 	for _, forget := range []func(context.Context, string) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
 		sizes, err := forget(tx.Ctx, flowID)
 		if err != nil {
 			return err
 		}
-		tx.StoreBytes(ws, -sum(sizes))
+		tx.TrackBytes(ws, -sum(sizes))
 	}
 	return nil
 }

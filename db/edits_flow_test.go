@@ -14,7 +14,7 @@ import (
 	"sluice/flow/library"
 )
 
-// studio is a library over the fixture's store.
+// studio is a flow library over the fixture's store.
 func (w *fixture) studio() *library.Library {
 	return &library.Library{Store: w.Store, IDs: flow.NewIDs(), Kinds: flow.NewRegistry(flow.Kind{
 		Name: "call", Title: "Call", Group: "Test", Summary: "Calls.",
@@ -39,7 +39,7 @@ func (w *fixture) openTab(l *library.Library, flowID, name string) *tab {
 	return &tab{Library: l, flowID: flowID, name: name, d: d, rev: f.Rev}
 }
 
-// edit sends edits until they are not too late, applying the missed edits first.
+// edit sends edits until they are accepted, applying missed edits first.
 func (t *tab) edit(ctx context.Context, txID string, ops ...document.Edit) error {
 	for {
 		r, err := t.EditFlow(ctx, ws, t.flowID, "user_1", document.EditRequest{Base: t.rev, Tab: t.name, TxID: txID, Ops: ops})

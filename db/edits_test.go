@@ -220,7 +220,7 @@ func TestPins(t *testing.T) {
 	})
 }
 
-func TestFiles_of_an_edit_and_a_pin_are_kept(t *testing.T) {
+func TestFiles_of_edits_and_pins_are_kept(t *testing.T) {
 	t.Parallel()
 	for name, refer := range map[string]func(w *fixture, id string) error{
 		"edit": func(w *fixture, id string) error {

@@ -10,8 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// DeliveryQueries are all that a list of deliveries, of endpoints and of what
-// failed may need.
+// DeliveryQueries returns all queries that lists of deliveries, endpoints and failed
+// deliveries may run.
 func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryQuery) ([]ChoiceQuery, error) {
 	k := webhooks.NewDeliveryFilter(&c)
 	list := []ChoiceQuery{}

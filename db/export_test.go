@@ -32,7 +32,7 @@ func (s *Store) Groups() (all, synced int64) {
 // Waiting returns the number of members that the SQLite writer has not gathered yet.
 func (s *Store) Waiting() int { return len(s.Writer.(*core.GroupWriter).Waiting) }
 
-// ChoiceQuery is a query that choosing runs makes.
+// ChoiceQuery is a query that a list of runs may run.
 type ChoiceQuery struct {
 	Name, Text string
 	Args       []any
@@ -60,7 +60,7 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunQuery) ([]ChoiceQue
 	return list, nil
 }
 
-// Explain asks the database how it would run a query.
+// Explain returns the query plan.
 func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	how := "EXPLAIN "
 	if s.Pool() == nil {
@@ -96,9 +96,9 @@ func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 		return err
 	}
 	defer s.Close()
-	to, err := beginSealing(ctx, s.DB, fresh)
+	to, err := beginReencryption(ctx, s.DB, fresh)
 	for i := 0; i < columns && err == nil; i++ {
-		_, err = to.column(ctx, sealedColumns[i])
+		_, err = to.reencryptColumn(ctx, sealedColumns[i])
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func MigrateTo(ctx context.Context, cfg core.Config, version int64, fill ...stri
 	})
 }
 
-// Exec runs statements on a database, each on its own.
+// Exec runs statements on a database, each in its own transaction.
 func Exec(ctx context.Context, cfg core.Config, statements ...string) error {
 	return onDatabase(ctx, cfg, func(_ goose.Dialect, db *sql.DB) error {
 		for _, statement := range statements {
@@ -157,8 +157,8 @@ func onFile(cfg core.Config, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// StartStatements starts a run and returns the statements that its transaction
-// made, by the names of their queries.
+// StartStatements starts a run and returns the query names of the statements that its
+// transaction ran.
 func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []string, err error) {
 	run := n.Run
 	run.ID, run.CreatedAt, run.State = s.IDs().New(flow.PrefixRun), s.Config.Now(), flow.RunQueued
@@ -171,12 +171,12 @@ func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []str
 		own := *tx
 		own.DBTX = &listener{tx.DBTX, &names}
 		own.Queries = gen.New(own.DBTX)
-		return (&core.StartWrite{N: &n, Row: row}).Alone(&own)
+		return (&core.StartWrite{N: &n, Row: row}).ExecuteAlone(&own)
 	})
 	return names, err
 }
 
-// listener notes the names of the queries that pass.
+// listener records the names of the queries that run.
 type listener struct {
 	gen.DBTX
 	names *[]string

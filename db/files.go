@@ -74,17 +74,17 @@ func addFile(tx *core.Tx, f *flow.File, n flow.NewFile) error {
 	}
 	kept := flow.Storage{Bytes: f.Size + flow.StorageItem}
 	if n.RunID == "" {
-		return tx.StoreChecked(f.WorkspaceID, kept)
+		return tx.TrackWithinQuota(f.WorkspaceID, kept)
 	}
 	if n.Refusable {
-		if err := tx.StoreChecked(f.WorkspaceID, kept); err != nil {
+		if err := tx.TrackWithinQuota(f.WorkspaceID, kept); err != nil {
 			return err
 		}
 	} else {
-		tx.StoreMore(f.WorkspaceID, kept) // other files of an accepted run are never refused
+		tx.TrackStorage(f.WorkspaceID, kept) // other files of an accepted run are never refused
 	}
-	// A worker that lost its run may still save files. If the content of the run was
-	// erased, nothing would ever erase the file.
+	// A fenced worker may still save files. If the content of the run was erased, nothing
+	// would ever erase the file.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: n.RunID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s Files) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*f
 // FindFile returns a file that is not erased.
 func (s Files) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
-	return dbconn.Found(r, err, "file", fileOf)
+	return dbconn.ConvertRow(r, err, "file", fileOf)
 }
 
 // FindFiles returns the files that exist, by ID.
@@ -134,7 +134,7 @@ func (s Files) FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string)
 // the workspace.
 func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFileAnywhere(ctx, id)
-	return dbconn.Found(r, err, "file", fileOf)
+	return dbconn.ConvertRow(r, err, "file", fileOf)
 }
 
 // FileUses returns the flows and keys that used a file, each pair once.

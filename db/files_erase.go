@@ -25,7 +25,7 @@ func (s Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) er
 		if err != nil {
 			return dbconn.NotFoundErr(err, "file")
 		}
-		tx.StoreBytes(ws, -size-flow.StorageItem)
+		tx.TrackBytes(ws, -size-flow.StorageItem)
 		return nil
 	})
 }
@@ -39,7 +39,7 @@ func eraseFiles(tx *core.Tx, runID string) error {
 		func() error {
 			erased, err := tx.EraseFilesOfRun(tx.Ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.Store.NowMicros()})
 			for _, f := range erased {
-				tx.StoreBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
+				tx.TrackBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
 			}
 			return err
 		},
@@ -76,7 +76,7 @@ func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 		return nil // a run or a flow uses it now
 	}
 	if err == nil {
-		tx.StoreBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
+		tx.TrackBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 	return kept, loose, err
 }
 
-// Put stores a draft and does not keep it, like a process that dies.
+// Put stores a draft without keeping it, like a process that crashes.
 func (s *Store) Put(ctx context.Context, content string) error {
 	_, err := s.bucket.Put(ctx, strings.NewReader(content))
 	return err
@@ -53,10 +53,10 @@ func (s *Store) Keep(ctx context.Context, content string, name func(*core.Tx) er
 	return d.Keep(ctx, m, name)
 }
 
-// Unwanted removes the content of a hash unless a file has it.
+// Unwanted removes the content with a hash unless a file uses it.
 func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.bucket.Remove(ctx, hash) }
 
-// NameFile is the row that SaveFile writes.
+// NameFile inserts the row that SaveFile writes.
 func NameFile(tx *core.Tx, ws flow.WorkspaceID, id, hash string, size int64) error {
 	return addFile(tx, &flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, flow.NewFile{})
 }

@@ -221,8 +221,8 @@ func TestFileUses(t *testing.T) {
 	})
 }
 
-// Starting a run with a file and erasing the only run that has it: the file
-// is there for the new run, or the new run was refused.
+// A run starts with a file while the only run that uses it is erased: either the file
+// remains for the new run, or the new run is refused.
 func TestStartRun_concurrent_with_erasure(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		for range 10 {

@@ -64,7 +64,7 @@ func TestSweepFiles_keeps_an_upload_in_progress(t *testing.T) {
 	w.wantContents(1)
 }
 
-// waiting is a reader that blocks.
+// waiting is a reader that blocks until it is released.
 type waiting struct{ begun, goOn chan struct{} }
 
 func (r waiting) Read([]byte) (int, error) {
@@ -91,8 +91,8 @@ func TestSweepFiles_removes_a_stalled_upload(t *testing.T) {
 	w.wantContents(0)
 }
 
-// While a file is being named, its content cannot be removed; once it is
-// named, it is not removed.
+// Content cannot be removed while its row is being inserted, and is kept once the row
+// exists.
 func TestRemove_waits_for_a_file_that_is_being_saved(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		old := w.save("same")

@@ -67,7 +67,7 @@ func (w *fixture) removeErased() {
 	w.must(err)
 }
 
-// random returns content without repetition, so that a wrong offset shows.
+// random returns content without repetitions, so that a wrong offset is noticed.
 func random(n int) string {
 	data := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
@@ -224,7 +224,7 @@ func TestSaveFile_of_64_MiB_uses_little_memory(t *testing.T) {
 	}
 }
 
-// equalTo compares what is written to it.
+// equalTo is a writer that compares its input with the expected content.
 type equalTo struct{ r io.Reader }
 
 func (e *equalTo) Write(p []byte) (int, error) {

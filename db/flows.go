@@ -44,7 +44,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		if err != nil {
 			return err
 		}
-		return tx.StoreChecked(f.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + int64(len(f.Draft)), Flows: 1})
+		return tx.TrackWithinQuota(f.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + int64(len(f.Draft)), Flows: 1})
 	})
 	if err == nil {
 		f.Slug = slug
@@ -85,7 +85,7 @@ func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID str
 		if err := notifyEdited(tx, ws, flowID, rev); err != nil {
 			return err
 		}
-		return tx.StoreChecked(ws, flow.Storage{Bytes: int64(len(draft)) - held.Bytes})
+		return tx.TrackWithinQuota(ws, flow.Storage{Bytes: int64(len(draft)) - held.Bytes})
 	})
 	if err == nil {
 		s.AfterCommit(ctx, func() { s.Edited(ws, flowID, rev) })
@@ -105,21 +105,21 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID stri
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		tx.StoreMore(ws, flow.Storage{Flows: -dbconn.BoolInt(held.ArchivedAt == 0)})
-		return forgetEdits(tx, ws, flowID)
+		tx.TrackStorage(ws, flow.Storage{Flows: -dbconn.BoolInt(held.ArchivedAt == 0)})
+		return deleteEdits(tx, ws, flowID)
 	})
 }
 
 // FindFlow returns a flow with the hash of its live version, archived or not.
 func (s Flows) FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error) {
 	r, err := s.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
-	return dbconn.Found(gen.ListFlowsRow(r), err, "flow", flowOf)
+	return dbconn.ConvertRow(gen.ListFlowsRow(r), err, "flow", flowOf)
 }
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
 func (s Flows) ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error) {
 	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
-	return dbconn.Listed(rows, err, flowOf, "list flows")
+	return dbconn.ConvertRows(rows, err, flowOf, "list flows")
 }
 
 // HadFlows reports whether the workspace has or ever had a flow.

@@ -47,7 +47,7 @@ func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID stri
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		return tx.StoreChecked(ws, flow.Storage{Flows: dbconn.BoolInt(held.ArchivedAt != 0)})
+		return tx.TrackWithinQuota(ws, flow.Storage{Flows: dbconn.BoolInt(held.ArchivedAt != 0)})
 	})
 }
 

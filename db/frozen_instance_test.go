@@ -162,7 +162,7 @@ func TestVital_works_without_free_connections(t *testing.T) {
 	}
 }
 
-// limits are what a session of a store is set to.
+// limits returns the time limits of a session of a store.
 func limits(t *testing.T, s *db.Store) string {
 	t.Helper()
 	var text string

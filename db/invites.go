@@ -29,7 +29,7 @@ func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Inv
 // FindInvite returns the invitation of a link that is still valid.
 func (s Invites) FindInvite(ctx context.Context, tokenHash string) (*flow.Invite, error) {
 	r, err := s.Reads.FindInvite(ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: s.NowMicros()})
-	return dbconn.Found(r, err, "link", inviteOf)
+	return dbconn.ConvertRow(r, err, "link", inviteOf)
 }
 
 func inviteOf(r gen.FindInviteRow) flow.Invite {
@@ -96,7 +96,7 @@ func (s Invites) ResetPassword(ctx context.Context, tokenHash, passwordHash stri
 // takeInvite deletes a link. Of two concurrent calls, only one succeeds.
 func takeInvite(tx *core.Tx, tokenHash string) (*flow.Invite, error) {
 	r, err := tx.FindInvite(tx.Ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: tx.Store.NowMicros()})
-	i, err := dbconn.Found(r, err, "link", inviteOf)
+	i, err := dbconn.ConvertRow(r, err, "link", inviteOf)
 	if err != nil {
 		return nil, err
 	}

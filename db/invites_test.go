@@ -88,7 +88,7 @@ func TestResetPassword_link_ends_when_the_user_joins_another_workspace(t *testin
 	setup(t, func(t *testing.T, w *fixture) {
 		lin := w.newUser("lin@example.com", flow.MemberViewer)
 		w.invite("link", "", lin.ID)
-		w.must(w.FoundWorkspace(w.ctx, &flow.Workspace{Name: "Lin's"}, lin.ID))
+		w.must(w.CreateOwnedWorkspace(w.ctx, &flow.Workspace{Name: "Lin's"}, lin.ID))
 		_, err := w.ResetPassword(w.ctx, "link", "x")
 		wantCode(t, err, flow.CodeNotFound)
 	})

@@ -20,8 +20,8 @@ import (
 // valid until a time. Transactions that change keys set Batch.KeysChanged, so that
 // the cache of RecentKey is dropped after the commit.
 
-// CreateKey adds a key. It sets an empty ID and time. A key that another key makes is
-// refused if that was revoked in the meantime, or has made too many.
+// CreateKey adds a key. It sets an empty ID and time. If another key creates it, that key
+// must not have been revoked in the meantime, nor have reached its limit of keys.
 func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
 		k.ID = s.IDs().New(flow.PrefixKey)
@@ -49,8 +49,8 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	})
 }
 
-// holdMaker locks the key that makes another, so that revoking it and the keys that it
-// made misses none.
+// holdMaker locks the key that creates another, so that a concurrent RevokeMadeKeys also
+// finds the new key.
 func holdMaker(tx *core.Tx, k *flow.Key) error {
 	maker := k.Maker()
 	if maker == "" {
@@ -102,20 +102,20 @@ func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.
 // FindKey returns a key of a workspace.
 func (s Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
-	return dbconn.Found(r, err, "key", core.KeyOf)
+	return dbconn.ConvertRow(r, err, "key", core.KeyOf)
 }
 
 // ListKeys returns all keys of a workspace, by ID.
 func (s Keys) ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeys(ctx, ws)
-	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
+	return dbconn.ConvertRows(rows, err, core.KeyOf, "list keys")
 }
 
 // ListKeysBefore returns the keys of a workspace before an ID, newest first. An empty ID
 // starts at the newest.
 func (s Keys) ListKeysBefore(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeysBefore(ctx, gen.ListKeysBeforeParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
-	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
+	return dbconn.ConvertRows(rows, err, core.KeyOf, "list keys")
 }
 
 // ListKeyTree returns the ID of a key and those of the keys that it made, directly or
@@ -168,7 +168,8 @@ func (s Keys) RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) err
 }
 
 // UpdateKey writes a key's name, flows, limits and expiry. A revoked key stays
-// revoked. It returns ErrKeyOutdated if the key is not as before any more.
+// revoked. It returns ErrKeyOutdated if the key has changed since before was
+// read.
 func (s Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
@@ -218,7 +219,7 @@ func (s Keys) EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id st
 // ordered by expiry.
 func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
-	return dbconn.Listed(rows, err, core.KeyOf, "list keys that end")
+	return dbconn.ConvertRows(rows, err, core.KeyOf, "list expiring keys")
 }
 
 // ListKeyMakers returns the creators of the keys of a workspace, by user ID,
@@ -254,7 +255,7 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 			}
 			err = tx.TouchPreviousKeyText(tx.Ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: dbconn.Micros(u.At), UsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
-				return fmt.Errorf("touch the previous text of %s: %w", u.KeyID, err)
+				return fmt.Errorf("touch the previous secret of %s: %w", u.KeyID, err)
 			}
 		}
 		return nil
@@ -263,17 +264,17 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 
 // RecentKey is FindKeyByHash with a cache, for starts of runs. Key.Recent is set if
 // the key comes from the cache and may have changed since it was read. Keys that another
-// key made are not kept, because their makers may change too.
+// key made are not cached, because their makers may change too.
 func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	if k, ok := s.Recent.Keys.Get(hash); ok {
-		again := *k
-		again.Recent = true
-		return &again, nil
+		cached := *k
+		cached.Recent = true
+		return &cached, nil
 	}
 	k, err := s.FindKeyByHash(ctx, hash)
 	if err == nil && k.Maker() == "" {
-		again := *k
-		s.Recent.Keys.Add(hash, &again)
+		cached := *k
+		s.Recent.Keys.Add(hash, &cached)
 	}
 	return k, err
 }

@@ -184,9 +184,9 @@ func (w *fixture) keyringOf(caller *flow.Key) *library.Keyring {
 	return ring
 }
 
-// TestRevokeMadeKeys_races revokes a key and those below while it makes others. None of
+// TestRevokeMadeKeys_concurrent_with_creation revokes a key and those below while it makes others. None of
 // these survives.
-func TestRevokeMadeKeys_races(t *testing.T) {
+func TestRevokeMadeKeys_concurrent_with_creation(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		for range 5 {
 			top := w.madeKey(nil, flow.Key{})
@@ -232,8 +232,8 @@ func TestMadeKeys_of_a_member_who_leaves(t *testing.T) {
 	})
 }
 
-// TestUpdateKey_outdated checks that a change never undoes another one.
-func TestUpdateKey_outdated(t *testing.T) {
+// TestUpdateKey_refuses_an_outdated_change checks that a change never undoes another one.
+func TestUpdateKey_refuses_an_outdated_change(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k := w.madeKey(nil, flow.Key{RPM: 10})
 		narrowed := *k

@@ -131,7 +131,7 @@ func TestChangeKey(t *testing.T) {
 	})
 }
 
-func TestKeyring_refuses(t *testing.T) {
+func TestKeyring_refuses_invalid_settings(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		for _, c := range []struct {
 			setting string

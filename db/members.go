@@ -13,7 +13,7 @@ import (
 // FindMember returns a member of a workspace with their role.
 func (s Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID string) (*flow.Member, error) {
 	r, err := s.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
-	return dbconn.Found(r, err, "member", func(r gen.FindMemberRow) flow.Member {
+	return dbconn.ConvertRow(r, err, "member", func(r gen.FindMemberRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
 	})
 }
@@ -64,7 +64,7 @@ func addMember(tx *core.Tx, ws flow.WorkspaceID, userID string, role flow.Member
 // a member who becomes one are revoked or handed over.
 func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := checkOwnerLeaves(tx, ws, userID, role == flow.MemberOwner); err != nil {
+		if err := checkLastOwner(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
 		}
 		n, err := tx.SetRole(tx.Ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
@@ -84,7 +84,7 @@ func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string
 // them over. The last owner cannot be removed.
 func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := checkOwnerLeaves(tx, ws, userID, false); err != nil {
+		if err := checkLastOwner(tx, ws, userID, false); err != nil {
 			return err
 		}
 		n, err := tx.DeleteMember(tx.Ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
@@ -101,8 +101,8 @@ func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID s
 	})
 }
 
-// settleKeys revokes the keys that a person created and those that they made, or hands the
-// former over to another member who may have keys. It adds an audit entry for each key.
+// settleKeys revokes the keys that a user created and the keys that those made, or hands
+// the former over to another member who may have keys. It audits each key.
 func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) error {
 	list, action, words, err := revokeOrHandOver(tx, ws, userID, fate)
 	if err != nil {
@@ -122,7 +122,7 @@ func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFa
 }
 
 // revokeOrHandOver does what settleKeys records.
-func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) (list []flow.Key, action, words string, err error) {
+func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) (list []flow.Key, action, detail string, err error) {
 	if fate.HeirID == "" {
 		list, err = revokeMade(tx, ws, userID)
 		return list, "key.revoke", "revoked with its creator's membership", err
@@ -163,10 +163,10 @@ func voidLinks(tx *core.Tx, ws flow.WorkspaceID, userID string) error {
 	return tx.DeletePasswordLinksBy(tx.Ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
 }
 
-// checkOwnerLeaves returns an error if the change would leave a workspace without
+// checkLastOwner returns an error if the change would leave a workspace without
 // an owner. It locks the workspace, so that two owners cannot remove each other
 // concurrently.
-func checkOwnerLeaves(tx *core.Tx, ws flow.WorkspaceID, userID string, staysOwner bool) error {
+func checkLastOwner(tx *core.Tx, ws flow.WorkspaceID, userID string, staysOwner bool) error {
 	if _, err := tx.HoldWorkspace(tx.Ctx, ws); err != nil {
 		return err
 	}

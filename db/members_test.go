@@ -11,7 +11,7 @@ func TestMembers(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ada, lin := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("lin@example.com", flow.MemberViewer)
 		second := &flow.Workspace{Name: "Second"}
-		w.must(w.FoundWorkspace(w.ctx, second, ada.ID))
+		w.must(w.CreateOwnedWorkspace(w.ctx, second, ada.ID))
 
 		w.must(w.SetRole(w.ctx, ws, lin.ID, flow.MemberEditor, flow.KeyFate{}))
 		m, err := w.FindMember(w.ctx, ws, lin.ID)
@@ -56,8 +56,8 @@ func TestRemoveMember_keeps_an_owner(t *testing.T) {
 	})
 }
 
-// Keys of somebody who loses the right to make them stop at once, or are those
-// of another member.
+// The keys of a user who may no longer have keys are revoked immediately or handed over
+// to another member.
 func TestSettleKeys(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ada, bob := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("bob@example.com", flow.MemberEditor)

@@ -130,7 +130,7 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // withIndex are the migrations of this program and one that builds an index
-// beside running work.
+// concurrently.
 func withIndex(t *testing.T) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{"99990_index.sql": {Data: []byte(`-- +goose NO TRANSACTION
@@ -153,8 +153,8 @@ CREATE INDEX CONCURRENTLY runs_later ON runs (created_at);
 	return files
 }
 
-// An index that is built beside running work is built again if the program ended
-// half-way, and instances that wait for it do not keep it from being finished.
+// A concurrent index build is repeated if the program ended half-way, and instances that
+// wait for it do not block it.
 func TestMigrate_an_index_concurrently(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.EmptyPostgresConfig(t)

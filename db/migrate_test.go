@@ -60,8 +60,8 @@ func each(t *testing.T, test func(t *testing.T, cfg core.Config)) {
 	}
 }
 
-// An older program refuses a database that a newer one has migrated, and says
-// which versions do not fit and what to do.
+// An older program refuses a database that a newer one has migrated. The error contains
+// both versions and what to do.
 func TestOpen_a_newer_schema(t *testing.T) {
 	each(t, func(t *testing.T, cfg core.Config) {
 		refused := func(text string) {
@@ -123,7 +123,7 @@ func TestStore_works_with_a_newer_schema(t *testing.T) {
 	})
 }
 
-// tables names the tables of Sluice itself.
+// tables returns the names of Sluice's own tables, without River's.
 func (w *fixture) tables() (names []string) {
 	w.t.Helper()
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'"
@@ -148,7 +148,7 @@ func (w *fixture) tables() (names []string) {
 	return names
 }
 
-// Inserts of jobs do not pay for indexes that no query uses.
+// Indexes that no query uses would only slow down inserts of jobs.
 func TestOpen_drops_unused_indexes(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.PostgresConfig(t)

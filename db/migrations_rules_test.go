@@ -12,8 +12,8 @@ import (
 	"sluice/db"
 )
 
-// lastUnruled is the last migration from before the rules below. Databases of
-// its time could not be upgraded without a stop.
+// lastUnruled is the last migration from before the rules below. Upgrades of such
+// databases need downtime.
 const lastUnruled = "00010_accounts.sql"
 
 // bigTables grow with every run. Programs of the previous release read and write
@@ -22,7 +22,7 @@ var bigTables = []string{
 	"audit", "delivery_attempts", "deliveries", "edits", "endpoints", "files", "idempotency", "run_files", "runs", "steps", "usage_daily", "wakes",
 }
 
-// refusals are statements that a program of the previous release would notice.
+// refusals are statements that would break a program of the previous release.
 var refusals = []struct {
 	form *regexp.Regexp
 	why  string
@@ -49,8 +49,8 @@ var (
 	contractMark = regexp.MustCompile(`(?m)^-- contract: no release since ([0-9]+\.[0-9]+\.[0-9]+) uses what this removes\.$`)
 )
 
-// breaches lists what a migration does that a program of the previous release,
-// which works beside it, would suffer from. releases are those that exist.
+// breaches returns the rules that a migration breaks: what would harm a program of the
+// previous release that runs at the same time. releases are the existing releases.
 func breaches(text string, releases []string) (list []string) {
 	breach := func(statement, why string) { list = append(list, statement+": "+why) }
 	concurrent := strings.Contains(text, "+goose NO TRANSACTION")
@@ -128,7 +128,7 @@ func TestMigrations_expand_only(t *testing.T) {
 	}
 }
 
-func TestMigrations_rules_find_breaches(t *testing.T) {
+func TestBreaches_finds_every_rule(t *testing.T) {
 	t.Parallel()
 	const alone = "-- +goose NO TRANSACTION\n-- +goose Up\n"
 	for text, want := range map[string]string{

@@ -14,9 +14,9 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestOpen_mustExist holds that a store that must exist is not created, neither
-// its tables nor the directory of its master key.
-func TestOpen_mustExist(t *testing.T) {
+// TestOpen_creates_nothing_if_the_database_must_exist checks that Open creates neither tables nor the directory of the
+// master key if the database must exist.
+func TestOpen_creates_nothing_if_the_database_must_exist(t *testing.T) {
 	t.Parallel()
 	absent := func(t *testing.T, cfg core.Config) {
 		t.Helper()

@@ -58,7 +58,7 @@ func TestOpen_error_omits_the_password(t *testing.T) {
 	}
 }
 
-// Another process beside the engine writes to the same database.
+// A command writes to the same database while the engine runs.
 func TestOpen_while_another_process_writes(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)

@@ -42,7 +42,7 @@ func openStore(t testing.TB, cfg core.Config) *db.Store {
 	return s
 }
 
-// connect opens a connection of the test's own.
+// connect opens a connection outside of the store.
 func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	before, after, _ := strings.Cut(url, "&pool_max_conns=12")
@@ -63,7 +63,7 @@ func queryOne[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) (v T
 	return v
 }
 
-// newRun is a run of a flow whose start takes the admission lock.
+// newRun returns a run of a flow whose start takes the admission lock.
 func newRun(flowID string) flow.NewRun {
 	return flow.NewRun{Prices: true, Key: &flow.Key{ID: "key_a", Concurrency: 1000}, Run: flow.Run{
 		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
@@ -105,7 +105,7 @@ func (st *starter) start(ctx context.Context, key string) error {
 	}
 }
 
-// check compares what callers know with what is stored.
+// check compares the answers to callers with the stored runs.
 func (st *starter) check(t *testing.T, conn *pgx.Conn, want int) {
 	t.Helper()
 	n := 0
@@ -318,8 +318,8 @@ func TestOpen_with_few_connections(t *testing.T) {
 	wantEqual(t, "runs", queryOne[int](t, conn, "SELECT count(*) FROM runs"), 3*16+3*32)
 }
 
-// TestOutage_refused_connections is about a server that runs but refuses every new
-// connection, with an error that has nothing to do with the number of them.
+// TestOutage_refused_connections uses a running server that refuses every new
+// connection for another reason than their number.
 func TestOutage_refused_connections(t *testing.T) {
 	t.Parallel()
 	server := dbtest.NewServer(t, dbtest.ServerConfig{})

@@ -35,7 +35,7 @@ func (s Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID string, p
 		if err := keepFiles(tx, ws, files); err != nil {
 			return err
 		}
-		return tx.StoreChecked(ws, flow.Storage{Bytes: int64(len(outputs)) - before})
+		return tx.TrackWithinQuota(ws, flow.Storage{Bytes: int64(len(outputs)) - before})
 	})
 }
 
@@ -63,7 +63,7 @@ func (s Pins) RemovePin(ctx context.Context, ws flow.WorkspaceID, flowID, node s
 		if err != nil {
 			return dbconn.NotFoundErr(err, "pin")
 		}
-		tx.StoreBytes(ws, -size)
+		tx.TrackBytes(ws, -size)
 		return nil
 	})
 }

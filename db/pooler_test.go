@@ -73,8 +73,8 @@ func occupy(t *testing.T, cfg core.Config) (release func()) {
 	}
 }
 
-// In session mode a pooler changes nothing: the store also hears of runs, for
-// which a connection needs its session.
+// In session mode a pooler changes nothing: the store also receives notifications,
+// for which a connection needs its own session.
 func TestOpen_behind_a_session_pooler(t *testing.T) {
 	t.Parallel()
 	c := &clock{}

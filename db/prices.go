@@ -35,7 +35,7 @@ func (s Prices) FindPrice(ctx context.Context, ws flow.WorkspaceID, model string
 // ListPrices returns the prices of a workspace, by model.
 func (s Prices) ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error) {
 	rows, err := s.Reads.ListPrices(ctx, ws)
-	return dbconn.Listed(rows, err, priceOf, "list prices")
+	return dbconn.ConvertRows(rows, err, priceOf, "list prices")
 }
 
 // RemovePrice deletes a price.

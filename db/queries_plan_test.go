@@ -14,16 +14,16 @@ import (
 	"sluice/db/gen"
 )
 
-// small are the tables that may be read from end to end. A tree is a key and the keys that
+// small are the tables that may be scanned completely. A tree is a key and the keys that
 // it made.
 var small = []string{"tree", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
 
-// few are the queries whose rows are few enough to be sorted. The most are the numbers of
-// the 100,000 items of a step.
+// few are the queries whose rows are few enough to be sorted, at most the numbers of the
+// 100,000 items of a step.
 var few = []string{"CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
 
-// TestQueries_use_indexes asks SQLite how it would carry out every query. A
-// partial index, in particular, is easily missed by a word.
+// TestQueries_use_indexes checks the SQLite plan of every query. Partial indexes in
+// particular are only used if the query repeats their condition.
 func TestQueries_use_indexes(t *testing.T) {
 	t.Parallel()
 	s := dbtest.SQLite(t)

@@ -17,8 +17,8 @@ import (
 //go:embed queries/*.sql
 var queryFiles embed.FS
 
-// TestQueries runs every generated query on both databases, with arguments
-// that are merely well formed.
+// TestQueries runs every generated query on both databases with arguments of the right
+// types that match nothing.
 func TestQueries(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		methods := reflect.TypeFor[*gen.Queries]()
@@ -49,8 +49,8 @@ func arguments(m reflect.Method, q *gen.Queries) []reflect.Value {
 	return args
 }
 
-// fill gives every parameter another value, so that swapped ones would show
-// as a wrong type at least.
+// fill gives every parameter a different value, so that swapped parameters at least
+// cause a type error.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -66,8 +66,8 @@ func fill(v reflect.Value) {
 	}
 }
 
-// TestForSQLite holds the trap that the rewriting is for: in SQLite $2 is a
-// name, numbered by where it first appears.
+// TestForSQLite shows why placeholders are rewritten: in SQLite $2 is a name, numbered
+// by its first appearance.
 func TestForSQLite(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var first, second string
@@ -84,7 +84,7 @@ func TestForSQLite_rewrites_all(t *testing.T) {
 	wantEqual(t, "query", dbconn.ForSQLite("a = $12 AND b = $1 AND c = $12"), "a = ?12 AND b = ?1 AND c = ?12")
 }
 
-// What is not portable does not belong into the queries.
+// The queries must not contain SQL that only one database supports.
 func TestQueries_are_portable(t *testing.T) {
 	t.Parallel()
 	foreign := regexp.MustCompile(`(?i)::|\bANY\s*\(|\bILIKE\b|\bFOR UPDATE\b|\bnow\(\)|\bjson`)

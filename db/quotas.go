@@ -16,14 +16,14 @@ import (
 // FindStorage returns the storage and the quotas of a workspace.
 func (s Quotas) FindStorage(ctx context.Context, ws flow.WorkspaceID) (*flow.WorkspaceStorage, error) {
 	r, err := s.Reads.FindQuotaAndStorage(ctx, ws)
-	return dbconn.Found(gen.ListQuotasRow(r), err, "workspace", s.storageOf)
+	return dbconn.ConvertRow(gen.ListQuotasRow(r), err, "workspace", s.storageOf)
 }
 
 // ListStorage returns the storage and the quotas of the workspaces after an ID,
 // ordered by ID.
 func (s Quotas) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
 	rows, err := s.Reads.ListQuotas(ctx, gen.ListQuotasParams{AfterID: flow.WorkspaceID(afterID), MaxRows: int32(limit)})
-	return dbconn.Listed(rows, err, s.storageOf, "list quotas")
+	return dbconn.ConvertRows(rows, err, s.storageOf, "list quotas")
 }
 
 func (s Quotas) storageOf(r gen.ListQuotasRow) flow.WorkspaceStorage {

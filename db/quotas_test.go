@@ -146,7 +146,7 @@ func TestQuota_of_bytes(t *testing.T) {
 		wantCode(t, err, flow.CodeQuotaExceeded)
 		wantEqual(t, "used after refusals", w.storage(guest).Used.Bytes, used)
 
-		// What becomes smaller is never refused.
+		// Changes that reduce the size are never refused.
 		w.must(w.UpdateDraft(w.ctx, guest, f.ID, "Larger", "", draft(1_000)))
 		w.must(w.SetQuota(w.ctx, guest, flow.Storage{Bytes: 1_000, Flows: flow.DefaultQuota, Runs: flow.DefaultQuota}))
 		w.must(w.UpdateDraft(w.ctx, guest, f.ID, "Smaller", "", draft(10)))
@@ -173,7 +173,7 @@ func TestQuota_counts_shared_content_in_full(t *testing.T) {
 	})
 }
 
-// endless is content without an end that counts what is read of it.
+// endless is content without an end. It counts the bytes that were read.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -258,8 +258,8 @@ func TestQuota_defaults_and_overrides(t *testing.T) {
 	}, quota(standard))
 }
 
-// TestQuota_is_exact_under_concurrency makes 64 callers compete for a third of
-// what they want.
+// TestQuota_is_exact_under_concurrency lets 64 callers compete for a quota that allows a
+// third of them.
 func TestQuota_is_exact_under_concurrency(t *testing.T) {
 	const callers, most = 64, 21
 	setup(t, func(t *testing.T, w *fixture) {

@@ -46,5 +46,5 @@ func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) 
 	if err := s.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&accepted, &used); err != nil {
 		return nil, fmt.Errorf("count a request: %w", err)
 	}
-	return fairness.NewRate(accepted, core.Since(used), step), nil
+	return fairness.NewRate(accepted, core.DurationOf(used), step), nil
 }

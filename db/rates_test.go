@@ -12,7 +12,7 @@ import (
 )
 
 // TestTakeRate checks that several instances together accept as many concurrent
-// requests as one would, and one more each step.
+// requests as one would, and then one more per step.
 func TestTakeRate(t *testing.T) {
 	t.Parallel()
 	c := &clock{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}

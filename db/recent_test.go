@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// onTwoStores runs a test with two stores on one database, as of two processes.
+// onTwoStores runs a test with two stores on one database, like two processes.
 func onTwoStores(t *testing.T, test func(t *testing.T, here, there *fixture)) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
@@ -35,7 +35,7 @@ func onTwoStores(t *testing.T, test func(t *testing.T, here, there *fixture)) {
 	}
 }
 
-// recentKey returns a key as a later request remembers it.
+// recentKey returns a key as a later request gets it from the cache.
 func (w *fixture) recentKey(k *flow.Key) *flow.Key {
 	w.t.Helper()
 	for range 2 {

@@ -83,7 +83,7 @@ func (r *recovery) takeBack(runID string, c fairness.Crash) error {
 	if c.MakesSuspect(row.BusyCrashes, row.Crashes) {
 		r.tx.ReturnWorker(p.InstanceID)
 		_, err := r.tx.ParkRun(r.tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: core.PlaceWorker, Place: core.PlaceSuspect})
-		r.tx.Moved(row.WorkspaceID, row.FlowID, core.PlaceWorker, core.PlaceSuspect)
+		r.tx.RecordMove(row.WorkspaceID, row.FlowID, core.PlaceWorker, core.PlaceSuspect)
 		return err
 	}
 	r.report.Runs++
@@ -116,7 +116,7 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 				return fmt.Errorf("try %s: %w", id, err)
 			}
 			attempts[id] = r.Attempt
-			tx.Moved(r.WorkspaceID, r.FlowID, core.PlaceSuspect, core.PlaceWorker)
+			tx.RecordMove(r.WorkspaceID, r.FlowID, core.PlaceSuspect, core.PlaceWorker)
 		}
 		return nil
 	})

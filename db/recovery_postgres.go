@@ -75,8 +75,8 @@ func (r *recovery) afterSilence(self string) error {
 }
 
 // takeOver takes all work away from an instance. It deletes the instance's row
-// first: an instance that comes back in the meantime is either seen here, or
-// its heartbeat waits for this transaction and then finds its runs taken over.
+// first: if the instance comes back in the meantime, either its new heartbeat is
+// visible here, or the heartbeat waits for this transaction and the runs are gone.
 func (r *recovery) takeOver(instance string, since int64) error {
 	n, err := r.tx.DeleteSilent(r.tx.Ctx, gen.DeleteSilentParams{ID: instance, Since: since})
 	if err == nil && n == 0 {

@@ -22,7 +22,7 @@ import (
 	"sluice/flow/fairness"
 )
 
-// river lets the queue put rows into River's own table, as running jobs of an
+// river makes the queue insert jobs into River's own table, as running jobs of an
 // instance.
 func (w *fixture) river(instance string) {
 	args := func(j flow.Job) string { return fmt.Sprintf(`{"id":%q,"attempt":%d}`, j.ID, j.Attempt) }
@@ -106,9 +106,9 @@ func TestRecover(t *testing.T) {
 	})
 }
 
-// dies makes an instance work on runs and die. The busy ones were at work in the
-// process, the idle ones waited for others. A run on trial has an attempt. The
-// recovery that follows is reported.
+// dies makes an instance crash while it holds runs. The busy ones were executing a step.
+// trial has the attempt of each run on trial. It returns the report of the
+// recovery that follows.
 func (w *fixture) dies(instance string, busy, idle []string, trial map[string]int64) flow.Recovery {
 	w.t.Helper()
 	w.begin(instance)
@@ -136,7 +136,7 @@ func (w *fixture) dies(instance string, busy, idle []string, trial map[string]in
 	return w.crashAs("after " + instance)
 }
 
-// try hands suspects of a recovery to the instance.
+// try claims the suspects of a recovery for the instance.
 func (w *fixture) try(instance string, suspects []flow.Suspect) map[string]int64 {
 	w.t.Helper()
 	w.must(w.Heartbeat(w.ctx, instance, 5))
@@ -170,7 +170,7 @@ func TestRecover_suspects_a_run_busy_in_two_crashes(t *testing.T) {
 		}
 		report = w.dies("three", []string{guilty}, []string{innocent}, trial)
 		wantEqual(t, "after its trial", report.Suspects[0], flow.Suspect{RunID: guilty, WorkspaceID: ws, FlowID: w.flow.ID, TrialSize: 1, Guilt: flow.GuiltyAt})
-		// Cut short before anybody looked, the next recovery reports it again.
+		// If the recovery ends before its report is used, the next one reports it again.
 		wantEqual(t, "suspects again", len(w.crashAs("four").Suspects), 1)
 
 		trial = w.try("four", report.Suspects)
@@ -197,8 +197,8 @@ func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
 	})
 }
 
-// TestRecover_bisects_a_group finds the one of many that stops the process: its
-// neighbours make progress as soon as they are tried without it.
+// TestRecover_bisects_a_group finds the one run among many that crashes the process. The
+// others progress as soon as they are tried without it.
 func TestRecover_bisects_a_group(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var all []string

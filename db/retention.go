@@ -23,13 +23,13 @@ func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, ru
 		if !run.State.Ended() {
 			return flow.Errorf(flow.CodeRunNotEnded, "This run has not ended. Cancel it first.")
 		}
-		return erase(tx, ws, runID, dbconn.EncodeError(run.Error), code)
+		return eraseContent(tx, ws, runID, dbconn.EncodeError(run.Error), code)
 	})
 }
 
-// erase removes the inputs, outputs, steps and messages of a run. IDs, state, times,
+// eraseContent removes the inputs, outputs, steps and messages of a run. IDs, state, times,
 // error code, usage and cost stay.
-func erase(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Code) error {
+func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Code) error {
 	// Two concurrent erasures of the same run must not both count it.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
 	if err != nil || held == 0 {
@@ -39,7 +39,7 @@ func erase(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Co
 	if err != nil {
 		return fmt.Errorf("size of %s: %w", runID, err)
 	}
-	tx.StoreMore(ws, flow.Storage{Bytes: -size - flow.StorageItem, Runs: -1})
+	tx.TrackStorage(ws, flow.Storage{Bytes: -size - flow.StorageItem, Runs: -1})
 	reason, err := dbconn.Decode[*flow.Error](failure)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s Retention) eraseListed(ctx context.Context, limit int, code flow.Code, l
 		rows, err := list(tx.Ctx, tx.Queries, int32(limit))
 		n = len(rows)
 		for _, r := range rows {
-			if err := erase(tx, r.WorkspaceID, r.ID, r.Error, code); err != nil {
+			if err := eraseContent(tx, r.WorkspaceID, r.ID, r.Error, code); err != nil {
 				return fmt.Errorf("erase %s: %w", r.ID, err)
 			}
 		}
@@ -112,7 +112,7 @@ func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limi
 		}
 		n = len(ids)
 		for _, id := range ids {
-			if err := drop(tx, id); err != nil {
+			if err := dropRun(tx, id); err != nil {
 				return fmt.Errorf("drop %s: %w", id, err)
 			}
 		}
@@ -121,8 +121,8 @@ func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limi
 	return n, err
 }
 
-// drop deletes a run with all rows that belong to it, once its content was erased long ago.
-func drop(tx *core.Tx, runID string) error {
+// dropRun deletes a run with all rows that belong to it, once its content was erased long ago.
+func dropRun(tx *core.Tx, runID string) error {
 	return dbconn.FirstError(
 		func() error { return tx.DeleteAttemptsOfRun(tx.Ctx, runID) },
 		func() error { return tx.DeleteDeliveriesOfRun(tx.Ctx, runID) },
@@ -142,7 +142,7 @@ func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 				if dbconn.IsNoRows(err) {
 					return nil
 				}
-				tx.StoreBytes(d.WorkspaceID, -d.Bytes)
+				tx.TrackBytes(d.WorkspaceID, -d.Bytes)
 				return err
 			},
 		)
@@ -172,7 +172,7 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 			return fmt.Errorf("drop tests of webhooks: %w", err)
 		}
 		for _, e := range edits {
-			tx.StoreBytes(e.WorkspaceID, -e.Bytes)
+			tx.TrackBytes(e.WorkspaceID, -e.Bytes)
 		}
 		audit, err := pruneAudit(tx, now, limit)
 		if err != nil {

@@ -37,8 +37,8 @@ func BenchmarkRunBytes(b *testing.B) {
 	}
 }
 
-// logged returns how much has been written to the log. On SQLite, where the log
-// is a file that is used again, it can be emptied first.
+// logged returns the number of bytes written to the write-ahead log. On SQLite, which
+// reuses the log file, the log can be emptied first.
 func logged(b *testing.B, s *db.Store, dir string, empty bool) (n int64) {
 	b.Helper()
 	if s.Pool() != nil {

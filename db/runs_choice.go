@@ -32,7 +32,7 @@ import (
 //
 // Most lists find their page among the newest runs of all, which are read first.
 
-// runFilter is a flow.RunChoice in terms of the indexes.
+// runFilter is a flow.RunQuery in terms of the indexes.
 type runFilter struct {
 	lists.Span
 	ws     flow.WorkspaceID
@@ -80,7 +80,7 @@ func newRunFilter(c *flow.RunQuery) runFilter {
 		k.equal["draft"], k.equal["version"] = int64(0), c.Version
 	}
 	k.Between(c.From, c.Until)
-	k.Beside(c.Before, c.After)
+	k.Bound(c.Before, c.After)
 	return k
 }
 

@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// BenchmarkListRuns is the first page of a million runs, by what is asked for.
+// BenchmarkListRuns reads the first page of a million runs, for different filters.
 func BenchmarkListRuns(b *testing.B) {
 	for name, open := range openers {
 		b.Run(name, func(b *testing.B) {
@@ -37,7 +37,7 @@ func BenchmarkListRuns(b *testing.B) {
 	}
 }
 
-// choices are lists that people ask for, and such as are hard to find.
+// choices are common filters, and filters whose matches are rare.
 func (f *filled) choices() map[string]flow.RunQuery {
 	states := func(s ...flow.RunState) []flow.RunState { return s }
 	day := 24 * time.Hour
@@ -66,8 +66,8 @@ func (f *filled) choices() map[string]flow.RunQuery {
 	}
 }
 
-// TestListRunRows compares every list with what sorting through all rows finds,
-// and asks the database how it would find it.
+// TestListRunRows compares every list with the result of filtering all rows in memory,
+// and checks the query plans.
 func TestListRunRows(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 20_000)
@@ -83,8 +83,8 @@ func TestListRunRows(t *testing.T) {
 	})
 }
 
-// TestListRunRows_random compares lists with random filters, most of them rare
-// or empty, with what sorting through all rows finds.
+// TestListRunRows_random compares lists with random filters, most of them with few or no
+// matches, with the result of filtering all rows in memory.
 func TestListRunRows_random(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 6_000)
@@ -105,7 +105,7 @@ func TestListRunRows_random(t *testing.T) {
 	})
 }
 
-// randomChoice narrows by each column with a chance of a third.
+// randomChoice filters by each column with a probability of one third.
 func (f *filled) randomChoice(random *rand.Rand) flow.RunQuery {
 	maybe := func() bool { return random.IntN(3) == 0 }
 	row := func() *flow.RunRow { return &f.rows[random.IntN(len(f.rows))] }
@@ -202,7 +202,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 	})
 }
 
-// first is what the store should find, found the long way.
+// first returns the expected rows by filtering all rows in memory.
 func (f *filled) first(c *flow.RunQuery) (ids []string) {
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		if f.has(i, c) {
@@ -242,7 +242,7 @@ var onlyIndexes = map[string]string{
 	"glance": `runs_pkey|sqlite_autoindex_runs_1`, "open": `runs_open`, "groups": `runs_ended`, "arms": `runs_ended`,
 }
 
-// wantNoScan asks for the plan of each query of a list.
+// wantNoScan checks the plan of each query of a list.
 func (w *fixture) wantNoScan(what string, c flow.RunQuery) {
 	w.t.Helper()
 	queries, err := w.ChoiceQueries(w.ctx, c)

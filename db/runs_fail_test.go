@@ -23,7 +23,7 @@ func TestFailRun_keeps_the_storage_exact(t *testing.T) {
 	})
 }
 
-// A delivery that is there already, as after a restore, counts once.
+// A delivery that already exists, as after a restore, counts once.
 func TestStorage_counts_a_repeated_delivery_once(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
@@ -35,8 +35,8 @@ func TestStorage_counts_a_repeated_delivery_once(t *testing.T) {
 	})
 }
 
-// A run whose webhook does not open can end neither as it would nor in the way
-// that WriteRun knows, but it must not be tried forever.
+// WriteRun cannot end a run whose webhook cannot be decrypted. FailRun ends it, so that
+// it is not retried forever.
 func TestFailRun_skips_an_unreadable_webhook(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start(func(n *flow.NewRun) {

@@ -13,7 +13,7 @@ import (
 	"sluice/flow"
 )
 
-// filled is what a store was filled with.
+// filled are the runs that fillRuns inserted.
 type filled struct {
 	rows  []flow.RunRow // the oldest first
 	flows []string
@@ -21,7 +21,7 @@ type filled struct {
 	end   time.Time
 }
 
-// What a filled store holds few of: the hard things to find.
+// Rare values in the filled store, which are hard to find.
 const (
 	oldKey    = "key_old"  // had a few runs at the very beginning
 	calmFlow  = "flow_00"  // never fails, and has the most runs
@@ -92,7 +92,7 @@ func (f *filled) row(random *rand.Rand, i, n int) flow.RunRow {
 	return r
 }
 
-// randomBytes lets a seeded source make identifiers.
+// randomBytes makes identifiers deterministic: it reads from a seeded source.
 type randomBytes struct{ *rand.Rand }
 
 func (r randomBytes) Read(p []byte) (int, error) {
@@ -102,7 +102,7 @@ func (r randomBytes) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write inserts rows as they are, with everything else as a run has it.
+// write inserts rows; all other columns have the values of an ordinary run.
 func (f *filled) write(t testing.TB, s *db.Store, rows []flow.RunRow) {
 	t.Helper()
 	var text bytes.Buffer

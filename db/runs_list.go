@@ -41,7 +41,7 @@ func (s Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, e
 	if n := len(p.Rows); n > 0 {
 		at.Newest, at.Oldest = p.Rows[0].ID, p.Rows[n-1].ID
 	}
-	p.Newer, p.Older = at.Beside()
+	p.Newer, p.Older = at.Neighbors()
 	return p, nil
 }
 

@@ -26,14 +26,14 @@ func (s Runs) matchText(text string) func(context.Context, []string) ([]string, 
 	return func(ctx context.Context, ids []string) ([]string, error) {
 		q := &lists.Query{}
 		q.Add("SELECT id, inputs, metadata FROM runs WHERE id IN ", q.List(ids))
-		has := map[string]bool{}
+		matches := map[string]bool{}
 		_, err := lists.Collect(ctx, s.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
 			var id, inputs, metadata string
 			err = rows.Scan(&id, &inputs, &metadata)
-			has[id] = strings.Contains(strings.ToLower(inputs), needle) || strings.Contains(strings.ToLower(metadata), needle)
+			matches[id] = strings.Contains(strings.ToLower(inputs), needle) || strings.Contains(strings.ToLower(metadata), needle)
 			return none, err
 		})
-		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !has[id] }), err
+		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !matches[id] }), err
 	}
 }
 

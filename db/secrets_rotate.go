@@ -26,9 +26,9 @@ import (
 
 // Rotation is the result of rotating the master key.
 type Rotation struct {
-	Resealed int    // number of secrets that were encrypted again
-	KeyFile  string // path of the new key
-	OldFile  string // path to which the old key was moved; empty if it was not in a file
+	Reencrypted int    // number of secrets that were encrypted again
+	KeyFile     string // path of the new key
+	OldFile     string // path to which the old key was moved; empty if it was not in a file
 }
 
 // RotateMasterKey encrypts every secret with a new key, which becomes the master
@@ -55,47 +55,47 @@ func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Ro
 	if cfg.Keys, err = masterkey.Join(old, fresh); err != nil {
 		return r, err
 	}
-	if r.Resealed, err = reseal(ctx, cfg, fresh); err != nil || !inPlace {
+	if r.Reencrypted, err = reencryptAll(ctx, cfg, fresh); err != nil || !inPlace {
 		return r, err
 	}
-	return r.takePlace(present, cfg.Now())
+	return r.replaceKeyFile(present, cfg.Now())
 }
 
-// takePlace replaces the old key file by the new one. At every moment there is a key
+// replaceKeyFile replaces the old key file by the new one. At every moment there is a key
 // at that path.
-func (r Rotation) takePlace(present string, now time.Time) (Rotation, error) {
-	r.OldFile = present + ".until-" + now.UTC().Format("20060102-150405")
-	err := os.Link(present, r.OldFile)
+func (r Rotation) replaceKeyFile(keyFile string, now time.Time) (Rotation, error) {
+	r.OldFile = keyFile + ".until-" + now.UTC().Format("20060102-150405")
+	err := os.Link(keyFile, r.OldFile)
 	if err == nil {
-		err = os.Rename(r.KeyFile, present)
+		err = os.Rename(r.KeyFile, keyFile)
 	}
 	if err == nil {
-		err = dbconn.SyncDir(filepath.Dir(present))
+		err = dbconn.SyncDir(filepath.Dir(keyFile))
 	}
 	if err != nil {
 		return r, fmt.Errorf("replace the old key file: %w", err)
 	}
-	r.KeyFile = present
+	r.KeyFile = keyFile
 	return r, nil
 }
 
-// reseal encrypts all secrets with the new key, and at the end the value that
+// reencryptAll encrypts all secrets with the new key, and at the end the value that
 // identifies the key of the database.
-func reseal(ctx context.Context, cfg core.Config, fresh *keyset.Handle) (n int, err error) {
+func reencryptAll(ctx context.Context, cfg core.Config, newKey *keyset.Handle) (n int, err error) {
 	s, err := Open(ctx, cfg)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = cmp.Or(err, s.Close()) }()
-	if err := lockOut(ctx, s.DB); err != nil {
+	if err := requireNoServer(ctx, s.DB); err != nil {
 		return 0, err
 	}
-	to, err := beginSealing(ctx, s.DB, fresh)
+	to, err := beginReencryption(ctx, s.DB, newKey)
 	if err != nil {
 		return 0, err
 	}
 	for _, col := range sealedColumns {
-		done, err := to.column(ctx, col)
+		done, err := to.reencryptColumn(ctx, col)
 		if n += done; err != nil {
 			return n, fmt.Errorf("encrypt %s.%s again: %w", col.table, col.column, err)
 		}
@@ -103,8 +103,8 @@ func reseal(ctx context.Context, cfg core.Config, fresh *keyset.Handle) (n int, 
 	return n, to.finish(ctx)
 }
 
-// lockOut returns an error if a server works with the old key.
-func lockOut(ctx context.Context, s *core.DB) error {
+// requireNoServer returns ErrEngineRunning if a server uses the database, and thus the old key.
+func requireNoServer(ctx context.Context, s *core.DB) error {
 	if s.Pool() == nil {
 		return s.LockEngine(core.EngineInfo{PID: os.Getpid()})
 	}
@@ -115,10 +115,10 @@ func lockOut(ctx context.Context, s *core.DB) error {
 	return err
 }
 
-// beginSealing marks the database as needing both keys.
-func beginSealing(ctx context.Context, s *core.DB, fresh *keyset.Handle) (to sealing, err error) {
-	to = sealing{s: s, prefix: prefixOf(fresh)}
-	if to.aead, err = aead.New(fresh); err != nil {
+// beginReencryption marks the database as needing both keys.
+func beginReencryption(ctx context.Context, s *core.DB, newKey *keyset.Handle) (to reencryption, err error) {
+	to = reencryption{s: s, prefix: prefixOf(newKey)}
+	if to.aead, err = aead.New(newKey); err != nil {
 		return to, fmt.Errorf("use the new master key: %w", err)
 	}
 	mark, err := s.Seal([]byte(core.RotationMark), "meta", "seal", "rotation")
@@ -130,8 +130,8 @@ func beginSealing(ctx context.Context, s *core.DB, fresh *keyset.Handle) (to sea
 	})
 }
 
-// sealing encrypts secrets with a new key.
-type sealing struct {
+// reencryption encrypts secrets with a new key.
+type reencryption struct {
 	s      *core.DB
 	aead   tink.AEAD // of the new key only
 	prefix []byte    // of everything that it encrypts
@@ -178,26 +178,26 @@ type sealedRow struct {
 	value []byte
 }
 
-// column encrypts a column again, row by row. It skips values with the new key,
+// reencryptColumn encrypts a column again, row by row. It skips values with the new key,
 // which are from an interrupted rotation.
-func (to sealing) column(ctx context.Context, col sealedColumn) (n int, err error) {
+func (to reencryption) reencryptColumn(ctx context.Context, col sealedColumn) (n int, err error) {
 	for after := ""; ; {
-		rows, err := to.page(ctx, col, after)
+		rows, err := to.readPage(ctx, col, after)
 		if err != nil || len(rows) == 0 {
 			return n, err
 		}
 		after = rows[len(rows)-1].id
 		rows = slices.DeleteFunc(rows, func(r sealedRow) bool { return bytes.HasPrefix(r.value, to.prefix) })
-		if err := to.rows(ctx, col, rows); err != nil {
+		if err := to.reencryptRows(ctx, col, rows); err != nil {
 			return n, err
 		}
 		n += len(rows)
 	}
 }
 
-// page reads the next secrets of a column in the order of their IDs, so that a rotation that
+// readPage reads the next secrets of a column in the order of their IDs, so that a rotation that
 // is interrupted can be repeated.
-func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
+func (to reencryption) readPage(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
 	query := fmt.Sprintf(`SELECT id, %s, %s, %s FROM %s WHERE id > $1 AND length(%s) > 0 ORDER BY id LIMIT %d`,
 		col.ws, col.owner, col.column, col.table, col.column, sealedPage)
 	rows, err := to.s.Reader.QueryContext(ctx, query, after)
@@ -206,8 +206,8 @@ func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]s
 	})
 }
 
-// rows encrypts the secrets of a page again, in one transaction.
-func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
+// reencryptRows encrypts the secrets of a page again, in one transaction.
+func (to reencryption) reencryptRows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
 	query := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE id = $2`, col.table, col.column)
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, r := range rows {
@@ -225,7 +225,7 @@ func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) 
 
 // reencrypt decrypts a value with either key, encrypts it with the new one, and
 // checks that the new key decrypts the result.
-func (to sealing) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
+func (to reencryption) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	text, err := to.s.Unseal(sealed, ws, owner, field)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (to sealing) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field str
 		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
 	}
 	if again, err := to.aead.Decrypt(sealed, place); err != nil || !bytes.Equal(again, text) {
-		return nil, fmt.Errorf("%s of %s does not open with the new key", field, owner)
+		return nil, fmt.Errorf("%s of %s cannot be decrypted with the new key", field, owner)
 	}
 	return sealed, nil
 }
@@ -247,7 +247,7 @@ var sealedMeta = map[string][3]string{
 }
 
 // finish encrypts the rows of meta and removes the rotation mark.
-func (to sealing) finish(ctx context.Context) error {
+func (to reencryption) finish(ctx context.Context) error {
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for name, place := range sealedMeta {
 			value, err := tx.FindMeta(tx.Ctx, name)
@@ -264,8 +264,8 @@ func (to sealing) finish(ctx context.Context) error {
 				return fmt.Errorf("re-encrypt %s: %w", name, err)
 			}
 		}
-		if err := to.audit(tx); err != nil {
-			return fmt.Errorf("reseal %s: %w", auditKey, err)
+		if err := to.reencryptAudit(tx); err != nil {
+			return fmt.Errorf("re-encrypt %s: %w", auditKey, err)
 		}
 		mark, err := tx.FindMeta(tx.Ctx, core.RotationMark)
 		if err != nil {

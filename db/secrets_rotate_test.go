@@ -38,7 +38,7 @@ func sealedFixture(t *testing.T, cfg core.Config) {
 	w.must(s.Close())
 }
 
-// opens wants that a configuration opens the store and the credential in it.
+// opens checks that a configuration opens the store and decrypts its credential.
 func opens(t *testing.T, cfg core.Config) {
 	t.Helper()
 	s, err := db.Open(t.Context(), cfg)
@@ -75,7 +75,7 @@ func TestRotateMasterKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Resealed < 5 || readFile(t, r.OldFile) != before || readFile(t, r.KeyFile) == before {
+		if r.Reencrypted < 5 || readFile(t, r.OldFile) != before || readFile(t, r.KeyFile) == before {
 			t.Errorf("rotation said %+v", r)
 		}
 		opens(t, cfg)
@@ -100,7 +100,7 @@ func TestRotateMasterKey(t *testing.T) {
 		if _, err := db.RotateMasterKey(t.Context(), rotated, file); err == nil {
 			t.Error("the same key was taken for a new one")
 		}
-		// Back to 32 bytes in base64, which others use on this database after us.
+		// Rotate back to the key of the template, which later tests use on this database.
 		first := filepath.Join(t.TempDir(), "first.key")
 		if err := os.WriteFile(first, []byte(cfg.MasterKey), 0o600); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestRotateMasterKey(t *testing.T) {
 		}
 		opens(t, cfg)
 	})
-	t.Run("continues after an interruption", testRotationCut)
+	t.Run("continues after an interruption", testRotationInterrupted)
 	t.Run("waits for the server to stop", func(t *testing.T) {
 		t.Parallel()
 		cfg := core.Config{DataDir: t.TempDir()}
@@ -129,8 +129,8 @@ func TestRotateMasterKey(t *testing.T) {
 	})
 }
 
-// testRotationCut interrupts a rotation after each column, like a crash.
-func testRotationCut(t *testing.T) {
+// testRotationInterrupted interrupts a rotation after each column, like a crash.
+func testRotationInterrupted(t *testing.T) {
 	t.Parallel()
 	for cut := range len(db.SealedColumns()) + 1 {
 		cfg := core.Config{DataDir: t.TempDir()}
@@ -150,8 +150,8 @@ func testRotationCut(t *testing.T) {
 
 var binaryColumn = regexp.MustCompile(`(?m)^\s*(?:ALTER TABLE (\w+) ADD COLUMN )?(\w+)\s+BYTEA`)
 
-// Every binary column is either sealed, and then known to the rotation, or
-// holds nothing secret.
+// Every binary column is either encrypted, and then covered by the rotation, or contains
+// no secret.
 func TestRotateMasterKey_covers_every_column(t *testing.T) {
 	t.Parallel()
 	plain := []string{"meta.value", "sessions.data", "chunks.data", "step_parts.content"}

@@ -103,7 +103,7 @@ func TestMasterKey(t *testing.T) {
 	}{
 		"made and found again":  {none, none, ""},
 		"given in base64":       {key(raw(1)), key(raw(1)), ""},
-		"another one":           {key(raw(1)), key(raw(2)), "not the one"},
+		"another one":           {key(raw(1)), key(raw(2)), "does not match"},
 		"lost":                  {none, func(c *core.Config) { os.Remove(filepath.Join(c.DataDir, masterkey.File)) }, "there is no master key"},
 		"none where one was":    {key(raw(1)), none, "there is no master key"},
 		"too short":             {key("c2hvcnQ="), nil, "32 bytes"},

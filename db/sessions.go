@@ -16,25 +16,25 @@ import (
 // session that was ended must not reappear.
 
 // SaveSession stores a session under the hash of its token.
-func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
-	data := one.Data
+func (s Sessions) SaveSession(ctx context.Context, session *flow.Session) error {
+	data := session.Data
 	if data == nil {
 		data = []byte{}
 	}
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.SaveSession(tx.Ctx, gen.SaveSessionParams{
-			TokenHash: one.TokenHash, ID: one.ID, UserID: one.UserID, Ip: dbconn.ValidText(one.IP), Agent: dbconn.ValidText(one.Agent),
-			SignedInAt: dbconn.Micros(one.SignedInAt), SeenAt: dbconn.Micros(one.SeenAt), ExpiresAt: dbconn.Micros(one.ExpiresAt), Data: data,
+			TokenHash: session.TokenHash, ID: session.ID, UserID: session.UserID, Ip: dbconn.ValidText(session.IP), Agent: dbconn.ValidText(session.Agent),
+			SignedInAt: dbconn.Micros(session.SignedInAt), SeenAt: dbconn.Micros(session.SeenAt), ExpiresAt: dbconn.Micros(session.ExpiresAt), Data: data,
 		})
 	})
 }
 
 // KeepSession updates the data of a session unless the session was ended in the
 // meantime: a concurrent request must not restore it.
-func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
+func (s Sessions) KeepSession(ctx context.Context, session *flow.Session) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.KeepSession(tx.Ctx, gen.KeepSessionParams{
-			TokenHash: one.TokenHash, UserID: one.UserID, SeenAt: dbconn.Micros(one.SeenAt), ExpiresAt: dbconn.Micros(one.ExpiresAt), Data: one.Data,
+			TokenHash: session.TokenHash, UserID: session.UserID, SeenAt: dbconn.Micros(session.SeenAt), ExpiresAt: dbconn.Micros(session.ExpiresAt), Data: session.Data,
 		})
 	})
 }

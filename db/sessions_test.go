@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// session signs a person in for an hour.
+// session signs a user in for an hour.
 func (w *fixture) session(token, userID string) *flow.Session {
 	w.t.Helper()
 	now := w.clock.Now()

@@ -15,8 +15,7 @@ import (
 	"sluice/flow"
 )
 
-// many runs f as often at the same time as asked for, so that on PostgreSQL the
-// writes meet in sets.
+// many runs f n times concurrently, so that on PostgreSQL the writes share sets.
 func many(n int, f func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -64,9 +63,9 @@ func TestSets_write_the_same_as_single_writes(t *testing.T) {
 	})
 }
 
-// TestSets_take_starts checks that starts are carried out in a set. A set that fails is
-// repeated one by one, which would hide a broken statement but cost its whole advantage.
-func TestSets_take_starts(t *testing.T) {
+// TestSets_contain_starts checks that starts are carried out in a set. A set that fails is
+// repeated one by one, which would hide a broken statement and lose the speed of sets.
+func TestSets_contain_starts(t *testing.T) {
 	t.Parallel()
 	var repeated <-chan struct{}
 	s := dbtest.Postgres(t, func(cfg *core.Config) { repeated = watch(cfg, "repeated one by one") })
@@ -80,9 +79,9 @@ func TestSets_take_starts(t *testing.T) {
 	}
 }
 
-// TestSets_take_children checks that the ends of child runs are carried out in a set, which
+// TestSets_contain_ends_of_children checks that the ends of child runs are carried out in a set, which
 // starts the next items, and that each item is run once.
-func TestSets_take_children(t *testing.T) {
+func TestSets_contain_ends_of_children(t *testing.T) {
 	t.Parallel()
 	var repeated <-chan struct{}
 	s := dbtest.Postgres(t, func(cfg *core.Config) { repeated = watch(cfg, "repeated one by one") })
@@ -196,8 +195,8 @@ func TestSets_start_once_for_equal_requests(t *testing.T) {
 	})
 }
 
-// TestSets_respect_the_limit_of_a_key holds keys to their open runs, also for
-// starts of one set and of two processes.
+// TestSets_respect_the_limit_of_a_key checks that the limit of open runs also holds for
+// starts in one set and in two processes.
 func TestSets_respect_the_limit_of_a_key(t *testing.T) {
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		there.flow = here.flow

@@ -104,7 +104,7 @@ func (w *fixture) take(runID string) *flow.Run {
 	return r
 }
 
-// finish ends a run that was taken.
+// finish ends a run that take returned.
 func (w *fixture) finish(r *flow.Run, state flow.RunState, steps ...flow.Step) error {
 	r.State, r.EndedAt = state, w.clock.Now()
 	r.Outputs = map[string]any{"answer": "42"}
@@ -122,7 +122,7 @@ func (w *fixture) startAndFinish(change ...func(*flow.NewRun)) *flow.Run {
 	return r
 }
 
-// wait makes a run that was taken wait until a time.
+// wait makes a run that take returned wait until a time.
 func (w *fixture) wait(r *flow.Run, until time.Time) {
 	w.t.Helper()
 	r.State, r.WaitingSince = flow.RunWaiting, w.clock.Now()
@@ -215,7 +215,7 @@ func (q *queue) Work(jobs []flow.Job) { q.Wake(jobs) }
 
 func (q *queue) WakeDeliveries() {}
 
-// handDue hands out the deliveries that are due, as a Runner does after each commit.
+// handDue creates jobs for due deliveries, as a Runner does after each commit.
 func (w *fixture) handDue() {
 	w.t.Helper()
 	_, _, err := w.DueDeliveries(w.ctx, w.clock.Now(), 100)
@@ -230,7 +230,7 @@ func (w *fixture) handed() []string {
 	return w.queue.ids(flow.JobDelivery)
 }
 
-// last is the newest job for a run or delivery.
+// last returns the newest job for a run or delivery.
 func (q *queue) last(id string) (flow.Job, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -30,7 +30,7 @@ func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []str
 // dayOfHours sums the rows of one flow over the 24 hours that end with the hour last. Rows
 // must not be of other hours.
 func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {
-	took := histogram.Histogram{}
+	durations := histogram.Histogram{}
 	for _, r := range rows {
 		h := &d.Hours[len(d.Hours)-1-int(last-r.Hour)]
 		h.Runs += r.Succeeded + r.Failed + r.Canceled
@@ -39,9 +39,9 @@ func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {
 		d.Succeeded += r.Succeeded
 		d.Failed += r.Failed
 		d.CostNanoUSD += r.CostNanoUsd
-		took[int(r.Bucket)] += r.Succeeded + r.Failed
+		durations[int(r.Bucket)] += r.Succeeded + r.Failed
 	}
-	d.P95 = took.Quantile(0.95)
+	d.P95 = durations.Quantile(0.95)
 	return d
 }
 

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// took ends a run after a time, with a step that cost nano-dollars.
+// took ends a run after a duration, with a step that cost some nano-dollars.
 func (w *fixture) took(d time.Duration, state flow.RunState, cost int64) {
 	w.t.Helper()
 	r := w.take(w.start().ID)

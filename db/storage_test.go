@@ -16,8 +16,8 @@ import (
 	"sluice/flow/document"
 )
 
-// TestStorage_equals_a_count carries out random operations side by side, with
-// and without a quota, and compares the counters with what is there.
+// TestStorage_equals_a_count runs random operations concurrently, with and without a
+// quota, and compares the counters with the stored rows.
 func TestStorage_equals_a_count(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.withGuest()
@@ -51,7 +51,7 @@ func TestStorage_equals_a_count(t *testing.T) {
 	})
 }
 
-// count counts every row, the way the migration does.
+// count counts every row as the migration does.
 func (w *fixture) count() map[flow.WorkspaceID]flow.Storage {
 	w.t.Helper()
 	text, err := os.ReadFile("migrations/00008_quotas.sql")
@@ -209,8 +209,8 @@ func (o *operations) startRun(flowID string) error {
 	return err
 }
 
-// progress writes steps of an open run, as one that was loaded or as one whose
-// sizes nobody has looked at.
+// progress writes steps of an open run, either one that was loaded or one without known
+// sizes.
 func (o *operations) progress() error {
 	if len(o.runs) == 0 {
 		return nil

@@ -167,7 +167,7 @@ type AuditLog struct{ *core.DB }
 // Instances stores the servers that share a database.
 type Instances struct{ *core.DB }
 
-// Maintenance backs up and inspects the database.
+// Maintenance inspects the database.
 type Maintenance struct{ *core.DB }
 
 // Open opens the store, migrates it and reads its master key. It returns an error if

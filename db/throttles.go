@@ -35,7 +35,7 @@ func (s RateLimits) TakeTry(ctx context.Context, tries ...fairness.Try) (wait ti
 			return nil
 		}
 		for i, t := range tries {
-			if err := fail(tx, rows[i], t, now); err != nil {
+			if err := recordFailure(tx, rows[i], t, now); err != nil {
 				return err
 			}
 		}
@@ -52,8 +52,8 @@ func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
 	return tx.FindThrottle(tx.Ctx, name)
 }
 
-// fail counts a failed attempt and stores until when the next ones are refused.
-func fail(tx *core.Tx, r gen.Throttle, t fairness.Try, now time.Time) error {
+// recordFailure counts a failed attempt and stores until when the next ones are refused.
+func recordFailure(tx *core.Tx, r gen.Throttle, t fairness.Try, now time.Time) error {
 	failures, until := t.Fail(r.Failures, dbconn.TimeOf(r.FailedAt), now)
 	return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{
 		Name: r.Name, Failures: failures, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(until),

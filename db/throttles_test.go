@@ -37,7 +37,7 @@ func TestThrottles(t *testing.T) {
 }
 
 // Of many concurrent guesses, no more pass than would pass one after the other.
-func TestThrottles_concurrent(t *testing.T) {
+func TestTakeTry_concurrent(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var passed atomic.Int64
 		var all sync.WaitGroup

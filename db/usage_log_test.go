@@ -9,8 +9,8 @@ import (
 	"sluice/flow"
 )
 
-// TestFoldUsage_does_not_change_usage ends runs in two processes while
-// both add up what they logged.
+// TestFoldUsage_does_not_change_usage ends runs in two processes while both aggregate
+// the usage log.
 func TestFoldUsage_does_not_change_usage(t *testing.T) {
 	const runs = 40
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {
@@ -57,7 +57,7 @@ func TestFoldUsage_does_not_change_usage(t *testing.T) {
 	})
 }
 
-// spent is a step that has used money.
+// spent returns a step with a cost.
 func spent(path string, nanoUSD int64) flow.Step {
 	s := step(path)
 	s.Spent = flow.Usage{CostNanoUSD: flow.NanoUSD(nanoUSD)}

@@ -48,19 +48,19 @@ func usageDayOf(r gen.UsageFull) flow.UsageDay {
 // instance has logged nothing since the last time. The results of Usage do not
 // change, because it reads the log too.
 func (s UsageLog) FoldUsage(ctx context.Context) error {
-	if s.Pool() == nil || !s.Logged.Swap(false) {
+	if s.Pool() == nil || !s.UsageLogged.Swap(false) {
 		return nil
 	}
-	mine := false
+	locked := false
 	err := s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&mine); err != nil || !mine {
+		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&locked); err != nil || !locked {
 			return err
 		}
 		_, err := tx.DBTX.ExecContext(tx.Ctx, foldUsage)
 		return err
 	})
-	if err != nil || !mine {
-		s.Logged.Store(true)
+	if err != nil || !locked {
+		s.UsageLogged.Store(true)
 	}
 	if err != nil {
 		return fmt.Errorf("aggregate the usage log: %w", err)

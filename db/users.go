@@ -114,13 +114,13 @@ func insertMember(tx *core.Tx, u *flow.User, ws flow.WorkspaceID, role flow.Memb
 // FindUserByEmail returns a user by e-mail address, regardless of case.
 func (s Users) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
 	r, err := s.Reads.FindUserByEmail(ctx, normalizeEmail(email))
-	return dbconn.Found(r, err, "person", userOf)
+	return dbconn.ConvertRow(r, err, "user", userOf)
 }
 
 // FindUser returns a user.
 func (s Users) FindUser(ctx context.Context, id string) (*flow.User, error) {
 	r, err := s.Reads.FindUser(ctx, id)
-	return dbconn.Found(r, err, "person", userOf)
+	return dbconn.ConvertRow(r, err, "user", userOf)
 }
 
 func userOf(r gen.User) flow.User {
@@ -133,11 +133,11 @@ func (s Users) SetPassword(ctx context.Context, userID, passwordHash, exceptSess
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return setPassword(tx, userID, passwordHash, exceptSession) })
 }
 
-// setPassword stores a password, ends all sessions of the person except one, and deletes links
-// to set it: anyone who knew the old password, or has such a link, must not get in.
+// setPassword stores a password, ends all sessions of the user except one, and deletes
+// password reset links: a stolen password or link must no longer grant access.
 func setPassword(tx *core.Tx, userID, passwordHash, exceptSession string) error {
 	n, err := tx.SetPassword(tx.Ctx, gen.SetPasswordParams{ID: userID, PasswordHash: passwordHash})
-	if err := dbconn.MustAffect(n, err, "person"); err != nil {
+	if err := dbconn.MustAffect(n, err, "user"); err != nil {
 		return err
 	}
 	if _, err := tx.EndSessions(tx.Ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptSession}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// newUser adds a person to the default workspace.
+// newUser adds a user to the default workspace.
 func (w *fixture) newUser(email string, role flow.MemberRole) *flow.User {
 	w.t.Helper()
 	u := &flow.User{Email: email, Name: email, PasswordHash: "hash"}

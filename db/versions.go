@@ -62,7 +62,7 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 	if err := tx.InsertVersion(tx.Ctx, gen.InsertVersionParams(v)); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
-	return tx.StoreChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
+	return tx.TrackWithinQuota(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
 }
 
 // goLive makes a version the one that new runs use.
@@ -84,13 +84,13 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 // FindVersion returns one version of a flow.
 func (s Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
-	return dbconn.Found(r, err, "version", versionOf)
+	return dbconn.ConvertRow(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
 func (s Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error) {
 	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
-	return dbconn.Listed(rows, err, versionOf, "list versions of %s", flowID)
+	return dbconn.ConvertRows(rows, err, versionOf, "list versions of %s", flowID)
 }
 
 // FindDocument returns an immutable document by its hash.
@@ -111,8 +111,8 @@ const (
 )
 
 // CountVersionRuns counts the runs of each published version since a time.
-// whole is false if a version may have more than were counted.
-func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
+// complete is false if a version may have more runs than were counted.
+func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, complete bool, err error) {
 	k := newRunFilter(&flow.RunQuery{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
@@ -120,10 +120,10 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 		return nil, false, err
 	}
 	queries := []*lists.Query{k.countOpenQuery(maxCountedRuns)}
-	for some := range slices.Chunk(groups, manyGroups) {
-		queries = append(queries, k.countQuery(some, maxCountedRuns, s.Pool() != nil))
+	for part := range slices.Chunk(groups, manyGroups) {
+		queries = append(queries, k.countQuery(part, maxCountedRuns, s.Pool() != nil))
 	}
-	runs, whole = map[int64]int64{}, true
+	runs, complete = map[int64]int64{}, true
 	for _, q := range queries {
 		sums := map[int64]int64{} // by group
 		_, err := lists.Collect(ctx, s.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
@@ -131,14 +131,14 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 			err = rows.Scan(&arm, &version, &n)
 			runs[version] += n
 			sums[arm] += n
-			whole = whole && sums[arm] < maxCountedRuns
+			complete = complete && sums[arm] < maxCountedRuns
 			return none, err
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("count runs of %s: %w", flowID, err)
 		}
 	}
-	return runs, whole, nil
+	return runs, complete, nil
 }
 
 // ListCallers returns the valid keys with runs of a flow that ended since a day,

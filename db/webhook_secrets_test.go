@@ -34,7 +34,7 @@ func (w *fixture) webhookSecrets(o flow.WebhookOwner) (list []string) {
 	return list
 }
 
-// signedWith makes a delivery and returns what it is signed with.
+// signedWith creates a delivery and returns the secret that signs it.
 func (w *fixture) signedWith(set func(*flow.Run, *flow.NewDelivery)) string {
 	w.t.Helper()
 	r := w.take(w.start().ID)
@@ -50,7 +50,8 @@ func (w *fixture) signedWith(set func(*flow.Run, *flow.NewDelivery)) string {
 	return list[0].Secret
 }
 
-// TestWebhookSecret_before_the_first_delivery is read first, and then used.
+// TestWebhookSecret_before_the_first_delivery checks that a delivery is signed with the
+// secret that was read before it.
 func TestWebhookSecret_before_the_first_delivery(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		peek, err := w.PeekWebhookSecret(w.ctx, w.owner("hook", "a.test"))
@@ -94,8 +95,8 @@ func TestRotateWebhookSecret(t *testing.T) {
 	})
 }
 
-// TestKeyWebhookSecret signs the webhooks of runs that the key starts, and stays
-// when the key gets a new text.
+// TestKeyWebhookSecret checks that the secret signs the webhooks of runs that the key
+// starts, and that a rotation of the key keeps it.
 func TestKeyWebhookSecret(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ring := &library.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
@@ -131,9 +132,9 @@ const withWebhooks = `{"schema":"sluice.flow/v1","name":"W","nodes":[
  {"id":"filled","kind":"webhook","config":{"url":"https://a.test/{{x}}"}}],
  "edges":[{"from":"a.value","to":"o.value"},{"from":"a.value","to":"wired.url"},{"from":"a.value","to":"filled.x"}]}`
 
-// TestMigration_keeps_secrets_of_typed_URLs opens a database of before nodes had
-// secrets: receivers of a typed URL go on verifying with the flow's secret until
-// it is replaced, others never see it again.
+// TestMigration_keeps_secrets_of_typed_URLs opens a database from before nodes had
+// secrets: deliveries to a typed URL are signed with the flow's secret until it is
+// replaced, and those to other URLs with a new secret.
 func TestMigration_keeps_secrets_of_typed_URLs(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {

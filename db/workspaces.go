@@ -12,8 +12,8 @@ import (
 	"sluice/flow/fairness"
 )
 
-// FoundWorkspace creates a workspace with an owner. It sets ID and time.
-func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
+// CreateOwnedWorkspace creates a workspace with an owner. It sets ID and time.
+func (s Workspaces) CreateOwnedWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
 	s.newWorkspace(w)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := insertWorkspace(tx, w); err != nil {
@@ -62,7 +62,7 @@ func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error
 // FindWorkspace returns a workspace.
 func (s Workspaces) FindWorkspace(ctx context.Context, id flow.WorkspaceID) (*flow.Workspace, error) {
 	w, err := s.Reads.FindWorkspace(ctx, id)
-	return dbconn.Found(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
+	return dbconn.ConvertRow(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
 		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
 	})
 }

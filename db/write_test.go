@@ -42,8 +42,8 @@ func notes(t *testing.T, s *db.Store) string {
 	return strings.Join(ids, " ")
 }
 
-// together runs the functions as members of one group and returns their
-// errors: the writer is held by another member until all of them wait.
+// together runs the functions as members of one group and returns their errors. Another
+// member blocks the writer until all of them wait.
 func together(t *testing.T, s *db.Store, synced bool, fns ...func(*core.Tx) error) []error {
 	t.Helper()
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -104,8 +104,8 @@ func TestWrite_only_the_failing_member_fails(t *testing.T) {
 	}
 }
 
-// rollback does what SQLite does when it runs out of disk or memory: it rolls back
-// the whole transaction.
+// rollback rolls back the whole transaction, as SQLite does when the disk is full or
+// memory runs out.
 func rollback(tx *core.Tx) error {
 	_, err := tx.DBTX.ExecContext(context.Background(), "ROLLBACK")
 	return errors.Join(err, errNo)
@@ -252,8 +252,8 @@ func TestWrite_concurrent(t *testing.T) {
 	})
 }
 
-// The queue inserts through its own kind of transaction; it must be the one
-// that the queries run in.
+// The queue inserts through its own transaction type, which must be the transaction that
+// the queries run in.
 func TestWrite_queue_and_queries_share_the_transaction(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		const insert = "INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES ('job', 'default', '', '', '', '', '', 0)"
@@ -292,7 +292,7 @@ func TestWrite_a_panic_on_either_database(t *testing.T) {
 }
 
 // TestWrite_times_out_on_a_lock_of_another_program holds the write lock from another
-// connection: writes are refused in turn, and work again once it is released.
+// connection: writes time out, and succeed again once the lock is released.
 func TestWrite_times_out_on_a_lock_of_another_program(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)

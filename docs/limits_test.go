@@ -58,7 +58,7 @@ var limits = map[string]string{
 	"One file":              "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
 	"One file given by URL": "{{found `cmd/sluice/config.go` `SLUICE_MAX_FETCH\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FETCH`)",
 	"Links in responses":    "1 to {{found `handlers/api/files_links.go` `linkLifetime = (\\d+) `}} hours",
-	"Links in webhooks":     `{{span "flow/filelinks" "deliveryLinks"}}`,
+	"Links in webhooks":     `{{span "flow/filelinks" "linkLifetime"}}`,
 
 	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",
 	"Flows that are not archived": "unlimited (`SLUICE_QUOTA_FLOWS`); {{found `flow/quotas.go` `Flows: (\\d+)`}} with open sign-up",

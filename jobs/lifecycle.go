@@ -61,7 +61,7 @@ func (r *Runner) startWork(ctx context.Context) error {
 		r.recovered = true
 	}
 	if err := r.cfg.Queue.client.Start(ctx); err != nil {
-		return fmt.Errorf("start the job queue: %w", r.store.NameError(err))
+		return fmt.Errorf("start the job queue: %w", r.store.PublicError(err))
 	}
 	r.startLoops(ctx)
 	return nil

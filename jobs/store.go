@@ -30,9 +30,9 @@ type Store interface {
 	// react to a write. On PostgreSQL a lost notification hides the writes of other
 	// instances, so callers must also poll.
 	Changes(ctx context.Context) (int64, error)
-	// NameError returns a flow.Error for a database error that has a public code,
+	// PublicError returns a flow.Error for a database error that has a public code,
 	// and other errors unchanged.
-	NameError(err error) error
+	PublicError(err error) error
 	// Listen calls notify with the ID of each run that another instance writes, or
 	// with "" if any run may have been written. It blocks until ctx ends or the
 	// connection is lost.

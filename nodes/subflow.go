@@ -39,7 +39,7 @@ func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return flow.Out{}, err
 	}
-	if done, err := awaitChildren(ctx, in, children); !done {
+	if done, err := awaitChildren(ctx, in, children); !done || err != nil {
 		return flow.Out{Suspend: childSuspension(in)}, err
 	}
 	var out flow.Out

@@ -28,9 +28,9 @@ func TestDoctor(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"another master key":        {args: []string{"--master-key=" + strings.Repeat("A", 43) + "="}, says: []string{"not the one", "SLUICE_MASTER_KEY"}},
+		"another master key":        {args: []string{"--master-key=" + strings.Repeat("A", 43) + "="}, says: []string{"does not match", "SLUICE_MASTER_KEY"}},
 		"an unreadable master key":  {args: []string{"--master-key=abc"}, says: []string{"32 bytes in base64"}},
-		"no master key":             {hurt: remove(db.KeyFile), says: []string{"no master key", "put the one there"}},
+		"no master key":             {hurt: remove(db.KeyFile), says: []string{"no master key", "put the key of this database there"}},
 		"no key where it should be": {args: []string{"--master-key-file=/nowhere/x.key"}, says: []string{"no master key in /nowhere/x.key"}},
 		"a master key for all":      {hurt: chmod(db.KeyFile, 0o644), says: []string{"master.key (mode 0644)", "chmod 600 "}},
 		"a master key for a group":  {hurt: chmod(db.KeyFile, 0o640), says: []string{"master.key (mode 0640)", "chmod 600 "}},

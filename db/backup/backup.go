@@ -63,7 +63,7 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 		return b, ErrPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return b, fmt.Errorf("%s exists already; a backup does not overwrite files", path)
+		return b, fmt.Errorf("%s already exists; a backup does not overwrite files", path)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".sluice-backup-")
 	if err != nil {
@@ -79,7 +79,7 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 		return b, fmt.Errorf("write the backup: %w", err)
 	}
 	if _, err := readBackup(archive, discardEntries); err != nil {
-		return b, fmt.Errorf("the backup does not read back: %w", err)
+		return b, fmt.Errorf("verify the backup: %w", err)
 	}
 	if err := os.Rename(archive, path); err != nil {
 		return b, fmt.Errorf("rename the backup: %w", err)
@@ -169,7 +169,7 @@ func (s source) packFiles(ctx context.Context, out *tar.Writer, snapshot string,
 		}
 		b.Files, b.FileBytes = b.Files+1, b.FileBytes+size
 	}
-	return s.forget(ctx, db, gone, b)
+	return s.eraseMissing(ctx, db, gone, b)
 }
 
 // packFile packs the content with a hash and checks it. It returns its size.
@@ -188,9 +188,9 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 	return info.Size(), err
 }
 
-// forget erases files in the snapshot that were erased in the database since then.
+// eraseMissing erases files in the snapshot that were erased in the database since then.
 // Other content that was not found is listed in Missing.
-func (s source) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Manifest) error {
+func (s source) eraseMissing(ctx context.Context, snapshot *sql.DB, gone []string, b *Manifest) error {
 	for _, hash := range gone {
 		if _, err := s.Reads.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)

@@ -38,7 +38,7 @@ func TestCreate_frees_the_storage_of_erased_files(t *testing.T) {
 	}
 	snapshot := sql.OpenDB(core.NewConnector(path, "mode=rw", ""))
 	defer snapshot.Close()
-	if err := from.forget(ctx, snapshot, []string{gone.Hash}, &Manifest{}); err != nil {
+	if err := from.eraseMissing(ctx, snapshot, []string{gone.Hash}, &Manifest{}); err != nil {
 		t.Fatal(err)
 	}
 	var have int64

@@ -33,7 +33,7 @@ type Restored struct {
 }
 
 // ErrNotEmpty is returned if there is a database and replace is not set.
-var ErrNotEmpty = errors.New("there is a database in the data directory already; --replace puts it aside")
+var ErrNotEmpty = errors.New("the data directory already contains a database; use --replace to move it aside")
 
 // Restore restores a backup to the data directory. It unpacks the backup to a
 // temporary directory, checks it and opens it with the master key before moving it
@@ -42,10 +42,10 @@ var ErrNotEmpty = errors.New("there is a database in the data directory already;
 func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r Restored, err error) {
 	cfg = cfg.WithDefaults()
 	if cfg.DatabaseURL != "" {
-		return r, errors.New("a backup is restored to SQLite; on PostgreSQL use its own tools, such as pg_restore")
+		return r, errors.New("backups can only be restored to SQLite; on PostgreSQL use its own tools, such as pg_restore")
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return r, fmt.Errorf("make data directory: %w", err)
+		return r, fmt.Errorf("create data directory: %w", err)
 	}
 	unlock, err := lockDirectory(cfg.DataDir)
 	if err != nil {
@@ -64,7 +64,7 @@ func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r
 	if r.Manifest, err = readBackup(path, unpackInto(staging)); err != nil {
 		return r, err
 	}
-	if err := tryOut(ctx, cfg, staging); err != nil {
+	if err := verifyStaging(ctx, cfg, staging); err != nil {
 		return r, err
 	}
 	if taken {
@@ -86,14 +86,14 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil // the process ends soon anyway
 }
 
-// tryOut opens the unpacked database with the master key, which also migrates it.
-func tryOut(ctx context.Context, cfg core.Config, staging string) error {
+// verifyStaging opens the unpacked database with the master key, which also migrates it.
+func verifyStaging(ctx context.Context, cfg core.Config, staging string) error {
 	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); err != nil {
 		return err
 	}
 	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, masterkey.File))
 	if cfg.MasterKey == "" && !exists(key) {
-		return fmt.Errorf("the backup holds no master key, and %s is not there; put the key of the time of the backup there, or give it as SLUICE_MASTER_KEY", key)
+		return fmt.Errorf("a backup does not contain the master key, and %s does not exist; put the key from the time of the backup there, or set SLUICE_MASTER_KEY", key)
 	}
 	cfg.DataDir, cfg.MasterKeyFile = staging, key
 	s, err := db.Open(ctx, cfg)
@@ -118,7 +118,7 @@ func (r Restored) swap(dir, staging string) error {
 	for _, name := range []string{blobs.FilesDir, core.DatabaseFile} {
 		err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a backup without files has no directory for them
-			return fmt.Errorf("put the backup in its place: %w", err)
+			return fmt.Errorf("move the backup into place: %w", err)
 		}
 	}
 	return dbconn.SyncDir(dir)
@@ -182,20 +182,20 @@ func readBackup(path string, to entryTo) (b Manifest, err error) {
 	defer f.Close()
 	zip, err := gzip.NewReader(f)
 	if err != nil {
-		return b, fmt.Errorf("%s is not a backup of Sluice", path)
+		return b, fmt.Errorf("%s is not a Sluice backup", path)
 	}
 	sums, manifest, err := readEntries(tar.NewReader(zip), to)
 	if err != nil {
 		return b, fmt.Errorf("read the backup: %w", err)
 	}
 	if err := json.Unmarshal(manifest, &b); err != nil || b.Format == 0 {
-		return b, fmt.Errorf("%s is not a whole backup of Sluice: its manifest is missing", path)
+		return b, fmt.Errorf("%s is not a complete Sluice backup: its manifest is missing", path)
 	}
 	if b.Format != format {
-		return b, fmt.Errorf("the backup was made by a newer Sluice (%s); restore it with that one", b.Sluice)
+		return b, fmt.Errorf("the backup was made by a newer Sluice (%s); restore it with that version", b.Sluice)
 	}
 	if sums.database != b.Database || sums.files != b.Files {
-		return b, errors.New("the backup is damaged: what it holds is not what its manifest says")
+		return b, errors.New("the backup is damaged: its content does not match its manifest")
 	}
 	return b, nil
 }
@@ -219,7 +219,7 @@ func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, e
 			return sums, nil, err
 		}
 		if h.Typeflag != tar.TypeReg || !entryNames.MatchString(h.Name) {
-			return sums, nil, fmt.Errorf("it holds %q, which no backup does", h.Name)
+			return sums, nil, fmt.Errorf("it contains an unexpected entry %q", h.Name)
 		}
 		if h.Name == manifestName {
 			manifest, err = io.ReadAll(io.LimitReader(in, 64<<20))

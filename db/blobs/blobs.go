@@ -36,8 +36,8 @@ type Bucket interface {
 // Keep.
 type draft interface {
 	// Keep makes the draft the content of its hash. Once the content is synced, it
-	// runs name, which inserts the row of a file, in a durable transaction.
-	Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error
+	// runs insertRow, which inserts the row of a file, in a durable transaction.
+	Keep(ctx context.Context, m *Meter, insertRow func(*core.Tx) error) error
 	// Drop removes a draft that was not kept.
 	Drop()
 }
@@ -66,7 +66,7 @@ func (m *Meter) Read(p []byte) (int, error) {
 	n, err := m.content.Read(p)
 	m.Size += int64(n)
 	if m.Size > m.limit {
-		return 0, flow.Errorf(flow.CodeBodyTooLarge, "The file is larger than %s, the most that is kept. Send a smaller one, or let the operator raise SLUICE_MAX_FILE.", flow.Size(m.limit))
+		return 0, flow.Errorf(flow.CodeBodyTooLarge, "The file is larger than the limit of %s. Send a smaller one, or ask the operator to raise SLUICE_MAX_FILE.", flow.Size(m.limit))
 	}
 	if m.Refusal != nil && m.Size > m.Left {
 		return 0, m.Refusal

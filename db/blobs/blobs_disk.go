@@ -58,11 +58,11 @@ type diskDraft struct {
 // Put implements Bucket.
 func (d *Disk) Put(_ context.Context, content io.Reader) (draft, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
-		return nil, dbconn.StorageError(fmt.Errorf("make the directory for files: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("create the directory for files: %w", err))
 	}
 	f, err := d.create()
 	if err != nil {
-		return nil, dbconn.StorageError(fmt.Errorf("make a file: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("create a file: %w", err))
 	}
 	own := &diskDraft{d, f.Name()}
 	_, err = io.Copy(f, content)
@@ -90,24 +90,24 @@ func (d *Disk) create() (*os.File, error) {
 // Keep removes content immediately if the quota refuses it. If that were left to the
 // sweep, concurrent uploads could fill the disk far beyond the quota. After any
 // other error the row may have been committed, so it is left to the sweep.
-func (t *diskDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
-	err := t.keepNamed(ctx, m.Sum(), name)
+func (t *diskDraft) Keep(ctx context.Context, m *Meter, insertRow func(*core.Tx) error) error {
+	err := t.keepLocked(ctx, m.Sum(), insertRow)
 	if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.Sum()); left != nil {
-			t.d.s.Config.Log.Warn("the content of a refused upload is left for the next sweep", "error", left)
+			t.d.s.Config.Log.Warn("the content of a refused upload could not be removed; the next sweep removes it", "error", left)
 		}
 	}
 	return err
 }
 
-// keepNamed gives content its name and commits its row under one lock; see Disk.naming.
-func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*core.Tx) error) error {
+// keepLocked gives content its name and commits its row under one lock; see Disk.naming.
+func (t *diskDraft) keepLocked(ctx context.Context, hash string, insertRow func(*core.Tx) error) error {
 	t.d.naming.RLock()
 	defer t.d.naming.RUnlock()
 	if err := t.rename(t.d.path(hash)); err != nil {
 		return dbconn.StorageError(fmt.Errorf("keep a file: %w", err))
 	}
-	return t.d.s.Write(ctx, core.Durable, name)
+	return t.d.s.Write(ctx, core.Durable, insertRow)
 }
 
 // rename also replaces existing equal content. It syncs the directories from the

@@ -84,16 +84,16 @@ func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
 	})
 }
 
-// errSwept returns the error for an upload that stalled until it was swept.
+// errSwept returns the error for an upload that a sweep has removed because it stalled.
 func errSwept() error {
-	e := flow.Errorf(flow.CodeOverloaded, "The upload stood still for too long and was given up. Send the file again.")
+	e := flow.Errorf(flow.CodeOverloaded, "The upload stalled for too long and was aborted. Send the file again.")
 	e.Retryable = true
 	return e
 }
 
 // Keep makes the upload a blob. Of two uploads with equal content, the second waits
 // for the first and deletes its own chunks.
-func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
+func (u *tableDraft) Keep(ctx context.Context, m *Meter, insertRow func(*core.Tx) error) error {
 	blob := gen.ClaimBlobParams{Hash: m.Sum(), UploadID: u.id, Size: m.Size}
 	err := u.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.DeleteUpload(tx.Ctx, u.id)
@@ -110,7 +110,7 @@ func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) err
 		if err != nil {
 			return fmt.Errorf("keep a file: %w", err)
 		}
-		return name(tx)
+		return insertRow(tx)
 	})
 	u.kept = err == nil
 	return err
@@ -168,7 +168,7 @@ func (t *table) Sweep(ctx context.Context, before time.Time) error {
 		}
 		for _, id := range ids {
 			if err := dropUpload(ctx, t.s, id); err != nil {
-				return fmt.Errorf("give up %s: %w", id, err)
+				return fmt.Errorf("abort %s: %w", id, err)
 			}
 		}
 	}

@@ -50,12 +50,12 @@ func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 	if err != nil {
 		return err
 	}
-	told := row.Stopped != 0 // the step knows that it fails, and the run ends after the last child
+	notified := row.Stopped != 0 // the step has failed already, and the run ends after the last child
 	c, err := advance(tx, row)
 	if err != nil {
 		return err
 	}
-	if c.Ended() || c.Decided() && !told {
+	if c.Ended() || c.Decided() && !notified {
 		return wake(tx, c)
 	}
 	return nil
@@ -135,7 +135,7 @@ func advance(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
 	return c, nil
 }
 
-// stop keeps the items of a step that have not started from starting.
+// stop drops the queued items of a step, so that no more of them start.
 func stop(tx *core.Tx, step flow.CallingStep) error {
 	p := gen.StopChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}
 	if err := tx.StopChildren(tx.Ctx, p); err != nil {
@@ -149,7 +149,7 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	step := c.Caller
 	p := gen.TakeChildItemsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(n),
-		First: int64(c.Running + c.Succeeded - c.Reused), // so many have started at least, in order
+		First: int64(c.Running + c.Succeeded - c.Reused), // at least this many have started, in order
 	}
 	items, err := tx.TakeChildItems(tx.Ctx, p)
 	if err != nil || len(items) == 0 {
@@ -188,7 +188,7 @@ func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.Take
 	}
 	for i := range runs {
 		err := tx.LinkFiles(c.WorkspaceID, runs[i].ID, flow.FileIDs(runs[i].Inputs))
-		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // a child fails where it opens a file that is gone
+		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // the child fails when it opens the file
 			return err
 		}
 	}

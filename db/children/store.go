@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -44,8 +43,8 @@ func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID s
 	return list, nil
 }
 
-// BeginChildren records what a step is about to start. If the step has done so before,
-// what was recorded then stays.
+// BeginChildren records the child runs that a step is about to start. A record of an
+// earlier attempt of the step is kept.
 func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if len(c.Document) > 0 {
@@ -53,7 +52,7 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 			if err != nil {
 				return err
 			}
-			tx.StoreMore(c.WorkspaceID, flow.Storage{Bytes: added})
+			tx.TrackStorage(c.WorkspaceID, flow.Storage{Bytes: added})
 		}
 		return tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
 			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,
@@ -63,7 +62,7 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 	})
 }
 
-// AddChildItems stores items of a step. Items that are stored already stay as they are.
+// AddChildItems stores items of a step. It does not change existing items.
 func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
 	rows := make([]any, 0, itemColumns*len(items)) // encoded before the transaction, because on SQLite all writes wait for it
 	for i := range items {
@@ -84,26 +83,14 @@ func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, item
 // inserted with one statement. SQLite accepts 32,766 parameters.
 const itemColumns, itemsAtOnce = 7, 100
 
-// insertItems returns the statement that inserts n items. Those that exist stay as they are.
+// insertItems returns the statement that inserts n items. It does not change existing ones.
 func insertItems(n int) string {
-	var b strings.Builder
-	b.WriteString("INSERT INTO child_items (run_id, path, round, item, inputs, error, reused) VALUES ")
-	for i := range n * itemColumns {
-		switch {
-		case i == 0:
-			b.WriteString("(")
-		case i%itemColumns == 0:
-			b.WriteString("), (")
-		default:
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "$%d", i+1)
-	}
-	return b.String() + ") ON CONFLICT DO NOTHING"
+	return "INSERT INTO child_items (run_id, path, round, item, inputs, error, reused) VALUES " +
+		dbconn.Placeholders(n, itemColumns) + " ON CONFLICT DO NOTHING"
 }
 
-// StartChildren starts the first items once all are stored: failed of them cannot
-// start, and the results of reused ones exist already.
+// StartChildren starts the first items once all are stored. failed is the number of
+// items that cannot start, reused that of items with the result of an earlier run.
 func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (c *flow.Children, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		err := tx.LoadChildren(tx.Ctx, gen.LoadChildrenParams{
@@ -125,7 +112,7 @@ func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, tota
 
 // RecountChildren counts the children of a step again, in case the end of one was not
 // counted: an instance of an older release, which does not know children, may have ended
-// it. Ends wait for the lock meanwhile, so that none is counted twice.
+// it. Concurrent ends wait for the lock, so that none is counted twice.
 func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c *flow.Children, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := lock(tx, step); err != nil {
@@ -144,15 +131,15 @@ func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c
 	return c, err
 }
 
-// SeeChildren records that a step knows that its children are decided.
+// SeeChildren records that a step has read the outcome of its children.
 func (s Children) SeeChildren(ctx context.Context, step flow.CallingStep) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.SeeChildren(tx.Ctx, gen.SeeChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	})
 }
 
-// StopChildren keeps the items of a step that have not started from starting, and returns
-// the runs that have not ended.
+// StopChildren drops the queued items of a step, so that no more of them start, and
+// returns the runs that have not ended.
 func (s Children) StopChildren(ctx context.Context, step flow.CallingStep) (open []flow.OpenChild, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := lock(tx, step); err != nil {
@@ -168,8 +155,8 @@ func (s Children) StopChildren(ctx context.Context, step flow.CallingStep) (open
 	return open, err
 }
 
-// ReadChildren returns the items of a step from one number up to before another, in
-// order. Items that have not started are left out.
+// ReadChildren returns the items of a step from number from to before number to, in
+// order, without those that have not started.
 func (s Children) ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error) {
 	p := gen.ListChildRunsParams{CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), FromItem: int64(from), ToItem: int64(to)}
 	runs, err := s.Reads.ListChildRuns(ctx, p)

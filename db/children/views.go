@@ -12,8 +12,8 @@ import (
 	"sluice/flow/items"
 )
 
-// Strip returns the cells that stand for all items of a step, in order. Cells after the
-// last one that has started are left out.
+// Strip returns the cells that show all items of a step, size items each, in order.
+// Cells after the last one that has started are omitted.
 func (s Children) Strip(ctx context.Context, step flow.CallingStep, size int) ([]items.Cell, error) {
 	runs, err := s.Reads.CountChildRunCells(ctx, gen.CountChildRunCellsParams{
 		Size: int64(size), CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round),
@@ -82,8 +82,8 @@ func (s Children) ListFailures(ctx context.Context, step flow.CallingStep, limit
 	return list, nil
 }
 
-// ListItems returns the items of a step that a filter chooses. Without a state, failed
-// ones come first, then those that run, have ended, and wait.
+// ListItems returns the items of a step that match a filter. Without a state, failed
+// ones come first, then running, succeeded and waiting ones.
 func (s Children) ListItems(ctx context.Context, step flow.CallingStep, f items.Filter) (list []items.Item, err error) {
 	needle := ""
 	if f.Text != "" { // as it is stored: in JSON
@@ -136,12 +136,12 @@ func (s Children) listItems(ctx context.Context, step flow.CallingStep, state it
 	case state == items.Done:
 		return s.addReused(ctx, step, needle, list, limit)
 	case state == items.Failed, state == items.Waiting:
-		return s.addRunless(ctx, step, state, code, needle, list, limit)
+		return s.addWithoutRun(ctx, step, state, code, needle, list, limit)
 	}
 	return list, nil
 }
 
-// triesOf returns how often the step of a run was tried that failed most.
+// triesOf returns the number of attempts of a run's step with the most failures.
 func triesOf(run *flow.Run, failures int) int {
 	if run.State == flow.RunFailed {
 		return max(failures, 1)
@@ -162,7 +162,7 @@ func itemOf(r *gen.Run, state items.State) (items.Item, error) {
 	return item, nil
 }
 
-// addReused adds the items whose result an earlier run has.
+// addReused appends the items whose result is that of an earlier run.
 func (s Children) addReused(ctx context.Context, step flow.CallingStep, needle string, list []items.Item, limit int) ([]items.Item, error) {
 	rows, err := s.Reads.ListReusedChildRuns(ctx, gen.ListReusedChildRunsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Needle: needle, MaxRows: int32(limit - len(list)),
@@ -181,8 +181,8 @@ func (s Children) addReused(ctx context.Context, step flow.CallingStep, needle s
 	return list, nil
 }
 
-// addRunless adds items without a run: those that cannot start, or wait for one.
-func (s Children) addRunless(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, list []items.Item, limit int) ([]items.Item, error) {
+// addWithoutRun appends items without a run: those that cannot start or have not started.
+func (s Children) addWithoutRun(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, list []items.Item, limit int) ([]items.Item, error) {
 	rows, err := s.Reads.ListShownChildItems(ctx, gen.ListShownChildItemsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Failed: dbconn.BoolInt(state == items.Failed), Code: code, Needle: needle, MaxRows: int32(limit - len(list)),
 	})

@@ -17,7 +17,7 @@ type admissionCache struct {
 func (f *admissionCache) load(tx *Tx) error {
 	var version int64
 	if err := tx.DBTX.QueryRowContext(tx.Ctx, "PRAGMA data_version").Scan(&version); err != nil {
-		return fmt.Errorf("look for writes of other processes: %w", err)
+		return fmt.Errorf("read the data version: %w", err)
 	}
 	if f.known && f.version == version {
 		tx.Batch.Counts = f.counts

@@ -34,9 +34,9 @@ func (tx *Tx) admit(limit int) (n int, err error) {
 		if err != nil || len(picked) == 0 {
 			return n, err
 		}
-		handed, err := tx.hand(picked)
-		n += handed
-		if err != nil || handed == 0 {
+		assigned, err := tx.assignToWorkers(picked)
+		n += assigned
+		if err != nil || assigned == 0 {
 			return n, err
 		}
 	}
@@ -52,16 +52,16 @@ func (tx *Tx) pick(limit int) (picked []queuedRun, err error) {
 			return picked, err
 		}
 		tx.Batch.Counts.apply(move{r.ws, r.flow, placeQueue, PlaceWorker})
-		tx.Store.roundRobin.served(r)
+		tx.Store.roundRobin.advance(r)
 		tx.front = slices.DeleteFunc(tx.front, func(o queuedRun) bool { return o == r })
 		picked = append(picked, r)
 	}
 	return picked, nil
 }
 
-// hand gives picked runs to workers: the next attempt of each begins, with a job of
-// its own. It leaves out runs that were canceled in the meantime.
-func (tx *Tx) hand(picked []queuedRun) (n int, err error) {
+// assignToWorkers assigns picked runs to workers and creates the job of their next attempt. It
+// skips runs that were canceled in the meantime.
+func (tx *Tx) assignToWorkers(picked []queuedRun) (n int, err error) {
 	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
 	for i, r := range picked {
 		ids[i], holders[i] = r.id, tx.ReserveWorker()
@@ -120,10 +120,8 @@ type roundRobin struct {
 	keys      map[flow.WorkspaceID]cursor
 }
 
-// served remembers whose run was admitted, so that the search for the next one begins after
-// it. The positions are kept only in memory: after a restart the round begins again, which
-// is harmless.
-func (t *roundRobin) served(w queuedRun) {
+// advance records whose run was admitted. The search for the next one begins after it.
+func (t *roundRobin) advance(w queuedRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.keys == nil {

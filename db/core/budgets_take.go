@@ -69,8 +69,9 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 }
 
 // ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
-// that is not used up allows any amount; otherwise what is spent, reserved and asked
-// for together must not exceed it. So parallel steps overshoot a budget by one amount.
+// that is not used up allows any amount; otherwise the sum of what is spent, reserved
+// and requested must not exceed it. So parallel steps exceed a budget by at most one
+// reservation.
 func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
@@ -82,7 +83,7 @@ func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 		b := &budgets[i]
 		reserved, err := tx.reserved(s.WorkspaceID, b, r, DayOf(now))
 		if err != nil {
-			return fmt.Errorf("read what %s reserves: %w", b.KeyID+b.FlowID, err)
+			return fmt.Errorf("read the reservations of %s: %w", b.KeyID+b.FlowID, err)
 		}
 		if b.UsedUp() {
 			return b.Refusal(now)
@@ -98,8 +99,8 @@ func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	return err
 }
 
-// reserved returns what other steps reserve of a budget, and sets what is used. The
-// costs of steps that end in the same transaction are stored at its end.
+// reserved returns what other steps have reserved of a budget, and sets b.Used. It adds
+// the costs of steps that end in this transaction, which are stored only at its end.
 func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	reserved, err := tx.findReserved(ws, b, r, day)
 	if err != nil || len(tx.Batch.usage) == 0 {
@@ -151,7 +152,7 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now
 	for _, b := range s.Budgets() {
 		var err error
 		if b.Used, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
-			return fmt.Errorf("read what %s has cost: %w", b.KeyID+b.FlowID, err)
+			return fmt.Errorf("read the cost of %s: %w", b.KeyID+b.FlowID, err)
 		}
 		if b.UsedUp() {
 			return b.Refusal(now)

@@ -23,7 +23,7 @@ func (s *DB) Changes(ctx context.Context) (n int64, err error) {
 	}
 	// The connection must not be one that writes, and always the same.
 	if err := s.watcher.QueryRowContext(ctx, "PRAGMA data_version").Scan(&n); err != nil {
-		return 0, fmt.Errorf("look for changes: %w", err)
+		return 0, fmt.Errorf("read the data version: %w", err)
 	}
 	return n, nil
 }

@@ -68,7 +68,7 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 			}
 		}
 		w.handToWorker(tx)
-		tx.StoreMore(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
+		tx.TrackStorage(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
 	}
 	switch {
 	case tx.Store.pool == nil:

@@ -72,8 +72,8 @@ func (s *DB) outcome(ctx context.Context, id string) (committed, known bool) {
 	}
 }
 
-// nameOutage converts an outage during a commit to CodeUnavailable.
-func (s *DB) nameOutage(err error) error {
+// publicOutage converts an outage during a commit to CodeUnavailable.
+func (s *DB) publicOutage(err error) error {
 	if err == nil || !dbconn.IsOutage(err) {
 		return err
 	}

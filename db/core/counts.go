@@ -72,8 +72,8 @@ func newCounts() counts {
 	}
 }
 
-// Moved records that the place of a run has just been changed.
-func (tx *Tx) Moved(ws flow.WorkspaceID, flow string, from, to int64) {
+// RecordMove records that the place of a run has just been changed.
+func (tx *Tx) RecordMove(ws flow.WorkspaceID, flow string, from, to int64) {
 	m := move{ws, flow, from, to}
 	tx.Batch.moves = append(tx.Batch.moves, m)
 	tx.Batch.Counts.apply(m)
@@ -144,13 +144,13 @@ func (tx *Tx) FlowLimits(k FlowKey) (flowLimits, error) {
 	if err != nil {
 		return l, dbconn.NotFoundErr(err, "flow")
 	}
-	tx.haveLimits(k, l)
+	tx.cacheLimits(k, l)
 	return l, nil
 }
 
-// haveLimits keeps the limits that were read of a flow for the rest of the batch, with
+// cacheLimits keeps the limits that were read of a flow for the rest of the batch, with
 // the quotas of its workspace.
-func (tx *Tx) haveLimits(k FlowKey, l flowLimits) {
+func (tx *Tx) cacheLimits(k FlowKey, l flowLimits) {
 	tx.Batch.Counts.Limits[k] = l
 	tx.Batch.Counts.Quotas[k.ws] = flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns}.WithDefaults(k.ws, tx.Store.Config.Quota)
 }
@@ -180,15 +180,15 @@ func (l *liveWorkers) admitted() (n int64, known bool) {
 	return l.running, !l.runningCounted.IsZero() && time.Since(l.runningCounted) < recountAfter
 }
 
-// haveAdmitted stores a fresh count of running runs for the next recountAfter.
-func (l *liveWorkers) haveAdmitted(n int64) {
+// setAdmitted stores a fresh count of running runs for the next recountAfter.
+func (l *liveWorkers) setAdmitted(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running, l.runningCounted = n, time.Now()
 }
 
-// committed adds the changes of a transaction of this process.
-func (l *liveWorkers) committed(moves []move) {
+// applyMoves adds the changes of a transaction of this process.
+func (l *liveWorkers) applyMoves(moves []move) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range moves {

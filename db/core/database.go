@@ -10,11 +10,11 @@ import (
 	"sluice/flow"
 )
 
-// NameError gives an error of the database its public code, as the methods of
+// PublicError gives an error of the database its public code, as the methods of
 // the store do. It is for statements that the job queue runs directly.
-func (s *DB) NameError(err error) error { return dbconn.StorageError(err) }
+func (s *DB) PublicError(err error) error { return dbconn.StorageError(err) }
 
-// Advise adds to a startup error what the operator can do about it.
+// Advise adds a hint for the operator to a startup error.
 func (s *DB) Advise(err error) error { return dbconn.AdviseOpen(s.Config.DataDir, err) }
 
 // SyncClock adjusts Clock to the database's clock. It does nothing on SQLite and
@@ -25,11 +25,11 @@ func (s *DB) SyncClock(ctx context.Context, db gen.DBTX) error {
 	}
 	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`
 	var now int64
-	asked := s.Clock.Machine()
+	sent := s.Clock.Machine()
 	if err := db.QueryRowContext(ctx, query).Scan(&now); err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
-	s.Clock.Correct(asked, s.Clock.Machine(), time.UnixMicro(now).UTC())
+	s.Clock.Correct(sent, s.Clock.Machine(), time.UnixMicro(now).UTC())
 	return nil
 }
 
@@ -44,7 +44,7 @@ func (s *DB) IDs() flow.IDs { return s.ids }
 func (s *DB) measure(ctx context.Context, db gen.DBTX) (dbconn.PoolSize, error) {
 	var usable int
 	if err := db.QueryRowContext(ctx, dbconn.UsableConnections).Scan(&usable); err != nil {
-		return dbconn.PoolSize{}, fmt.Errorf("read how many connections PostgreSQL takes: %w", err)
+		return dbconn.PoolSize{}, fmt.Errorf("read the connection limit of PostgreSQL: %w", err)
 	}
 	var others int
 	const count = "SELECT count(*) FROM instances WHERE heartbeat_at > $1 AND id <> $2"

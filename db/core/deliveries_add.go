@@ -73,7 +73,7 @@ func (tx *Tx) AddDelivery(d newDelivery) error {
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
-	tx.StoreBytes(d.WorkspaceID, inserted*int64(len(d.Body)))
+	tx.TrackBytes(d.WorkspaceID, inserted*int64(len(d.Body)))
 	return nil
 }
 

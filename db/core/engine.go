@@ -70,7 +70,7 @@ func ReadEngine(dataDir string) (info EngineInfo, running bool, err error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := lock.TryRLock()
 	if err != nil {
-		return info, false, fmt.Errorf("look at engine lock: %w", err)
+		return info, false, fmt.Errorf("check engine lock: %w", err)
 	}
 	if free {
 		return info, false, lock.Unlock()

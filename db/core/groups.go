@@ -25,7 +25,7 @@ const overtakeAfter = 100 * time.Millisecond
 // groups implements group commit: it gathers the waiting writes of many callers
 // and carries them out in one transaction.
 type groups struct {
-	next    chan struct{}   // held by the loop that gathers, and until its transaction ends or may be overtaken
+	next    chan struct{}   // a token, held by a loop from gathering until its transaction ends or may be overtaken
 	run     func([]*member) // carries out the members and closes the done channel of each
 	Waiting chan *member
 	closing chan struct{}
@@ -60,13 +60,13 @@ func newGroups(parallel int, run func([]*member)) *groups {
 	return g
 }
 
-// carryOut runs the member's statements. It turns a panic into the member's
+// execute runs the member's statements. It turns a panic into the member's
 // error, so that the other members of the transaction are not affected.
-func (m *member) carryOut(tx *Tx) error {
+func (m *member) execute(tx *Tx) error {
 	if m.set != nil {
-		return safely(m.set.Alone, tx)
+		return recoverPanic(m.set.ExecuteAlone, tx)
 	}
-	return safely(m.fn, tx)
+	return recoverPanic(m.fn, tx)
 }
 
 // write waits until the member is committed or has failed. If the context ends
@@ -133,17 +133,17 @@ func (g *groups) loop() {
 				return
 			}
 		}
-		g.carryOut(group)
+		g.execute(group)
 	}
 }
 
-// carryOut runs a group and lets the next loop gather when it is done, or after
+// execute runs a group and lets the next loop gather when it is done, or after
 // overtakeAfter.
-func (g *groups) carryOut(group []*member) {
-	pass := sync.OnceFunc(func() { g.next <- struct{}{} })
-	defer pass()
+func (g *groups) execute(group []*member) {
+	release := sync.OnceFunc(func() { g.next <- struct{}{} })
+	defer release()
 	if len(group) > 0 {
-		defer time.AfterFunc(overtakeAfter, pass).Stop()
+		defer time.AfterFunc(overtakeAfter, release).Stop()
 		g.run(group)
 	}
 }

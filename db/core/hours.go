@@ -31,7 +31,7 @@ func (tx *Tx) flushHours() error {
 	if tx.Store.pool != nil {
 		return nil // logUsage does it
 	}
-	for _, sum := range sums(tx.Batch.hours, compareHours, (*hourEntry).add) {
+	for _, sum := range mergeEqual(tx.Batch.hours, compareHours, (*hourEntry).add) {
 		if err := tx.addHour(&sum); err != nil {
 			return err
 		}

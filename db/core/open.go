@@ -142,7 +142,7 @@ type DB struct {
 	source          string                 // identifies this store in its broadcasts
 	DeliveryCursors fairness.DeliveryCursors
 	Recent          recent
-	Logged          atomic.Bool // the usage log may have entries that are not aggregated yet
+	UsageLogged     atomic.Bool // the usage log may have entries that are not aggregated yet
 
 	// PeerAddr is the address at which other instances reach this one, as IP:PORT,
 	// or empty. Heartbeat records it. It is set at wiring.
@@ -160,8 +160,7 @@ type DB struct {
 	FlowEdited func(ws flow.WorkspaceID, flowID string, rev int64)
 
 	// OnBroadcast is called, through Listen, for each message that another instance
-	// sent with Broadcast. It
-	// must return quickly. It is set at wiring, before Listen.
+	// sent with Broadcast. It must return quickly. It is set at wiring, before Listen.
 	OnBroadcast func(topic, text string)
 }
 
@@ -185,7 +184,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	s := &DB{Config: cfg, Clock: clock, OwnClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &dbconn.LockedReader{R: cfg.Random}}, Recent: newRecent(), source: rand.Text()}
 	s.outages.Log = cfg.Log
-	s.Logged.Store(true) // a previous process may have left entries
+	s.UsageLogged.Store(true) // a previous process may have left entries
 	s.Workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {
@@ -214,7 +213,7 @@ func (c Config) prepareDir() error {
 		}
 	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return dbconn.AdviseOpen(c.DataDir, fmt.Errorf("make data directory: %w", err))
+		return dbconn.AdviseOpen(c.DataDir, fmt.Errorf("create data directory: %w", err))
 	}
 	return nil
 }
@@ -270,5 +269,5 @@ func (s *DB) Write(ctx context.Context, d Durability, fn func(*Tx) error) error 
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return s.outages.Named(s.Writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.PublicError(s.Writer.write(ctx, &member{fn: fn, d: d}))
 }

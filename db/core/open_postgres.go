@@ -123,7 +123,7 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 	}
 	s.slots = dbconn.NewSlots(int(cfg.MaxConns))
 	if s.sizesItself {
-		cfg.MaxConns = dbconn.MostConnections // slots can grow up to it
+		cfg.MaxConns = dbconn.MaxConnections // slots can grow up to it
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
@@ -144,8 +144,8 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 
 // openLent makes the connections of a pool usable through database/sql. Idle
 // connections stay in the pool.
-func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, lost func(error)) *sql.DB {
-	db := sql.OpenDB(dbconn.NewLender(pool, slots, lost))
+func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, onOutage func(error)) *sql.DB {
+	db := sql.OpenDB(dbconn.NewLender(pool, slots, onOutage))
 	db.SetMaxIdleConns(0)
 	return db
 }

@@ -64,7 +64,7 @@ func (s *DB) BusyOption() string {
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("make database file: %w", err)
+		return fmt.Errorf("create database file: %w", err)
 	}
 	return f.Close()
 }

@@ -77,14 +77,14 @@ func (tx *Tx) BusyAt(holder string) int64 {
 	return dbconn.BoolInt(holder != "" && tx.Store.pool != nil)
 }
 
-// wake hands out the jobs of a committed batch and announces its changes.
-func (s *DB) wake(b *batch) {
+// dispatch hands out the jobs of a committed batch and announces its changes.
+func (s *DB) dispatch(b *batch) {
 	s.changed()
 	if b.KeysChanged {
 		s.Recent.Keys.Purge()
 	}
 	if s.pool != nil {
-		s.Live.committed(b.moves)
+		s.Live.applyMoves(b.moves)
 		s.notifier.notify(b.written)
 	}
 	q := s.QueueOrNil()
@@ -104,9 +104,9 @@ func (s *DB) wake(b *batch) {
 	}
 }
 
-// drop releases the workers that a batch reserved but did not use, because it was
+// releaseWorkers releases the workers that a batch reserved but did not use, because it was
 // not committed.
-func (s *DB) drop(b *batch) {
+func (s *DB) releaseWorkers(b *batch) {
 	if b.reserved > 0 {
 		s.QueueOrNil().Return(b.reserved)
 		b.reserved = 0

@@ -36,7 +36,7 @@ func ReaderOf(s *DB) Reader {
 func (r Reader) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	for failed := 1; ; failed++ {
 		rows, err = r.DBTX.QueryContext(ctx, query, args...)
-		if !r.s.readsAgain(ctx, failed, err) {
+		if !r.s.retriesRead(ctx, failed, err) {
 			return rows, err
 		}
 	}
@@ -46,37 +46,37 @@ func (r Reader) QueryContext(ctx context.Context, query string, args ...any) (ro
 func (r Reader) QueryRowContext(ctx context.Context, query string, args ...any) (row *sql.Row) {
 	for failed := 1; ; failed++ {
 		row = r.DBTX.QueryRowContext(ctx, query, args...)
-		if !r.s.readsAgain(ctx, failed, row.Err()) {
+		if !r.s.retriesRead(ctx, failed, row.Err()) {
 			return row
 		}
 	}
 }
 
-// readsAgain reports whether a read is to be repeated, after a pause.
-func (s *DB) readsAgain(ctx context.Context, failed int, err error) bool {
+// retriesRead reports whether a read is to be repeated, after a pause.
+func (s *DB) retriesRead(ctx context.Context, failed int, err error) bool {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return false
-	case flow.OutlastsOutages(ctx) && isPassing(err):
+	case flow.OutlastsOutages(ctx) && isTransient(err):
 		return dbconn.BackOff(ctx, failed)
 	}
 	return failed < readAttempts && lostConnection(err)
 }
 
-// Again calls f and repeats it like a single read. It is for reads that consist
+// RetryRead calls f and repeats it like a single read. It is for reads that consist
 // of several statements or rows.
-func (s *DB) Again(ctx context.Context, f func() error) error {
+func (s *DB) RetryRead(ctx context.Context, f func() error) error {
 	for failed := 1; ; failed++ {
 		err := f()
-		if !s.readsAgain(ctx, failed, err) {
+		if !s.retriesRead(ctx, failed, err) {
 			return err
 		}
 	}
 }
 
-// isPassing reports whether an error is caused by the current state of the
+// isTransient reports whether an error is caused by the current state of the
 // database, such as an outage or a full disk, and not by the statement.
-func isPassing(err error) bool {
+func isTransient(err error) bool {
 	e, ok := errors.AsType[*flow.Error](dbconn.StorageError(err))
 	return ok && e.Retryable && (e.Code == flow.CodeUnavailable || e.Code == flow.CodeOverloaded || e.Code == flow.CodeStorageFull)
 }

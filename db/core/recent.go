@@ -50,7 +50,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	if n.Key == nil || !n.Key.Recent {
 		return nil
 	}
-	now, err := tx.keyNow(n.Key)
+	now, err := tx.currentKey(n.Key)
 	if err == nil && now.SameAccess(n.Key) {
 		return nil
 	}
@@ -61,8 +61,8 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	return err
 }
 
-// keyNow reads a key once per transaction.
-func (tx *Tx) keyNow(k *flow.Key) (*flow.Key, error) {
+// currentKey reads a key once per transaction.
+func (tx *Tx) currentKey(k *flow.Key) (*flow.Key, error) {
 	if now, ok := tx.Batch.Counts.keys[k.ID]; ok {
 		return now, nil
 	}

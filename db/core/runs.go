@@ -43,7 +43,7 @@ func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*f
 		return nil, nil, dbconn.ErrFenced
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("load %s: %w", runID, dbconn.Classified(err))
+		return nil, nil, fmt.Errorf("load %s: %w", runID, dbconn.Classify(err))
 	}
 	run, err := RunOf(&row.Run)
 	if err != nil {
@@ -95,7 +95,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
 		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
+		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: DurationOf(r.Timeout),
 		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),

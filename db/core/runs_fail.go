@@ -16,7 +16,7 @@ func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cau
 	err := s.Write(ctx, Durable, func(tx *Tx) error {
 		size, err := tx.SizeRun(tx.Ctx, runID)
 		sized := err == nil // false if the row is too damaged even for that
-		if err != nil && !dbconn.IsNoRows(err) && !flow.IsPermanent(dbconn.Classified(err)) {
+		if err != nil && !dbconn.IsNoRows(err) && !flow.IsPermanent(dbconn.Classify(err)) {
 			return fmt.Errorf("size of %s: %w", runID, err)
 		}
 		run.EndedAt = s.Config.Now()
@@ -34,7 +34,7 @@ func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cau
 			return fmt.Errorf("cancel the steps of %s: %w", runID, err)
 		}
 		row, err := tx.FindFailed(tx.Ctx, runID)
-		if flow.IsPermanent(dbconn.Classified(err)) { // the run is then missing from the statistics
+		if flow.IsPermanent(dbconn.Classify(err)) { // the run is then missing from the statistics
 			s.Config.Log.Error("a failed run cannot be read", "run", runID, "error", err)
 			_, err = tx.admit(admitAtOnce)
 			return err
@@ -51,11 +51,11 @@ func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cau
 			if err != nil {
 				return fmt.Errorf("size of %s: %w", runID, err)
 			}
-			tx.StoreBytes(run.WorkspaceID, left-size)
+			tx.TrackBytes(run.WorkspaceID, left-size)
 		}
 		tx.Notify(runID)
 		p := &runWrite{s: s.DB, run: *run, row: gen.UpdateRunParams{Place: PlaceEnded}, ignoreWebhookError: true}
-		p.countLeaving(tx)
+		p.countPlace(tx)
 		return p.readAndLeaveWorker(tx)
 	})
 	if err != nil {

@@ -57,11 +57,11 @@ func (w *StartWrite) runID() string { return w.Row.ID }
 // stored, so a repetition looks for it first.
 func (w *StartWrite) commitFailed(s *DB, err error) error {
 	w.uncertain = w.uncertain || err != nil
-	return s.nameOutage(err)
+	return s.publicOutage(err)
 }
 
-// Alone carries out the start with statements of its own.
-func (w *StartWrite) Alone(tx *Tx) (err error) {
+// ExecuteAlone carries out the start with statements of its own.
+func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 	if w.uncertain {
 		if found, err := w.findEarlier(tx); found || err != nil {
 			return err
@@ -122,7 +122,7 @@ func (w *StartWrite) assignPlace(tx *Tx) (err error) {
 func (w *StartWrite) occupyPlace(tx *Tx) {
 	r := &w.Row
 	r.Attempt, r.Busy = dbconn.BoolInt(r.Place == PlaceWorker), tx.BusyAt(r.InstanceID)
-	tx.Moved(r.WorkspaceID, r.FlowID, PlaceEnded, r.Place)
+	tx.RecordMove(r.WorkspaceID, r.FlowID, PlaceEnded, r.Place)
 }
 
 // handToWorker hands the run to a worker unless it is queued.
@@ -136,7 +136,7 @@ func (w *StartWrite) handToWorker(tx *Tx) {
 // a quota.
 func (w *StartWrite) checkQuota(tx *Tx) error {
 	size := flow.StorageItem + sizeOfStart(&w.Row) + sizeOfSteps(w.steps) + w.pinned
-	return tx.StoreChecked(w.Row.WorkspaceID, flow.Storage{Bytes: size, Runs: 1})
+	return tx.TrackWithinQuota(w.Row.WorkspaceID, flow.Storage{Bytes: size, Runs: 1})
 }
 
 // findEarlier looks for the run of an earlier attempt that may have been

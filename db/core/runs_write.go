@@ -26,7 +26,7 @@ func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	}
 	d := Durability(w.Durable || w.End)
 	if p.run.Sizes == nil || len(p.parts) > 0 { // statements that a set does not have
-		err = s.Write(ctx, d, p.Alone)
+		err = s.Write(ctx, d, p.ExecuteAlone)
 	} else {
 		err = s.writeRun(ctx, d, p)
 	}
@@ -50,7 +50,7 @@ type runWrite struct {
 	steps              []any
 	parts              map[string]string // outputs that are stored apart from their step, by path
 	deliveries         []newDelivery
-	toWebhook          []flow.NewDelivery // for the per-run webhook
+	webhookMessages    []flow.NewDelivery // for the per-run webhook
 	sizes              map[string]int64   // Run.Sizes after this write
 	ignoreWebhookError bool               // end the run even if its webhook cannot be read
 }
@@ -78,7 +78,7 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
 		if w.Deliveries[i].OfRun {
-			p.toWebhook = append(p.toWebhook, w.Deliveries[i])
+			p.webhookMessages = append(p.webhookMessages, w.Deliveries[i])
 			continue
 		}
 		d, err := s.DeliveryRow(r, &w.Deliveries[i])
@@ -109,7 +109,7 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
 		Outputs: dbconn.EncodeMap(r.Outputs), Error: dbconn.EncodeError(r.Error),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
-		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: encodeList(r.Models),
+		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: dbconn.EncodeList(r.Models),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
 		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == PlaceWorker),
@@ -117,9 +117,9 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	}
 }
 
-// repeated returns nil if this write was already committed but its answer was
+// checkRepeated returns nil if this write was already committed but its answer was
 // lost, and ErrFenced if the write comes too late.
-func (p *runWrite) repeated(tx *Tx) error {
+func (p *runWrite) checkRepeated(tx *Tx) error {
 	n, err := tx.IsWritten(tx.Ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
 	if err == nil && (n == 0 || p.row.Writes == 0) {
 		err = dbconn.ErrFenced
@@ -131,10 +131,10 @@ func (p *runWrite) repeated(tx *Tx) error {
 func (p *runWrite) runID() string { return p.row.ID }
 
 // commitFailed records nothing: Run.Writes shows whether a write was committed.
-func (p *runWrite) commitFailed(s *DB, err error) error { return s.nameOutage(err) }
+func (p *runWrite) commitFailed(s *DB, err error) error { return s.publicOutage(err) }
 
-// Alone carries out the write with statements of its own.
-func (p *runWrite) Alone(tx *Tx) error {
+// ExecuteAlone carries out the write with statements of its own.
+func (p *runWrite) ExecuteAlone(tx *Tx) error {
 	before := p.run.Sizes
 	if before == nil {
 		var err error
@@ -147,7 +147,7 @@ func (p *runWrite) Alone(tx *Tx) error {
 		return fmt.Errorf("write %s: %w", p.run.ID, err)
 	}
 	if n == 0 {
-		return p.repeated(tx)
+		return p.checkRepeated(tx)
 	}
 	if len(p.steps) > 0 {
 		if err := tx.writeSteps(p.steps); err != nil {
@@ -157,7 +157,7 @@ func (p *runWrite) Alone(tx *Tx) error {
 			return err
 		}
 	}
-	if err := p.recorded(tx, before); err != nil || p.row.Place == PlaceWorker {
+	if err := p.finishWrite(tx, before); err != nil || p.row.Place == PlaceWorker {
 		return err
 	}
 	if p.row.Place == PlaceEnded && p.run.NoWebhook {
@@ -177,26 +177,27 @@ func (p *runWrite) readAndLeaveWorker(tx *Tx) error {
 	return p.leaveWorker(tx, row.CancelRequested != 0, row.Webhook)
 }
 
-// recorded does what follows every write once the row of the run is updated.
-func (p *runWrite) recorded(tx *Tx, before map[string]int64) error {
+// finishWrite stores deliveries and counts storage, usage and places, after the row of the
+// run was updated.
+func (p *runWrite) finishWrite(tx *Tx, before map[string]int64) error {
 	for _, d := range p.deliveries {
 		if err := tx.AddDelivery(d); err != nil {
 			return err
 		}
 	}
-	if err := p.tellWebhook(tx); err != nil {
+	if err := p.addWebhookMessages(tx); err != nil {
 		return err
 	}
-	tx.StoreBytes(p.run.WorkspaceID, p.grown(before))
-	tx.Batch.consumed(&p.run, p.Steps, p.s.Config.Now())
+	tx.TrackBytes(p.run.WorkspaceID, p.growth(before))
+	tx.Batch.addConsumed(&p.run, p.Steps, p.s.Config.Now())
 	tx.Notify(p.run.ID)
-	p.countLeaving(tx)
+	p.countPlace(tx)
 	return nil
 }
 
-// tellWebhook adds the messages for the per-run webhook, if the run has one.
-func (p *runWrite) tellWebhook(tx *Tx) error {
-	if len(p.toWebhook) == 0 {
+// addWebhookMessages adds the messages for the per-run webhook, if the run has one.
+func (p *runWrite) addWebhookMessages(tx *Tx) error {
+	if len(p.webhookMessages) == 0 {
 		return nil
 	}
 	row, err := tx.FindReleased(tx.Ctx, p.run.ID)
@@ -206,7 +207,7 @@ func (p *runWrite) tellWebhook(tx *Tx) error {
 	if len(row.Webhook) == 0 {
 		return nil
 	}
-	for _, d := range p.toWebhook {
+	for _, d := range p.webhookMessages {
 		if err := tx.addRunWebhook(&p.run, row.Webhook, d.ID, d.Body); err != nil {
 			return err
 		}
@@ -214,29 +215,30 @@ func (p *runWrite) tellWebhook(tx *Tx) error {
 	return nil
 }
 
-// countLeaving updates the counts if a worker no longer holds the run.
-func (p *runWrite) countLeaving(tx *Tx) {
+// countPlace updates the counts if a worker no longer holds the run.
+func (p *runWrite) countPlace(tx *Tx) {
 	if p.row.Place != PlaceWorker {
-		tx.Moved(p.run.WorkspaceID, p.run.FlowID, PlaceWorker, p.row.Place)
+		tx.RecordMove(p.run.WorkspaceID, p.run.FlowID, PlaceWorker, p.row.Place)
 	}
 	if p.row.Place == PlaceEnded {
-		tx.Batch.ended(&p.run)
+		tx.Batch.addEnded(&p.run)
 		if p.run.Caller != nil {
 			tx.Batch.children = append(tx.Batch.children, ChildEnd{*p.run.Caller, p.run.ID, p.run.NoChildren, p.run.State, p.run.Usage})
 		}
 	}
 }
 
-// grown returns by how many bytes this write changes the stored size of the run.
+// growth returns by how many bytes this write changes the stored size of the run.
 // It may exceed a quota: an accepted run may always continue to its end.
-func (p *runWrite) grown(before map[string]int64) (n int64) {
+func (p *runWrite) growth(before map[string]int64) (n int64) {
 	for path, size := range p.sizes {
 		n += size - before[path]
 	}
 	return n
 }
 
-// leaveWorker does what follows when a worker no longer holds the run.
+// leaveWorker ends the run or lets it wait, by its new place. It does nothing while a
+// worker holds the run.
 func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 	switch p.row.Place {
 	case PlaceEnded:
@@ -316,8 +318,8 @@ func (tx *Tx) wakeDecidedSteps(runID string) (int64, error) {
 }
 
 // ResumeDecided hands a waiting run to a worker after a decision on one of its
-// approvals, or the end of child runs. A run that a worker holds is left alone: when the worker lets it wait,
-// it finds the decision (see runWrite.wait).
+// approvals, or the end of child runs. It does not touch a run that a worker holds: when
+// the worker lets it wait, it finds the decision (see runWrite.wait).
 func (tx *Tx) ResumeDecided(ws flow.WorkspaceID, runID string) error {
 	if _, err := tx.wakeDecidedSteps(runID); err != nil {
 		return err
@@ -380,7 +382,7 @@ func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID string, from int64) error {
 		}
 		return err
 	}
-	tx.Moved(r.WorkspaceID, r.FlowID, from, PlaceWorker)
+	tx.RecordMove(r.WorkspaceID, r.FlowID, from, PlaceWorker)
 	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
 	return nil
 }
@@ -395,7 +397,7 @@ func (tx *Tx) setDueWake(ws flow.WorkspaceID, runID string, from int64) error {
 		if err != nil {
 			return fmt.Errorf("park %s: %w", runID, err)
 		}
-		tx.Moved(ws, r, from, PlaceWaiting)
+		tx.RecordMove(ws, r, from, PlaceWaiting)
 	}
 	return tx.SetWake(tx.Ctx, gen.SetWakeParams{RunID: runID, WorkspaceID: ws, WakeAt: tx.Store.NowMicros()})
 }

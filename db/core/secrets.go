@@ -25,7 +25,7 @@ import (
 const SealCheck = "seal_check"
 
 // ErrWrongKey is returned for a master key that is not the key of the database.
-var ErrWrongKey = errors.New("the master key is not the one that this database was sealed with; give the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
+var ErrWrongKey = errors.New("the master key does not match this database; set the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
 
 // MasterKey reads the key that the configuration names. fresh permits it to create
 // the key of a new database; see masterkey.Source.
@@ -128,7 +128,7 @@ func (s *DB) UnsealValue(sealed []byte, ws flow.WorkspaceID, owner, field string
 const RotationMark = "seal_rotation"
 
 // ErrRotating is returned for a database whose rotation was interrupted.
-var ErrRotating = errors.New("a rotation of the master key was begun and not finished; run 'sluice secrets rotate' again to continue")
+var ErrRotating = errors.New("a rotation of the master key was interrupted; run 'sluice secrets rotate' again to finish it")
 
 // checkRotation returns ErrRotating if the key decrypts only part of the secrets.
 func (s *DB) checkRotation(ctx context.Context) error {

@@ -28,17 +28,17 @@ const setTimeout = 10 * time.Second
 // setMember is a write that every run makes: its start, or its progress up to its
 // end.
 type setMember interface {
-	// Alone carries out the write with its own statements.
-	Alone(tx *Tx) error
+	// ExecuteAlone carries out the write with its own statements.
+	ExecuteAlone(tx *Tx) error
 	// commitFailed records that a commit failed with an unknown outcome and returns
-	// the error with its public name. Alone may be called afterwards, and must then
+	// the error with its public name. ExecuteAlone may be called afterwards, and must then
 	// find out whether the write was committed.
 	commitFailed(s *DB, err error) error
 	runID() string
 }
 
-// errAlone marks a write that cannot be part of a set.
-var errAlone = errors.New("db: this write is not carried out in a set")
+// errNotInSet marks a write that cannot be part of a set.
+var errNotInSet = errors.New("db: this write is not carried out in a set")
 
 // setWriter carries out the writes that every run makes on PostgreSQL. Writes that
 // wait at the same time share a transaction and, within it, one statement per
@@ -63,13 +63,13 @@ func newSetWriter(s *DB) *setWriter {
 // as a member of a transaction, on PostgreSQL in a set.
 func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {
-		return s.Write(ctx, d, set.Alone)
+		return s.Write(ctx, d, set.ExecuteAlone)
 	}
 	m := &member{set: set, d: d}
 	if s.sets == nil {
-		return s.outages.Named(s.Writer.write(ctx, m))
+		return s.outages.PublicError(s.Writer.write(ctx, m))
 	}
-	return s.outages.Named(s.sets.write(ctx, m))
+	return s.outages.PublicError(s.sets.write(ctx, m))
 }
 
 // run carries out a group. Members that cannot be part of the set get a separate
@@ -79,7 +79,7 @@ func (w *setWriter) run(group []*member) {
 	together := group[:0:0]
 	for i, m := range group {
 		if i > 0 && m.set.runID() == group[i-1].set.runID() {
-			m.err = errAlone // a statement can change a row only once
+			m.err = errNotInSet // a statement can change a row only once
 			continue
 		}
 		together = append(together, m)
@@ -87,26 +87,26 @@ func (w *setWriter) run(group []*member) {
 	if err := w.commit(together); err != nil {
 		w.s.Config.Log.Warn("a set of writes is repeated one by one", "members", len(together), "error", err)
 		for _, m := range together {
-			m.err = errAlone
+			m.err = errNotInSet
 			if errors.Is(err, dbconn.ErrNoAnswer) { // another attempt would not get an answer either
 				m.err = m.set.commitFailed(w.s, dbconn.Unavailable(err))
 			}
 		}
 	}
 	for _, m := range group {
-		if m.err == errAlone {
-			go w.alone(m)
+		if m.err == errNotInSet {
+			go w.executeAlone(m)
 		} else {
 			close(m.done)
 		}
 	}
 }
 
-// alone carries out one member. The set that contained it may have been committed,
+// executeAlone carries out one member. The set that contained it may have been committed,
 // so a start first looks for its run. Progress is safe to repeat.
-func (w *setWriter) alone(m *member) {
+func (w *setWriter) executeAlone(m *member) {
 	defer close(m.done)
-	_ = m.set.commitFailed(w.s, errAlone)
+	_ = m.set.commitFailed(w.s, errNotInSet)
 	m.err = w.s.Writer.write(m.ctx, &member{set: m.set, d: m.d})
 }
 
@@ -127,15 +127,15 @@ func (w *setWriter) commit(group []*member) error {
 	t.Tx = &Tx{Queries: gen.New(conn), Store: w.s, Ctx: ctx, DBTX: conn, Batch: newBatch()}
 	t.Batch.Counts.unwritten = map[FlowKey]int64{}
 	t.Batch.Counts.startedBy = map[string]int64{}
-	defer w.s.drop(t.Batch)
-	if err := t.carryOut(); err != nil {
+	defer w.s.releaseWorkers(t.Batch)
+	if err := t.execute(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err)
 		}
 		_, _ = t.conn.Exec(ctx, "ROLLBACK")
 		return err
 	}
-	w.s.wake(t.Batch)
+	w.s.dispatch(t.Batch)
 	return nil
 }
 
@@ -157,16 +157,16 @@ type releasedRow struct {
 	webhook []byte
 }
 
-// carryOut does the work of all members with one statement for each table. The order of
+// execute does the work of all members with one statement for each table. The order of
 // tables is the same in all transactions, so that sets cannot deadlock.
-func (t *set) carryOut() error {
+func (t *set) execute() error {
 	if err := t.open(); err != nil {
 		return fmt.Errorf("open a set: %w", err)
 	}
 	for _, m := range t.progress {
 		w := m.set.(*runWrite)
 		t.steps = append(t.steps, rowsOf(w.steps)...)
-		if err := w.recorded(t.Tx, w.run.Sizes); err != nil {
+		if err := w.finishWrite(t.Tx, w.run.Sizes); err != nil {
 			return err
 		}
 	}
@@ -215,16 +215,16 @@ const planOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', tru
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // decideStarts decides which starts are accepted and where they begin. It takes
-// locks in the same order as StartWrite.Alone.
+// locks in the same order as StartWrite.ExecuteAlone.
 func (t *set) decideStarts() error {
 	var unclaim []*StartWrite
 	for _, m := range t.members {
 		w, ok := m.set.(*StartWrite)
-		if !ok || m.err == errAlone {
+		if !ok || m.err == errNotInSet {
 			continue
 		}
 		if w.N.IdempotencyKey != "" && !t.claimed[w.Row.ID] {
-			m.err = errAlone // finds the run of the first request
+			m.err = errNotInSet // finds the run of the first request
 			continue
 		}
 		if m.err = t.decideStart(w); m.err == nil {
@@ -258,18 +258,18 @@ func (t *set) decideStarts() error {
 	return t.dropClaims(unclaim)
 }
 
-// decideStart decides about one start. It returns errAlone for a start that needs
+// decideStart decides about one start. It returns errNotInSet for a start that needs
 // further statements.
 func (t *set) decideStart(w *StartWrite) error {
 	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" {
-		return errAlone
+		return errNotInSet
 	}
 	limits, err := t.FlowLimits(FlowKey{w.Row.WorkspaceID, w.Row.FlowID})
 	if err != nil {
 		return err
 	}
 	if k := w.N.Key; limits.RunsPerDay > 0 || k != nil && (k.RunsPerDay > 0 || len(k.Makers) > 0 || k.MayMakeKeys() && k.Concurrency > 0) {
-		return errAlone // must count against the budget, or the limits of several keys, before the decision
+		return errNotInSet // must count against the budget, or the limits of several keys, before the decision
 	}
 	if err := w.check(t.Tx); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (t *set) unwritten(w *StartWrite, n int64) {
 
 // undoStart reverts the acceptance of a start that a quota refuses.
 func (t *set) undoStart(w *StartWrite) {
-	t.Moved(w.Row.WorkspaceID, w.Row.FlowID, w.Row.Place, PlaceEnded)
+	t.RecordMove(w.Row.WorkspaceID, w.Row.FlowID, w.Row.Place, PlaceEnded)
 	t.unwritten(w, -1)
 	if w.Row.Place == PlaceWorker {
 		t.Batch.freed--
@@ -307,7 +307,7 @@ func (t *set) undoStart(w *StartWrite) {
 func isRefusal(err error) bool {
 	e, refused := errors.AsType[*flow.Error](err)
 	refused = refused && e.Code != flow.CodeUnavailable && e.Code != flow.CodeOverloaded
-	return refused || err == errAlone || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated)
+	return refused || err == errNotInSet || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated)
 }
 
 // dropClaims releases the idempotency keys of starts that were not accepted.
@@ -354,7 +354,7 @@ func (t *set) finish() error {
 	}
 	for _, m := range t.members {
 		if p, ok := m.set.(*runWrite); ok && m.err == dbconn.ErrFenced && p.row.Writes > 0 {
-			m.err = errAlone // it may have been committed before
+			m.err = errNotInSet // it may have been committed before
 		}
 	}
 	return nil

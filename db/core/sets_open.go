@@ -20,7 +20,7 @@ func (t *set) countBefore(b *pgx.Batch) {
 	b.Queue("SELECT count(*) FROM runs WHERE place = 2 AND place > 0").QueryRow(func(row pgx.Row) error {
 		var n int64
 		err := row.Scan(&n)
-		t.Store.Live.haveAdmitted(n)
+		t.Store.Live.setAdmitted(n)
 		t.Batch.Counts.admitted[FlowKey{}] = n
 		return err
 	})
@@ -102,7 +102,7 @@ func (t *set) queueLimits(b *pgx.Batch) {
 			if err != nil {
 				return err
 			}
-			t.haveLimits(k, l)
+			t.cacheLimits(k, l)
 		}
 		return rows.Err()
 	})
@@ -150,7 +150,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 		switch {
 		case w.N.IdempotencyKey == "":
 		case taken[name]:
-			m.err = errAlone // the same request twice in this set
+			m.err = errNotInSet // the same request twice in this set
 		default:
 			taken[name] = true
 			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, w.Row.ID, t.Store.NowMicros()})

@@ -147,7 +147,7 @@ var stepSetColumns = func() (list []column) {
 }()
 
 // upsertSteps writes any number of steps. A step that exists is replaced, except for
-// its key. endReservation handles what the step had reserved of budgets.
+// its key. endReservation releases its budget reservation.
 var upsertSteps = "INSERT INTO steps (" + names("", stepSetColumns) + ") SELECT " + names("u.", stepSetColumns) + " FROM " + source(stepSetColumns) +
 	" ON CONFLICT (run_id, path) DO UPDATE SET " + assignExcluded(stepSetColumns[3:]) + endReservation
 

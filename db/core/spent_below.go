@@ -22,8 +22,8 @@ type belowEntry struct {
 	cost        flow.NanoUSD
 }
 
-// spentBelow counts the cost of a step of a child run for the budgets of the flows above.
-func (b *batch) spentBelow(r *flow.Run, cost flow.NanoUSD, now time.Time) {
+// addSpentBelow counts the cost of a step of a child run for the budgets of the flows above.
+func (b *batch) addSpentBelow(r *flow.Run, cost flow.NanoUSD, now time.Time) {
 	if cost == 0 || len(r.FlowsAbove) == 0 {
 		return
 	}
@@ -40,7 +40,7 @@ func (tx *Tx) flushBelow() error {
 	compare := func(a, b belowEntry) int {
 		return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), a.flowID, b.flowID, a.day, b.day), cmp.Compare(a.part, b.part))
 	}
-	for _, e := range sums(tx.Batch.below, compare, func(sum, e *belowEntry) { sum.cost += e.cost }) {
+	for _, e := range mergeEqual(tx.Batch.below, compare, func(sum, e *belowEntry) { sum.cost += e.cost }) {
 		err := tx.AddSpentBelow(tx.Ctx, gen.AddSpentBelowParams{WorkspaceID: e.ws, FlowID: e.flowID, Day: e.day, Part: e.part, CostNanoUsd: e.cost})
 		if err != nil {
 			return err

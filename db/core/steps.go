@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -45,31 +44,12 @@ var stepStatements = func() (list [maxStepRows + 1]string) {
 // stepStatement returns the upsert of a number of steps. The text depends only on that
 // number, so prepared statements can be reused.
 func stepStatement(rows int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "INSERT INTO steps (%s) VALUES ", strings.Join(stepColumns, ", "))
-	for i := range rows * len(stepColumns) {
-		switch {
-		case i == 0:
-			b.WriteString("(")
-		case i%len(stepColumns) == 0:
-			b.WriteString("), (")
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString("$" + strconv.Itoa(i+1))
-	}
-	b.WriteString(") ON CONFLICT (run_id, path) DO UPDATE SET ")
-	for i, c := range stepColumns[3:] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(c + " = excluded." + c)
-	}
-	return b.String() + endReservation
+	return "INSERT INTO steps (" + strings.Join(stepColumns, ", ") + ") VALUES " + dbconn.Placeholders(rows, len(stepColumns)) +
+		" ON CONFLICT (run_id, path) DO UPDATE SET " + assignExcluded(stepSetColumns[3:]) + endReservation
 }
 
-// endReservation ends what a step reserves of budgets when the step is not at work any
-// more. A step that waits with a saved state is being paid for.
+// endReservation releases the budget reservation of a step that stops running. A step
+// that waits with a saved state keeps it, because its call still costs money.
 const endReservation = ", reserved = CASE WHEN excluded.state = 'running' OR (excluded.state = 'waiting' AND excluded.saved <> '') THEN steps.reserved ELSE 0 END"
 
 // UsageOf returns the usage in the columns of a row.
@@ -86,7 +66,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Usage.CachedTokens, s.Usage.ReasoningTokens, s.Usage.UnpricedSteps, s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
-			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeList(s.Attempts))
+			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), dbconn.EncodeList(s.Attempts))
 	}
 	return args
 }
@@ -191,13 +171,5 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 	return s, err
 }
 
-// encodeList returns "" for an empty list, such as the attempts of a step that had only one.
-func encodeList[T any](list []T) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return string(flow.EncodeJSON(list))
-}
-
-// Since returns the duration that a column holds in microseconds.
-func Since(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+// DurationOf returns the duration that a column holds in microseconds.
+func DurationOf(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -22,26 +22,26 @@ type storageEntry struct {
 	flow.Storage
 }
 
-// StoreMore adds to the storage of a workspace, or subtracts if d is negative.
-func (tx *Tx) StoreMore(ws flow.WorkspaceID, d flow.Storage) {
+// TrackStorage adds to the storage of a workspace, or subtracts if d is negative.
+func (tx *Tx) TrackStorage(ws flow.WorkspaceID, d flow.Storage) {
 	if d != (flow.Storage{}) {
 		tx.Batch.storage = append(tx.Batch.storage, storageEntry{ws, d})
 	}
 }
 
-// StoreBytes is StoreMore for bytes only.
-func (tx *Tx) StoreBytes(ws flow.WorkspaceID, n int64) { tx.StoreMore(ws, flow.Storage{Bytes: n}) }
+// TrackBytes is TrackStorage for bytes only.
+func (tx *Tx) TrackBytes(ws flow.WorkspaceID, n int64) { tx.TrackStorage(ws, flow.Storage{Bytes: n}) }
 
-// StoreChecked is StoreMore followed by CheckQuota. Call it last in a write
+// TrackWithinQuota is TrackStorage followed by CheckQuota. Call it last in a write
 // function: on PostgreSQL a workspace with a quota is locked from here to the
 // commit, so that concurrent writes cannot exceed the quota. Workspaces without a
 // quota are not locked.
-func (tx *Tx) StoreChecked(ws flow.WorkspaceID, d flow.Storage) error {
-	tx.StoreMore(ws, d)
+func (tx *Tx) TrackWithinQuota(ws flow.WorkspaceID, d flow.Storage) error {
+	tx.TrackStorage(ws, d)
 	return tx.CheckQuota(ws, d)
 }
 
-// CheckQuota returns an error if growth that was counted with StoreMore exceeds
+// CheckQuota returns an error if growth that was counted with TrackStorage exceeds
 // the quota of the workspace.
 func (tx *Tx) CheckQuota(ws flow.WorkspaceID, growth flow.Storage) error {
 	limit, err := tx.quota(ws)

@@ -16,34 +16,25 @@ type UsageEntry struct {
 	flow.UsageDay
 }
 
-// ended counts a run that has ended.
-func (b *batch) ended(r *flow.Run) {
+// addEnded counts a run that has ended.
+func (b *batch) addEnded(r *flow.Run) {
 	e := UsageEntry{r.WorkspaceID, flow.UsageDay{Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Steps: int64(r.Progress.Done)}}
-	if r.Caller != nil { // numbers of runs are those of root runs
-		b.usage = append(b.usage, e)
-		b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
-		return
-	}
-	e.Runs = 1
-	switch r.State {
-	case flow.RunSucceeded:
-		e.Succeeded = 1
-	case flow.RunFailed:
-		e.Failed = 1
-	case flow.RunCanceled:
-		e.Canceled = 1
-	}
-	if !r.StartedAt.IsZero() {
-		e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
-		e.Bucket = histogram.Bucket(e.Duration)
+	if r.Caller == nil { // child runs add usage, but do not count as runs
+		e.Runs = 1
+		e.Succeeded, e.Failed = dbconn.BoolInt(r.State == flow.RunSucceeded), dbconn.BoolInt(r.State == flow.RunFailed)
+		e.Canceled = dbconn.BoolInt(r.State == flow.RunCanceled)
+		if !r.StartedAt.IsZero() {
+			e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
+			e.Bucket = histogram.Bucket(e.Duration)
+		}
 	}
 	b.usage = append(b.usage, e)
 	b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
 }
 
-// consumed counts what the steps of a write have used since their last write, under
+// addConsumed counts what the steps of a write have used since their last write, under
 // the requested model.
-func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
+func (b *batch) addConsumed(r *flow.Run, steps []flow.Step, now time.Time) {
 	for i := range steps {
 		st := &steps[i]
 		if st.Spent == (flow.Usage{}) {
@@ -53,7 +44,7 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 		b.usage = append(b.usage, UsageEntry{r.WorkspaceID, flow.UsageDay{
 			Day: DayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: dbconn.ValidText(model), Usage: st.Spent,
 		}})
-		b.spentBelow(r, st.Spent.CostNanoUSD, now)
+		b.addSpentBelow(r, st.Spent.CostNanoUSD, now)
 	}
 }
 
@@ -72,7 +63,7 @@ func (tx *Tx) flushUsage() error {
 	if tx.Store.pool != nil {
 		return tx.logUsage()
 	}
-	for _, sum := range sums(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {
+	for _, sum := range mergeEqual(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {
 		if err := tx.addUsage(&sum); err != nil {
 			return err
 		}

@@ -32,22 +32,22 @@ func (tx *Tx) logUsage() error {
 			e.Usage.CachedTokens, e.Usage.ReasoningTokens, e.Usage.UnpricedSteps,
 		})
 	}
-	for _, e := range sums(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {
+	for _, e := range mergeEqual(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {
 		add(&e, e.Usage.CostNanoUSD, 0)
 	}
-	for _, e := range sums(tx.Batch.hours, compareHours, (*hourEntry).add) {
+	for _, e := range mergeEqual(tx.Batch.hours, compareHours, (*hourEntry).add) {
 		add(&e.UsageEntry, e.cost, e.hour)
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	tx.Store.Logged.Store(true)
+	tx.Store.UsageLogged.Store(true)
 	_, err := tx.DBTX.ExecContext(tx.Ctx, insertUsage, arrays(usageColumns, rows)...)
 	return err
 }
 
-// sums sorts entries and merges those that compare equal.
-func sums[E any](list []E, compare func(a, b E) int, add func(sum, e *E)) (out []E) {
+// mergeEqual sorts entries and merges those that compare equal.
+func mergeEqual[E any](list []E, compare func(a, b E) int, add func(sum, e *E)) (out []E) {
 	slices.SortStableFunc(list, compare)
 	for i := range list {
 		if n := len(out); n > 0 && compare(out[n-1], list[i]) == 0 {

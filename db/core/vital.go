@@ -45,7 +45,7 @@ func (l *lane) close() (err error) {
 
 // WriteVital is Write on the vital lane.
 func (s *DB) WriteVital(ctx context.Context, d Durability, fn func(*Tx) error) error {
-	return s.outages.Named(s.Vital.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.PublicError(s.Vital.writer.write(ctx, &member{fn: fn, d: d}))
 }
 
 // pingTimeout is how long the database may take to answer a health check.
@@ -64,5 +64,5 @@ func (s *DB) Ping(ctx context.Context) error {
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
 	}
-	return s.outages.Named(err)
+	return s.outages.PublicError(err)
 }

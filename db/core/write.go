@@ -128,9 +128,9 @@ func (tx *Tx) flushCounters() error {
 	return nil
 }
 
-// safely runs a member and converts a panic to its error, so that the other
+// recoverPanic runs a member and converts a panic to its error, so that the other
 // members of the transaction are not affected.
-func safely(fn func(*Tx) error, tx *Tx) (err error) {
+func recoverPanic(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("db: write function panicked: %v\n%s", p, debug.Stack())

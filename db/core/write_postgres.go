@@ -35,28 +35,28 @@ type postgresWriter struct {
 func (w *postgresWriter) close() error { return nil }
 
 // write carries out a transaction. It repeats it after errors that may not occur again, such
-// as a deadlock or a lost connection, if nothing was committed; see writesAgain.
+// as a deadlock or a lost connection, if nothing was committed; see retriesWrite.
 func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := w.once(ctx, m)
-		if !writesAgain(ctx, try, err) {
+		err := w.writeOnce(ctx, m)
+		if !retriesWrite(ctx, try, err) {
 			return err
 		}
 	}
 }
 
-// writesAgain reports whether to repeat a write, after a pause. Except for
+// retriesWrite reports whether to repeat a write, after a pause. Except for
 // errInDoubt, nothing of the write was committed.
-func writesAgain(ctx context.Context, try int, err error) bool {
+func retriesWrite(ctx context.Context, try int, err error) bool {
 	switch {
 	case err == nil || errors.Is(err, errInDoubt):
 		return false
 	case dbconn.IsConflict(err):
 		return try < maxConflicts
-	case flow.OutlastsOutages(ctx) && isPassing(err):
+	case flow.OutlastsOutages(ctx) && isTransient(err):
 		return dbconn.BackOff(ctx, try)
 	case dbconn.IsTimeLimit(err):
 		return try < maxRollbacks
@@ -64,10 +64,10 @@ func writesAgain(ctx context.Context, try int, err error) bool {
 	return try < maxRollbacks && lostConnection(err) && dbconn.BackOff(ctx, try)
 }
 
-// once runs the member in one transaction that both database/sql, for the
+// writeOnce runs the member in one transaction that both database/sql, for the
 // generated queries, and pgx, for the queue, can use: it begins on the pgx
 // connection beneath the *sql.Conn.
-func (w *postgresWriter) once(ctx context.Context, m *member) error {
+func (w *postgresWriter) writeOnce(ctx context.Context, m *member) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("take connection: %w", err)
@@ -81,15 +81,15 @@ func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	}
 	defer t.Rollback(limited)
 	tx := &Tx{Queries: gen.New(conn), Store: w.s, Ctx: limited, DBTX: conn, Batch: newBatch()}
-	defer w.s.drop(tx.Batch)
-	id, err := w.carryOut(tx, t, m)
+	defer w.s.releaseWorkers(tx.Batch)
+	id, err := w.execute(tx, t, m)
 	if err != nil && limited.Err() != nil {
 		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
 	}
 	if err != nil {
 		return err
 	}
-	if m.set != nil { // Alone finds out whether an earlier attempt was committed
+	if m.set != nil { // ExecuteAlone finds out whether an earlier attempt was committed
 		err = m.set.commitFailed(w.s, t.Commit(limited))
 	} else {
 		err = w.s.commit(ctx, limited, t, id)
@@ -97,18 +97,18 @@ func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	w.s.wake(tx.Batch)
+	w.s.dispatch(tx.Batch)
 	return nil
 }
 
-// carryOut does everything except the commit and returns the transaction ID.
-func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err error) {
+// execute does everything except the commit and returns the transaction ID.
+func (w *postgresWriter) execute(tx *Tx, t pgx.Tx, m *member) (id string, err error) {
 	if m.d == Relaxed {
 		if _, err := t.Exec(tx.Ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
 			return "", fmt.Errorf("relax synchronous commit: %w", err)
 		}
 	}
-	if err := m.carryOut(tx); err != nil {
+	if err := m.execute(tx); err != nil {
 		return "", err
 	}
 	if err := tx.flush(t); err != nil {
@@ -119,11 +119,11 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err e
 		return "", err
 	}
 	b.Queue(selectTransaction).QueryRow(func(row pgx.Row) error {
-		var given *string
-		if err := row.Scan(&given); err != nil || given == nil {
+		var xid *string
+		if err := row.Scan(&xid); err != nil || xid == nil {
 			return err
 		}
-		id = *given
+		id = *xid
 		return nil
 	})
 	if err := t.SendBatch(tx.Ctx, b).Close(); err != nil {
@@ -135,28 +135,28 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err e
 // queueCounters adds the statements of flushCounters to a batch.
 func (tx *Tx) queueCounters(b *pgx.Batch) error {
 	counters := *tx
-	counters.Queries, counters.DBTX = gen.New(queued{b}), queued{b}
+	counters.Queries, counters.DBTX = gen.New(batchDB{b}), batchDB{b}
 	return counters.flushCounters()
 }
 
-// queued adds statements to a batch instead of running them. It cannot run
+// batchDB adds statements to a batch instead of running them. It cannot run
 // queries that return rows.
-type queued struct{ b *pgx.Batch }
+type batchDB struct{ b *pgx.Batch }
 
 // ExecContext adds the statement to the batch instead of sending it. The number of affected
 // rows is not known before the batch is sent, so callers must not ask for it.
-func (q queued) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+func (q batchDB) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
 	q.b.Queue(query, args...)
 	return driver.ResultNoRows, nil
 }
 
-func (queued) PrepareContext(context.Context, string) (*sql.Stmt, error) { return nil, errQueued }
+func (batchDB) PrepareContext(context.Context, string) (*sql.Stmt, error) { return nil, errQueued }
 
-func (queued) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+func (batchDB) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
 	return nil, errQueued
 }
 
-func (queued) QueryRowContext(context.Context, string, ...any) *sql.Row { panic(errQueued) }
+func (batchDB) QueryRowContext(context.Context, string, ...any) *sql.Row { panic(errQueued) }
 
 var errQueued = errors.New("db: only statements without results can be queued")
 

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,20 +14,20 @@ import (
 	"sluice/db/gen"
 )
 
-// carefulGroups is the number of groups that use savepoints after a group had a
+// maxSavepointGroups is the number of groups that use savepoints after a group had a
 // member that failed.
-const carefulGroups = 64
+const maxSavepointGroups = 64
 
 // GroupWriter runs the writes of many callers in one transaction, so that they
 // share one sync of the disk. Members rarely fail. If one does, the group is
 // repeated with a savepoint around each member, so that only that one fails.
 type GroupWriter struct {
 	*groups
-	careful      int // remaining groups that use savepoints
-	s            *DB
-	cache        admissionCache
-	Transactions atomic.Int64 // for tests
-	Synced       atomic.Int64 // of them with a sync, for tests
+	savepointGroups int // remaining groups that use savepoints
+	s               *DB
+	cache           admissionCache
+	Transactions    atomic.Int64 // for tests
+	Synced          atomic.Int64 // of them with a sync, for tests
 }
 
 // newGroupWriter starts the writer of groups. It commits one group at a time, because SQLite
@@ -44,8 +45,8 @@ func (w *GroupWriter) run(group []*member) {
 	if err != nil {
 		w.cache = admissionCache{} // the next connection may be a different one
 	}
-	if errors.Is(err, errSpoiled) {
-		w.careful = carefulGroups
+	if errors.Is(err, errMemberFailed) {
+		w.savepointGroups = maxSavepointGroups
 		err = w.commit(group)
 	}
 	if lost, ok := errors.AsType[*lostError](err); ok && len(group) > 1 {
@@ -64,8 +65,8 @@ func (w *GroupWriter) run(group []*member) {
 	}
 }
 
-// errSpoiled is returned if a member failed in a group without savepoints.
-var errSpoiled = errors.New("a member failed")
+// errMemberFailed is returned if a member failed in a group without savepoints.
+var errMemberFailed = errors.New("a member failed")
 
 // lostError is an error of the whole transaction rather than of one member.
 type lostError struct{ cause error }
@@ -105,23 +106,23 @@ func (w *GroupWriter) commit(group []*member) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer t.Rollback()
-	return w.members(ctx, t, group)
+	return w.runMembers(ctx, t, group)
 }
 
-// members runs the members within the transaction and commits it.
-func (w *GroupWriter) members(ctx context.Context, t *sql.Tx, group []*member) error {
+// runMembers runs the members within the transaction and commits it.
+func (w *GroupWriter) runMembers(ctx context.Context, t *sql.Tx, group []*member) error {
 	db := dbconn.SQLiteParams{DB: t}
 	tx := &Tx{Queries: gen.New(db), Store: w.s, Ctx: ctx, DBTX: db, Batch: newBatch()}
-	defer w.s.drop(tx.Batch)
+	defer w.s.releaseWorkers(tx.Batch)
 	if err := w.cache.load(tx); err != nil {
 		return err
 	}
 	for _, m := range group {
-		if err := w.member(tx, m, len(group) > 1); err != nil {
+		if err := w.runMember(tx, m, len(group) > 1); err != nil {
 			return err
 		}
 	}
-	w.careful = max(0, w.careful-1)
+	w.savepointGroups = max(0, w.savepointGroups-1)
 	if len(group) == 1 && group[0].err != nil {
 		return nil // the rollback is enough
 	}
@@ -132,36 +133,36 @@ func (w *GroupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 		return &lostError{fmt.Errorf("commit: %w", err)}
 	}
 	w.cache.store(tx, group)
-	w.s.wake(tx.Batch)
+	w.s.dispatch(tx.Batch)
 	return nil
 }
 
-// member runs one member. If the member fails, its changes are undone and the error
+// runMember runs one member. If the member fails, its changes are undone and the error
 // is stored in it. If member returns an error, the transaction cannot continue.
-func (w *GroupWriter) member(tx *Tx, m *member, many bool) error {
+func (w *GroupWriter) runMember(tx *Tx, m *member, many bool) error {
 	switch {
 	case !many:
-		m.err = m.carryOut(tx)
+		m.err = m.execute(tx)
 		return nil
-	case w.careful == 0:
-		if m.carryOut(tx) != nil {
-			return errSpoiled
+	case w.savepointGroups == 0:
+		if m.execute(tx) != nil {
+			return errMemberFailed
 		}
 		return nil
 	}
-	if err := w.guarded(tx, m); err != nil {
+	if err := w.runInSavepoint(tx, m); err != nil {
 		return &lostError{err}
 	}
 	return nil
 }
 
-// guarded runs a member within a savepoint.
-func (w *GroupWriter) guarded(tx *Tx, m *member) error {
+// runInSavepoint runs a member within a savepoint.
+func (w *GroupWriter) runInSavepoint(tx *Tx, m *member) error {
 	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SAVEPOINT member"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	at := tx.Batch.mark()
-	if m.err = m.carryOut(tx); m.err != nil {
+	if m.err = m.execute(tx); m.err != nil {
 		tx.Batch.undo(at, w.s.QueueOrNil())
 		if _, err := tx.DBTX.ExecContext(tx.Ctx, "ROLLBACK TO member"); err != nil {
 			return fmt.Errorf("roll back to savepoint after %w: %w", m.err, err)
@@ -201,10 +202,5 @@ func (w *GroupWriter) restore(conn *sql.Conn) {
 // needsSync reports whether a member of the group must survive a power failure. Then
 // the whole group does.
 func needsSync(group []*member) bool {
-	for _, m := range group {
-		if m.d == Durable {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(group, func(m *member) bool { return m.d == Durable })
 }

@@ -28,23 +28,23 @@ func LimitAnswers(cfg *pgx.ConnConfig) {
 // sets to end a read when a context ends.
 type answeringConn struct {
 	net.Conn
-	asked atomic.Bool // a request was sent and nothing was read since then
-	mu    sync.Mutex
-	given bool // pgx set a deadline
+	awaiting    atomic.Bool // a request was sent and nothing was read since then
+	mu          sync.Mutex
+	hasDeadline bool // pgx set a deadline
 }
 
 // Write sends a request.
 func (c *answeringConn) Write(b []byte) (int, error) {
-	c.asked.Store(true)
+	c.awaiting.Store(true)
 	return c.Conn.Write(b)
 }
 
 // Read reads what the server sends.
 func (c *answeringConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
-	if !c.given {
+	if !c.hasDeadline {
 		var deadline time.Time
-		if c.asked.Load() {
+		if c.awaiting.Load() {
 			deadline = time.Now().Add(answerTimeout)
 		}
 		_ = c.Conn.SetReadDeadline(deadline)
@@ -52,7 +52,7 @@ func (c *answeringConn) Read(b []byte) (int, error) {
 	c.mu.Unlock()
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.asked.Store(false)
+		c.awaiting.Store(false)
 	}
 	return n, err
 }
@@ -61,7 +61,7 @@ func (c *answeringConn) Read(b []byte) (int, error) {
 func (c *answeringConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.given = !t.IsZero()
+	c.hasDeadline = !t.IsZero()
 	return c.Conn.SetDeadline(t)
 }
 
@@ -69,6 +69,6 @@ func (c *answeringConn) SetDeadline(t time.Time) error {
 func (c *answeringConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.given = !t.IsZero()
+	c.hasDeadline = !t.IsZero()
 	return c.Conn.SetReadDeadline(t)
 }

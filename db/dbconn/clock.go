@@ -50,11 +50,11 @@ func (c *Clock) Skew() time.Duration { return c.Machine().Round(0).Sub(c.Now()) 
 // between two readings of the machine's. If the current estimate is consistent with
 // it, the estimate stays; otherwise it changes as little as possible. So the time
 // neither jitters with the network latency nor drifts.
-func (c *Clock) Correct(asked, answered time.Time, shared time.Time) {
+func (c *Clock) Correct(sent, received time.Time, shared time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	earliest, latest := shared, shared.Add(answered.Sub(asked)) // bounds of the shared clock when the answer arrived
-	at := clockReading{machine: answered.Sub(c.base), shared: earliest.Add(latest.Sub(earliest) / 2)}
+	earliest, latest := shared, shared.Add(received.Sub(sent)) // bounds of the shared clock when the answer arrived
+	at := clockReading{machine: received.Sub(c.base), shared: earliest.Add(latest.Sub(earliest) / 2)}
 	if r := c.at.Load(); r != nil {
 		at.shared = r.shared.Add(at.machine - r.machine)
 		switch {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 
 	"sluice/db/gen"
@@ -27,6 +29,24 @@ func ForSQLite(query string) string {
 	q := dollar.ReplaceAllString(query, "?$1")
 	rewritten.Store(query, q)
 	return q
+}
+
+// Placeholders returns the rows of a VALUES clause, such as "($1, $2), ($3, $4)" for two
+// rows of two columns.
+func Placeholders(rows, columns int) string {
+	var b strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%columns == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString("$" + strconv.Itoa(i+1))
+	}
+	return b.String() + ")"
 }
 
 // ExecContext runs a statement whose placeholders it rewrites for SQLite, as the other

@@ -40,18 +40,18 @@ func StorageError(err error) error {
 	case err == nil:
 		return nil
 	case IsFull(err):
-		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", retryBusy, err)
+		return retryableError(flow.CodeStorageFull, "The storage is full. Accepted runs are safe, but new ones are refused until space is freed.", retryBusy, err)
 	case IsOutage(err):
 		return Unavailable(err)
 	case isBusy(err):
-		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", retryBusy, err)
+		return retryableError(flow.CodeOverloaded, "The database is busy. Try again in a moment.", retryBusy, err)
 	}
-	return Classified(err)
+	return Classify(err)
 }
 
-// named returns a retryable public error with its cause.
-func named(code flow.Code, sentence string, after time.Duration, cause error) error {
-	e := flow.Errorf(code, "%s", sentence)
+// retryableError returns a retryable public error with its cause.
+func retryableError(code flow.Code, message string, after time.Duration, cause error) error {
+	e := flow.Errorf(code, "%s", message)
 	e.Retryable, e.After = true, after
 	return fmt.Errorf("%w (%w)", e, cause)
 }
@@ -82,9 +82,9 @@ func isBusy(err error) bool {
 	return false
 }
 
-// Classified marks an error as permanent if it is caused by the stored data or the
+// Classify marks an error as permanent if it is caused by the stored data or the
 // data to store, and not by the state of the database.
-func Classified(err error) error {
+func Classify(err error) error {
 	if err != nil && !flow.IsPermanent(err) && isPermanent(err) {
 		return flow.Permanent(err)
 	}
@@ -115,7 +115,7 @@ func isPermanent(err error) bool {
 
 // Unreadable turns a permanent read error into a message about the object.
 func Unreadable(err error, what, id string) error {
-	if err = Classified(err); !flow.IsPermanent(err) {
+	if err = Classify(err); !flow.IsPermanent(err) {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "The stored data of the %s %s cannot be read. The log has the details; a backup may still have the data.", what, id), err)
@@ -127,11 +127,11 @@ func AdviseOpen(dir string, err error) error {
 	case ok && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB):
 		return fmt.Errorf("the database in %s is damaged (%w); stop the server and restore the last backup with 'sluice restore --replace'", dir, err)
 	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w; give %s and all in it to the user that Sluice runs as", err, dir)
+		return fmt.Errorf("%w; make the user that Sluice runs as the owner of %s and everything in it", err, dir)
 	case IsFull(err):
 		return fmt.Errorf("%w; the disk of %s is full: free some space and start again", err, dir)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%s is not a directory; SLUICE_DATA_DIR names the one to use", dir)
+		return fmt.Errorf("%s is not a directory; set SLUICE_DATA_DIR to a directory", dir)
 	}
 	return err
 }

@@ -27,8 +27,8 @@ type lender struct {
 }
 
 // NewLender returns a connector for database/sql.
-func NewLender(pool *pgxpool.Pool, slots *Slots, lost func(error)) *lender {
-	return &lender{stdlib.GetPoolConnector(pool), slots, lost}
+func NewLender(pool *pgxpool.Pool, slots *Slots, onOutage func(error)) *lender {
+	return &lender{stdlib.GetPoolConnector(pool), slots, onOutage}
 }
 
 // Connect takes a connection of the pool.
@@ -36,7 +36,7 @@ func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, acquireTimeout, ErrNoConnection)
 	defer cancel()
 	if err := c.slots.Acquire(limited); err != nil {
-		return nil, c.named(ctx, context.Cause(limited))
+		return nil, c.publicError(ctx, context.Cause(limited))
 	}
 	for failed := 1; ; failed++ {
 		conn, err := c.Connector.Connect(limited)
@@ -51,7 +51,7 @@ func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
 		if limited.Err() != nil && ctx.Err() == nil {
 			err = errors.Join(ErrNoConnection, err)
 		}
-		return nil, c.named(ctx, err)
+		return nil, c.publicError(ctx, err)
 	}
 }
 
@@ -61,9 +61,9 @@ func IsTooMany(err error) bool {
 	return ok && e.Code == "53300"
 }
 
-// named converts an outage, or a statement that took too long, to its public error.
+// publicError converts an outage, or a statement that took too long, to its public error.
 // The end of the caller's context is not an outage.
-func (c *lender) named(ctx context.Context, err error) error {
+func (c *lender) publicError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -95,14 +95,14 @@ func (l *lentConn) Close() error {
 // ExecContext runs a statement.
 func (l *lentConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	result, err := l.Conn.ExecContext(ctx, query, args)
-	return result, l.c.named(ctx, err)
+	return result, l.c.publicError(ctx, err)
 }
 
 // QueryContext runs a query.
 func (l *lentConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	found, err := l.Conn.QueryContext(ctx, query, args)
 	if err != nil {
-		return nil, l.c.named(ctx, err)
+		return nil, l.c.publicError(ctx, err)
 	}
 	return &lentRows{found.(*stdlib.Rows), ctx, l.c}, nil
 }
@@ -110,7 +110,7 @@ func (l *lentConn) QueryContext(ctx context.Context, query string, args []driver
 // BeginTx begins a transaction.
 func (l *lentConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	t, err := l.Conn.BeginTx(ctx, opts)
-	return t, l.c.named(ctx, err)
+	return t, l.c.publicError(ctx, err)
 }
 
 // lentRows are the rows of a query on a lent connection.
@@ -126,9 +126,9 @@ func (r *lentRows) Next(dest []driver.Value) error {
 	if err == nil || err == io.EOF { // the end; a lost connection wraps io.EOF
 		return err
 	}
-	return r.c.named(r.ctx, err)
+	return r.c.publicError(r.ctx, err)
 }
 
 // Close ends the query. The connection may be lost after the last row that was read, before
 // the server reported the end.
-func (r *lentRows) Close() error { return r.c.named(r.ctx, r.Rows.Close()) }
+func (r *lentRows) Close() error { return r.c.publicError(r.ctx, r.Rows.Close()) }

@@ -139,6 +139,6 @@ func SessionSuffix(instance string) string {
 		}
 		return r
 	}, instance)
-	const most = maxApplicationName - len("sluice ")
-	return " " + instance[max(0, len(instance)-most):]
+	const maxInstance = maxApplicationName - len("sluice ")
+	return " " + instance[max(0, len(instance)-maxInstance):]
 }

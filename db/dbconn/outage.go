@@ -86,7 +86,7 @@ func Unavailable(cause error) error {
 	if flow.IsUnavailable(cause) {
 		return cause
 	}
-	return named(flow.CodeUnavailable, "The database cannot be reached at the moment. Try again in a few seconds.", retryUnavailable, cause)
+	return retryableError(flow.CodeUnavailable, "The database cannot be reached at the moment. Try again in a few seconds.", retryUnavailable, cause)
 }
 
 // BackOff waits between attempts: 50 ms, then twice as long each time up to a
@@ -125,8 +125,8 @@ func (o *Outages) Note(err error) {
 	}
 }
 
-// Named converts an error with StorageError and records an outage.
-func (o *Outages) Named(err error) error {
+// PublicError converts an error with StorageError and records an outage.
+func (o *Outages) PublicError(err error) error {
 	err = StorageError(err)
 	if flow.IsUnavailable(err) {
 		o.Note(err)

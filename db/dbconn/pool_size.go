@@ -1,15 +1,15 @@
 package dbconn
 
 const (
-	// MostConnections is the maximum number of connections for the ordinary work of a
+	// MaxConnections is the maximum number of connections for the ordinary work of a
 	// server. More do not make it faster.
-	MostConnections = 24
-	// fewestConnections is the minimum: a transaction may read on a second
+	MaxConnections = 24
+	// minConnections is the minimum: a transaction may read on a second
 	// connection.
-	fewestConnections = 2
-	// mostReserved is the maximum number of connections reserved for operations that
+	minConnections = 2
+	// maxReserved is the maximum number of connections reserved for operations that
 	// must work while all others wait: health checks, heartbeats, recovery.
-	mostReserved = 3
+	maxReserved = 3
 	// Listeners is the number of connections that wait for notifications: one of the
 	// store and one of the job queue.
 	Listeners = 2
@@ -26,17 +26,17 @@ type PoolSize struct{ Main, Reserved int }
 func ShareOf(usable, living int) PoolSize {
 	living = max(living, 1)
 	share := usable / (living + 1)
-	if least := fewestConnections + Listeners + 1; share < least {
-		share = max(min(least, usable/living), 1)
+	if minShare := minConnections + Listeners + 1; share < minShare {
+		share = max(min(minShare, usable/living), 1)
 	}
 	size := PoolSize{Reserved: 1}
 	switch {
 	case share >= 12:
-		size.Reserved = mostReserved
+		size.Reserved = maxReserved
 	case share >= 8:
 		size.Reserved = 2
 	}
-	size.Main = min(max(share-size.Reserved-Listeners, fewestConnections), MostConnections)
+	size.Main = min(max(share-size.Reserved-Listeners, minConnections), MaxConnections)
 	return size
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrPooler is returned for a DATABASE_URL that leads to a connection pooler in
+// ErrPooler is returned for a DATABASE_URL that points to a connection pooler in
 // transaction mode: it gives the statements of one connection to different
 // sessions of PostgreSQL, so that LISTEN, advisory locks, settings and prepared
 // statements are lost.
-var ErrPooler = errors.New("DATABASE_URL leads to a connection pooler in transaction or statement mode, which Sluice does not support; " +
+var ErrPooler = errors.New("DATABASE_URL points to a connection pooler in transaction or statement mode, which Sluice does not support; " +
 	"connect to PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer)")
 
 // poolerProbes is the number of further connections that check for a shared session.
@@ -58,15 +58,15 @@ func probePooler(ctx context.Context, first *pgx.Conn, backend int) error {
 	if _, err := second.Exec(ctx, "BEGIN"); err != nil {
 		return fmt.Errorf("%w (%w)", ErrPooler, err) // statement mode has no transactions
 	}
-	theirs, err := backendOf(ctx, second)
+	secondBackend, err := backendOf(ctx, second)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	own, err := backendOf(ctx, first)
+	firstBackend, err := backendOf(ctx, first)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	if theirs == backend || own != backend {
+	if secondBackend == backend || firstBackend != backend {
 		return ErrPooler
 	}
 	return nil

@@ -84,8 +84,8 @@ func DecodeList[T ~string](text string) []T {
 	return list
 }
 
-// EncodeList encodes a list of texts as JSON. It returns "" for an empty list.
-func EncodeList[T ~string](list []T) string {
+// EncodeList encodes a list as JSON. It returns "" for an empty list.
+func EncodeList[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -120,9 +120,9 @@ func MustAffect(n int64, err error, what string) error {
 	return NotFoundErr(err, what)
 }
 
-// Found converts a row that a query found. It returns CodeNotFound if there was
+// ConvertRow converts a row that a query found. It returns CodeNotFound if there was
 // no row.
-func Found[A, B any](row A, err error, what string, convert func(A) B) (*B, error) {
+func ConvertRow[A, B any](row A, err error, what string, convert func(A) B) (*B, error) {
 	if err != nil {
 		return nil, NotFoundErr(err, what)
 	}
@@ -130,9 +130,9 @@ func Found[A, B any](row A, err error, what string, convert func(A) B) (*B, erro
 	return &v, nil
 }
 
-// Listed converts the rows of a query. The format and its arguments name the
+// ConvertRows converts the rows of a query. The format and its arguments name the
 // act in an error.
-func Listed[A, B any](rows []A, err error, convert func(A) B, format string, args ...any) ([]B, error) {
+func ConvertRows[A, B any](rows []A, err error, convert func(A) B, format string, args ...any) ([]B, error) {
 	if err != nil {
 		return nil, fmt.Errorf(format+": %w", append(args, err)...)
 	}

@@ -37,7 +37,7 @@ func SQLiteConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	if err := copyTemplate(cfg.DataDir); err != nil {
 		t.Fatalf("copy the migrated SQLite database: %v", err)
 	}
-	return change(cfg, set)
+	return apply(cfg, set)
 }
 
 // Postgres opens a fresh store on the private server.
@@ -50,12 +50,12 @@ func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store {
 func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
 	startServer(t)
-	name, err := server.take()
+	name, err := server.acquire()
 	if err != nil {
 		t.Fatalf("create a PostgreSQL database: %v", err)
 	}
-	t.Cleanup(func() { server.giveBack(name) })
-	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey, Instance: "test-" + rand.Text()}, set)
+	t.Cleanup(func() { server.release(name) })
+	return apply(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey, Instance: "test-" + rand.Text()}, set)
 }
 
 // startServer starts the shared server. It skips the test if PostgreSQL is not
@@ -71,8 +71,8 @@ func startServer(t testing.TB) {
 // masterKey is the same in all tests, because a copy of the template needs its key.
 const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
 
-// change returns a configuration with the changes of a test, in their order.
-func change(cfg db.Config, set []func(*db.Config)) db.Config {
+// apply returns a configuration with the changes of a test, in their order.
+func apply(cfg db.Config, set []func(*db.Config)) db.Config {
 	for _, f := range set {
 		f(&cfg)
 	}
@@ -152,5 +152,5 @@ func EmptyPostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 		t.Fatalf("create an empty PostgreSQL database: %v", err)
 	}
 	t.Cleanup(func() { server.drop(name) })
-	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
+	return apply(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
 }

@@ -99,9 +99,9 @@ func (p *postgres) makeTemplate() error {
 	return s.Close()
 }
 
-// take returns an empty, migrated database. It reuses the databases of finished
+// acquire returns an empty, migrated database. It reuses the databases of finished
 // tests, because creating one takes longer than most tests.
-func (p *postgres) take() (name string, err error) {
+func (p *postgres) acquire() (name string, err error) {
 	p.mu.Lock()
 	if n := len(p.free); n > 0 {
 		defer p.mu.Unlock()
@@ -130,8 +130,8 @@ func (p *postgres) drop(name string) {
 	_, _ = p.admin.Exec(context.Background(), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 }
 
-// giveBack empties a database. If that fails, the database is not used again.
-func (p *postgres) giveBack(name string) {
+// release empties a database. If that fails, the database is not used again.
+func (p *postgres) release(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.server.URL(name))

@@ -156,7 +156,7 @@ func (p *Proxy) accept() {
 
 // serve copies both directions of a connection until either side ends it.
 func (p *Proxy) serve(client net.Conn) {
-	p.flow()
+	p.waitForResume()
 	var d net.Dialer
 	server, err := d.DialContext(context.Background(), p.network, p.target)
 	if err != nil {
@@ -171,17 +171,17 @@ func (p *Proxy) serve(client net.Conn) {
 	if closed {
 		l.close()
 	}
-	var both sync.WaitGroup
-	both.Go(func() { l.forward(l.requests) })
-	both.Go(func() { l.forward(l.answers) })
-	both.Wait()
+	var directions sync.WaitGroup
+	directions.Go(func() { l.forward(l.requests) })
+	directions.Go(func() { l.forward(l.answers) })
+	directions.Wait()
 	p.mu.Lock()
 	delete(p.links, l)
 	p.mu.Unlock()
 }
 
-// flow waits until bytes may flow.
-func (p *Proxy) flow() {
+// waitForResume waits until bytes may flow.
+func (p *Proxy) waitForResume() {
 	for {
 		p.mu.Lock()
 		stalled := p.stalled
@@ -214,7 +214,7 @@ func (l *link) requests() error {
 		return err
 	}
 	for frame := startup; ; {
-		l.p.flow()
+		l.p.waitForResume()
 		if _, err := to.Write(frame); err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (l *link) requests() error {
 		if frame, err = readFrame(from, 1); err != nil {
 			return err
 		}
-		l.note(frame[0], frame[5:])
+		l.recordMessage(frame[0], frame[5:])
 	}
 }
 
@@ -238,7 +238,7 @@ func (l *link) answers() error {
 		if err != nil {
 			return err
 		}
-		l.p.flow()
+		l.p.waitForResume()
 		l.mu.Lock()
 		losing := l.losing
 		l.mu.Unlock()
@@ -262,15 +262,15 @@ func (l *link) answers() error {
 	}
 }
 
-// note records which statement a message executes. A simple query contains it; with
+// recordMessage records which statement a message executes. A simple query contains it; with
 // the extended protocol, separate messages parse it, bind it to a portal, and execute
 // the portal.
-func (l *link) note(kind byte, body []byte) {
+func (l *link) recordMessage(kind byte, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch kind {
 	case 'Q':
-		l.executed(text(&body))
+		l.recordStatement(text(&body))
 	case 'P':
 		name := text(&body)
 		l.statements[name] = text(&body)
@@ -278,14 +278,14 @@ func (l *link) note(kind byte, body []byte) {
 		portal := text(&body)
 		l.portals[portal] = l.statements[text(&body)]
 	case 'E':
-		l.executed(l.portals[text(&body)])
+		l.recordStatement(l.portals[text(&body)])
 	}
 }
 
-// executed marks the connection as losing if the test wants the answer to this statement to
+// recordStatement marks the connection as losing if the test wants the answer to this statement to
 // be lost: the connection is then cut as soon as the server has executed it. The caller
 // holds the lock of the link.
-func (l *link) executed(sql string) {
+func (l *link) recordStatement(sql string) {
 	l.p.mu.Lock()
 	lose := l.p.lose
 	l.p.mu.Unlock()

@@ -19,11 +19,11 @@ import (
 // Server is a PostgreSQL server of one test, which may stop, kill and restart it.
 // Tests that only need a database share a server through Postgres.
 type Server struct {
-	t        testing.TB
-	p        *pgserver.Server
-	settings []string
-	data     string
-	seen     int // size of the log before the last start
+	t         testing.TB
+	p         *pgserver.Server
+	settings  []string
+	data      string
+	logOffset int // size of the log before the last start
 }
 
 // ServerConfig configures a server.
@@ -95,26 +95,26 @@ func (s *Server) Start() {
 }
 
 // TryStart is Start for a server that may fail to start.
-func (s *Server) TryStart(patience time.Duration) error {
-	s.seen = len(s.p.Output())
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+func (s *Server) TryStart(timeout time.Duration) error {
+	s.logOffset = len(s.p.Output())
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		err := s.p.Serve(s.data, testOptions(s.settings...)...)
 		if err != nil {
 			return err
 		}
-		if err = s.answers(deadline); err == nil {
+		if err = s.awaitConnections(deadline); err == nil {
 			return nil
 		}
 		s.p.End(syscall.SIGQUIT)
 		if time.Now().After(deadline) {
-			return fmt.Errorf("PostgreSQL did not start in %s: %w\n%s", patience, err, s.Log())
+			return fmt.Errorf("PostgreSQL did not start in %s: %w\n%s", timeout, err, s.Log())
 		}
 	}
 }
 
-// answers waits until the server accepts connections. It returns early if the process
+// awaitConnections waits until the server accepts connections. It returns early if the process
 // has ended.
-func (s *Server) answers(deadline time.Time) (err error) {
+func (s *Server) awaitConnections(deadline time.Time) (err error) {
 	for time.Now().Before(deadline) {
 		if err = s.try("postgres", "SELECT 1"); err == nil {
 			return nil
@@ -168,4 +168,4 @@ func (s *Server) HasEnded() bool {
 }
 
 // Log returns the output of the server since it was last started.
-func (s *Server) Log() string { return s.p.Output()[s.seen:] }
+func (s *Server) Log() string { return s.p.Output()[s.logOffset:] }

@@ -12,7 +12,7 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestProxy stalls, cuts, and loses the answer to a commit that was carried out.
+// TestProxy stalls and cuts connections, and loses the answer to a completed commit.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	server := dbtest.NewServer(t, dbtest.ServerConfig{})
@@ -79,8 +79,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestServerRestarts keeps what was committed whichever way the server ends.
-func TestServerRestarts(t *testing.T) {
+// TestServer_keeps_commits_across_restarts checks that commits survive every way of stopping the server.
+func TestServer_keeps_commits_across_restarts(t *testing.T) {
 	t.Parallel()
 	server := dbtest.NewServer(t, dbtest.ServerConfig{Settings: []string{"max_connections=20"}})
 	server.Exec("CREATE TABLE kept (n int)")

@@ -95,18 +95,18 @@ func SpanOf(prefix string, oldest bool) Span {
 	return Span{prefix: prefix, Low: prefix, High: dbconn.LastID, Oldest: oldest}
 }
 
-// Pass narrows the span to what follows an ID in the order of the list.
-func (k *Span) Pass(id string) {
+// SkipPast narrows the span to what follows an ID in the order of the list.
+func (k *Span) SkipPast(id string) {
 	if k.Oldest {
-		k.Beside("", id)
+		k.Bound("", id)
 	} else {
-		k.Beside(id, "")
+		k.Bound(id, "")
 	}
 }
 
-// Beside narrows the span to IDs before one ID and after another. Either may be
+// Bound narrows the span to IDs before one ID and after another. Either may be
 // empty.
-func (k *Span) Beside(before, after string) {
+func (k *Span) Bound(before, after string) {
 	if before != "" {
 		k.High = min(k.High, before)
 	}
@@ -131,9 +131,9 @@ type Cursors struct {
 	Reached        string // last row that a search read if it stopped early
 }
 
-// Beside returns the cursors of the pages with newer and older rows, or "" if there
+// Neighbors returns the cursors of the pages with newer and older rows, or "" if there
 // is no such page.
-func (c Cursors) Beside() (newer, older string) {
+func (c Cursors) Neighbors() (newer, older string) {
 	if c.Newest == "" {
 		c.Newest, c.Oldest = c.Before, c.After
 	}

@@ -46,7 +46,7 @@ func (s *Search) First(ctx context.Context, n int) (ids []string, err error) {
 		ids = append(ids, found...)
 		last := batch[len(batch)-1]
 		s.Looked += len(batch)
-		s.Span.Pass(last)
+		s.Span.SkipPast(last)
 		if len(batch) < searchBatch {
 			return ids, nil
 		}

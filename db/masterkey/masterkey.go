@@ -50,9 +50,9 @@ func (s Source) Read(fresh bool) (*keyset.Handle, error) {
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist) && !fresh:
-		return nil, fmt.Errorf("there is no master key in %s; put the one there that this database was sealed with, or give it as SLUICE_MASTER_KEY", path)
+		return nil, fmt.Errorf("there is no master key in %s; put the key of this database there, or set SLUICE_MASTER_KEY", path)
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no master key in %s; make one with 'openssl rand -base64 32', or leave SLUICE_MASTER_KEY_FILE out to have one made in the data directory", path)
+		return nil, fmt.Errorf("there is no master key in %s; create one with 'openssl rand -base64 32', or unset SLUICE_MASTER_KEY_FILE to create one in the data directory", path)
 	case err != nil:
 		return nil, fmt.Errorf("read master key: %w", err)
 	}
@@ -90,11 +90,11 @@ func ReadOrCreate(path string) (*keyset.Handle, error) {
 // one. A database is read with it while its secrets are encrypted again.
 func Join(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 	if old.KeysetInfo().GetPrimaryKeyId() == fresh.KeysetInfo().GetPrimaryKeyId() {
-		return nil, errors.New("the new master key is the old one; give another file with --new-key-file")
+		return nil, errors.New("the new master key is the same as the old one; choose another file with --new-key-file")
 	}
-	both := insecurecleartextkeyset.KeysetMaterial(fresh)
-	both.Key = append(both.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
-	text, err := proto.Marshal(both)
+	joined := insecurecleartextkeyset.KeysetMaterial(fresh)
+	joined.Key = append(joined.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
+	text, err := proto.Marshal(joined)
 	if err != nil {
 		return nil, fmt.Errorf("join the master keys: %w", err)
 	}
@@ -136,7 +136,7 @@ func Parse(text string) (*keyset.Handle, error) {
 	if !strings.HasPrefix(text, "{") {
 		raw, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(raw) != 32 {
-			return nil, errors.New("the master key must be 32 bytes in base64 (make one with: openssl rand -base64 32) or a Tink keyset in JSON")
+			return nil, errors.New("the master key must be 32 bytes in base64 (create one with: openssl rand -base64 32) or a Tink keyset in JSON")
 		}
 		text = rawKeyset(raw)
 	}

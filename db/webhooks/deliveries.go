@@ -129,7 +129,7 @@ func deliveryOf(r *gen.Delivery) flow.Delivery {
 // attemptOf decodes the row of an attempt, whose latency is stored in microseconds.
 func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	return flow.DeliveryAttempt{
-		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: core.Since(r.Latency),
+		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: core.DurationOf(r.Latency),
 		Status: int(r.Status), Response: r.Response, Error: r.Error, Cause: flow.Cause(r.Cause), Signature: r.Signature,
 	}
 }

@@ -17,11 +17,11 @@ import (
 const redeliverBatch = 500
 
 // CountFailed counts the failed deliveries that RedeliverFailed would restart, up to
-// most. Test deliveries are excluded.
-func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, most int) (n int, err error) {
+// limit. Test deliveries are excluded.
+func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
 	q := &lists.Query{}
 	q.Add("SELECT count(*) FROM (")
-	FailedQuery(q, &c, most)
+	FailedQuery(q, &c, limit)
 	q.Add(") AS failed")
 	if err := core.ReaderOf(s.DB).QueryRowContext(ctx, q.Text.String(), q.Args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count failed deliveries: %w", err)
@@ -29,12 +29,12 @@ func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, most in
 	return n, nil
 }
 
-// RedeliverFailed starts a new series of attempts for up to most failed deliveries,
+// RedeliverFailed starts a new series of attempts for up to limit failed deliveries,
 // in batches, and returns their number. It skips deliveries that were restarted in
 // the meantime.
-func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedQuery, most int) (n int, err error) {
-	for n < most {
-		size := min(redeliverBatch, most-n)
+func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
+	for n < limit {
+		size := min(redeliverBatch, limit-n)
 		q := &lists.Query{}
 		FailedQuery(q, &c, size)
 		ids, err := lists.Collect(ctx, s.DB, q, dbconn.ScanText)

@@ -17,7 +17,7 @@ import (
 // with the newest deliveries are merged. The cost depends on the number of
 // endpoints and not on the number of deliveries.
 
-// deliveryFilter is a flow.DeliveryChoice in terms of the index.
+// deliveryFilter is a flow.DeliveryQuery in terms of the index.
 type deliveryFilter struct {
 	lists.Span
 	ws                   flow.WorkspaceID
@@ -36,7 +36,7 @@ var deliveryStates = []string{string(flow.DeliveryPending), string(flow.Delivery
 func NewDeliveryFilter(c *flow.DeliveryQuery) deliveryFilter {
 	span := lists.SpanOf(flow.PrefixDelivery, c.After != "")
 	span.Between(c.From, c.Until)
-	span.Beside(c.Before, c.After)
+	span.Bound(c.Before, c.After)
 	k := deliveryFilter{
 		ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, host: c.Host, states: deliveryStates,
 		Span: span,

@@ -36,7 +36,7 @@ func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) 
 	if n := len(p.Rows); n > 0 {
 		at.Newest, at.Oldest = p.Rows[0].Position, p.Rows[n-1].Position
 	}
-	p.Newer, p.Older = at.Beside()
+	p.Newer, p.Older = at.Neighbors()
 	return p, nil
 }
 

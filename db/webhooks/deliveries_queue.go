@@ -38,12 +38,12 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 	for s.QueueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
 		if next, err = s.nextDelivery(ctx, now); err != nil {
-			return n, next, fmt.Errorf("look for due deliveries: %w", err)
+			return n, next, fmt.Errorf("find due deliveries: %w", err)
 		}
 		if next.IsZero() || next.After(now) {
 			break
 		}
-		handed := 0
+		enqueued := 0
 		err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 			if err := tx.Lock(deliveryLock); err != nil {
 				return fmt.Errorf("lock deliveries: %w", err)
@@ -51,13 +51,13 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 			if queued, err = tx.QueueDue(tx.Ctx, due); err != nil {
 				return err
 			}
-			handed, err = shareSlots(tx, now)
+			enqueued, err = shareSlots(tx, now)
 			return err
 		})
-		if n += handed; err != nil {
-			return n, next, fmt.Errorf("hand over deliveries: %w", err)
+		if n += enqueued; err != nil {
+			return n, next, fmt.Errorf("assign slots to deliveries: %w", err)
 		}
-		if handed == 0 && queued < int64(limit) {
+		if enqueued == 0 && queued < int64(limit) {
 			break
 		}
 	}
@@ -89,20 +89,20 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 		inFlight = append(inFlight, e)
 	}
 	shares := fairness.NewDeliveryShares(now, capacity, inFlight)
-	waiting, positions, err := allWaiting(tx, shares, loads)
+	waiting, positions, err := listWaiting(tx, shares, loads)
 	if err != nil {
 		return 0, err
 	}
-	got := shares.Share(waiting)
+	granted := shares.Share(waiting)
 	for _, list := range waiting {
 		for i := range list {
 			e := &list[i]
-			if got[e.EndpointID] == 0 {
+			if granted[e.EndpointID] == 0 {
 				continue
 			}
 			positions[e.WorkspaceID] = e.EndpointID
-			handed, err := handEndpoint(tx, e, got[e.EndpointID])
-			if n += handed; err != nil {
+			enqueued, err := enqueueDeliveries(tx, e, granted[e.EndpointID])
+			if n += enqueued; err != nil {
 				return n, err
 			}
 		}
@@ -136,9 +136,9 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 	return fairness.DeliverySlots * max(int(n), 1), err
 }
 
-// allWaiting reads the waiting endpoints of every workspace that can get a slot.
+// listWaiting reads the waiting endpoints of every workspace that can get a slot.
 // positions holds the round-robin positions if none of them gets one.
-func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[flow.WorkspaceID]string, err error) {
+func listWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[flow.WorkspaceID]string, err error) {
 	positions = map[flow.WorkspaceID]string{}
 	for ws := flow.WorkspaceID(""); ; {
 		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
@@ -166,7 +166,7 @@ func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]f
 	}
 }
 
-// line returns the next endpoints of a workspace that have waiting deliveries,
+// waitingEndpoints returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
 func waitingEndpoints(tx *core.Tx, ws flow.WorkspaceID, after string) ([]fairness.EndpointLoad, error) {
 	list, err := waitingAfter(tx, ws, after, dbconn.LastID)
@@ -206,11 +206,11 @@ func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fai
 	return list, nil
 }
 
-// handEndpoint creates jobs for the first waiting deliveries of an endpoint.
-func handEndpoint(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
+// enqueueDeliveries creates jobs for the first waiting deliveries of an endpoint.
+func enqueueDeliveries(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
 	rows, err := tx.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {
-		return 0, fmt.Errorf("hand over deliveries of %s: %w", e.EndpointID, err)
+		return 0, fmt.Errorf("assign slots to deliveries of %s: %w", e.EndpointID, err)
 	}
 	for _, r := range rows {
 		tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: r.ID, Attempt: r.Fence})

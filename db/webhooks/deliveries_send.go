@@ -22,7 +22,7 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 		return nil, dbconn.ErrFenced
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find delivery %s: %w", id, dbconn.Classified(err))
+		return nil, fmt.Errorf("find delivery %s: %w", id, dbconn.Classify(err))
 	}
 	d := deliveryOf(&row)
 	d.Attempt++

@@ -96,7 +96,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID 
 			ID: flowID, WorkspaceID: ws, Signing: sealed, SigningBefore: before, SigningWas: row.Signing,
 		})
 		if err == nil && n == 0 {
-			return flow.Errorf(document.CodeEditsMissed, "Somebody else is replacing the secret at this moment. Look at it again first.")
+			return flow.Errorf(document.CodeEditsMissed, "Someone else is replacing this secret. Reload the page and check it first.")
 		}
 		return err
 	})

@@ -67,7 +67,7 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 }
 
 // RotateWebhookSecret gives an owner a new secret of its own. The previous
-// secret, which may be the flow's, keeps signing beside it for the overlap.
+// secret, which may be the flow's, also signs during the overlap.
 func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
 	if _, err := s.WebhookSecret(ctx, o); err != nil {
 		return "", err
@@ -95,7 +95,7 @@ func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookO
 		}
 		n, err := tx.ReplaceWebhookSecret(tx.Ctx, next)
 		if err == nil && n == 0 {
-			return flow.Errorf(document.CodeEditsMissed, "Someone else is replacing this secret. Load the page again and check it first.")
+			return flow.Errorf(document.CodeEditsMissed, "Someone else is replacing this secret. Reload the page and check it first.")
 		}
 		return err
 	})

@@ -8,14 +8,23 @@
 // Arguments are passed on to go test. Without a package it tests all:
 //
 //	go run ./e2e/all -race -shuffle=on ./flow/...
+//
+// Two flags of its own come first. They keep a second run from repeating what a first one,
+// such as a run with the race detector, has tested already:
+//
+//	-complete FILE  write the packages whose tests all ran, without a skipped one, to FILE
+//	-except FILE    leave out the packages that are listed in FILE
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -35,6 +44,18 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // run returns the exit code: 0 if all tests passed.
 func run(args []string) int {
+	own, rest := ownFlags(args)
+	flags := flag.NewFlagSet("all", flag.ExitOnError)
+	complete, except := flags.String("complete", "", ""), flags.String("except", "", "")
+	_ = flags.Parse(own)
+	if *except != "" {
+		packages, err := othersThan(*except)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		rest = append(rest, packages...)
+	}
 	dir, err := os.MkdirTemp("", "sluice-tests-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,7 +63,7 @@ func run(args []string) int {
 	}
 	defer os.RemoveAll(dir)
 	events := filepath.Join(dir, "events.json")
-	cmd := exec.Command("go", command(events, args)...)
+	cmd := exec.Command("go", command(events, rest)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
 	var failed *exec.ExitError
@@ -50,13 +71,56 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "cannot run go:", err)
 		return 2
 	}
-	file, err := os.Open(events)
+	data, err := os.ReadFile(events)
 	if err != nil { // the tests never started, and why has been printed
 		return max(1, cmd.ProcessState.ExitCode())
 	}
-	defer file.Close()
-	printLeftOut(os.Stdout, leftOut(file))
+	printLeftOut(os.Stdout, leftOut(bytes.NewReader(data)))
+	if *complete != "" {
+		list := strings.Join(completePackages(bytes.NewReader(data)), "\n")
+		if err := os.WriteFile(*complete, []byte(list), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
 	return cmd.ProcessState.ExitCode()
+}
+
+// ownFlags splits the flags of this program, which come first, from those of go test.
+func ownFlags(args []string) (own, rest []string) {
+	for len(args) > 1 && (args[0] == "-complete" || args[0] == "-except") {
+		own, args = append(own, args[:2]...), args[2:]
+	}
+	return own, args
+}
+
+// othersThan lists the packages of the module that are not listed in a file.
+func othersThan(file string) ([]string, error) {
+	listed, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	all, err := exec.Command("go", "list", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	except := strings.Fields(string(listed))
+	return slices.DeleteFunc(strings.Fields(string(all)), func(p string) bool { return slices.Contains(except, p) }), nil
+}
+
+// completePackages returns the packages that passed without a skipped test, sorted.
+func completePackages(events io.Reader) []string {
+	complete, skipped := map[string]bool{}, map[string]bool{}
+	for e := range testEvents(events) {
+		switch {
+		case e.Action == "pass" && e.Test == "":
+			complete[e.Package] = true
+		case e.Action == "skip":
+			skipped[e.Package] = true
+		}
+	}
+	maps.DeleteFunc(complete, func(p string, _ bool) bool { return skipped[p] })
+	return slices.Sorted(maps.Keys(complete))
 }
 
 // command returns the arguments of go that run the tests and write their events
@@ -64,28 +128,39 @@ func run(args []string) int {
 func command(events string, args []string) []string {
 	all := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events, "--", "-timeout", timeout}
 	all = append(all, args...)
-	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") }) {
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "sluice") }) {
 		all = append(all, "./...")
 	}
 	return all
 }
 
-// leftOut counts the skipped tests by reason. It reads the events of go test
-// -json; only tests skipped by package need print "omitted: ".
+// leftOut counts the skipped tests by reason. Only tests skipped by package need print
+// "omitted: ".
 func leftOut(events io.Reader) map[string]int {
 	reasons := map[string]int{}
-	lines := bufio.NewScanner(events)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var e struct{ Action, Output string }
-		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != "output" {
-			continue
-		}
-		if _, reason, ok := strings.Cut(e.Output, "omitted: "); ok {
+	for e := range testEvents(events) {
+		if _, reason, ok := strings.Cut(e.Output, "omitted: "); ok && e.Action == "output" {
 			reasons[strings.TrimSpace(reason)]++
 		}
 	}
 	return reasons
+}
+
+// event is an event of go test -json. Events of a whole package have no Test.
+type event struct{ Action, Package, Test, Output string }
+
+// testEvents yields the events in the output of go test -json; it ignores other lines.
+func testEvents(r io.Reader) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var e event
+			if json.Unmarshal(lines.Bytes(), &e) == nil && !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 func printLeftOut(w io.Writer, reasons map[string]int) {

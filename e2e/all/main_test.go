@@ -35,3 +35,26 @@ func TestCommand(t *testing.T) {
 		}
 	}
 }
+
+func TestCompletePackages_have_no_skipped_test(t *testing.T) {
+	t.Parallel()
+	const events = `{"Action":"skip","Package":"sluice/db","Test":"TestSlow"}
+{"Action":"pass","Package":"sluice/db"}
+{"Action":"pass","Package":"sluice/jobs","Test":"TestA"}
+{"Action":"pass","Package":"sluice/jobs"}
+{"Action":"pass","Package":"sluice/flow","Test":"TestB"}
+{"Action":"fail","Package":"sluice/flow"}
+{"Action":"skip","Package":"sluice/views"}
+`
+	if got := completePackages(strings.NewReader(events)); !slices.Equal(got, []string{"sluice/jobs"}) {
+		t.Errorf("got %q, want sluice/jobs only", got)
+	}
+}
+
+func TestOwnFlags_come_first(t *testing.T) {
+	t.Parallel()
+	own, rest := ownFlags(strings.Fields("-except done -race ./flow"))
+	if !slices.Equal(own, []string{"-except", "done"}) || !slices.Equal(rest, []string{"-race", "./flow"}) {
+		t.Errorf("got %q and %q", own, rest)
+	}
+}

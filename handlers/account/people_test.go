@@ -114,7 +114,7 @@ func TestInvites(t *testing.T) {
 		lin.Post("/invite", form).Is(http.StatusUnprocessableEntity).Has("10 to 512", `value="Lin"`)
 		form.Set("password", webtest.Password)
 		lin.Post("/invite", form).RedirectsTo("/flows")
-		lin.Get("/settings/members").Is(http.StatusOK).Has("You are now a member", "Lin").Lacks("Invite somebody")
+		lin.Get("/settings/members").Is(http.StatusOK).Has("You are now a member", "Lin").Lacks("Invite a member")
 		h.Anonymous().Get(link).Is(http.StatusNotFound).Has("no longer works")
 		h.Anonymous().Post("/invite", form).Is(http.StatusNotFound)
 	})

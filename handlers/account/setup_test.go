@@ -28,7 +28,7 @@ func wantKey(h *webtest.Env, k *flow.Key, state flow.KeyState, of *flow.User) {
 func found(h *webtest.Env, name string, owner *flow.User) string {
 	h.T.Helper()
 	w := &flow.Workspace{Name: name}
-	if err := h.Store.FoundWorkspace(context.Background(), w, owner.ID); err != nil {
+	if err := h.Store.CreateOwnedWorkspace(context.Background(), w, owner.ID); err != nil {
 		h.T.Fatal(err)
 	}
 	return string(w.ID)

@@ -22,14 +22,14 @@ var auditNames = map[reflect.Type]string{
 	reflect.TypeFor[AuditBreak]():  "AuditBreak",
 }
 
-// auditRoutes returns the routes of the audit log. Entries are read in the dashboard only.
+// auditRoutes returns the routes of the audit log. Only the dashboard shows its entries.
 func (s *Server) auditRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/audit/verify", Scope: flow.ScopeAdmin, Handle: s.verifyAudit,
 		ID: "verifyAudit", Tag: "Audit log", Summary: "Verify the audit log of the workspace",
 		Text:     "Checks that no entry was changed, inserted or deleted since it was written. The server answers for itself: to check a server that you do not trust, verify a backup elsewhere. Only for a key without a list of flows.",
 		Problems: []flow.Code{flow.CodeFlowNotAllowed},
-		Status:   http.StatusOK, Answer: "The result; a log that does not match is no error of the request.", JSON: AuditReport{},
+		Status:   http.StatusOK, Answer: "The result. A log that does not match is not an error of the request.", JSON: AuditReport{},
 	}}
 }
 
@@ -76,10 +76,10 @@ func AuditObject(chains []flow.AuditChain) AuditReport {
 	return o
 }
 
-// verifyAudit is GET audit/verify. It reads the whole log, so it is counted with the requests
-// that wait or stream. A log that does not match is still a 200.
+// verifyAudit is GET audit/verify. It reads the entire log, so it counts as held. A log that does
+// not match is still a 200.
 func (s *Server) verifyAudit(c *api.Call) error {
-	if err := allowWhole(c, "audit logs"); err != nil {
+	if err := requireAllFlows(c, "audit logs"); err != nil {
 		return err
 	}
 	release, err := c.Hold()

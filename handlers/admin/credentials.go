@@ -24,7 +24,7 @@ type CredentialStore interface {
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
-	// Together runs the writes that fn makes with its context in one transaction.
+	// Together runs fn in a transaction, which its context carries.
 	Together(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
@@ -33,8 +33,8 @@ type Providers interface {
 	// Credential validates a credential and returns it with the hosts that its secret
 	// may be sent to. Fields of its flow.Error name what is wrong.
 	Credential(c flow.Credential, secret string) (flow.Credential, error)
-	// Test asks the provider, at the address that the credential is bound to, whether it
-	// accepts the secret.
+	// Test sends a request to the provider, at the address to which the credential is bound, to
+	// find out whether it accepts the secret.
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
 	// CredentialUses returns the nodes that use credentials, by the name of the credential.
 	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
@@ -55,8 +55,8 @@ var credentialParams = map[string]map[string]any{
 	"name": {"name": "name", "in": "path", "required": true, "description": "Name of the credential.", "schema": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}},
 }
 
-// credentialSchemas are the schemas of request bodies. They are written by hand because
-// a response type says nothing of defaults, limits and what null means.
+// credentialSchemas are the schemas of request bodies. Unlike the schemas of response types, they
+// describe defaults, limits and the meaning of null.
 var credentialSchemas = map[string]map[string]any{
 	"SetCredential": {
 		"type": "object", "additionalProperties": false, "required": []string{"secret"},
@@ -111,7 +111,7 @@ func (s *Server) credentialRoutes() []api.Route {
 		Method: http.MethodPost, Path: path + "/test", Scope: flow.ScopeAdmin, Handle: s.testCredential,
 		ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
 		Text:   "Calls only the address that the credential is bound to.",
-		Status: http.StatusOK, Answer: "What the provider says.", JSON: CredentialTest{},
+		Status: http.StatusOK, Answer: "The response of the provider.", JSON: CredentialTest{},
 	}}
 }
 
@@ -144,25 +144,26 @@ type CredentialList struct {
 	Credentials []Credential `json:"credentials"`
 }
 
-// CredentialTest is the JSON of a test. A secret that the provider refuses is no error of the
+// CredentialTest is the JSON of a test. A secret that the provider rejects is not an error of the
 // request.
 type CredentialTest struct {
 	Accepted bool   `json:"accepted" doc:"Whether the provider accepts the secret."`
 	Message  string `json:"message" doc:"Explanation for people."`
 }
 
-// allowWhole refuses keys with a list of flows access to settings of the whole workspace, such
-// as credentials, since these also affect other flows. nouns names them in the message.
-func allowWhole(c *api.Call, nouns string) error {
+// requireAllFlows returns an error for a key with a list of flows. Such a key must not reach
+// settings of the workspace, such as credentials, since these affect other flows too. nouns names
+// the settings in the message.
+func requireAllFlows(c *api.Call, nouns string) error {
 	if len(c.Key.Flows) > 0 {
-		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only, and %s are for all. Use a key without a list of flows.", nouns)
+		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is limited to some flows, but %s apply to all. Use a key without a list of flows.", nouns)
 	}
 	return nil
 }
 
 // findCredential finds the credential of the path.
 func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
-	if err := allowWhole(c, "credentials"); err != nil {
+	if err := requireAllFlows(c, "credentials"); err != nil {
 		return flow.Credential{}, err
 	}
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
@@ -181,8 +182,8 @@ func CredentialObject(k *flow.Credential, readable bool, uses []library.Credenti
 	return o
 }
 
-// credentialObjects returns the JSON of credentials of the workspace, with their uses. It
-// decrypts each secret to find out whether that is possible, and discards it.
+// credentialObjects returns the JSON of credentials of the workspace with their uses. It tries to
+// decrypt each secret to set Readable.
 func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Credential, error) {
 	ctx, all := c.Request().Context(), []Credential{}
 	uses, err := s.providers.CredentialUses(ctx, c.Key.WorkspaceID)
@@ -195,7 +196,7 @@ func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Cred
 
 // listCredentials is GET credentials.
 func (s *Server) listCredentials(c *api.Call) error {
-	if err := allowWhole(c, "credentials"); err != nil {
+	if err := requireAllFlows(c, "credentials"); err != nil {
 		return err
 	}
 	list, err := s.store.ListCredentials(c.Request().Context(), c.Key.WorkspaceID)
@@ -222,10 +223,10 @@ func (s *Server) showCredential(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, all[0])
 }
 
-// setCredential is PUT credentials/name. The base URL is never trusted: only an owner who
-// operates the server may let requests reach private addresses.
+// setCredential is PUT credentials/name. The base URL is never trusted: only the operator of the
+// server may allow requests to private addresses.
 func (s *Server) setCredential(c *api.Call) error {
-	if err := allowWhole(c, "credentials"); err != nil {
+	if err := requireAllFlows(c, "credentials"); err != nil {
 		return err
 	}
 	body, _, err := c.ReadObject(false)
@@ -257,15 +258,14 @@ func (s *Server) setCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
-// audit records what the key in the request did. In a transaction, ctx is that of the
-// transaction.
+// audit records an action of the key in the audit log. ctx may carry a transaction.
 func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail string) error {
 	by := c.Actor()
 	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
 }
 
-// readCredential reads the body of a request and reports everything that is wrong with it.
-// Values of secrets are never repeated.
+// readCredential reads the body of a request. The error has every problem of the body, and never
+// contains the secret.
 func readCredential(body map[string]any) (k flow.Credential, secret string, err error) {
 	var wrong []flow.Problem
 	text := func(name string) string {
@@ -390,15 +390,15 @@ func (s *Server) removeCredential(c *api.Call) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// testCredential is POST credentials/name/test. That the provider refuses the secret is a
-// result and no error of the request.
+// testCredential is POST credentials/name/test. If the provider rejects the secret, that is the
+// result and not an error of the request.
 func (s *Server) testCredential(c *api.Call) error {
 	k, err := s.findCredential(c)
 	if err != nil {
 		return err
 	}
 	if k.Plain() {
-		return c.WriteJSON(http.StatusOK, CredentialTest{Message: "This secret belongs to no provider, so there is no service to test it with."})
+		return c.WriteJSON(http.StatusOK, CredentialTest{Message: "This credential has no provider, so it cannot be tested."})
 	}
 	release, err := c.Hold()
 	if err != nil {

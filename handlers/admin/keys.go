@@ -36,9 +36,8 @@ var keyParams = map[string]map[string]any{
 	"cascade": queryParam("cascade", "Also revokes the keys that this key made, directly or through others.", map[string]any{"type": "boolean", "default": false}),
 }
 
-// keyRoutes returns the routes of keys. A key with the scope admin manages other keys,
-// but only within its own rights, so that no key can create one that may do more than
-// itself.
+// keyRoutes returns the routes of keys. A key with the scope admin manages other keys, but only
+// within its own rights: no key can create one with more rights than it has.
 func (s *Server) keyRoutes() []api.Route {
 	const path, tag = "/v1/keys", "Keys"
 	const within = "The key in the request manages only keys within its own rights: their scopes and flows are among its own, they expire no later, and their limits are not higher."
@@ -74,7 +73,7 @@ func (s *Server) keyRoutes() []api.Route {
 	}, {
 		Method: http.MethodPost, Path: path + "/:key_id/rotate", Scope: flow.ScopeAdmin, Handle: s.rotateKey,
 		ID: "rotateKey", Tag: tag, Summary: "Rotate a key",
-		Text: "Issues a new secret; the old one works on for overlap_s seconds. A key with an expiry gets a new term of the same length, at most that of the key in the request. " + within + " A key with limits, or without the scope read, rotates only itself and keys that it made.",
+		Text: "Issues a new secret; the old one keeps working for overlap_s seconds. A key with an expiry gets a new term of the same length, at most that of the key in the request. " + within + " A key with limits, or without the scope read, rotates only itself and keys that it made.",
 		Body: "RotateKey", OptionalBody: true, Problems: body,
 		Status: http.StatusOK, Answer: "The key with its new secret, which no other response contains.", JSON: rotatedKey{},
 	}, {
@@ -138,8 +137,8 @@ type keyList struct {
 	NextCursor *string     `json:"next_cursor"`
 }
 
-// newKeyObject returns the JSON of a key at a time. The store has 0 for a limit that is not
-// set; the API has null. The previous secret is shown only while it still works.
+// newKeyObject returns the JSON of a key at the given time. An unset limit is 0 in the store and
+// null in JSON. The previous secret is included only while it still works.
 func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	o := keyObject{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: append([]flow.Scope{}, k.Scopes...), Flows: append([]string{}, k.Flows...), State: k.State(now),
@@ -158,7 +157,7 @@ func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	return o
 }
 
-// orNull returns nil, JSON null, for 0: the store's form of "no limit".
+// orNull returns nil, which is null in JSON, for 0, which is "no limit" in the store.
 func orNull(n int64) *int64 {
 	if n == 0 {
 		return nil

@@ -41,7 +41,7 @@ var (
 	}
 )
 
-// defaultOverlap is how long the old secret works if the request does not say.
+// defaultOverlap is how long the old secret keeps working by default.
 const defaultOverlap = 24 * time.Hour
 
 // keyLimit returns the schema of a limit, which null removes. The bounds are those of asCount.
@@ -57,7 +57,7 @@ func withScopes(properties map[string]any) map[string]any {
 	return all
 }
 
-// readKeySettings returns what a body sets of a key. Members that are missing set nothing;
+// readKeySettings returns a function that applies a body to a key. Missing members change nothing;
 // null removes a limit, an expiry or a list of flows.
 func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error) {
 	r := newSettings[flow.Key](body)
@@ -80,8 +80,8 @@ func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error
 	return r.apply(unknownKeyField)
 }
 
-// unknownKeyField returns the problem of a field that a body cannot set. The scopes get their
-// own message: they can be set when a key is created, but not changed.
+// unknownKeyField returns the problem of a field that cannot be set. Scopes have a message of their
+// own, because they can be set when a key is created.
 func unknownKeyField(name string) flow.Problem {
 	detail := "this is not a setting of a key"
 	if name == "scopes" {
@@ -90,8 +90,8 @@ func unknownKeyField(name string) flow.Problem {
 	return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: detail}
 }
 
-// readOverlap reads the body of a rotation.
-func readOverlap(body map[string]any, most time.Duration) (time.Duration, error) {
+// readOverlap reads the overlap, which is at most limit, from the body of a rotation.
+func readOverlap(body map[string]any, limit time.Duration) (time.Duration, error) {
 	overlap := defaultOverlap
 	var wrong []flow.Problem
 	for _, name := range flow.SortedNames(body) {
@@ -99,8 +99,8 @@ func readOverlap(body map[string]any, most time.Duration) (time.Duration, error)
 		switch {
 		case name != "overlap_s":
 			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a rotation"})
-		case !ok || n != math.Trunc(n) || n < 0 || n > most.Seconds():
-			wrong = append(wrong, flow.Problem{Pointer: "/overlap_s", Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number of seconds from 0 to %d", int(most.Seconds()))})
+		case !ok || n != math.Trunc(n) || n < 0 || n > limit.Seconds():
+			wrong = append(wrong, flow.Problem{Pointer: "/overlap_s", Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number of seconds from 0 to %d", int(limit.Seconds()))})
 		default:
 			overlap = time.Duration(n) * time.Second
 		}
@@ -108,8 +108,8 @@ func readOverlap(body map[string]any, most time.Duration) (time.Duration, error)
 	return overlap, invalid(wrong...)
 }
 
-// keyError returns an error with the names that the API has for settings of keys; forms
-// call the expiry differently.
+// keyError returns an error whose pointers use the names of the API. Package library names the
+// fields of forms, in which the expiry has another name.
 func keyError(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {

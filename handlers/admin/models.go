@@ -13,7 +13,7 @@ import (
 // something does not exist, and CodeInputInvalid if the user can fix the cause.
 type Catalog interface {
 	ListProviders() []Provider
-	// ListModels asks a provider for its models, with the credential that a run would use.
+	// ListModels requests the models of a provider with the credential that a run would use.
 	ListModels(ctx context.Context, ws flow.WorkspaceID, provider, query string) ([]Model, error)
 	// ListHosted lists models of the hosting platform. If the platform cannot be reached,
 	// notice is the reason for users, and only featured models are returned.
@@ -52,9 +52,8 @@ var modelParams = map[string]map[string]any{
 	"hosted_to":       queryParam("to", "The version to compare it with. Default: the newest.", map[string]any{"type": "string"}),
 }
 
-// modelRoutes returns the routes of models. Those that ask a provider use a secret of the
-// workspace, so they need a scope that may use it anyway: to edit a flow, or to manage
-// credentials.
+// modelRoutes returns the routes of models. Some of them send a secret of the workspace to the
+// provider, so they need a scope that allows using it: edit or admin.
 func (s *Server) modelRoutes() []api.Route {
 	const tag, hosted = "Models", "/v1/hosted-models"
 	problems := []flow.Code{flow.CodeInputInvalid}
@@ -89,8 +88,8 @@ type Provider struct {
 	Title       string   `json:"title"`
 	BaseURL     string   `json:"base_url" doc:"Empty if a credential has it."`
 	Environment []string `json:"environment" doc:"Variables of the server from which its secret may be taken."`
-	KeysURL     string   `json:"keys_url" doc:"The page of the provider on which keys are made."`
-	Local       bool     `json:"local" doc:"Whether it usually runs on the machine of the server."`
+	KeysURL     string   `json:"keys_url" doc:"The provider's page for creating keys."`
+	Local       bool     `json:"local" doc:"Whether it usually runs on the same machine as the server."`
 	Can         []string `json:"can" doc:"Kinds of nodes that work with it."`
 }
 
@@ -117,7 +116,7 @@ type HostedModel struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	Category    string `json:"category"`
-	Output      string `json:"output" doc:"What it puts out: text, image, video, audio, file or json."`
+	Output      string `json:"output" doc:"Type of its output: text, image, video, audio, file or json."`
 	Official    bool   `json:"official"`
 	Runs        int64  `json:"runs"`
 }
@@ -125,7 +124,7 @@ type HostedModel struct {
 // HostedModelList is the JSON of models on the hosting platform.
 type HostedModelList struct {
 	Models []HostedModel `json:"models"`
-	Notice string        `json:"notice" doc:"Why only featured models are listed, if the platform could not be asked."`
+	Notice string        `json:"notice" doc:"Why only featured models are listed, if the platform did not respond."`
 }
 
 // HostedForm is the JSON of the inputs and outputs of one version of a hosted model, and a
@@ -163,7 +162,7 @@ type HostedOutput struct {
 	Title  string    `json:"title,omitempty"`
 	Help   string    `json:"help,omitempty"`
 	Type   flow.Type `json:"type"`
-	Shown  flow.Type `json:"shown,omitempty" doc:"What usually comes, if type allows more."`
+	Shown  flow.Type `json:"shown,omitempty" doc:"The usual type of the value, if type is less specific."`
 	Items  flow.Type `json:"items,omitempty" doc:"Of a list: the type of all items."`
 	Accept []string  `json:"accept,omitempty" doc:"Media types of files."`
 }
@@ -181,18 +180,18 @@ type HostedChanges struct {
 type HostedChange struct {
 	Field    string `json:"field" doc:"The input, or the property of the output; empty for the output as a whole."`
 	Output   bool   `json:"output"`
-	Breaking bool   `json:"breaking" doc:"Whether what worked could fail."`
+	Breaking bool   `json:"breaking" doc:"Whether flows that work now could fail."`
 	Sentence string `json:"sentence"`
 }
 
-// listProviders is GET providers. It asks none of them, so it needs no credential.
+// listProviders is GET providers. It sends no request to them, so it needs no credential.
 func (s *Server) listProviders(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, ProviderList{s.Catalog.ListProviders()})
 }
 
 // listModels is GET providers/provider/models?query=.
 func (s *Server) listModels(c *api.Call) error {
-	return asked(c, func(ctx context.Context, q map[string]string) (list ModelList, err error) {
+	return query(c, func(ctx context.Context, q map[string]string) (list ModelList, err error) {
 		list.Models, err = s.Catalog.ListModels(ctx, c.Key.WorkspaceID, c.Param("provider"), q["query"])
 		return list, err
 	}, "query")
@@ -200,7 +199,7 @@ func (s *Server) listModels(c *api.Call) error {
 
 // listHosted is GET hosted-models?query=&category=.
 func (s *Server) listHosted(c *api.Call) error {
-	return asked(c, func(ctx context.Context, q map[string]string) (list HostedModelList, err error) {
+	return query(c, func(ctx context.Context, q map[string]string) (list HostedModelList, err error) {
 		list.Models, list.Notice, err = s.Catalog.ListHosted(ctx, c.Key.WorkspaceID, q["query"], q["category"])
 		return list, err
 	}, "query", "category")
@@ -208,7 +207,7 @@ func (s *Server) listHosted(c *api.Call) error {
 
 // showHosted is GET hosted-models/owner/model?version=. The default is the newest version.
 func (s *Server) showHosted(c *api.Call) error {
-	return asked(c, func(ctx context.Context, q map[string]string) (HostedForm, error) {
+	return query(c, func(ctx context.Context, q map[string]string) (HostedForm, error) {
 		return s.Catalog.FindHosted(ctx, c.Key.WorkspaceID, hostedName(c, q["version"]))
 	}, "version")
 }
@@ -216,7 +215,7 @@ func (s *Server) showHosted(c *api.Call) error {
 // compareHosted is GET hosted-models/owner/model/diff?from=&to=. from is required; without to
 // it compares with the newest version.
 func (s *Server) compareHosted(c *api.Call) error {
-	return asked(c, func(ctx context.Context, q map[string]string) (HostedChanges, error) {
+	return query(c, func(ctx context.Context, q map[string]string) (HostedChanges, error) {
 		if q["from"] == "" {
 			return HostedChanges{}, invalid(flow.Problem{Pointer: "/from", Code: "required", Detail: "send the version in use"})
 		}
@@ -234,9 +233,9 @@ func hostedName(c *api.Call, version string) string {
 	return name
 }
 
-// asked responds with the result of find for the query parameters named params. find may ask
-// a provider, so the request is counted with those that wait.
-func asked[T any](c *api.Call, find func(ctx context.Context, q map[string]string) (T, error), params ...string) error {
+// query responds with the result of find for the named query parameters. find may send a request
+// to a provider, so this request counts as held.
+func query[T any](c *api.Call, find func(ctx context.Context, q map[string]string) (T, error), params ...string) error {
 	q, err := c.QueryTexts(params...)
 	if err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"sluice/handlers/api"
 )
 
-// PriceStore keeps the prices that workspaces set. Unlike Config.Prices, it does not know the
-// price list.
+// PriceStore stores the prices that workspaces set. Unlike Config.Prices, it excludes the price
+// list.
 type PriceStore interface {
 	flow.PriceStore
 	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
@@ -25,7 +25,7 @@ type PriceStore interface {
 	RemovePrice(ctx context.Context, ws flow.WorkspaceID, model string) error
 }
 
-// PriceList is a list of prices of common models. The price that a workspace sets wins.
+// PriceList is a list of prices of common models. Prices that a workspace sets take precedence.
 type PriceList interface {
 	// About returns the source of the list and its date.
 	About() (source, date string)
@@ -117,7 +117,7 @@ type Prices struct {
 	List   PriceListInfo `json:"list" doc:"The price list, which has the prices of other models."`
 }
 
-// PriceListInfo is the JSON about the price list itself: users judge by it how old prices are.
+// PriceListInfo is the JSON that describes the price list, for example how old it is.
 type PriceListInfo struct {
 	Source string `json:"source"`
 	Date   string `json:"date"`
@@ -149,8 +149,8 @@ func rateText(r *flow.TokenRate) string {
 	return text
 }
 
-// rateOf is rateText for a member that is absent for prices of a workspace. It never returns
-// nil: a rate that the list lacks is "".
+// rateOf is rateText for a member that is absent for prices of a workspace. It returns a pointer to
+// "" for a missing rate, never nil.
 func rateOf(r *flow.TokenRate) *string {
 	text := rateText(r)
 	return &text
@@ -188,10 +188,10 @@ func (s *Server) listPrices(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, found)
 }
 
-// allowPrices refuses keys with a list of flows, and keys with limits: by lowering a price they
-// could spend more than their budget.
+// allowPrices returns an error for a key with a list of flows, and for a key with limits, which
+// could exceed its budget by lowering a price.
 func allowPrices(c *api.Call) error {
-	if err := allowWhole(c, "prices"); err != nil {
+	if err := requireAllFlows(c, "prices"); err != nil {
 		return err
 	}
 	if library.Limited(c.Key) {

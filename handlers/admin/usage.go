@@ -13,7 +13,7 @@ import (
 	"sluice/handlers/api"
 )
 
-// Bounds of the days that are reported.
+// Bounds of the number of days in a report.
 const (
 	usageDays    = 30  // without parameters, today included
 	maxUsageDays = 366 // as on the dashboard
@@ -88,14 +88,14 @@ type runCounts struct {
 	P95MS     int64 `json:"p95_ms" doc:"95 % of the runs took no longer, within 9 %."`
 }
 
-// usageSum adds up rows of usage.
+// usageSum is the sum of rows of usage.
 type usageSum struct {
 	flow.UsageDay
 	took histogram.Histogram
 }
 
-// add adds a row of a day. Durations are counted in buckets, because the median of several days
-// is not the average of their medians.
+// add adds a row. Durations are counted in buckets, because the median of several days cannot be
+// computed from their medians.
 func (u *usageSum) add(d *flow.UsageDay) {
 	if u.took == nil {
 		u.took = histogram.Histogram{}
@@ -104,7 +104,7 @@ func (u *usageSum) add(d *flow.UsageDay) {
 	u.took[d.Bucket] += d.Succeeded + d.Failed
 }
 
-// group returns the sum as JSON has it, without what it is the sum of.
+// group returns the JSON of the sum. The caller sets the day, flow, key or model.
 func (u *usageSum) group(by string) usageGroup {
 	g := usageGroup{Usage: u.Usage, Cost: api.CostOf(u.Usage)}
 	if by != byModel {
@@ -158,7 +158,7 @@ func (s *Server) showUsage(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, report)
 }
 
-// usageSpan returns the days of a report, both included.
+// usageSpan returns the first and last day of a report.
 func usageSpan(by, from, to string, now time.Time) (first, last time.Time, err error) {
 	var wrong []flow.Problem
 	read := func(name, text string) time.Time {
@@ -182,10 +182,7 @@ func usageSpan(by, from, to string, now time.Time) (first, last time.Time, err e
 	if len(wrong) == 0 && (last.Before(first) || last.Sub(first) >= maxUsageDays*24*time.Hour) {
 		wrong = append(wrong, flow.Problem{Pointer: "/from", Code: "out_of_range", Detail: "wanted a day that is not after to, and at most 366 days"})
 	}
-	if len(wrong) > 0 {
-		return first, last, &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + wrong[0].Detail + ".", Fields: wrong}
-	}
-	return first, last, nil
+	return first, last, invalid(wrong...)
 }
 
 // usageGroups returns the sums in their order, with names of flows and keys.

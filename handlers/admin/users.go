@@ -9,7 +9,7 @@ import (
 	"sluice/handlers/api"
 )
 
-// UserStore knows the people of a workspace.
+// UserStore lists the members of a workspace.
 type UserStore interface {
 	ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error)
 }
@@ -21,8 +21,8 @@ var userNames = map[reflect.Type]string{
 	reflect.TypeFor[userList]():   "UserList",
 }
 
-// userRoutes only read. A person is above every key: a key that could set a password, add
-// an owner or remove a person, and with them keys beyond its own rights, would gain rights.
+// userRoutes returns the routes of users, which only read: a key that could set a password, add an
+// owner or remove a member could escalate its rights.
 func (s *Server) userRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/users", Scope: flow.ScopeAdmin, Handle: s.listUsers,
@@ -33,7 +33,7 @@ func (s *Server) userRoutes() []api.Route {
 	}}
 }
 
-// userObject is the JSON of a person in the workspace.
+// userObject is the JSON of a member of the workspace.
 type userObject struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
@@ -42,7 +42,7 @@ type userObject struct {
 	JoinedAt api.Time        `json:"joined_at"`
 }
 
-// userList is the JSON of all people of the workspace.
+// userList is the JSON of all members of the workspace.
 type userList struct {
 	Users []userObject `json:"users"`
 }
@@ -50,7 +50,7 @@ type userList struct {
 // listUsers is GET users.
 func (s *Server) listUsers(c *api.Call) error {
 	if len(c.Key.Flows) > 0 {
-		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only. Use a key without a list of flows.")
+		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is limited to some flows. Use a key without a list of flows.")
 	}
 	members, err := s.store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"sluice/handlers/api"
 )
 
-// WebhookStore rotates the secrets that sign the messages of webhook nodes, and reads the live
-// version, which decides which secret that is.
+// WebhookStore rotates the signing secrets of webhook nodes, and reads the live version, which
+// determines the secret of a node.
 type WebhookStore interface {
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error)
@@ -54,8 +54,8 @@ type RotatedSecret struct {
 	Secret string `json:"secret" doc:"The whsec_ secret that signs its messages from now on."`
 }
 
-// rotateWebhookSecret is POST flow/webhooks/node/rotate. It fails if another request rotates the
-// same secret at the same time, so that none of them gets one that is already replaced.
+// rotateWebhookSecret is POST flow/webhooks/node/rotate. Of concurrent requests for the same secret
+// only one succeeds, so that no client gets a secret that is already replaced.
 func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 		return s.audit(ctx, c, "flow.secret.rotate", f.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" overlap "+overlap.String()))
 	})
 	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
-		return flow.Errorf(flow.CodeInputInvalid, "Someone else is replacing this secret. Read it again first.")
+		return flow.Errorf(flow.CodeInputInvalid, "Another request is replacing this secret. Read the secret and try again.")
 	}
 	if err != nil {
 		return err
@@ -90,9 +90,9 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, RotatedSecret{owner.Node, secret})
 }
 
-// webhookOwner returns the owner of the secret of a webhook node. If live version and draft send
-// to different hosts, they have different secrets, and the one of the live version is meant.
-// A node whose messages are signed with a credential has no secret here.
+// webhookOwner returns the owner of the secret of a webhook node. If the live version and the draft
+// send to different hosts, they have different secrets; it returns that of the live version. A node
+// that signs with a credential has no such secret.
 func (s *Server) webhookOwner(ctx context.Context, f *flow.Flow, node string) (o flow.WebhookOwner, err error) {
 	var live *flow.Document
 	if f.LiveHash != "" {

@@ -21,8 +21,8 @@ type WorkspaceStore interface {
 	SetQuota(ctx context.Context, ws flow.WorkspaceID, own flow.Storage) error
 }
 
-// workspacesPage is the number of workspaces in a response. A server with open sign-up can
-// have very many.
+// workspacesPage is the page size of the list. A server with open sign-up can have many
+// workspaces.
 const workspacesPage = 100
 
 // workspaceNames maps the Go types of responses to the names of their schemas in the OpenAPI
@@ -54,8 +54,7 @@ func quota(text string) map[string]any {
 // maxQuota bounds a quota, in bytes or items. JSON numbers are exact up to this size.
 const maxQuota = 1_000_000_000_000_000
 
-// workspaceRoutes returns the routes of workspaces. No route makes or removes a
-// workspace: that is for people.
+// workspaceRoutes returns the routes of workspaces. Keys cannot create or delete workspaces.
 func (s *Server) workspaceRoutes() []api.Route {
 	const path, tag = "/v1/workspaces", "Workspaces"
 	const whose = "A key of the operator gets those of all workspaces, any other key those of its own. A key of the operator is for the default workspace, without limits and without a list of flows, and was made by an owner or on the machine of the server, directly or through keys."
@@ -129,7 +128,7 @@ func (s *Server) isOperator(c *api.Call) (bool, error) {
 
 // listWorkspaces is GET workspaces. A key that is not the operator's gets only its workspace.
 func (s *Server) listWorkspaces(c *api.Call) error {
-	if err := allowWhole(c, "quotas"); err != nil {
+	if err := requireAllFlows(c, "quotas"); err != nil {
 		return err
 	}
 	q, err := c.QueryTexts("cursor")
@@ -168,7 +167,7 @@ func (s *Server) listWorkspaces(c *api.Call) error {
 
 // findWorkspace returns the workspace of the path, if the key may see it.
 func (s *Server) findWorkspace(c *api.Call) (ws *flow.WorkspaceStorage, operator bool, err error) {
-	if err := allowWhole(c, "quotas"); err != nil {
+	if err := requireAllFlows(c, "quotas"); err != nil {
 		return nil, false, err
 	}
 	if operator, err = s.isOperator(c); err != nil {
@@ -176,7 +175,7 @@ func (s *Server) findWorkspace(c *api.Call) (ws *flow.WorkspaceStorage, operator
 	}
 	id := flow.WorkspaceID(c.Param("workspace_id"))
 	if id != flow.DefaultWorkspace && !flow.ValidID(flow.PrefixWorkspace, string(id)) || !operator && id != c.Key.WorkspaceID {
-		return nil, false, flow.Errorf(flow.CodeNotFound, "There is no such workspace, or this key may not know of it.")
+		return nil, false, flow.Errorf(flow.CodeNotFound, "Workspace not found, or this key has no access to it.")
 	}
 	ws, err = s.store.FindStorage(c.Request().Context(), id)
 	return ws, operator, err
@@ -200,7 +199,7 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 		return err
 	}
 	if !operator {
-		return flow.Errorf(flow.CodeExceedsKey, "Only the operator of the server sets quotas: with a key of the default workspace that has no limits and no list of flows, and that an owner made.")
+		return flow.Errorf(flow.CodeExceedsKey, "Only the operator of the server may set quotas. Use a key of the default workspace that an owner created, without limits and without a list of flows.")
 	}
 	body, _, err := c.ReadObject(false)
 	if err != nil {
@@ -224,8 +223,8 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 	return s.showWorkspace(c)
 }
 
-// setQuota stores quotas and adds the change to two audit logs: to that of the workspace, whose
-// members see who limited them, and to that of the key's workspace, if it is another one.
+// setQuota stores quotas and records the change in the audit logs of the workspace, so that its
+// members see it, and of the key's workspace, if that is another one.
 func (s *Server) setQuota(ctx context.Context, c *api.Call, ws *flow.WorkspaceStorage, changes string) error {
 	return s.store.Together(ctx, func(ctx context.Context) error {
 		if err := s.store.SetQuota(ctx, flow.WorkspaceID(ws.ID), ws.Own); err != nil {
@@ -251,8 +250,7 @@ func asQuota(v any) (int64, bool) {
 	return asWhole(v, 1, maxQuota)
 }
 
-// QuotaChanges lists in which quotas two states of a workspace differ, in one line for the
-// audit log.
+// QuotaChanges returns one line for the audit log with the quotas that differ.
 func QuotaChanges(before, after flow.Storage) string {
 	var list []string
 	for _, k := range flow.QuotaUnits {
@@ -263,7 +261,7 @@ func QuotaChanges(before, after flow.Storage) string {
 	return strings.Join(list, ", ")
 }
 
-// quotaText returns the quota that the operator set for a workspace, as people read it.
+// quotaText returns the quota that the operator has set for a workspace, for display.
 func quotaText(own flow.Storage, k flow.QuotaUnit) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:

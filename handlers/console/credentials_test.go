@@ -147,8 +147,8 @@ func TestCredential_sealed_needs_new_secret(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := h.As(flow.MemberEditor)
-	b.Get("/credentials").Is(http.StatusOK).Has("Can’t be opened")
-	b.Get("/credentials/broken").Is(http.StatusOK).Has("This credential can’t be opened.", "SLUICE_MASTER_KEY", "enter the secret again")
+	b.Get("/credentials").Is(http.StatusOK).Has("Can’t be decrypted")
+	b.Get("/credentials/broken").Is(http.StatusOK).Has("This credential can’t be decrypted.", "SLUICE_MASTER_KEY", "enter the secret again")
 	b.Get("/credentials/whole").Is(http.StatusOK).Lacks("can’t be opened")
 	b.Post("/credentials/broken/secret", url.Values{"secret": {"entered again"}}).RedirectsTo("/credentials/broken")
 	if _, secret, err := h.Store.OpenCredential(ctx, flow.DefaultWorkspace, "broken"); err != nil || secret != "entered again" {

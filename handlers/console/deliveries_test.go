@@ -21,7 +21,7 @@ func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 204)
 	b := h.As(flow.MemberViewer)
-	b.Get("/deliveries").Is(http.StatusOK).Has("No delivery yet")
+	b.Get("/deliveries").Is(http.StatusOK).Has("No deliveries yet")
 	id := h.DeliverWebhook(h.Flow(webtest.WebhookFlow(to.URL+"/in/1")), "delivered")
 	host := strings.TrimPrefix(to.URL, "http://")
 	b.Get("/deliveries").Is(http.StatusOK).Has(id, "Tell &lt;b&gt;", "hook", to.URL, "204", `data-state="delivered"`).Lacks("Retry all failed")
@@ -141,7 +141,7 @@ func TestWebhooks_secret(t *testing.T) {
 	b.Post(at+"/secret", url.Values{"node": {"gone"}, "from": {"draft"}}).Is(http.StatusUnprocessableEntity)
 	b.Post(at+"/rotate", node("overlap", "forever")).Is(http.StatusUnprocessableEntity).Has("Choose one of the options.")
 	b.Post(at+"/rotate", node("overlap", "24h")).RedirectsTo(at)
-	b.Get(at).Has("The previous secret signs too", "End the old secret now").Lacks(old, secret())
+	b.Get(at).Has("The previous secret signs too", "Revoke old secret now").Lacks(old, secret())
 	h.DeliverWebhook(flowID, "delivered")
 	r, body := <-to.Got, <-to.Bodies
 	for _, s := range []string{old, secret()} {
@@ -216,7 +216,7 @@ func TestWebhooks_test(t *testing.T) {
 		t.Errorf("sent %s", body)
 	}
 	h.DeliveryIs(flowID, "delivered")
-	b.Get(a.Header.Get("Location")).Is(http.StatusOK).Has("none, a test", "Delivered.")
+	b.Get(a.Header.Get("Location")).Is(http.StatusOK).Has("None (test)", "Delivered.")
 	b.Get("/deliveries").Has(">test<")
 	if !deliveryID.MatchString(a.Header.Get("Location")) {
 		t.Errorf("it leads to %s", a.Header.Get("Location"))

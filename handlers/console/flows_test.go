@@ -34,7 +34,7 @@ func TestListFlows(t *testing.T) {
 
 	t.Run("offers a sample flow at first", func(t *testing.T) {
 		b.Get("/flows").Is(http.StatusOK).Has("Start with “A start”", "Blank flow").Lacks(`value="later"`)
-		h.As(flow.MemberViewer).Get("/flows").Is(http.StatusOK).Has("No flow yet").Lacks("<form class=\"starters\"", "Blank flow")
+		h.As(flow.MemberViewer).Get("/flows").Is(http.StatusOK).Has("No flows yet").Lacks("<form class=\"starters\"", "Blank flow")
 	})
 	first, second := h.Flow(named("Zebra crossing")), h.Flow(named("Apple pie"))
 	h.Store.TagFlow(context.Background(), flow.DefaultWorkspace, first, []string{"animals"})
@@ -226,7 +226,7 @@ func TestImportAIFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := upload(b, "my_"+file+".json", string(data), "").Is(http.StatusOK).Has("“my "+file+"” is imported", "Open the flow", map[bool]string{true: "Settings without a place", false: "Edges that are missing"}[file == "summary"], "Credentials", "openai")
+		a := upload(b, "my_"+file+".json", string(data), "").Is(http.StatusOK).Has("“my "+file+"” is imported", "Open the flow", map[bool]string{true: "Dropped settings", false: "Missing edges"}[file == "summary"], "Credentials", "openai")
 		_, rest, _ := strings.Cut(a.Body, `href="/flows/flow_`)
 		id, _, _ := strings.Cut(rest, `"`)
 		b.Get("/flows/flow_" + id).Is(http.StatusOK)

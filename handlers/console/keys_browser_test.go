@@ -14,7 +14,7 @@ func TestKeysInABrowser(t *testing.T) {
 	h := webtest.Setup(t)
 	path := "/flows/" + h.Flow(webtest.PublishGreeting) + "/keys"
 	p := h.Open(chrome.Start(t), flow.MemberEditor, path)
-	p.Has("#flow-keys", "No key may call this flow yet")
+	p.Has("#flow-keys", "No key can call this flow yet")
 	p.Eval(`document.addEventListener("key:made", (e) => { document.body.dataset.made = e.detail.text; })`)
 	p.Click("#flow-keys .headline button")
 	p.Has("#flow-keys .once-key", "Copy this key now. It is only shown once.")
@@ -37,6 +37,6 @@ func TestKeysInABrowser(t *testing.T) {
 	p.Has("dialog[open]", "It has never been used.")
 	p.Shot("flow-key-revoke")
 	p.Click("dialog[open] .btn.danger")
-	p.Has("#flow-keys", "No key may call this flow yet")
+	p.Has("#flow-keys", "No key can call this flow yet")
 	p.Has("#toasts", "was revoked")
 }

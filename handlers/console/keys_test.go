@@ -18,7 +18,7 @@ func TestFlowKeys(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.PublishGreeting)
 	editor := h.As(flow.MemberEditor).Fragment()
-	editor.Get("/flows/"+id+"/keys").Is(http.StatusOK).Has(`id="flow-keys"`, "No key may call this flow yet").Lacks("<html")
+	editor.Get("/flows/"+id+"/keys").Is(http.StatusOK).Has(`id="flow-keys"`, "No key can call this flow yet").Lacks("<html")
 	a := editor.Post("/flows/"+id+"/keys", url.Values{"name": {"staging"}, "scope": {"run", "read"}}).Is(http.StatusOK).Has("Copy this key now.", "this flow only")
 	text := a.NewKey()
 	a.Has("Webhook secret", "<code>whsec_")
@@ -37,7 +37,7 @@ func TestKeys(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
 	b.Get("/keys").Is(http.StatusOK).Has("No keys yet", "/keys/new")
-	b.Get("/keys/new").Is(http.StatusOK).Has("Permissions", "Runs a day")
+	b.Get("/keys/new").Is(http.StatusOK).Has("Permissions", "Runs per day")
 	a := b.Post("/keys", url.Values{"name": {"Website"}, "scope": {"run", "run"}, "reach": {"all"}, "expires": {"90"}, "rpm": {"600"}, "runs_per_day": {"1,000"}, "usd_per_day": {"0.5"}, "concurrency": {"3"}})
 	text := a.Is(http.StatusOK).Has("Copy this key now.").NewKey()
 	if a.Header.Get("Cache-Control") != "no-store" {
@@ -154,7 +154,7 @@ func TestFlowKeys_without_script(t *testing.T) {
 	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusUnprocessableEntity).Has("rotated this key meanwhile")
 	b.Post(at+"/"+k.ID+"/end", nil).RedirectsTo(at)
 	b.Post(at+"/"+k.ID+"/revoke", nil).RedirectsTo(at)
-	b.Get(at).Has("was revoked", "No key may call this flow yet")
+	b.Get(at).Has("was revoked", "No key can call this flow yet")
 	b.Post("/flows/"+h.Flow(webtest.PublishGreeting)+"/keys/"+k.ID+"/revoke", nil).Is(http.StatusNotFound) // not a key of that flow
 }
 

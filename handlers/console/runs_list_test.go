@@ -19,7 +19,7 @@ func TestListRuns(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
-	b.Get("/runs").Is(http.StatusOK).Has("No runs yet", "Make a flow")
+	b.Get("/runs").Is(http.StatusOK).Has("No runs yet", "Create a flow")
 	id := h.Flow(webtest.EchoFlow)
 	b.Get("/runs").Is(http.StatusOK).Has("Open a flow and run it")
 	hello, other := h.RunEcho(flow.DefaultWorkspace, id, "Hello there"), h.RunEcho(flow.DefaultWorkspace, id, "=1+1")

@@ -14,7 +14,7 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
-	b.Get("/usage").Is(http.StatusOK).Has("Nothing was used in the last 30 days", "Open a flow and run it")
+	b.Get("/usage").Is(http.StatusOK).Has("No usage in the last 30 days", "Open a flow and run it")
 	id := h.Flow(webtest.EchoFlow)
 	h.RunEcho(flow.DefaultWorkspace, id, "one")
 	h.RunEcho(flow.DefaultWorkspace, id, "two")
@@ -27,7 +27,7 @@ func TestUsage(t *testing.T) {
 		"a month":          {"", []string{"<b>2</b>", "no earlier data", "Echo &lt;b&gt;", "2 runs", "100%", today, `value="30" selected`}, nil},
 		"a week":           {"range=7", []string{"<b>2</b>", `value="7" selected`}, nil},
 		"one flow":         {"flow=" + id, []string{"<b>2</b>"}, nil},
-		"another flow":     {"flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz", []string{"<b>0</b>", "Nothing in these days."}, []string{"<b>2</b>"}},
+		"another flow":     {"flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz", []string{"<b>0</b>", "No usage in this range."}, []string{"<b>2</b>"}},
 		"one model":        {"model=openai%2Fgpt-x", []string{"choose all models"}, []string{"Latency</h2>"}},
 		"days of long ago": {"range=custom&from=2020-02-27&until=2020-03-01", []string{"29 Feb 2020", "<b>0</b>"}, []string{today}},
 		"custom, untyped":  {"range=custom", []string{`type="date"`, "<b>2</b>"}, nil},
@@ -55,7 +55,7 @@ func TestUsage_ignores_other_workspaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.RunEcho("ws_other", f.ID, "theirs")
-	h.As(flow.MemberOwner).Get("/usage").Has("Nothing was used in the last 30 days").Lacks(f.ID)
+	h.As(flow.MemberOwner).Get("/usage").Has("No usage in the last 30 days").Lacks(f.ID)
 }
 
 func TestUsage_shows_budgets(t *testing.T) {

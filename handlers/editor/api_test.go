@@ -45,7 +45,7 @@ func TestAPI(t *testing.T) {
 	t.Run("reports that nothing is published", func(t *testing.T) {
 		t.Parallel()
 		id := h.Flow(webtest.Greeting)
-		owner.Get("/flows/"+id+"/api").Is(200).Has("Not published yet", `data-command="publish"`, `href="/flows/`+id+`/publish"`, "This is the draft’s API", "what every program gets until then").Lacks("in v1", "View changes")
+		owner.Get("/flows/"+id+"/api").Is(200).Has("Not published yet", `data-command="publish"`, `href="/flows/`+id+`/publish"`, "This is the draft’s API", "so the response is an error").Lacks("in v1", "View changes")
 		viewer.Get("/flows/"+id+"/api").Is(200).Has("Not published yet").Lacks(`data-command="publish"`, "api-try-form")
 	})
 	t.Run("follows the draft and marks unpublished changes", func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAPI(t *testing.T) {
 		seen.Get("/flows/"+id).Is(200).Has(`id="pane-node" aria-labelledby="tab-node" hidden`, `id="pane-api" aria-labelledby="tab-api">`, `id="api-snippets"`, `id="api-draft"`).Lacks("How programs")
 		remembers(seen, "pane", "odd")
 		seen.Get("/flows/" + id).Is(200).Has(`id="pane-api" aria-labelledby="tab-api" hidden`)
-		owner.Get("/flows/" + id + "?version=1").Is(200).Has("Its API is here").Lacks(`id="api-snippets"`)
+		owner.Get("/flows/" + id + "?version=1").Is(200).Has("Open its API").Lacks(`id="api-snippets"`)
 	})
 	t.Run("is hidden from other workspaces", func(t *testing.T) {
 		t.Parallel()

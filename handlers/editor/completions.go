@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -141,8 +142,8 @@ func nameFor(n *flow.Node, k *flow.Kind, p flow.Port) string {
 
 // unusedName returns a name that is not taken, with a number if needed.
 func (l *completions) unusedName(name string) string {
-	for base, i := name, '2'; l.taken[name]; i++ {
-		name = base + "_" + string(i)
+	for base, i := name, 2; l.taken[name]; i++ {
+		name = base + "_" + strconv.Itoa(i)
 	}
 	l.taken[name] = true
 	return name

@@ -205,7 +205,7 @@ func TestModels(t *testing.T) {
 		h.As(flow.MemberViewer).Fragment().Get(node(hosted, "draw") + "/pin?model=acme/paint").Is(http.StatusForbidden)
 	})
 	t.Run("lists the changes of an upgrade", func(t *testing.T) {
-		b.Fragment().Get(node(hosted, "draw")+"/upgrade").Is(http.StatusOK).Has("The input seed is gone.", "Everything typed and every edge stays.")
+		b.Fragment().Get(node(hosted, "draw")+"/upgrade").Is(http.StatusOK).Has("The input seed is gone.", "All values and edges are kept.")
 		b.Post(node(hosted, "draw"), url.Values{"upgrade": {"1"}}).RedirectsTo(node(hosted, "draw"))
 	})
 }
@@ -245,4 +245,15 @@ func TestCompletions(t *testing.T) {
 	}
 	b.Get("/flows/"+id+"/completions?node=reply").Has("write.text", "team.label")
 	b.Get("/flows/" + id + "/completions?node=none").Is(http.StatusNotFound)
+}
+
+func TestCompletions_number_equal_names(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	var inputs strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&inputs, `{"id": "in%d", "kind": "input", "config": {"name": "ticket"}},`, i)
+	}
+	id := h.Flow(`{"schema": "sluice.flow/v1", "name": "Tickets", "nodes": [` + inputs.String() + `{"id": "write", "kind": "template", "config": {"template": "Dear"}}], "edges": []}`)
+	h.As(flow.MemberViewer).Get("/flows/"+id+"/completions?node=write").Is(http.StatusOK).Has(`"name":"ticket"`, `"name":"ticket_2"`, `"name":"ticket_10"`, `"name":"ticket_12"`)
 }

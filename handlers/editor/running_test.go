@@ -22,7 +22,7 @@ func TestRunForm(t *testing.T) {
 	})
 	t.Run("is a page without scripts", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run draft</h1>", `name="in.ticket"`) })
 	t.Run("asks only for inputs that the target node depends on", func(t *testing.T) {
-		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhook is sent", "in.ticket").Lacks("in.times")
+		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhooks are sent", "in.ticket").Lacks("in.times")
 	})
 	t.Run("keeps submitted values with their errors", func(t *testing.T) {
 		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
@@ -129,7 +129,7 @@ func TestPins(t *testing.T) {
 	b.Fragment().Post(path+"/pin/ticket", url.Values{"outputs": {`{"value": "x"}`}}).Is(422)
 	b.Post(path+"/pin/nobody", nil).Is(404)
 	b.Post(path+"/unpin/hello", nil).Is(http.StatusSeeOther)
-	b.Fragment().Post(path+"/unpin/hello", nil).Is(200).Has("Pin an output of your own")
+	b.Fragment().Post(path+"/unpin/hello", nil).Is(200).Has("Pin a custom output")
 	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Hello you!" {
 		t.Errorf("without the pin: %v", run.Outputs)
 	}

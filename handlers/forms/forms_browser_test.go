@@ -43,7 +43,7 @@ func TestForm_on_phone(t *testing.T) {
 	p.Eventually(`(window.button ??= document.querySelector(".form-state ~ .bar button")) && document.querySelector("[data-state]").dataset.state === "running"`)
 	p.Want(`window.button.isConnected`, "true") // a press on it at this moment is not lost
 	p.Click(`.bar button`)
-	p.Eventually(`document.querySelector(".note")?.textContent.includes("This was canceled.")`)
+	p.Eventually(`document.querySelector(".note")?.textContent.includes("The run was canceled.")`)
 }
 
 // Without scripts, the page of a result reloads itself until the run has ended.

@@ -252,7 +252,7 @@ func TestFormCancel(t *testing.T) {
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
 	b.Get(path).Is(http.StatusOK).Has("Cancel", `data-events="`+path+`/events"`, "of 2 steps")
 	b.Post(path+"/cancel", nil).Is(http.StatusSeeOther).RedirectsTo(path)
-	b.Ended(path).Has("This was canceled.", "Again")
+	b.Ended(path).Has("The run was canceled.", "Again")
 	b.Post(path+"/cancel", nil).Is(http.StatusSeeOther).RedirectsTo(path) // twice is no fault
 }
 

@@ -20,8 +20,8 @@ import (
 //go:embed passwords_common.txt.gz
 var commonGzip []byte
 
-// commonPasswords is the list as one text that begins and ends with a line
-// break, so that a password is in it if it is found between two of them.
+// commonPasswords returns the list as one text that begins and ends with a line
+// break, so that each password is between two line breaks.
 var commonPasswords = sync.OnceValue(func() string {
 	r, err := gzip.NewReader(bytes.NewReader(commonGzip))
 	if err != nil {
@@ -41,9 +41,9 @@ func listed(s string) bool {
 // productName must not make up most of a password.
 const productName = "sluice"
 
-// leastLeft is how many characters a password must have that are not predicted
-// by those before them: "qwerty", "11111" and "2345" count as two each.
-const leastLeft = 7
+// minUnpredicted is the minimum number of characters that do not follow from those
+// before them: "qwerty", "11111" and "2345" count as two each.
+const minUnpredicted = 7
 
 // chooseBetter is advice that follows an error about a password.
 const chooseBetter = " Use four or more unrelated words, or a password manager."
@@ -55,7 +55,7 @@ func guessable(password, email string) string {
 	switch {
 	case isCommon(lower):
 		return "This is a common password, or close to one." + chooseBetter
-	case unpredicted(lower) < leastLeft || repeats(lower):
+	case unpredicted(lower) < minUnpredicted || repeats(lower):
 		return "This is a pattern that is easy to guess, such as a sequence or a repetition." + chooseBetter
 	case len(lower) < 16 && strings.Trim(lower, "0123456789 -./") == "":
 		return "A number with fewer than 16 digits is easy to guess." + chooseBetter
@@ -65,8 +65,8 @@ func guessable(password, email string) string {
 	return ""
 }
 
-// isCommon reports whether a password is in the list, also with letters written
-// as digits and signs, and with little before or after it.
+// isCommon reports whether a password is in the list of common passwords, possibly
+// with digits and signs for letters, or with a few characters before or after it.
 func isCommon(lower string) bool {
 	core := strings.TrimFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) })
 	around := utf8.RuneCountInString(lower) - utf8.RuneCountInString(core)
@@ -125,8 +125,8 @@ var sequences = func() []string {
 	return list
 }()
 
-// unpredicted counts the characters of a text, with each run of at least three
-// that continues a sequence or repeats one character counted as two.
+// unpredicted counts the characters of a text. A run of at least three that follows
+// a sequence or repeats one character counts as two.
 func unpredicted(s string) (n int) {
 	for text := []rune(s); len(text) > 0; {
 		run := longestRun(text)
@@ -139,8 +139,7 @@ func unpredicted(s string) (n int) {
 	return n
 }
 
-// longestRun returns how many characters at the start of a text belong to a
-// run.
+// longestRun returns the length of the longest run at the start of a text.
 func longestRun(text []rune) int {
 	run := 1
 	for run < len(text) && text[run] == text[0] {
@@ -154,7 +153,7 @@ func longestRun(text []rune) int {
 	return run
 }
 
-// repeats reports whether a text is a short text repeated.
+// repeats reports whether a text consists of a short text, repeated.
 func repeats(s string) bool {
 	text := []rune(s)
 	for period := 1; period <= len(text)/2 && period < 8; period++ {
@@ -165,8 +164,8 @@ func repeats(s string) bool {
 	return false
 }
 
-// mostly reports whether little is left of a password without the email, the
-// part before its @, and the product's name.
+// mostly reports whether a password consists mostly of the email address, its local
+// part or the name of the product.
 func mostly(lower, email string) bool {
 	email = strings.ToLower(email)
 	local, _, _ := strings.Cut(email, "@")
@@ -180,5 +179,5 @@ func mostly(lower, email string) bool {
 		return false
 	}
 	left = strings.TrimFunc(left, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return unpredicted(left) < leastLeft || isCommon(left)
+	return unpredicted(left) < minUnpredicted || isCommon(left)
 }

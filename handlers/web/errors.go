@@ -13,13 +13,13 @@ import (
 	"sluice/views/layout"
 )
 
-// Errors that any page may give.
+// Errors of all pages.
 var (
 	// ErrNotFound is the error for everything unknown, malformed or of another
 	// workspace, so that a response does not reveal which of them it is.
-	ErrNotFound    = flow.Errorf(flow.CodeNotFound, "There is nothing here.")
+	ErrNotFound    = flow.Errorf(flow.CodeNotFound, "Not found. It may have been deleted.")
 	errForbidden   = NewError(http.StatusForbidden, "Your role in this workspace does not allow this.")
-	ErrNoWorkspace = NewError(http.StatusForbidden, "You are in no workspace. Ask an owner of one to invite you.")
+	ErrNoWorkspace = NewError(http.StatusForbidden, "You are not a member of any workspace. Ask a workspace owner to invite you.")
 	ErrSignedOut   = NewError(http.StatusUnauthorized, "You are signed out. Sign in and try again; nothing was changed.")
 )
 
@@ -122,8 +122,8 @@ func (c *Call) failFragment(status int, text string) {
 	_ = c.NoContent(status)
 }
 
-// publicError returns the status and the text that the user sees. Without a text,
-// the page explains the status.
+// publicError returns the status and the text to show to the user. Without a text,
+// the page describes the status.
 func (s *Site) publicError(err error, c *Call) (status int, text string) {
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return router.Code, ""
@@ -148,8 +148,8 @@ func (s *Site) publicError(err error, c *Call) (status int, text string) {
 // ErrClientGone is returned for a write to a client that has disconnected.
 var ErrClientGone = errors.New("the client has disconnected")
 
-// IsClientGone reports whether an error only means that the client has
-// disconnected, which cancels the context of its request.
+// IsClientGone reports whether an error was caused by the client disconnecting,
+// which cancels the context of the request.
 func IsClientGone(err error, r *http.Request) bool {
 	_, public := errors.AsType[*flow.Error](err)
 	return errors.Is(err, ErrClientGone) || r.Context().Err() != nil && (!public || errors.Is(err, context.Canceled))

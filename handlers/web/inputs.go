@@ -54,8 +54,8 @@ func (t *Inputs) Parse(fields map[string]string) {
 	}
 }
 
-// ReadInputFields reads the fields of a form and stores its files. If it returns an
-// error, it also returns the fields before the error.
+// ReadInputFields reads the fields of a form and stores its files. With an error it also
+// returns the fields before it.
 func (c *Call) ReadInputFields(t *Inputs) (map[string]string, error) {
 	values, err := c.ReadForm(MaxInputText, func(field string, part *multipart.Part) error {
 		if input, ok := strings.CutPrefix(field, InputPrefix); ok {
@@ -100,8 +100,8 @@ func (c *Call) SavePart(ws flow.WorkspaceID, part *multipart.Part, maxFile int64
 	return f, err
 }
 
-// UploadReader reads an uploaded file and remembers why reading failed: the store
-// would hide that the client aborted the upload.
+// UploadReader reads an uploaded file and records the error of a failed read, which
+// the store does not return.
 type UploadReader struct {
 	Source io.Reader
 	Err    error
@@ -135,11 +135,11 @@ func (t *Inputs) Values(inputs []contract.Input) map[string]any {
 	return given
 }
 
-// value returns the value that was entered for an input, and reports whether there is one. A file
-// is the one that was uploaded, a URL, or else that of the earlier run in Last. Numbers and JSON stay
-// text, which starting a run converts. An unchecked box is false, not missing.
+// value returns the value of an input, and reports whether there is one. A file is the uploaded one,
+// otherwise a URL, otherwise the file of an earlier run in Last. Numbers and JSON stay text, which is
+// converted when a run starts. An unchecked box is false, not missing.
 func (t *Inputs) value(in *contract.Input) (v any, ok bool) {
-	text, came := t.texts[in.Name]
+	text, sent := t.texts[in.Name]
 	switch in.Type {
 	case flow.TypeFile:
 		if file, ok := t.Files[in.Name]; ok {
@@ -151,18 +151,18 @@ func (t *Inputs) value(in *contract.Input) (v any, ok bool) {
 		return t.Last[in.Name], t.Last[in.Name] != ""
 	case flow.TypeBoolean:
 		if len(in.Enum) == 0 {
-			return came && text != "false" && text != "", true // browsers do not send an unchecked box
+			return sent && text != "false" && text != "", true // browsers do not send an unchecked box
 		}
 	case flow.TypeText:
-		return strings.ReplaceAll(text, "\r\n", "\n"), came && (text != "" || !in.Required)
+		return strings.ReplaceAll(text, "\r\n", "\n"), sent && (text != "" || !in.Required)
 	case flow.TypeList:
-		return ParseList(text), came && strings.TrimSpace(text) != ""
+		return ParseList(text), sent && strings.TrimSpace(text) != ""
 	}
-	return text, came && strings.TrimSpace(text) != ""
+	return text, sent && strings.TrimSpace(text) != ""
 }
 
-// ParseList parses a list with one item per line. A list in JSON stays text, which the
-// check of the inputs parses.
+// ParseList parses a list with one item per line. A JSON list stays text, which is parsed when
+// the inputs are validated.
 func ParseList(text string) any {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return text
@@ -176,8 +176,8 @@ func ParseList(text string) any {
 	return list
 }
 
-// InputField returns the form field of an input. Its value is the one that the user
-// typed, else the one of the previous run, else the default.
+// InputField returns the form field of an input. Its value is what the user typed, otherwise
+// the value of the previous run, otherwise the default.
 func InputField(in *contract.Input, last map[string]any, typed *Inputs) components.RunField {
 	f := components.RunField{Type: string(in.Type), Field: components.Field{
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
@@ -249,7 +249,7 @@ func fillField(f *components.RunField, in *contract.Input, value any, known bool
 	}
 }
 
-// typedForm returns a value as a user would type it into the field.
+// typedForm returns a value in the form in which a user types it.
 func typedForm(in *contract.Input, v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -284,7 +284,7 @@ func plainLines(list []any) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// Indented returns a value as JSON for people.
+// Indented returns a value as indented JSON.
 func Indented(v any) string {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -10,20 +10,19 @@ import (
 	"sluice/flow/fairness"
 )
 
-// requestSession is the session that was loaded for a request. It is kept in the
-// request context; the token is hashed.
+// requestSession is the session of a request, in its context. token is a hash.
 type requestSession struct{ token string }
 
-// requestSessionOf returns the session of a request context, or nil for any other.
+// requestSessionOf returns the session of a request context, or nil for any other context.
 func requestSessionOf(ctx context.Context) *requestSession {
-	l, _ := ctx.Value(requestSession{}).(*requestSession)
-	return l
+	s, _ := ctx.Value(requestSession{}).(*requestSession)
+	return s
 }
 
 // peer is the context key of the client address.
 type peer struct{}
 
-// withPeer adds the client address and the place for the session to a request.
+// withPeer adds the client address and an empty requestSession to the context of a request.
 func withPeer(r *http.Request) *http.Request {
 	ctx := context.WithValue(r.Context(), peer{}, RemoteIP(r))
 	return r.WithContext(context.WithValue(ctx, requestSession{}, &requestSession{}))
@@ -48,8 +47,7 @@ func peerOf(ctx context.Context) string {
 // the address if a trusted proxy forwarded the request.
 func (c *Call) IP() string { return peerOf(c.Ctx()) }
 
-// RateLimitKey maps an address to its rate-limit bucket: an IPv6 client has a whole
-// /64.
+// RateLimitKey is fairness.RateLimitKey, which maps an IP address to its rate-limit bucket.
 func RateLimitKey(ip string) string { return fairness.RateLimitKey(ip) }
 
 // IsLoopback reports whether a host name or address is that of this machine.

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Failed attempts before each further one must wait. A whole office may share one
-// address.
+// Numbers of failed attempts after which each further one must wait. The one for
+// addresses is higher, because an office may share one.
 const (
 	FreeTriesPerAccount = 5
 	FreeTriesPerAddress = 30
 )
 
-// AttemptKey returns the name under which attempts are counted. The value is hashed,
-// because users type passwords into the wrong field.
+// AttemptKey returns the name under which attempts are counted. It contains a hash of the
+// value, because users sometimes type passwords into the wrong field.
 func AttemptKey(what, value string) string { return what + ":" + flow.Hash([]byte(value)) }
 
 // RetryAfter sets the Retry-After header.
@@ -40,12 +40,12 @@ func WaitText(wait time.Duration) string {
 	}
 }
 
-// LocalPath returns next if it is a path of this site, else the list of flows. It
-// prevents open redirects after sign-in.
+// LocalPath returns next if it is a path of this site, otherwise /flows. It prevents open
+// redirects after sign-in.
 func LocalPath(next string) string {
 	u, err := url.Parse(next)
-	ours := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//")
-	if !ours || strings.ContainsFunc(next, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
+	isLocal := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//")
+	if !isLocal || strings.ContainsFunc(next, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
 		return "/flows"
 	}
 	return next

@@ -137,7 +137,7 @@ func Members(p layout.Page, m MembersPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <dl class=\"roles\"><div><dt>Viewer</dt><dd>sees flows, runs and usage.</dd></div><div><dt>Editor</dt><dd>also changes flows, publishes, starts runs, and makes keys and credentials.</dd></div><div><dt>Owner</dt><dd>also decides about members and settings.</dd></div></dl>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <dl class=\"roles\"><div><dt>Viewer</dt><dd>sees flows, runs and usage.</dd></div><div><dt>Editor</dt><dd>also changes flows, publishes, starts runs, and creates keys and credentials.</dd></div><div><dt>Owner</dt><dd>also manages members and settings.</dd></div></dl>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -945,7 +945,7 @@ func inviteForm(f InviteMember) templ.Component {
 			templ_7745c5c3_Var38 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"setting\" aria-labelledby=\"invite-title\"><div class=\"about\"><h2 id=\"invite-title\">Invite somebody</h2><p>You get a link to send them. Sluice does not send email.</p></div><form class=\"form\" method=\"post\" action=\"/settings/members/invites\" id=\"invite\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"setting\" aria-labelledby=\"invite-title\"><div class=\"about\"><h2 id=\"invite-title\">Invite a member</h2><p>You get a link to send them. Sluice does not send email.</p></div><form class=\"form\" method=\"post\" action=\"/settings/members/invites\" id=\"invite\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1051,7 +1051,7 @@ func openInvites(p layout.Page, m MembersPage) templ.Component {
 			templ_7745c5c3_Var40 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<section class=\"people stacks\" aria-labelledby=\"invites-title\"><h2 id=\"invites-title\">Open invitations</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<section class=\"people stacks\" aria-labelledby=\"invites-title\"><h2 id=\"invites-title\">Pending invitations</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1161,7 +1161,7 @@ func openInvites(p layout.Page, m MembersPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Open invitations").Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Table("Pending invitations").Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

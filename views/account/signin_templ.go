@@ -390,7 +390,7 @@ func SignUp(p layout.Page, f SignUpForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<h1>Sign up for Sluice</h1><p>You get a workspace of your own, with flows that run at once.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<h1>Sign up for Sluice</h1><p>You’ll get your own workspace with sample flows that run right away.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -456,7 +456,7 @@ func accountFields(name, email, workspace string, errors components.Errors) temp
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: email, Autocomplete: "username", Size: "large", Error: errors["email"], Help: "To sign in. Nothing is sent to it."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: email, Autocomplete: "username", Size: "large", Error: errors["email"], Help: "For signing in. Sluice doesn’t send email."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -464,7 +464,7 @@ func accountFields(name, email, workspace string, errors components.Errors) temp
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "workspace", Label: "Workspace", Value: workspace, Autocomplete: "organization", Size: "large", Error: errors["workspace"], Help: "Who owns the flows: your team or company."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Input(components.Field{Name: "workspace", Label: "Workspace", Value: workspace, Autocomplete: "organization", Size: "large", Error: errors["workspace"], Help: "Your team or company."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -493,7 +493,7 @@ func unencrypted() templ.Component {
 			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Note(components.ToneWait, "This connection is not encrypted.", "Who can read the network can read your password.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Note(components.ToneWait, "This connection is not encrypted.", "Anyone on the network can read your password.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -796,7 +796,7 @@ func PasswordFields(f PasswordForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "</div><p class=\"help\">All other browsers that are signed in as you are signed out.</p></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "</div><p class=\"help\">You’ll be signed out of all other browsers.</p></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1067,7 +1067,7 @@ func NewPassword(p layout.Page, f NewPasswordForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, ". All browsers that are signed in as you are signed out.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, ". You’ll be signed out of all browsers.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -38,7 +38,7 @@ func (s Sparkline) words() string {
 	for _, b := range s.Bars {
 		all, failed, most = all+b.Count, failed+b.Failed, max(most, b.Count)
 	}
-	return fmt.Sprintf("%s %s in %s, %s failed, at most %s at once", Count(all), s.Unit, s.Span, Count(failed), Count(most))
+	return fmt.Sprintf("%s %s in %s, %s failed, at most %s per bar", Count(all), s.Unit, s.Span, Count(failed), Count(most))
 }
 
 // Rect is one rectangle of a chart.

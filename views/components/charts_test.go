@@ -48,7 +48,7 @@ func TestSparkline(t *testing.T) {
 			t.Errorf("rectangle %d: got %v, wanted %v", i, got[i], want[i])
 		}
 	}
-	if got, want := s.words(), "13 runs in 4 h, 3 failed, at most 8 at once"; got != want {
+	if got, want := s.words(), "13 runs in 4 h, 3 failed, at most 8 per bar"; got != want {
 		t.Errorf("got %q, wanted %q", got, want)
 	}
 }

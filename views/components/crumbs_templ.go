@@ -31,7 +31,7 @@ func FlowCrumbs(flowID, name, here string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"flow-head\"><nav class=\"crumbs\" aria-label=\"Where you are\"><a href=\"/flows\">Flows</a> <span aria-hidden=\"true\">/</span> <a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"flow-head\"><nav class=\"crumbs\" aria-label=\"Breadcrumb\"><a href=\"/flows\">Flows</a> <span aria-hidden=\"true\">/</span> <a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -95,7 +95,7 @@ func VersionCrumbs(flowID, name, here string) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"flow-head\"><nav class=\"crumbs\" aria-label=\"Where you are\"><a href=\"/flows\">Flows</a> <span aria-hidden=\"true\">/</span> <a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"flow-head\"><nav class=\"crumbs\" aria-label=\"Breadcrumb\"><a href=\"/flows\">Flows</a> <span aria-hidden=\"true\">/</span> <a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

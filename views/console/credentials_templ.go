@@ -561,7 +561,7 @@ func credentialTable(f CredentialsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if c.Sealed {
-					templ_7745c5c3_Err = components.Tag(components.ToneBad, "Can’t be opened").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Tag(components.ToneBad, "Can’t be decrypted").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -836,12 +836,12 @@ func NewCredentialPage(p layout.Page, f AddCredential) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Autocomplete: "off", Error: f.Errors["name"], Help: "How flows call it. Letters, digits, _, . and -."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Autocomplete: "off", Error: f.Errors["name"], Help: "Flows refer to it by this name. Letters, digits, _, . and -."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if f.OwnAddress {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "base_url", Label: "Base URL", Type: "url", Value: f.BaseURL, Placeholder: "https://models.example.com/v1", Error: f.Errors["base_url"], Help: "Where the server is reached, with its version."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Input(components.Field{Name: "base_url", Label: "Base URL", Type: "url", Value: f.BaseURL, Placeholder: "https://models.example.com/v1", Error: f.Errors["base_url"], Help: "The base URL of the API, including its version."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -999,7 +999,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.Credential.Sealed {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, "This credential can’t be opened.", "It was encrypted with another master key. Set the right key in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE and restart Sluice, or enter the secret again below.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneBad, "This credential can’t be decrypted.", "It was encrypted with another master key. Set the right key in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE and restart Sluice, or enter the secret again below.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1079,7 +1079,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<p class=\"muted\">Further calls of model nodes wait for their turn; no run fails because of it.</p><div class=\"bar\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<p class=\"muted\">Further calls of model nodes are queued; no run fails because of this.</p><div class=\"bar\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1183,7 +1183,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "secret", Label: "New secret", Type: "password", Autocomplete: "off", Error: f.Errors["secret"], Help: "Flows use it from their next step on."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{Name: "secret", Label: "New secret", Type: "password", Autocomplete: "off", Error: f.Errors["secret"], Help: "Flows use it from their next step."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1219,7 +1219,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(f.Credential.Uses) > 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "Flows use it.", "Their steps that need it fail from then on: "+f.Credential.usedBy()+".").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneWait, "Flows use it.", "Without it, steps fail in: "+f.Credential.usedBy()+".").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1227,7 +1227,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "sure", Label: "Remove it although flows use it", Error: f.Errors["sure"]}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "sure", Label: "Remove it anyway", Error: f.Errors["sure"]}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

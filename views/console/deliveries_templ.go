@@ -96,7 +96,7 @@ func Deliveries(p layout.Page, d DeliveriesPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No delivery yet", Text: "Each message that a webhook node or a run with a webhook sends is listed here, with every attempt and what the receiver answered."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No deliveries yet", Text: "Messages from webhook nodes and run webhooks appear here, with every attempt and response."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -232,7 +232,7 @@ func endpointNote(e EndpointView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\">See its messages</a></p></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\">View deliveries</a></p></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -316,7 +316,7 @@ func deliveriesTable(d DeliveriesPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "No delivery fits", Text: "No message was found that fits all of what is chosen above."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "No deliveries match", Text: "No deliveries match these filters."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -905,7 +905,7 @@ func Endpoints(p layout.Page, d DeliveriesPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No endpoint yet", Text: "An endpoint appears with the first message that is sent to it."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No endpoints yet", Text: "An endpoint appears here after its first message."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -966,7 +966,7 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<thead><tr><th scope=\"col\">Endpoint</th><th scope=\"col\">Flow</th><th scope=\"col\">Attempts</th><th scope=\"col\" class=\"num\">Succeeded</th><th scope=\"col\" class=\"num\">p95</th><th scope=\"col\" class=\"num\">Last answer</th><th scope=\"col\">Last message</th><th scope=\"col\"><span class=\"unseen\">Messages</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<thead><tr><th scope=\"col\">Endpoint</th><th scope=\"col\">Flow</th><th scope=\"col\">Attempts</th><th scope=\"col\" class=\"num\">Succeeded</th><th scope=\"col\" class=\"num\">p95</th><th scope=\"col\" class=\"num\">Last response</th><th scope=\"col\">Last message</th><th scope=\"col\"><span class=\"unseen\">Messages</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1106,14 +1106,14 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "</td><td class=\"num nowrap\" data-is=\"Last answer\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "</td><td class=\"num nowrap\" data-is=\"Last response\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var50 string
 				templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinStringErrs(e.answered())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 234, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 234, Col: 66}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var50))
 				if templ_7745c5c3_Err != nil {
@@ -1365,7 +1365,7 @@ func Delivery(p layout.Page, d DeliveryPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<div><dt>Run</dt><dd>none, a test</dd></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<div><dt>Run</dt><dd>None (test)</dd></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1687,7 +1687,7 @@ func attempt(a AttemptView, custom string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if a.Status == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 140, "<p class=\"muted\">There was no answer.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 140, "<p class=\"muted\">No response.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1784,7 +1784,7 @@ func Resend(p layout.Page, a ResendPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<div class=\"head\"><h1>Retry failed deliveries</h1></div><p class=\"lead\">Every failed message is sent again with its own ID, so that receivers can detect duplicates. Erased messages and tests are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<div class=\"head\"><h1>Retry failed deliveries</h1></div><p class=\"lead\">Every failed message is resent with its original ID, so that receivers can detect duplicates. Erased messages and tests are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1963,7 +1963,7 @@ func Resend(p layout.Page, a ResendPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 166, " at a time: press again for the rest.")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 166, " at a time; resend again for the rest.")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -170,7 +170,7 @@ func version(n int) string { return fmt.Sprintf("v%d", n) }
 // missing explains why the list is empty.
 func (f FlowFilter) missing() components.Empty {
 	if f.Archived && f.empty() {
-		return components.Empty{Icon: "archive", Title: "The archive is empty", Text: "A flow that is archived is out of the list, its API answers not_found, and its runs stay. It can be restored at any time."}
+		return components.Empty{Icon: "archive", Title: "The archive is empty", Text: "Archived flows are hidden, and API calls to them return not_found. Their runs are kept. You can restore them at any time."}
 	}
 	return components.Empty{Icon: "search", Title: "Nothing found", Text: f.searching()}
 }

@@ -15,7 +15,7 @@ type Starter struct {
 
 // blankStarter is the choice to begin without a template. It comes before the templates
 // in the dialog for a new flow.
-var blankStarter = Starter{Icon: "plus", Name: "Blank flow", Text: "An input, an output, the rest is yours."}
+var blankStarter = Starter{Icon: "plus", Name: "Blank flow", Text: "Just an input and an output."}
 
 // TemplatesPage lists the flows that come with Sluice.
 type TemplatesPage struct {

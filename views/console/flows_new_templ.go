@@ -52,7 +52,7 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if !t.MayEdit {
-				templ_7745c5c3_Err = components.Note(components.ToneNone, "You can look, but not make flows.", "An editor or owner of this workspace can start from these.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneNone, "Viewers can’t create flows.", "Ask an editor or owner to start from one of these.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -61,7 +61,7 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templateGroup("Run as they are", "No account, no key. They use what is built into Sluice.", t.starters(false), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templateGroup("Ready to run", "No account or API key needed. They only use what is built into Sluice.", t.starters(false), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -585,12 +585,12 @@ func ImportDone(p layout.Page, r ImportReport) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if r.clean() {
-				templ_7745c5c3_Err = components.Note(components.ToneOK, r.summary(), "Everything has its place here. Open the flow and run it.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneOK, r.summary(), "Everything was imported. Open the flow and run it.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, r.summary(), "Some of it needs your hand before the flow runs. The list below stays true until you change the flow.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneWait, r.summary(), "Some items need your attention before the flow can run. The list below reflects the flow as imported.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -607,15 +607,15 @@ func ImportDone(p layout.Page, r ImportReport) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = reported("To do before it runs", components.ToneWait, r.Todo).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = reported("To do before the first run", components.ToneWait, r.Todo).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = reported("Edges that are missing", components.ToneBad, r.Lost).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = reported("Missing edges", components.ToneBad, r.Lost).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = reported("Nodes that are notes now", components.ToneWait, r.Noted).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = reported("Nodes converted to notes", components.ToneWait, r.Noted).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -623,15 +623,15 @@ func ImportDone(p layout.Page, r ImportReport) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = reported("Written otherwise", components.ToneNone, r.Changed).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = reported("Converted settings", components.ToneNone, r.Changed).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = reported("Settings without a place", components.ToneNone, r.Left).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = reported("Dropped settings", components.ToneNone, r.Left).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = reported("Taken over", components.ToneOK, append(append([]string{}, r.Mapped...), r.Passed...)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = reported("Imported", components.ToneOK, append(append([]string{}, r.Mapped...), r.Passed...)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -887,7 +887,7 @@ func FlowTags(p layout.Page, f TagsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Autocomplete: "off", Error: f.Errors["tags"], Help: "Write a comma between them. Ten at most.", Attrs: templ.Attributes{"autofocus": true}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Autocomplete: "off", Error: f.Errors["tags"], Help: "Separate tags with commas. Ten at most.", Attrs: templ.Attributes{"autofocus": true}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

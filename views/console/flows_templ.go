@@ -366,7 +366,7 @@ func flowFilter(f FlowsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<noscript><button class=\"btn\">Show</button></noscript><span class=\"grow\"></span><nav class=\"choice\" id=\"flow-view\" aria-label=\"Look of the list\"><a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<noscript><button class=\"btn\">Show</button></noscript><span class=\"grow\"></span><nav class=\"choice\" id=\"flow-view\" aria-label=\"Layout\"><a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -473,7 +473,7 @@ func newMenu() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<span>Blank flow<small>An input, an output, the rest is yours</small></span></button></form><a class=\"item\" href=\"/flows/templates\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<span>Blank flow<small>Just an input and an output</small></span></button></form><a class=\"item\" href=\"/flows/templates\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -481,7 +481,7 @@ func newMenu() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<span>From a template<small>Flows that run as they are</small></span></a> <a class=\"item\" href=\"/flows/import\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<span>From a template<small>Sample flows that are ready to run</small></span></a> <a class=\"item\" href=\"/flows/import\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -489,7 +489,7 @@ func newMenu() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<span>Import<small>A file of Sluice or an AI-Flow export</small></span></a></div></details>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<span>Import<small>A Sluice flow or an AI-Flow export</small></span></a></div></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -519,7 +519,7 @@ func noFlows(f FlowsPage) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if !f.MayEdit {
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "workflow", Title: "No flow yet", Text: "An editor or owner of this workspace makes the first one; you will see it here."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "workflow", Title: "No flows yet", Text: "Flows that editors and owners create appear here."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -595,7 +595,7 @@ func firstFlow(starters []Starter) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Make a blank flow", Look: components.LookPrimary, Icon: "plus"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Press(components.Button{Label: "Create a blank flow", Look: components.LookPrimary, Icon: "plus"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -606,12 +606,12 @@ func firstFlow(starters []Starter) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "workflow", Title: "Your first API is a minute away", Text: "A flow joins models into one API. Start with one that runs at once, without an account or a key, and make it yours."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "workflow", Title: "Your first API is a minute away", Text: "A flow combines models into one API. Start with a sample that runs right away, no API keys needed."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(starters) > 1 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "<h2 class=\"or\">Or with another</h2><form class=\"starters\" method=\"post\" action=\"/flows\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "<h2 class=\"or\">More samples</h2><form class=\"starters\" method=\"post\" action=\"/flows\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -129,7 +129,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "on", Label: "Anyone with the address can use the form", Checked: s.On, Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "on", Label: "Anyone with the link can use the form", Checked: s.On, Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -143,7 +143,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div></section><section class=\"setting\" aria-labelledby=\"words-title\"><div class=\"about\"><h2 id=\"words-title\">Text</h2><p>The fields are the inputs of the flow, by the labels of their nodes, with their descriptions.</p></div><div class=\"form\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div></section><section class=\"setting\" aria-labelledby=\"words-title\"><div class=\"about\"><h2 id=\"words-title\">Text</h2><p>Fields use the labels and descriptions of the flow’s input nodes.</p></div><div class=\"form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -159,7 +159,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div></section><section class=\"setting\" aria-labelledby=\"who-title\"><div class=\"about\"><h2 id=\"who-title\">Access</h2><p>The password is asked for every 12 hours, and again when it changes.</p></div><div class=\"form\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div></section><section class=\"setting\" aria-labelledby=\"who-title\"><div class=\"about\"><h2 id=\"who-title\">Access</h2><p>Visitors enter the password every 12 hours, and again when it changes.</p></div><div class=\"form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -183,12 +183,12 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 				}
 			}
 			if s.Chat {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "keep", Label: "Keep conversations", Checked: s.Keep, Help: "Otherwise they stay in the browser of the visitor, and the content of each run is erased ten minutes after its end.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "keep", Label: "Keep conversations", Checked: s.Keep, Help: "Otherwise they stay in the visitor’s browser, and the content of each run is erased ten minutes after it ends.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "unlisted", Label: "Hide from search engines", Checked: s.Unlisted, Help: "Results are always left out, and so is a form with a password.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "unlisted", Label: "Hide from search engines", Checked: s.Unlisted, Help: "Results and forms with a password are always hidden.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -196,11 +196,11 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.integerField("per_minute", "Runs a minute per visitor (IP address)", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.integerField("per_minute", "Runs per minute per visitor (IP address)", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.integerField("per_day", "Runs a day, all visitors", s.PerDay, "Resets at midnight UTC.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.integerField("per_day", "Runs per day, all visitors", s.PerDay, "Resets at midnight UTC.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -208,11 +208,11 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</div></section><section class=\"setting\" aria-labelledby=\"embed-title\"><div class=\"about\"><h2 id=\"embed-title\">Embedding</h2><p>Sites that may show the form inside their own pages. No other site can.</p></div><div class=\"form\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</div></section><section class=\"setting\" aria-labelledby=\"embed-title\"><div class=\"about\"><h2 id=\"embed-title\">Embedding</h2><p>Only these sites can embed the form.</p></div><div class=\"form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "origins", Label: "Sites", Value: s.Origins, Optional: true, Mono: true, Placeholder: "https://www.example.com", Help: "One a line. https://*.example.com is every site below example.com.", Error: s.Errors["origins"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "origins", Label: "Sites", Value: s.Origins, Optional: true, Mono: true, Placeholder: "https://www.example.com", Help: "One per line. https://*.example.com matches every subdomain of example.com.", Error: s.Errors["origins"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

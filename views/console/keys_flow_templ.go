@@ -163,7 +163,7 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "><summary>Rights, expiry and limits</summary><div class=\"form\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "><summary>Permissions, expiry and limits</summary><div class=\"form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -171,7 +171,7 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"help\">For this flow alone. A key for several flows is made under <a class=\"link\" href=\"/keys/new\">Keys</a>.</p></div></details></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"help\">For this flow only. Create keys for several flows under <a class=\"link\" href=\"/keys/new\">Keys</a>.</p></div></details></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -199,12 +199,12 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.MayEdit {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "No key may call this flow yet. Programs need one.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "No key can call this flow yet. Create one to call it from a program.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "No key may call this flow yet. Editors of this workspace make them.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "No key can call this flow yet. Editors of this workspace can create one.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -15,9 +15,9 @@ var scopeWords = []struct {
 }{
 	{"run", "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
 	{"read", "Read", "Read all runs of its flows, whatever started them, and the inputs that the flows need."},
-	{"manage", "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
+	{"manage", "Manage", "Erase runs and files, resend webhooks, run drafts and older versions."},
 	{"edit", "Edit", "Create, change, publish and archive flows."},
-	{"approve", "Approve", "Answer the questions that runs ask people."},
+	{"approve", "Approve", "Answer the approvals that runs wait for."},
 	{"admin", "Admin", "Manage keys within its own rights, and credentials. It never reads a secret."},
 }
 
@@ -42,7 +42,7 @@ func (f KeyForm) expiries() []components.Option {
 	for _, n := range expiryDays {
 		list = append(list, components.Option{Value: strconv.Itoa(n), Label: "In " + strconv.Itoa(n) + " days, on " + day(f.Now.AddDate(0, 0, n))})
 	}
-	return append(list, components.Option{Value: ExpiryDate, Label: "On another day …"})
+	return append(list, components.Option{Value: ExpiryDate, Label: "Custom date…"})
 }
 
 // tomorrow returns the first day that a key can expire on.
@@ -77,8 +77,8 @@ func (f KeyForm) limit(name, label, value string) components.Field {
 // runs a day and dollars a day.
 func (f KeyForm) limits() []components.Field {
 	return []components.Field{
-		f.limit("rpm", "Requests a minute", f.RPM), f.limit("concurrency", "Runs at once", f.Concurrency),
-		f.limit("runs_per_day", "Runs a day", f.RunsPerDay), f.limit("usd_per_day", "Dollars a day", f.USDPerDay),
+		f.limit("rpm", "Requests per minute", f.RPM), f.limit("concurrency", "Runs at once", f.Concurrency),
+		f.limit("runs_per_day", "Runs per day", f.RunsPerDay), f.limit("usd_per_day", "Dollars per day", f.USDPerDay),
 	}
 }
 
@@ -92,7 +92,7 @@ func (f KeyForm) expiryField() components.Field {
 // day in UTC; today is not offered.
 func (f KeyForm) dateField() components.Field {
 	d := f.field("date", "Last day")
-	d.Type, d.Value, d.Either, d.Help = "date", f.Date, true, "It works until the end of this day, UTC."
+	d.Type, d.Value, d.Either, d.Help = "date", f.Date, true, "The key expires at the end of this day (UTC)."
 	d.Attrs = map[string]any{"min": f.tomorrow()}
 	return d
 }

@@ -107,7 +107,7 @@ func Keys(p layout.Page, f KeysPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No keys yet", Text: "Publish a flow and create a key: then one request runs it from anywhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No keys yet", Text: "Publish a flow and create a key to call it from anywhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -126,7 +126,7 @@ func Keys(p layout.Page, f KeysPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(f.Keys) == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"quiet\">No key works at present.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"quiet\">No active keys.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -836,7 +836,7 @@ func keysMade(f KeyPage) templ.Component {
 			templ_7745c5c3_Var35 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section class=\"card reading\"><h2>Keys made by this key</h2><p class=\"body\">What they use counts against the limits of this key.</p><ul class=\"body lines\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<section class=\"card reading\"><h2>Keys created with this key</h2><p class=\"body\">Their usage counts toward the limits of this key.</p><ul class=\"body lines\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1118,7 +1118,7 @@ func keySections(f KeyPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "</div></section><section class=\"setting\" aria-labelledby=\"key-revoke\"><div class=\"about\"><h2 id=\"key-revoke\">Revoke key</h2><p>Every program that uses it is refused at once. ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "</div></section><section class=\"setting\" aria-labelledby=\"key-revoke\"><div class=\"about\"><h2 id=\"key-revoke\">Revoke key</h2><p>Programs that use it are rejected immediately. ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

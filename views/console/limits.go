@@ -33,9 +33,9 @@ type LimitsForm struct {
 func (f LimitsForm) unpriced() string {
 	text := "The price of " + strings.Join(f.Unpriced, ", ") + " is unknown. "
 	if f.AllowUnpriced {
-		return text + "Its cost does not count towards the dollars a day. Set it with “sluice price set”."
+		return text + "Its cost does not count toward the dollars per day. Set it with “sluice price set”."
 	}
-	return text + "Starts are refused until you set it with “sluice price set” or allow models without a price."
+	return text + "Runs are rejected until you set it with “sluice price set” or allow models without a price."
 }
 
 // orNoLimit formats a limit for users who can't change it; text is empty for no limit.

@@ -385,7 +385,7 @@ func flowLimits(f LimitsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = limitField(f, "max_running", "Runs at once", f.MaxRunning, "More runs wait until one has ended.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = limitField(f, "max_running", "Runs at once", f.MaxRunning, "Further runs wait until one has ended.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -397,11 +397,11 @@ func flowLimits(f LimitsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = limitField(f, "runs_per_day", "Runs per day", f.RunsPerDay, "Counts every accepted run, also those of the builder. Further starts are rejected until midnight UTC.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = limitField(f, "runs_per_day", "Runs per day", f.RunsPerDay, "Counts every accepted run, also those of the builder. Further runs are rejected until midnight UTC.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "usd_per_day", Label: "Dollars per day", Value: f.USDPerDay, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors["usd_per_day"], Help: "Beyond it starts are rejected and no step that may cost money begins. Steps in progress finish, so a day may cost a little more.", Attrs: templ.Attributes{"inputmode": "decimal"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{Name: "usd_per_day", Label: "Dollars per day", Value: f.USDPerDay, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors["usd_per_day"], Help: "Beyond it, runs are rejected and no step that may cost money starts. Steps in progress finish, so a day may cost slightly more.", Attrs: templ.Attributes{"inputmode": "decimal"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

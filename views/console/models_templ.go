@@ -164,7 +164,7 @@ func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "No model matches. Any model of a connected provider, and any model of Replicate, can be typed into a node: provider/model or owner/name."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "No models match. In a node, you can type any model of a connected provider or of Replicate: provider/model or owner/name."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1001,13 +1001,13 @@ func HostedModel(p layout.Page, m ModelPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Why != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "This model cannot be described now.", m.Why).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneWait, "This model can’t be described right now.", m.Why).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
 				if m.Open {
-					templ_7745c5c3_Err = components.Note(components.ToneWait, "This model has no input schema.", "Write its inputs as one JSON object in the node’s field Input (JSON). Only the model checks them.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Note(components.ToneWait, "This model has no input schema.", "Enter its inputs as a JSON object in the node’s Input (JSON) field. Only the model validates them.").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

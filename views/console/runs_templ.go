@@ -134,7 +134,7 @@ func noRuns(r RunsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "Each time a flow is run, from the builder or by a call to its API, it is listed here with what it did, how long it took and what it cost."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "Runs from the builder and the API appear here with their results, duration and cost."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -151,13 +151,13 @@ func noRuns(r RunsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Make a flow", Look: components.LookPrimary, Icon: "plus", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Press(components.Button{Label: "Create a flow", Look: components.LookPrimary, Icon: "plus", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "A run is one execution of a flow. Make a flow first; the starters run at once, without an account or a key."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "A run is one execution of a flow. Create a flow first; the samples run right away, no API keys needed."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -215,7 +215,7 @@ func (p UsagePage) before(text string) string {
 // description describes the chart for screen readers; the table below it has the numbers of
 // each day.
 func (c usageChart) description() string {
-	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.ticks[0])
+	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. Numbers by day are in the table below.", c.title, c.value, c.change, c.ticks[0])
 }
 
 // most returns the largest value of all days, which sets the scale of a chart's axis.

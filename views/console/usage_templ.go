@@ -82,13 +82,13 @@ func Usage(p layout.Page, u UsagePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Look further back", Href: "/usage?range=90"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Press(components.Button{Label: "Show 90 days", Href: "/usage?range=90"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "chart-no-axes-column", Title: "Nothing was used in the last 30 days", Text: "Runs, success, latency, tokens and cost are counted here by day once a run has ended."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "chart-no-axes-column", Title: "No usage in the last 30 days", Text: "Runs, success, latency, tokens and cost per day appear here once a run has ended."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -157,7 +157,7 @@ func usageFilter(u UsagePage) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<form class=\"bar runs-filter\" role=\"search\" aria-label=\"What is counted\" action=\"/usage\" data-hx-get=\"/usage\" data-hx-trigger=\"change, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#usage\" data-hx-select=\"#usage\" data-hx-select-oob=\"#usage-span\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<form class=\"bar runs-filter\" role=\"search\" aria-label=\"Filters\" action=\"/usage\" data-hx-get=\"/usage\" data-hx-trigger=\"change, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#usage\" data-hx-select=\"#usage\" data-hx-select-oob=\"#usage-span\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -404,7 +404,7 @@ func UsageNumbers(u UsagePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</div><details class=\"card numbers\"><summary class=\"title\">The numbers of each day</summary>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</div><details class=\"card numbers\"><summary class=\"title\">Numbers by day</summary>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -779,7 +779,7 @@ func usageTop(title string, parts []UsagePart) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(parts) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<p class=\"muted none\">Nothing in these days.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<p class=\"muted none\">No usage in this range.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -916,7 +916,7 @@ func usageBudgets(budgets []UsageBudget) templ.Component {
 			templ_7745c5c3_Var42 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<section class=\"card top-of\"><h2>Budgets of today</h2><p class=\"muted\">A day is a UTC day. Once a budget is used up, starts are refused until the next day begins.</p><ul>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<section class=\"card top-of\"><h2>Today’s budgets</h2><p class=\"muted\">Days are UTC. Once a budget is used up, further runs are rejected until midnight.</p><ul>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1039,7 +1039,7 @@ func usageQuotas(quotas []UsageQuota) templ.Component {
 			templ_7745c5c3_Var48 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 83, "<section class=\"card top-of\" id=\"storage\"><h2>Storage</h2><p class=\"muted\">What this workspace stores now. Ended runs and their files are deleted after the retention period.</p><ul>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 83, "<section class=\"card top-of\" id=\"storage\"><h2>Storage</h2><p class=\"muted\">What this workspace stores. Ended runs and their files are deleted after the retention period.</p><ul>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -102,7 +102,7 @@ func Webhooks(p layout.Page, w WebhooksPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No webhook node", Text: "Add one to the flow and it sends the outputs to your program as soon as they are known. A caller can also ask for a webhook in run_options."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No webhook node", Text: "Add one to send outputs to your program as soon as they are available. Callers can also request a webhook in run_options."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -312,7 +312,7 @@ func webhookNode(w WebhooksPage, n WebhookNode) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{ID: "test-" + n.From + "-" + n.ID, Name: "url", Label: "Send a test to", Type: "url", Value: n.URL, Placeholder: "https://example.com/hooks", Error: n.Error, Help: "A signed message of the type “test” with example values, sent once and tied to no run."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{ID: "test-" + n.From + "-" + n.ID, Name: "url", Label: "Send a test to", Type: "url", Value: n.URL, Placeholder: "https://example.com/hooks", Error: n.Error, Help: "Sends a signed message of type “test” once, with example values and no run."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -520,7 +520,7 @@ func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Select(components.Field{ID: "overlap-" + s.Anchor, Name: "overlap", Label: "Keep old secret valid", Value: OverlapUsual, Options: Overlaps, Error: s.Error, Help: "Until then messages carry both signatures, so receivers can change over without losing one. Choose “not at all” if the secret leaked."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Select(components.Field{ID: "overlap-" + s.Anchor, Name: "overlap", Label: "Keep old secret valid", Value: OverlapUsual, Options: Overlaps, Error: s.Error, Help: "Until then messages carry both signatures, so receivers can switch without losing one. Choose “not at all” if the secret leaked."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -558,7 +558,7 @@ func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "End the old secret now"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke old secret now"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -29,10 +29,10 @@ type APILanguage struct{ ID, Name string }
 
 // mannerTitles are the tooltips of the calling styles.
 var mannerTitles = map[string]string{
-	"start":   "Start a run, then ask for its result",
+	"start":   "Start a run, then poll for its result",
 	"wait":    "Wait for the result in one request",
-	"stream":  "Stream what happens as it happens",
-	"webhook": "Be called back, and check the signature",
+	"stream":  "Stream events as they happen",
+	"webhook": "Receive a webhook and verify its signature",
 }
 
 func (s APISnippets) pick(lang string, manner string) string {

@@ -253,7 +253,7 @@ func builderTop(p layout.Page, b BuilderPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"word\">Sluice</span></a><nav class=\"crumb\" aria-label=\"Where you are\"><a href=\"/flows\">Flows</a></nav><h1 class=\"unseen\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"word\">Sluice</span></a><nav class=\"crumb\" aria-label=\"Breadcrumb\"><a href=\"/flows\">Flows</a></nav><h1 class=\"unseen\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -892,7 +892,7 @@ func builderCanvas(b BuilderPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "><h2>Start with what comes in</h2><p>Every flow has inputs, nodes that do something with them, and outputs.</p><div class=\"next\"><button type=\"button\" class=\"btn primary\" data-command=\"add-input\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "><h2>Start with an input</h2><p>A flow has inputs, nodes that process them, and outputs.</p><div class=\"next\"><button type=\"button\" class=\"btn primary\" data-command=\"add-input\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1051,11 +1051,11 @@ func selectionBar() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = barButton("align-horizontal-distribute-center", "Spread in a row", "align-columns").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = barButton("align-horizontal-distribute-center", "Distribute horizontally", "align-columns").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = barButton("align-vertical-distribute-center", "Spread in a column", "align-rows").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = barButton("align-vertical-distribute-center", "Distribute vertically", "align-rows").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

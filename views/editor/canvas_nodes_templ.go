@@ -323,7 +323,7 @@ func nodeMarks(n *NodeFace) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if n.Pinned {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"node-mark\" data-pinned title=\"Its outputs are pinned: runs of the draft take them instead of running it.\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"node-mark\" data-pinned title=\"Outputs are pinned: runs of the draft use them instead of running the node.\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

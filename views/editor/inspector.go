@@ -289,7 +289,7 @@ func decimal(f float64) string {
 func (p *NodePane) path() string { return "/flows/" + p.FlowID + "/node/" + p.ID }
 
 // colors are the colors that a node can be marked with.
-var colors = []components.Option{{Value: "", Label: "None"}, {Value: "red", Label: "Red"}, {Value: "orange", Label: "Orange"}, {Value: "green", Label: "Green"}, {Value: "blue", Label: "Blue"}, {Value: "purple", Label: "Purple"}, {Value: "grey", Label: "Grey"}}
+var colors = []components.Option{{Value: "", Label: "None"}, {Value: "red", Label: "Red"}, {Value: "orange", Label: "Orange"}, {Value: "green", Label: "Green"}, {Value: "blue", Label: "Blue"}, {Value: "purple", Label: "Purple"}, {Value: "grey", Label: "Gray"}}
 
 // marks returns the colors, and the node's own if it is another one, such as from an import.
 func (p *NodePane) marks() []components.Option {

@@ -67,7 +67,7 @@ func (f *NodeField) none() string {
 	case usual != "" && f.Default != nil:
 		return usual + " (default)"
 	case usual != "":
-		return usual + " (the model’s own)"
+		return usual + " (model default)"
 	case f.Required:
 		return "Choose…"
 	}

@@ -847,7 +847,7 @@ func paneFailing(p NodePane) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "\" placeholder=\"1\" autocomplete=\"off\" aria-describedby=\"retry-help\"></div><div class=\"field\"><label for=\"retry-backoff\">First pause, seconds</label> <input id=\"retry-backoff\" class=\"input\" name=\"retry.backoff_s\" inputmode=\"decimal\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "\" placeholder=\"1\" autocomplete=\"off\" aria-describedby=\"retry-help\"></div><div class=\"field\"><label for=\"retry-backoff\">Initial delay, seconds</label> <input id=\"retry-backoff\" class=\"input\" name=\"retry.backoff_s\" inputmode=\"decimal\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -872,7 +872,7 @@ func paneFailing(p NodePane) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "</div><p class=\"help\" id=\"retry-help\">Only errors that a retry could fix are retried. Each pause is twice as long as the one before.</p></div><div class=\"field\" data-put=\"timeout_s\" data-value=\"number\" data-key=\"put:timeout_s\"><label for=\"put-timeout_s\">Time limit, seconds</label> <input id=\"put-timeout_s\" class=\"input\" name=\"timeout_s\" inputmode=\"decimal\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "</div><p class=\"help\" id=\"retry-help\">Only transient errors are retried. The delay doubles after each attempt.</p></div><div class=\"field\" data-put=\"timeout_s\" data-value=\"number\" data-key=\"put:timeout_s\"><label for=\"put-timeout_s\">Timeout, seconds</label> <input id=\"put-timeout_s\" class=\"input\" name=\"timeout_s\" inputmode=\"decimal\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -885,7 +885,7 @@ func paneFailing(p NodePane) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "\" placeholder=\"The usual one\" autocomplete=\"off\"><div data-slot=\"messages\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "\" placeholder=\"Default\" autocomplete=\"off\"><div data-slot=\"messages\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1028,7 +1028,7 @@ func paneOnError(p NodePane) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, ">Go on from the port “error”</option> <option value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, ">Continue from the error port</option> <option value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1051,7 +1051,7 @@ func paneOnError(p NodePane) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, ">Go on with values of its own</option></select><div class=\"form ins-instead\" data-instead><p class=\"help\">A port without a value counts as not taken.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, ">Continue with fallback values</option></select><div class=\"form ins-instead\" data-instead><p class=\"help\">Ports without a value are skipped.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -86,7 +86,7 @@ func (f PublishForm) title() string {
 	case f.Done:
 		return VersionName(f.State.Live) + " is live"
 	case len(f.Problems) > 0:
-		return "Not ready to be published"
+		return "Not ready to publish"
 	case !f.State.Changed:
 		return "Nothing to publish"
 	case f.State.Live == 0:

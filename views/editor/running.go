@@ -49,9 +49,9 @@ func (f RunForm) title() string {
 func (f RunForm) words() string {
 	switch {
 	case f.Until != "" && f.Sends:
-		return "Runs this webhook and what it depends on. The message is really sent."
+		return "Runs this webhook and its dependencies. The message is sent."
 	case f.Until != "":
-		return "Runs this node and what it depends on, and nothing else. No webhook is sent."
+		return "Runs only this node and its dependencies. No webhooks are sent."
 	case f.From != "":
 		return "Runs this node and everything after it. Earlier results are reused where nothing changed."
 	case f.Webhooks > 0:
@@ -63,7 +63,7 @@ func (f RunForm) words() string {
 // drafts returns the checkbox that makes nodes which run other flows use the drafts of those
 // flows.
 func (f RunForm) drafts() components.Field {
-	return components.Field{ID: "run-children", Name: "children", Value: "draft", Label: "Use drafts of other flows", Checked: f.Drafts, Help: "Nodes that run a flow run its draft, and not the version that is live or pinned."}
+	return components.Field{ID: "run-children", Name: "children", Value: "draft", Label: "Use drafts of other flows", Checked: f.Drafts, Help: "Nodes that run another flow use its draft instead of the live or pinned version."}
 }
 
 func (f RunForm) path() templ.SafeURL { return components.FlowURL(f.FlowID, "/run") }

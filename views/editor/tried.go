@@ -26,7 +26,7 @@ func (t *Tried) about() string {
 	case t.LastRun:
 		return "With the values of the last run."
 	}
-	return "With the values that are typed here."
+	return "With the values typed here."
 }
 
 // ShowTried puts the result below the field with the code.

@@ -78,11 +78,11 @@ func (p VersionsPage) export(n int64) templ.SafeURL {
 func (p VersionsPage) draftSays() string {
 	switch {
 	case p.State.Live == 0:
-		return "Not published yet: no program can call it."
+		return "Not published. Publish it to call it from programs."
 	case !p.State.Changed:
 		return "Equals " + VersionName(p.State.Live) + ", which is live."
 	case p.Draft == nil || p.Draft.Empty():
-		return "Differs from " + VersionName(p.State.Live) + " in where nodes stand."
+		return "Differs from " + VersionName(p.State.Live) + " only in node positions."
 	}
 	return "Differs from " + VersionName(p.State.Live) + ": " + p.Draft.Summary
 }

@@ -705,7 +705,7 @@ func formFile(f FormField) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, ", as before unless you choose another</small> <input type=\"hidden\" name=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, ", reused unless you choose another file</small> <input type=\"hidden\" name=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -798,7 +798,7 @@ func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<header class=\"lede\"><h1>Password</h1><p class=\"intro\">Ask the person who gave you this address for the password.</p></header><form class=\"form card\" id=\"password\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<header class=\"lede\"><h1>Password</h1><p class=\"intro\">Ask the person who sent you this link for the password.</p></header><form class=\"form card\" id=\"password\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -934,7 +934,7 @@ func FormResult(p PublicPage, r FormRun) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "</div><p class=\"help\"><span>Only those who have the address of this page can see it. It works until <time datetime=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "</div><p class=\"help\"><span>Only people with the link to this page can see it. The link works until <time datetime=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -964,7 +964,7 @@ func FormResult(p PublicPage, r FormRun) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.CopyButton("Copy the address of this page", r.URL).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.CopyButton("Copy link to this page", r.URL).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1085,7 +1085,7 @@ func FormRunBody(r FormRun) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case r.State == "canceled":
-			templ_7745c5c3_Err = components.Note(components.ToneNone, "This was canceled.", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Note(components.ToneNone, "The run was canceled.", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1117,13 +1117,13 @@ func FormRunBody(r FormRun) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if r.Erased {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 87, "<p class=\"nothing\">The result is no longer kept.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 87, "<p class=\"nothing\">The result is no longer stored.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		if r.empty() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, "<p class=\"nothing\">There is nothing to show.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, "<p class=\"nothing\">This run has no outputs.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

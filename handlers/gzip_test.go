@@ -8,7 +8,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-func TestPack(t *testing.T) {
+func TestPages_are_compressed(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
@@ -17,14 +17,14 @@ func TestPack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Accept-Encoding", accept) // set by hand, it is not unpacked on the way
+		r.Header.Set("Accept-Encoding", accept) // setting it disables transparent decompression
 		resp, err := b.Client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
 		if got := resp.Header.Get("Content-Encoding"); got != want || resp.StatusCode != http.StatusOK {
-			t.Errorf("with Accept-Encoding %q the page is %d, packed as %q, want %q", accept, resp.StatusCode, got, want)
+			t.Errorf("with Accept-Encoding %q the page is %d, encoded as %q, want %q", accept, resp.StatusCode, got, want)
 		}
 	}
 }
