@@ -106,9 +106,9 @@ func TestRecover(t *testing.T) {
 	})
 }
 
-// dies makes an instance crash while it holds runs; the busy ones were executing a step.
-// trial has the attempt of each run on trial. It returns the report of the recovery that
-// follows.
+// dies makes an instance crash while it holds runs. The busy ones were executing a step.
+// trial has the attempt of each run on trial. It returns the report of the
+// recovery that follows.
 func (w *fixture) dies(instance string, busy, idle []string, trial map[string]int64) flow.Recovery {
 	w.t.Helper()
 	w.begin(instance)

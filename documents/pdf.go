@@ -53,13 +53,13 @@ func (r *reading) readPDF() (*Document, error) {
 	return p.out, nil
 }
 
-// damagedPDF refuses a PDF for any failure of the PDF engine. The engine's own messages
-// name its functions, so users are not shown them.
+// damagedPDF is the message for any failure of the PDF engine. The engine's own messages
+// name its functions, which mean nothing to users.
 var damagedPDF = refuse("The PDF is damaged and could not be read. Save it again with another program.")
 
-// readPages reads the chosen pages. One that is damaged is left out. When the
-// engine gives up, which it does for good, the pages read so far are the result:
-// most of a document is worth more to a flow than an error.
+// readPages reads the chosen pages and skips damaged ones. If the engine fails, which is
+// permanent, the result is the pages read so far: part of a document is more useful to a
+// flow than an error.
 func (p *pdfReading) readPages(ctx context.Context) error {
 	count, err := p.file.Pages(ctx)
 	if err != nil || count < 1 {
@@ -106,12 +106,12 @@ func (p *pdfReading) readPages(ctx context.Context) error {
 	return nil
 }
 
-// errDraw is returned when the parent takes no more images.
+// errDraw is returned when an image cannot be sent to the parent.
 var errDraw = errors.New("send an image")
 
 // readPage adds the text of page n, counted from 1, and sends its image. The image
-// comes first, because Page.Text changes the page. A page without text but with a
-// picture is named in the text, so that a model does not take it for blank.
+// comes first, because Page.Text changes the page. A page with a picture but without text is
+// mentioned in the text, so that a model does not assume that it is blank.
 func (p *pdfReading) readPage(ctx context.Context, n int) error {
 	page, err := p.file.Page(ctx, n-1)
 	if err != nil {

@@ -10,26 +10,25 @@ import (
 	"sluice/documents/pdfium"
 )
 
-// maxMark is how far into a file the mark of its format may be, in bytes. Adobe's
+// maxMark is the number of bytes in which the signature of a format is searched. Adobe's
 // readers accept the header of a PDF anywhere in the first 1024 bytes (PDF
 // Reference 1.7, appendix H.3), and some programs put lines before it, such as the
 // PJL commands of printer drivers.
 const maxMark = 1024
 
-// documentFormats are the formats by the ending of a name.
+// documentFormats maps file extensions to formats.
 var documentFormats = map[string]string{
 	".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".pptx": "pptx", ".odt": "odt",
 	".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
 	".csv": "csv", ".tsv": "csv", ".txt": "text", ".text": "text", ".log": "text", ".json": "text", ".xml": "text", ".yaml": "text", ".yml": "text",
 }
 
-// documentTypes are the formats by media type, of those that content alone does
-// not tell.
+// documentTypes maps media types to formats that cannot be detected by content.
 var documentTypes = map[string]string{
 	"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown", "text/csv": "csv", "text/tab-separated-values": "csv",
 }
 
-// supported is what a refusal names.
+// supported lists the formats in error messages.
 const supported = "Sluice reads PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), HTML, Markdown, CSV and plain text"
 
 // reading is a document that a child reads.
@@ -37,10 +36,10 @@ type reading struct {
 	Request
 	data   []byte
 	engine *pdfium.Engine    // nil unless the content is a PDF
-	draw   func(Image) error // takes the images of pages
+	draw   func(Image) error // receives the images of pages
 }
 
-// read reads the document in its format. An *Error is for people.
+// read reads the document in its format. An *Error can be shown to users.
 func (r *reading) read() (doc *Document, err error) {
 	if r.WebPage {
 		doc, err = r.readWebPage()
@@ -73,8 +72,8 @@ func (r *reading) readDocument() (*Document, error) {
 	}
 }
 
-// format tells what the content is: by its first bytes where these tell, or
-// else by its name and media type. It is empty for what is no document.
+// format returns the format of the content: by its first bytes if they are specific, else
+// by its name and media type. It returns "" if the content is not a document.
 //
 // Content comes first because names and media types come from the sender and are
 // often wrong: a browser labels a CSV as an Excel file, a server sends everything
@@ -115,10 +114,10 @@ func looksLikeHTML(head []byte) bool {
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 }
 
-// isText reports whether content can be text at all: it has no zero bytes, unless
-// it begins as UTF-16 does, and at most one byte in twenty is a control character
+// isText reports whether content can be text: it has no zero bytes, unless it has a byte
+// order mark of UTF-16, and at most one byte in twenty is a control character
 // other than white space and ESC, which colors the output of terminals in logs.
-// Only the first 64 KiB are looked at.
+// Only the first 64 KiB are checked.
 func isText(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return true
@@ -150,11 +149,10 @@ func (r *reading) unsupported() *Error {
 	return refuse("%s is not a document Sluice can read. %s.", what, supported)
 }
 
-// maxAbout is how long a title or other metadata of a document may be, in
-// characters.
+// maxAbout is the maximum length of a title or other metadata, in characters.
 const maxAbout = 2000
 
-// cut shortens what is too long for a value, and says so if it is the text.
+// cut shortens the text and metadata to their limits. It sets Truncated if it cuts the text.
 func (d *Document) cut() {
 	if len(d.Text) > MaxText {
 		end := MaxText
@@ -172,7 +170,7 @@ func (d *Document) cut() {
 	}
 }
 
-// pageTexts puts the texts of pages together.
+// pageTexts concatenates the texts of pages.
 type pageTexts struct {
 	b strings.Builder
 }
@@ -188,8 +186,8 @@ func (p *pageTexts) add(text string) {
 	p.b.WriteString(text[:min(len(text), max(0, MaxText-p.b.Len()))])
 }
 
-// full reports whether no more text fits into a value.
+// full reports whether the text has reached MaxText.
 func (p *pageTexts) full() bool { return p.b.Len() >= MaxText }
 
-// String is valid UTF-8 even where the limit cut a character in half.
+// String returns the text as valid UTF-8, even if the limit cut a character in half.
 func (p *pageTexts) String() string { return strings.ToValidUTF8(p.b.String(), "") }

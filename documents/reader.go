@@ -14,8 +14,8 @@ import (
 	"sluice/sandbox"
 )
 
-// maxChildren bounds what all children take together: at most childMemory each, so
-// 1 GiB of memory.
+// maxChildren bounds the number of concurrent children. Each uses at most childMemory, so
+// together they use at most 1 GiB of memory.
 const maxChildren = 2
 
 // Config configures a Reader.
@@ -45,9 +45,9 @@ func New(c Config) *Reader {
 }
 
 // Read reads content in a child process that ends with ctx. Groups, such as
-// workspaces, take turns. All content is fetched before a slot is taken, so a slow
-// sender holds up nobody. keep is called for each image that was asked for; an
-// error of it ends reading. An *Error is for the person who gave the document.
+// workspaces, share the slots fairly. All content is read before a slot is taken, so a slow
+// sender does not block others. keep is called for each requested image; its error ends
+// reading. An *Error can be shown to users.
 func (r *Reader) Read(ctx context.Context, group string, req Request, content io.Reader, keep func(Image) error) (*Document, error) {
 	head, err := json.Marshal(job{Request: req})
 	if err != nil {
@@ -71,9 +71,8 @@ func (r *Reader) Read(ctx context.Context, group string, req Request, content io
 }
 
 // readSpooled starts a child. If it finds the compiled engine damaged, the engine
-// is compiled again, once. The input is rewound before each child, because parent
-// and child share one file offset: what the first child read, the second one would
-// miss.
+// is compiled again, once. The input is rewound before each child, because all processes
+// share one file offset: the second child would continue where the first one stopped.
 func (r *Reader) readSpooled(ctx context.Context, req Request, input *spooled, content int, keep func(Image) error) (*Document, error) {
 	isPDF, err := input.isPDF(content)
 	if err != nil {
@@ -122,7 +121,7 @@ func runChild(ctx context.Context, engineDir string, input *os.File, keep func(I
 	}
 	doc, err := readAnswer(out, keep)
 	if err != nil {
-		cancel() // it may be blocked by an answer that is not read on
+		cancel() // the child may be blocked writing an answer that is no longer read
 	}
 	if ended := cmd.Wait(); err == nil || errors.Is(err, errNoAnswer) && ended != nil {
 		err = ended
@@ -130,7 +129,8 @@ func runChild(ctx context.Context, engineDir string, input *os.File, keep func(I
 	return doc, err
 }
 
-// childEnvironment is all of the environment that a child gets.
+// childEnvironment returns the complete environment of a child. It inherits no variables,
+// which could contain secrets.
 func childEnvironment(engineDir string) []string {
 	env := []string{sandbox.Mark + "=" + childRole, "GOMAXPROCS=2"}
 	if engineDir != "" {
@@ -139,9 +139,8 @@ func childEnvironment(engineDir string) []string {
 	return env
 }
 
-// childError words the end of a child that gave no answer; seconds is how long
-// it was allowed to compute. Systems count that in ticks, so what they limit and
-// what they report afterwards differ a little.
+// childError explains why a child ended without an answer. seconds is its limit of CPU time.
+// Systems count CPU time in ticks, so the limit and the reported time differ a little.
 func childError(ctx context.Context, err error, seconds int) error {
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
@@ -159,6 +158,6 @@ func childError(ctx context.Context, err error, seconds int) error {
 	return errGaveUp
 }
 
-// errGaveUp says that reading ended early, for a reason that cannot be told:
-// what a hostile or broken document does first depends on the speed of the machine.
+// errGaveUp is returned when reading ended early for an unknown reason. Which limit a hostile
+// or broken document reaches first depends on the speed of the machine.
 var errGaveUp = refuse("The document could not be read: it is damaged, or takes more memory than reading may take. Save it again with another program, or split it.")

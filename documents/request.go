@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	// MaxSize is the maximum size of a document in bytes. What is beyond it is
+	// MaxSize is the maximum size of a document in bytes. Content beyond it is
 	// not read; callers reject larger files.
 	MaxSize = 64 << 20
 	// MaxText is the maximum length of a text in bytes.
 	MaxText = 16 << 20
 )
 
-// Request says what to read from a document, and how.
+// Request describes what to read from a document, and how.
 type Request struct {
 	WebPage         bool   // extract the main part of a web page
-	Full            bool   // of a web page, all of it
-	Name, MIME, URL string // what is known about the content
-	Pages           string // as typed, see ParsePages; empty means all
-	MaxPages        int    // read at most so many pages; 0 means no limit
+	Full            bool   // read all of a web page
+	Name, MIME, URL string // of the content, as far as known
+	Pages           string // as typed, such as "1-5, 9-"; empty means all
+	MaxPages        int    // maximum number of pages to read; 0 means no limit
 	Images          bool   // draw the pages of a PDF, too
-	CPU             int    // seconds of computing it may take; 0 means 30
+	CPU             int    // limit of CPU time in seconds; 0 means 30
 }
 
-// Document is what was read.
+// Document is the content of a document.
 type Document struct {
-	Text          string `json:"-"` // sent behind the rest
+	Text          string `json:"-"` // sent after the JSON, see frame
 	Title, Format string
 	Pages         int            // pages, slides or sheets of the whole document; 1 for other formats
 	Truncated     bool           // something was left out
@@ -44,11 +44,11 @@ type Table struct {
 // Image is the picture of a page.
 type Image struct {
 	Page int    // counted from 1
-	PNG  []byte // only valid until the function that was given it returns
+	PNG  []byte // valid only until the callback returns
 }
 
-// Error is why a document cannot be read, as sentences for people. It is about the
-// document rather than the machine, so callers need not retry.
+// Error explains to users why a document cannot be read. The cause is the document rather
+// than the machine, so a retry is pointless.
 type Error struct{ Message string }
 
 // Error returns the message. It is written for users: it says what is wrong with the
@@ -62,7 +62,7 @@ func refuse(format string, args ...any) *Error { return &Error{fmt.Sprintf(forma
 // pageRange is pages from first to last, both counted from 1.
 type pageRange struct{ first, last int }
 
-// CheckPages returns what is wrong with a choice of pages.
+// CheckPages returns an error if a selection of pages is invalid.
 func CheckPages(s string) error {
 	_, err := parsePages(s)
 	return err

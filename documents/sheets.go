@@ -17,14 +17,14 @@ const (
 	maxCells = MaxText / 2
 	// maxTables bounds all tables in bytes.
 	maxTables = 4 << 20
-	// maxColumns is how many columns a table may have.
+	// maxColumns is the maximum number of columns of a table.
 	maxColumns = 1000
 )
 
-// readSheets reads the cells of each sheet as a person sees them: dates, percent
-// and currencies in the format of the cell, formulas as their last result. Dates
-// are ISO 8601 where Excel would use the reader's locale: a server has none, and
-// 03/04 means different days in different countries.
+// readSheets reads the cells of each sheet as Excel displays them: dates, percentages and
+// currencies in the format of the cell, formulas as their last result. Dates whose format
+// depends on the reader's locale are ISO 8601, since a server has no such locale and 03/04
+// means different days in different countries.
 func (r *reading) readSheets() (*Document, error) {
 	book, err := excelize.OpenReader(bytes.NewReader(r.data), excelize.Options{
 		UnzipSizeLimit: maxOfficeBytes, UnzipXMLSizeLimit: maxOfficeBytes, // equal, so that nothing is unpacked to files
@@ -59,18 +59,18 @@ func (r *reading) readSheets() (*Document, error) {
 	return w.out, nil
 }
 
-// sheetReader makes text and tables of the sheets of a workbook.
+// sheetReader converts the sheets of a workbook to text and tables.
 type sheetReader struct {
 	book       *excelize.File
 	texts      pageTexts
 	out        *Document
-	left       int // rows and cells that may still be visited
-	tableBytes int // that may still be added to tables
+	left       int // rows and cells that can still be visited
+	tableBytes int // bytes that can still be added to tables
 
 	raw, clean string // the last cell before and after oneLine: hostile sheets repeat long ones
 }
 
-// readSheet adds a sheet. Of one that is damaged, what comes before is kept.
+// readSheet adds a sheet. If the sheet is damaged, the rows before the damage are kept.
 func (w *sheetReader) readSheet(name string) {
 	var text strings.Builder
 	text.WriteString("# " + name)
@@ -123,7 +123,7 @@ func (w *sheetReader) oneLine(cell string) string {
 	return w.clean
 }
 
-// tableWriter makes a table of rows.
+// tableWriter builds a table from rows.
 type tableWriter struct {
 	table  Table
 	header []string
@@ -159,8 +159,8 @@ func (t *tableWriter) add(cells []string) {
 	t.table.Rows = append(t.table.Rows, row)
 }
 
-// columnNames makes unique names of a header: a column without one is called as
-// the spreadsheet calls it, and a repeated name gets a number.
+// columnNames returns unique column names for a header: a column without a name gets its
+// letters, such as AB, and a repeated name gets a number.
 func columnNames(cells []string) (names []string) {
 	names = []string{}
 	for i, cell := range cells {

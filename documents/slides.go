@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// readSlides reads the text of each slide and its speaker notes. The order is that
-// of the list in presentation.xml, which names such as slide3.xml need not follow.
+// readSlides reads the text of each slide and its speaker notes, in the order of the list in
+// presentation.xml. Part names such as slide3.xml need not follow that order.
 func (r *reading) readSlides(f *officeFile, out *Document) error {
 	slides, err := f.related("ppt/presentation.xml", "sldId")
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *officeFile) slideText(part string) (text string, truncated bool, err er
 	return text, w.full(), nil
 }
 
-// relatedPart is a part that another one names.
+// relatedPart is a part that another part refers to.
 type relatedPart struct{ name, part string }
 
 // related lists the parts that elements of a part refer to, in its order.
@@ -78,10 +78,10 @@ func (f *officeFile) related(part, element string) ([]relatedPart, error) {
 	return list, err
 }
 
-// target is a part that a relation of another part leads to.
+// target is the target part of a relationship.
 type target struct{ kind, part string }
 
-// targets returns the relations of a part by their IDs. Those of a/b.xml are in
+// targets returns the relationships of a part by their IDs. Those of a/b.xml are in
 // a/_rels/b.xml.rels, with targets relative to a, or absolute if they begin with a
 // slash (ECMA-376, part 2, Open Packaging Conventions).
 func (f *officeFile) targets(part string) (map[string]target, error) {

@@ -9,19 +9,19 @@ import (
 	"os"
 )
 
-// spooled is a file that is gone when it is closed.
+// spooled is a temporary file that is deleted when it is closed.
 type spooled struct {
 	*os.File
 	remains bool // some systems keep the name of a file while it is open
 }
 
-// spool keeps content on disk behind a head, so that memory stays flat however
-// large and slow it is. The file has no name, where the system allows that, and
-// is at its beginning. Unix keeps a removed file until its last descriptor is
-// closed, so even a server that is killed leaves no document behind.
+// spool writes head and content to a temporary file, so that memory stays flat for large and
+// slow content. The returned file is rewound, and already unlinked where the system allows
+// that. Unix keeps an unlinked file until its last descriptor is closed, so even a server
+// that is killed leaves no document behind.
 //
 // Content beyond MaxSize is not read. Errors of content are returned as they are,
-// so that callers recognize their own.
+// so that callers recognize them.
 func spool(ctx context.Context, head []byte, content io.Reader) (*spooled, error) {
 	f, err := os.CreateTemp("", "sluice-document-*")
 	if err != nil {
@@ -59,12 +59,12 @@ func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) erro
 func (s *spooled) close() {
 	_ = s.Close() // it was only read
 	if s.remains {
-		_ = os.Remove(s.Name()) // what stays, the system clears away
+		_ = os.Remove(s.Name()) // on failure, the system cleans up its temporary directory
 	}
 }
 
-// isPDF reports whether the content, which begins at an offset, is a PDF: its
-// mark is among the first bytes.
+// isPDF reports whether the content, which begins at an offset, is a PDF: whether its
+// signature is among the first maxMark bytes.
 func (s *spooled) isPDF(offset int) (bool, error) {
 	head := make([]byte, maxMark)
 	n, err := s.ReadAt(head, int64(offset))

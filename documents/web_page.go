@@ -71,8 +71,8 @@ func nestedHTML(what string) string {
 	return "The HTML of the " + what + " is nested too deeply: the limit is 512 elements inside one another."
 }
 
-// findArticle finds the main part of a page. A panic of the parser counts as
-// not found: pages can be malformed in ways that the library does not expect.
+// findArticle finds the main part of a page. If the library panics, which malformed pages can
+// cause, no article is found.
 //
 // The library is a port of Readability, which is behind the reader view of
 // Firefox: it scores elements by the text, commas and links in them and keeps the
@@ -80,7 +80,7 @@ func nestedHTML(what string) string {
 func findArticle(doc *html.Node, at *url.URL) (article readability.Article, found bool) {
 	defer func() {
 		if recover() != nil {
-			found = false // the whole page is left to be taken
+			found = false // the caller uses the whole page
 		}
 	}()
 	parser := readability.NewParser()
@@ -166,8 +166,8 @@ func markdownOf(n *html.Node, at *url.URL) string {
 }
 
 // absolute resolves a link. Other schemes, such as javascript: and data:, are
-// removed: the Markdown may be shown in a browser later, where the first would run
-// code of a stranger, and the second puts a whole image into the text.
+// removed: the Markdown may be shown in a browser, where javascript: would run untrusted code,
+// and data: would put a whole image into the text.
 func absolute(link string, at *url.URL) string {
 	u, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {

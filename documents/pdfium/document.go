@@ -25,8 +25,8 @@ type Document struct {
 	form, formInfo uint64 // for the values of form fields
 }
 
-// Open opens a document that needs no password to be read. One that was cut off
-// is repaired as far as that is possible.
+// Open opens a document that can be read without a password. It repairs a truncated document
+// as far as possible.
 //
 // A PDF has two passwords (ISO 32000-1, 7.6.3): the user password opens it, the
 // owner password lifts restrictions, such as on printing. With only the latter, the

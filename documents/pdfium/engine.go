@@ -22,11 +22,11 @@ import (
 //go:embed pdfium.wasm.gz
 var compressed []byte
 
-// errAborted is why a call failed when the module called abort, failed an
-// assertion or named memory that it does not have. The engine is unusable then.
+// errAborted is returned if the module called abort, failed an assertion or accessed memory
+// out of bounds. The engine is then unusable.
 var errAborted = errors.New("pdfium: the module gave up")
 
-// maxMemory is how much memory a module may take, in pages of 64 KiB: 384 MiB.
+// maxMemory is the memory limit of a module, in pages of 64 KiB: 384 MiB.
 const maxMemory = 384 << 20 / wasmPage
 
 // Version returns a short name of the module that differs between builds of it.
@@ -43,9 +43,9 @@ type Engine struct {
 	module  api.Module
 }
 
-// Prepare unpacks and compiles the module into a directory, which takes seconds
-// of computing, so that New with that directory takes a tenth of a second.
-// Processes may prepare the same directory at once.
+// Prepare unpacks and compiles the module into a directory, which takes seconds of CPU time.
+// New with that directory then takes a tenth of a second. Several processes can prepare the
+// same directory concurrently.
 func Prepare(ctx context.Context, cacheDir string) error {
 	wasm, err := unpack()
 	if err != nil {
@@ -65,7 +65,7 @@ func Prepare(ctx context.Context, cacheDir string) error {
 // times as fast as unpacking it.
 const moduleFile = "pdfium.wasm"
 
-// keepModule writes the file in one step, since others may read it.
+// keepModule writes the file atomically, since other processes may read it.
 func keepModule(dir string, wasm []byte) error {
 	f, err := os.CreateTemp(dir, moduleFile+".*")
 	if err != nil {
@@ -81,8 +81,7 @@ func keepModule(dir string, wasm []byte) error {
 	return nil
 }
 
-// New starts an engine with the module in a directory that was prepared. Close
-// ends it.
+// New starts an engine with the module in a prepared directory. The caller must close it.
 func New(ctx context.Context, cacheDir string) (*Engine, error) {
 	wasm, err := os.ReadFile(filepath.Join(cacheDir, moduleFile))
 	if err != nil {
@@ -136,7 +135,7 @@ func unpack() ([]byte, error) {
 	return wasm, nil
 }
 
-// Close frees all that the engine and its documents hold.
+// Close frees all memory of the engine and its documents.
 func (e *Engine) Close(ctx context.Context) error { return e.runtime.Close(ctx) }
 
 // call calls a function of the module that returns at most one value. A trap or

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// readField keeps the text of a form field.
+// readField records the text of a form field.
 func (p *Page) readField(ctx context.Context, index, annotation uint64) error {
 	field, err := p.fieldText(ctx, annotation)
 	if err != nil || field == "" {
@@ -18,7 +18,7 @@ func (p *Page) readField(ctx context.Context, index, annotation uint64) error {
 		p.fields = append(p.fields, field)
 	}
 	fieldType, err := p.d.e.call(ctx, "FPDFAnnot_GetFormFieldType", p.d.form, annotation)
-	if fieldType != fieldCheckBox && fieldType != fieldRadio { // their mark stands beside its label
+	if fieldType != fieldCheckBox && fieldType != fieldRadio { // the mark of these is drawn beside the label
 		p.listed = append(p.listed, index)
 	}
 	return err
@@ -38,8 +38,8 @@ const (
 const maskedField = 1 << 13
 
 // fieldText returns "name: value" of a form field, or "" for a field that is
-// empty, not checked, or for a password. The name is the one that programs show
-// to people, if there is one.
+// empty, not checked, or for a password. The name is the alternate name, which programs show
+// to users, if the field has one.
 func (p *Page) fieldText(ctx context.Context, annotation uint64) (string, error) {
 	value, err := p.fieldValue(ctx, annotation)
 	if err != nil || strings.TrimSpace(value) == "" {
@@ -57,8 +57,8 @@ func (p *Page) fieldText(ctx context.Context, annotation uint64) (string, error)
 	return value, nil
 }
 
-// fieldValue returns what a person entered into a form field: "checked" for a check
-// box, the name of the chosen button for radio buttons. Push buttons, signatures
+// fieldValue returns the value of a form field: "checked" for a check box, the name of the
+// selected button for radio buttons. Push buttons, signatures
 // and fields for passwords have no value.
 func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error) {
 	e := p.d.e
@@ -92,7 +92,7 @@ func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error
 	return e.sizedText(ctx, "FPDFAnnot_GetFormFieldValue", p.d.form, annotation)
 }
 
-// chosen returns the options of a list box that are chosen, separated by ", ".
+// chosen returns the selected options of a list box, separated by ", ".
 func (p *Page) chosen(ctx context.Context, annotation uint64) (string, error) {
 	count, err := p.d.e.call(ctx, "FPDFAnnot_GetOptionCount", p.d.form, annotation)
 	if err != nil {

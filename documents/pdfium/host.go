@@ -18,10 +18,10 @@ const wasmPage = 64 << 10
 // only to look for fonts, and uses its own ones when it finds no others.
 const noSystemCall = -52
 
-// host gives a module what it imports. Emscripten, its compiler, expects these
-// functions of JavaScript; wazero has those for exceptions. An import that is not
-// known here is answered with ENOSYS rather than left out: a module with a missing
-// import does not start, and PDFium copes with system calls that fail.
+// host provides the imports of a module. Emscripten, its compiler, expects JavaScript to
+// provide these functions; wazero implements those for exceptions. Unknown imports return
+// ENOSYS: a module with a missing import does not start, and PDFium handles failing system
+// calls.
 func host(ctx context.Context, rt wazero.Runtime, module wazero.CompiledModule) error {
 	exceptions, err := emscripten.NewFunctionExporterForModule(module)
 	if err != nil {
@@ -59,7 +59,7 @@ func isException(name string) bool {
 	return len(name) > 7 && name[:7] == "invoke_" || name == "_emscripten_throw_longjmp"
 }
 
-// calls are the imports that do something. All others refuse.
+// calls are the implemented imports. All others return ENOSYS.
 var calls = map[string]api.GoModuleFunc{
 	"_abort_js":              func(context.Context, api.Module, []uint64) { panic(errAborted) },
 	"__assert_fail":          func(context.Context, api.Module, []uint64) { panic(errAborted) },
@@ -79,8 +79,8 @@ var calls = map[string]api.GoModuleFunc{
 	},
 }
 
-// refuse answers a system call. Arguments and results share the stack, so a call
-// with neither has nowhere to put the answer.
+// refuse returns ENOSYS from a system call. Arguments and results share the stack, so a call
+// with neither has no place for a result.
 func refuse(_ context.Context, _ api.Module, stack []uint64) {
 	if len(stack) > 0 {
 		stack[0] = api.EncodeI32(noSystemCall)
@@ -96,9 +96,9 @@ func copyMemory(_ context.Context, m api.Module, stack []uint64) {
 	}
 }
 
-// growMemory makes the memory at least as large as asked for, and by a fifth
-// more so that it is not asked again at once. It answers 0 when the limit of the
-// runtime is reached, which makes the module's malloc fail.
+// growMemory grows the memory to the requested size and a fifth more, so that it is called
+// less often. It returns 0 if the limit of the runtime is reached, which makes the module's
+// malloc fail.
 func growMemory(_ context.Context, m api.Module, stack []uint64) {
 	memory := m.Memory()
 	have, want := uint64(memory.Size()), uint64(uint32(stack[0]))

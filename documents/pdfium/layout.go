@@ -18,7 +18,7 @@ const (
 	cellGap, paragraphGap = 1.4, 1.5
 )
 
-// layOut corrects the spaces that PDFium puts between characters by their places:
+// layOut corrects the white space that PDFium inserts, by the positions of the characters:
 //
 //   - It removes spaces between letters that are as close as those of one word:
 //     typesetters such as groff place letters one by one, which comes out as
@@ -26,7 +26,7 @@ const (
 //   - It makes a wide space a tab, so that the cells of a table stay apart.
 //   - It puts an empty line between paragraphs.
 //
-// Text that is turned stays as it is.
+// Rotated text is left unchanged.
 func (e *Engine) layOut(ctx context.Context, text uint64, units []uint16) ([]uint16, error) {
 	at, err := e.allocate(ctx, 4*8)
 	if err != nil {
@@ -55,19 +55,18 @@ func (e *Engine) layOut(ctx context.Context, text uint64, units []uint16) ([]uin
 
 func isSpace(u uint16) bool { return u == ' ' || u == '\r' || u == '\n' }
 
-// layout reads the places of characters. A PDF has no words, lines or cells: it
-// places glyphs at coordinates (ISO 32000-1, 9.4), and every reader guesses the
-// rest from gaps. All distances are compared with the size of the font or the
-// height of the line, never with points, so that small print and headings are
-// judged alike.
+// layout reads the positions of characters. A PDF has no words, lines or cells: it places
+// glyphs at coordinates (ISO 32000-1, 9.4), and every reader infers the rest from gaps. All
+// distances are relative to the font size or line height, so that small print and headings
+// are treated alike.
 type layout struct {
 	e       *Engine
 	text    uint64
 	scratch uint32 // memory of the module for four float64
 }
 
-// between returns what stands between two characters that PDFium separates by a
-// space or a line end.
+// between returns the separator for two characters between which PDFium inserted a space or
+// a line break.
 func (l *layout) between(ctx context.Context, left, right int, separator uint16) ([]uint16, error) {
 	for _, i := range []int{left, right} {
 		angle, err := l.e.call(ctx, "FPDFText_GetCharAngle", l.text, uint64(i))
@@ -98,7 +97,7 @@ func (l *layout) between(ctx context.Context, left, right int, separator uint16)
 	return []uint16{separator}, nil
 }
 
-// adjoin reports whether two characters belong to one word by their places.
+// adjoin reports whether two characters are close enough to belong to one word.
 func (l *layout) adjoin(ctx context.Context, left, right int) (bool, error) {
 	a, err := l.charBox(ctx, left)
 	if err != nil {

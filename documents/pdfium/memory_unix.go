@@ -31,7 +31,7 @@ type memory struct {
 	used     int
 }
 
-// Reallocate returns nil when the system gives no more memory.
+// Reallocate returns nil if the system has no more memory.
 func (m *memory) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.reserved)) {
 		return nil

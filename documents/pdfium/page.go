@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Page is an open page. Form fields and annotations that their program left to the
-// viewer to draw are drawn.
+// Page is an open page. It includes form fields and annotations without an appearance, which
+// their program left to the viewer to draw.
 type Page struct {
 	d      *Document
 	number int // from 0
@@ -96,7 +96,7 @@ const (
 	subtypeWidget   = 20 // a form field
 )
 
-// readAnnotations keeps the texts of form fields and text boxes, and generates
+// readAnnotations records the texts of form fields and text boxes, and generates
 // the appearance of annotations that have none.
 func (p *Page) readAnnotations(ctx context.Context) error {
 	count, err := p.d.e.call(ctx, "FPDFPage_GetAnnotCount", p.handle)
@@ -121,7 +121,7 @@ func (p *Page) readAnnotations(ctx context.Context) error {
 	return nil
 }
 
-// readAnnotation keeps the text of one annotation. An annotation is drawn from its
+// readAnnotation records the text of one annotation. An annotation is drawn from its
 // appearance stream (ISO 32000-1, 12.5.5). Some programs leave that out and expect
 // the viewer to draw the value, so it is generated where it is missing.
 func (p *Page) readAnnotation(ctx context.Context, index, annotation uint64) error {
@@ -152,7 +152,7 @@ func (p *Page) readAnnotation(ctx context.Context, index, annotation uint64) err
 	return err
 }
 
-// stringValue returns the text or name that an annotation has under a key.
+// stringValue returns the text or name in an annotation's dictionary under a key.
 func (p *Page) stringValue(ctx context.Context, annotation uint64, key string) (string, error) {
 	at, err := p.d.e.put(ctx, []byte(key+"\x00"))
 	if err != nil {

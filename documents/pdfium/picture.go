@@ -14,8 +14,8 @@ const (
 	reverseByteOrder = 0x10 // red first
 )
 
-// Picture draws the page on white, with annotations and form fields, so that its
-// longer side has so many pixels. A page without an area is ErrDamaged. The bitmap
+// Picture draws the page on white, with annotations and form fields. longer is the length of
+// the longer side in pixels. A page without an area is ErrDamaged. The bitmap
 // takes four bytes for each pixel in the memory of the module.
 func (p *Page) Picture(ctx context.Context, longer int) (*image.RGBA, error) {
 	e := p.d.e

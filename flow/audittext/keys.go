@@ -16,12 +16,12 @@ func KeyTerms(k *flow.Key) string {
 	for i, s := range k.Scopes {
 		scopes[i] = string(s)
 	}
-	return strings.Join(slices.Concat([]string{strings.Join(scopes, ", "), flowWords(k)}, KeyLimits(k), expiryWords(k)), " · ")
+	return strings.Join(slices.Concat([]string{strings.Join(scopes, ", "), formatFlows(k)}, KeyLimits(k), formatExpiry(k)), " · ")
 }
 
-// flowWords says which flows a key may call. An empty list means all, so it must not
-// read as if there were no flows.
-func flowWords(k *flow.Key) string {
+// formatFlows describes which flows a key can call. An empty list means all flows, so it
+// must not read as "no flows".
+func formatFlows(k *flow.Key) string {
 	if len(k.Flows) == 0 {
 		return "all flows"
 	}
@@ -45,19 +45,19 @@ func KeyLimits(k *flow.Key) []string {
 	return list
 }
 
-// expiryWords returns the day on which a key expires, or nothing if it never does.
-func expiryWords(k *flow.Key) []string {
+// formatExpiry returns the day on which a key expires, or nothing if it never does.
+func formatExpiry(k *flow.Key) []string {
 	if k.ExpiresAt.IsZero() {
 		return nil
 	}
-	return []string{"expires " + dayWords(k.ExpiresAt)}
+	return []string{"expires " + formatDay(k.ExpiresAt)}
 }
 
-// dayWords formats a time as its day in UTC, such as "2 Jan 2026".
-func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
+// formatDay formats a time as its day in UTC, such as "2 Jan 2026".
+func formatDay(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
 
-// momentWords formats a time with its hour, for what ends within a day.
-func momentWords(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
+// formatMinute formats a time to the minute, for times that can be less than a day away.
+func formatMinute(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
 // KeyChanges lists the settings in which two states of a key differ.
 func KeyChanges(a, b *flow.Key) []string {
@@ -75,14 +75,14 @@ func KeyChanges(a, b *flow.Key) []string {
 	differ("runs at once", orNone(a.Concurrency), orNone(b.Concurrency))
 	differ("runs a day", orNone(a.RunsPerDay), orNone(b.RunsPerDay))
 	differ("dollars a day", dollars(a.USDPerDay), dollars(b.USDPerDay))
-	differ("models without a price", allowedWord(a.AllowUnpriced), allowedWord(b.AllowUnpriced))
+	differ("models without a price", formatAllowed(a.AllowUnpriced), formatAllowed(b.AllowUnpriced))
 	if !a.ExpiresAt.Equal(b.ExpiresAt) {
 		differ("expiry", orNever(a.ExpiresAt), orNever(b.ExpiresAt))
 	}
 	return list
 }
 
-// orAll joins the IDs of the flows that a key may call. An empty list means all.
+// orAll joins the IDs of the flows that a key can call. An empty list means all.
 func orAll(flows []string) string {
 	if len(flows) == 0 {
 		return "all"
@@ -90,28 +90,29 @@ func orAll(flows []string) string {
 	return strings.Join(flows, ", ")
 }
 
-// orNever formats an expiry with its hour, in UTC. The zero time means never.
+// orNever formats an expiry to the minute, in UTC. The zero time means never.
 func orNever(at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}
-	return momentWords(at)
+	return formatMinute(at)
 }
 
-// KeyRotation returns the prefixes of the old and the new secret, and until when the old
-// one works.
+// KeyRotation describes a rotation: the prefixes of the old and the new secret, and how
+// long the old one works.
 func KeyRotation(k *flow.Key, now time.Time) string {
 	words := k.Previous.Prefix + "… to " + k.Prefix + "…; "
 	if !now.Before(k.Previous.Until) {
 		return words + "the old one stopped at once"
 	}
-	return words + "the old one works until " + momentWords(k.Previous.Until)
+	return words + "the old one works until " + formatMinute(k.Previous.Until)
 }
 
-// KeyLastUse returns which key was used last, when and from where.
+// KeyLastUse describes a key by its prefix and when and from which IP address it was last
+// used.
 func KeyLastUse(k *flow.Key) string {
 	if k.LastUsedAt.IsZero() {
 		return k.Prefix + "…, never used"
 	}
-	return k.Prefix + "…, last used " + momentWords(k.LastUsedAt) + " from " + k.LastUsedIP
+	return k.Prefix + "…, last used " + formatMinute(k.LastUsedAt) + " from " + k.LastUsedIP
 }

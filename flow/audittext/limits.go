@@ -1,7 +1,7 @@
-// Package audittext puts changes into the words of the audit log: the terms of a key, what
-// a change of its settings or of a flow's limits did, and when it was last used.
+// Package audittext formats changes for the audit log: the settings of a key, changes of
+// them or of a flow's limits, and the last use of a key.
 //
-// It must not know how entries are stored or chained; package db does that.
+// It must not depend on how entries are stored or chained; package db does that.
 package audittext
 
 import (
@@ -23,7 +23,7 @@ func LimitChanges(l, to flow.Limits) string {
 	differ("waiting runs", orNone(l.MaxQueued), orNone(to.MaxQueued))
 	differ("runs a day", orNone(l.RunsPerDay), orNone(to.RunsPerDay))
 	differ("dollars a day", dollars(l.USDPerDay), dollars(to.USDPerDay))
-	differ("models without a price", allowedWord(l.AllowUnpriced), allowedWord(to.AllowUnpriced))
+	differ("models without a price", formatAllowed(l.AllowUnpriced), formatAllowed(to.AllowUnpriced))
 	return strings.Join(list, ", ")
 }
 
@@ -35,8 +35,8 @@ func orNone(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// allowedWord returns "allowed" or "not allowed".
-func allowedWord(is bool) string {
+// formatAllowed returns "allowed" or "not allowed".
+func formatAllowed(is bool) string {
 	if is {
 		return "allowed"
 	}

@@ -1,3 +1,3 @@
-// Package busy records which runs work inside this process, in memory that
-// survives a crash of the process. It does not decide what follows from that.
+// Package busy records which runs execute inside this process, in memory that survives a
+// crash of the process. Package fairness decides which run is suspected of the crash.
 package busy

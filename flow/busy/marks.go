@@ -7,40 +7,38 @@ import (
 	"unsafe"
 )
 
-// busySlot is the size in bytes of one run's entry in a region of marks: a
-// uint32 counter, a byte with the length of the ID, and the ID.
+// slotSize is the size in bytes of a run's entry in the region: a uint32 counter of
+// activities, a byte with the length of the ID, and the ID.
 const (
-	busySlot   = 64
-	busyHeader = 5
+	slotSize   = 64
+	slotHeader = 5
 )
 
-// Marks records which runs work inside this process, as opposed to runs
-// that wait for the network or a timer. Only a run that was at work can have
-// caused a crash.
+// Marks records which runs execute inside this process, as opposed to runs that wait for
+// the network or a timer. Only a run that was executing can have caused a crash.
 //
-// The region may be a file mapped into memory: the kernel keeps what was
-// written there when the process is killed, without a system call per mark.
-// Marks is safe for concurrent use.
+// The region may be a memory-mapped file: its content survives when the process is killed,
+// and marks need no system calls. Marks is safe for concurrent use.
 type Marks struct {
 	region []byte
 	mu     sync.Mutex
 	free   []int // offsets of unused slots
 }
 
-// Mark is the entry of one run. Its methods accept nil, which marks nothing.
+// Mark is the entry of one run. The methods of a nil Mark do nothing.
 type Mark struct {
 	marks  *Marks
 	offset int
 }
 
-// RegionSize is the size in bytes of a region for so many runs at once.
-func RegionSize(runs int) int { return runs * busySlot }
+// RegionSize returns the size in bytes of a region for a number of concurrent runs.
+func RegionSize(runs int) int { return runs * slotSize }
 
 // NewMarks returns marks kept in a zeroed region, which must be aligned to
 // four bytes.
 func NewMarks(region []byte) *Marks {
 	b := &Marks{region: region}
-	for at := len(region) - busySlot; at >= 0; at -= busySlot {
+	for at := len(region) - slotSize; at >= 0; at -= slotSize {
 		b.free = append(b.free, at)
 	}
 	return b
@@ -49,10 +47,10 @@ func NewMarks(region []byte) *Marks {
 // Read returns the IDs of the busy runs in a region, which may have been
 // written by a process that has ended.
 func Read(region []byte) (runIDs []string) {
-	for ; len(region) >= busySlot; region = region[busySlot:] {
+	for ; len(region) >= slotSize; region = region[slotSize:] {
 		n := int(region[4])
-		if busyCount(region, 0).Load() > 0 && n > 0 && n <= busySlot-busyHeader {
-			runIDs = append(runIDs, string(region[busyHeader:busyHeader+n]))
+		if busyCount(region, 0).Load() > 0 && n > 0 && n <= slotSize-slotHeader {
+			runIDs = append(runIDs, string(region[slotHeader:slotHeader+n]))
 		}
 	}
 	return runIDs
@@ -62,10 +60,10 @@ func busyCount(region []byte, offset int) *atomic.Uint32 {
 	return (*atomic.Uint32)(unsafe.Pointer(&region[offset]))
 }
 
-// Open returns the mark of a run, which is not busy yet. It returns nil when
-// there is no slot left or b is nil. Close gives the slot back.
+// Open reserves a slot and returns the mark of a run, which is not busy yet. It returns nil
+// if no slot is free, the ID is too long or b is nil. Close frees the slot.
 func (b *Marks) Open(runID string) (m *Mark) {
-	if b == nil || len(runID) > busySlot-busyHeader {
+	if b == nil || len(runID) > slotSize-slotHeader {
 		return nil
 	}
 	b.mu.Lock()
@@ -78,22 +76,22 @@ func (b *Marks) Open(runID string) (m *Mark) {
 	b.write(func() {
 		busyCount(b.region, at).Store(0)
 		b.region[at+4] = byte(len(runID))
-		copy(b.region[at+busyHeader:at+busySlot], runID)
+		copy(b.region[at+slotHeader:at+slotSize], runID)
 	})
 	return &Mark{b, at}
 }
 
 // Busy returns the IDs of the runs that are busy now.
 func (b *Marks) Busy() []string {
-	b.mu.Lock() // slots do not change hands meanwhile
+	b.mu.Lock() // no slot is reserved or freed while Read runs
 	defer b.mu.Unlock()
 	return Read(b.region)
 }
 
-// Enter counts one more activity of the run in this process.
+// Enter marks the run as busy until the matching Leave. Calls can nest.
 func (m *Mark) Enter() { m.add(1) }
 
-// Leave undoes one Enter.
+// Leave ends the activity of one Enter.
 func (m *Mark) Leave() { m.add(^uint32(0)) }
 
 func (m *Mark) add(delta uint32) {

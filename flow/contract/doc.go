@@ -1,7 +1,6 @@
-// Package contract holds what a flow promises its callers: the inputs that a run takes
-// and the outputs that it gives, as the input and output nodes of the document declare
-// them. It checks the values of a start, describes them as JSON Schema, and derives the
-// events that clients see.
+// Package contract holds the interface of a flow: its inputs and outputs, as the input and
+// output nodes of the document declare them. It validates the inputs of a run, describes
+// them as JSON Schema, and derives the events that clients see.
 //
-// It must not know how a run is started, stored or shown; those packages ask it.
+// It must not depend on how a run is started, stored or shown.
 package contract

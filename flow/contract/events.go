@@ -6,8 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// Event is one numbered thing that happened in a run. Exactly one of Run, Step
-// and Output is set.
+// Event is a numbered change of a run's state. Exactly one of Run, Step and Output is set.
 type Event struct {
 	Seq    int64
 	Run    *flow.Run
@@ -15,16 +14,15 @@ type Event struct {
 	Output *OutputEvent
 }
 
-// OutputEvent is that an output of the run became known.
+// OutputEvent is sent when an output of the run has its value.
 type OutputEvent struct {
 	Name  string `json:"name"`
 	Value any    `json:"value"`
 }
 
-// EventsAfter derives the events of a run that are newer than a number from
-// its present state. The number of an event is that of the write that caused
-// it, so live and replayed streams agree; states that were passed through are
-// left out.
+// EventsAfter derives the events of a run with a sequence number above after, from the
+// run's current state. An event has the number of the write that caused it, so live and
+// replayed streams agree. Intermediate states that were overwritten have no event.
 func EventsAfter(run *flow.Run, steps []flow.Step, outputs []Output, after int64) []Event {
 	name := map[string]string{}
 	for _, o := range outputs {

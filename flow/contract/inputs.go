@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 )
 
-// Input is one value that a run of a flow takes, declared by an input node.
+// Input is a parameter of a flow, declared by an input node.
 type Input struct {
 	Node, Name  string
 	Type        flow.Type
@@ -20,28 +20,29 @@ type Input struct {
 	Description string
 	Example     any
 	HasExample  bool
-	Min, Max    *float64 // of the number, the characters or the items
+	Min, Max    *float64 // bounds of a number, or of how many characters or items there are
 	Pattern     string
 	Enum        []any
-	Accept      []string  // media types such as image/* and endings such as .pdf, of files; empty: all
+	Accept      []string  // of files: media types such as image/* and extensions such as .pdf; empty: all
 	Items       flow.Type // of a list: file, or empty for any items
-	Secret      bool      // the text is encrypted and shown nowhere; see SecretInputRef
+	Secret      bool      // the text is encrypted and never shown; see SecretInputRef
 	Roles       []string  // of messages: the accepted roles; empty: MessageRoles
-	Images      bool      // of messages: they may have pictures
+	Images      bool      // of messages: whether they may contain images
 
 	pattern *regexp.Regexp
 }
 
-// Output is one value that a run of a flow gives, declared by an output node.
+// Output is a result of a flow, declared by an output node.
 type Output struct {
 	Node, Name string
-	Reply      bool // it answers clients of a chat
+	Reply      bool // its value is the reply to chat clients
 }
 
-// InputTypes are the types an input may have.
+// InputTypes are the types that an input can have.
 var InputTypes = []flow.Type{flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeJSON, flow.TypeList, flow.TypeFile, flow.TypeMessages}
 
-// ReservedInput is the name that a start keeps for its options.
+// ReservedInput cannot be the name of an input: requests that start a run use it for
+// options.
 const ReservedInput = "run_options"
 
 // Inputs lists the inputs of a document in the order of its nodes.
@@ -66,7 +67,8 @@ func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
 	return list
 }
 
-// ReadInput reads an input node's config as far as it is well formed.
+// ReadInput reads the config of an input node. It ignores malformed fields, which
+// Problems reports.
 func ReadInput(n *flow.Node) Input {
 	in := Input{Node: n.ID, Name: flow.NameOf(n), Type: flow.TypeText}
 	if t, ok := n.Config["type"].(string); ok {
@@ -83,9 +85,9 @@ func ReadInput(n *flow.Node) Input {
 		in.pattern, _ = regexp.Compile(in.Pattern)
 	}
 	in.Enum, _ = n.Config["enum"].([]any)
-	in.Accept = textsOf(n.Config["accept"])
+	in.Accept = textsIn(n.Config["accept"])
 	in.Secret = n.Config["secret"] == true
-	in.Roles = textsOf(n.Config["roles"])
+	in.Roles = textsIn(n.Config["roles"])
 	in.Images = in.Type == flow.TypeMessages && n.Config["images"] != false
 	if items, ok := n.Config["items"].(string); ok && items != string(flow.TypeAny) {
 		in.Items = flow.Type(items)
@@ -101,9 +103,9 @@ func bound(v any) *float64 {
 	return nil
 }
 
-// Check turns what a caller gave into the inputs of a run: defaults
-// filled in, every problem reported at once. With coerce, values written as
-// text are read as the input's type, as forms and the command line need.
+// Check validates the values that a caller sent and returns the inputs of a run, with
+// defaults filled in. It reports all problems at once. With coerce, texts are parsed as
+// the input's type, as forms and the command line need.
 func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, []flow.Problem) {
 	values, known := make(map[string]any, len(inputs)), make(map[string]bool, len(inputs))
 	var problems []flow.Problem
@@ -131,7 +133,7 @@ func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, [
 	return values, problems
 }
 
-// check validates one value and returns it as the flow gets it. With coerce, a text is
+// check validates one value and returns it converted for the flow. With coerce, a text is
 // parsed as the type of the input, because forms send only texts.
 func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	fail := func(code, format string, args ...any) []flow.Problem {
@@ -139,7 +141,7 @@ func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	}
 	if s, isText := v.(string); isText && coerce {
 		parsed, err := in.Type.Parse(s)
-		if err != nil && !(in.Type == flow.TypeFile && strings.Contains(s, "://")) { // what is wrong with an address is said below
+		if err != nil && !(in.Type == flow.TypeFile && strings.Contains(s, "://")) { // checkFiles reports invalid URLs
 			return v, fail("wrong_type", "%v", err)
 		}
 		if err == nil {
@@ -186,7 +188,8 @@ func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	return v, nil
 }
 
-// Problems of an input node's declaration; pointers are below its config.
+// Problems returns the problems of the declaration. Their pointers are relative to the
+// config of the input node.
 func (in *Input) Problems() []flow.Problem {
 	var list []flow.Problem
 	add := func(field, code, format string, args ...any) {
@@ -204,7 +207,7 @@ func (in *Input) Problems() []flow.Problem {
 		return list
 	}
 	for i, a := range in.Accept {
-		if !acceptable.MatchString(a) {
+		if !acceptPattern.MatchString(a) {
 			add(fmt.Sprintf("accept/%d", i), "invalid", "%q is neither a media type such as image/* nor an ending such as .pdf", a)
 		}
 	}
@@ -255,7 +258,7 @@ func (in *Input) Problems() []flow.Problem {
 	return list
 }
 
-// JSONSchema describes the value of one input.
+// JSONSchema returns the JSON Schema of the input's value.
 func (in *Input) JSONSchema() map[string]any {
 	s := map[string]any{}
 	if t := map[flow.Type]string{flow.TypeText: "string", flow.TypeNumber: "number", flow.TypeBoolean: "boolean", flow.TypeList: "array", flow.TypeMessages: "array"}[in.Type]; t != "" {
@@ -295,7 +298,7 @@ func (in *Input) JSONSchema() map[string]any {
 	return s
 }
 
-// Schema describes the inputs of a flow as one JSON Schema object.
+// Schema returns the JSON Schema of the object that holds all inputs of a flow.
 func Schema(inputs []Input) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range inputs {

@@ -11,9 +11,8 @@ import (
 	"sluice/flow/media"
 )
 
-// acceptable is a media type, whose second part may be *, or an ending of
-// names.
-var acceptable = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-z0-9]{1,10})$`)
+// acceptPattern matches a media type, whose subtype may be *, or a file extension.
+var acceptPattern = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-z0-9]{1,10})$`)
 
 // Accepts reports whether the input takes the file.
 func (in *Input) Accepts(f *flow.File) bool {
@@ -29,7 +28,8 @@ func (in *Input) Accepts(f *flow.File) bool {
 	return len(accepted) == 0
 }
 
-// AcceptedFiles returns the media types and endings of the files that the input takes; empty for all.
+// AcceptedFiles returns the media types and extensions of the files that the input
+// accepts; empty means all.
 func (in *Input) AcceptedFiles() []string {
 	if len(in.Accept) == 0 && in.Type == flow.TypeMessages {
 		return []string{"image/*"}
@@ -37,7 +37,7 @@ func (in *Input) AcceptedFiles() []string {
 	return in.Accept
 }
 
-// NotAccepted is the problem of a file that the input does not take.
+// NotAccepted returns the problem of a file that the input does not accept.
 func (in *Input) NotAccepted(f *flow.File) flow.Problem {
 	return flow.Problem{
 		Pointer: flow.Pointer(in.Name), Code: "not_allowed", Node: in.Node,
@@ -45,8 +45,8 @@ func (in *Input) NotAccepted(f *flow.File) flow.Problem {
 	}
 }
 
-// NoFile is the problem of a value that refers to a file which is not there,
-// also because it is another's.
+// NoFile returns the problem of a value that refers to a missing file. A file of another
+// workspace is reported as missing too.
 func (in *Input) NoFile(v any) flow.Problem {
 	name := "it refers to"
 	if m, ok := v.(map[string]any); ok {
@@ -63,9 +63,10 @@ func (in *Input) TakesFiles() bool {
 	return in.Type == flow.TypeFile || in.Items == flow.TypeFile || in.Type == flow.TypeMessages && in.Images
 }
 
-// MapFiles returns a value of the input with what f makes of every file in it: the value
-// itself, the items of a list of files or the pictures of a conversation. f gets each with its
-// place among them. Other inputs have no files, so that a URL in a text stays a text.
+// MapFiles returns a copy of the input's value with every file in it replaced by the
+// result of f: the value itself, the items of a list, or the images of a conversation. f
+// also gets the index of the file among them. For other inputs it returns v, so that a URL
+// in a text remains a text.
 func (in *Input) MapFiles(v any, f func(place int, file any) any) any {
 	list, isList := v.([]any)
 	switch {
@@ -83,8 +84,8 @@ func (in *Input) MapFiles(v any, f func(place int, file any) any) any {
 	return list
 }
 
-// RemoteFiles returns the files of a value that a step has to fetch, by their place
-// in it; see MapFiles.
+// RemoteFiles returns the files of a value that a step must fetch, by their index as in
+// MapFiles.
 func (in *Input) RemoteFiles(v any) map[int]flow.RemoteFile {
 	var files map[int]flow.RemoteFile
 	in.MapFiles(v, func(place int, item any) any {
@@ -99,15 +100,15 @@ func (in *Input) RemoteFiles(v any) map[int]flow.RemoteFile {
 	return files
 }
 
-// ShownFiles returns a value of the input as records show it: with RemoteFile.Shown in
-// place of addresses.
+// ShownFiles returns a value of the input as it is shown and stored in records: with
+// RemoteFile.Shown in place of URLs.
 func (in *Input) ShownFiles(v any) any {
 	return in.MapFiles(v, func(_ int, file any) any { return flow.ShownFile(file) })
 }
 
-// checkFiles returns the first problem with the values of files, without looking
-// them up. What a data URL holds is known, so its type is checked here; the type of
-// what a server sends is checked once it was fetched.
+// checkFiles returns the first problem of file values, without looking files up. It
+// checks the type of a data URL's content. The type of a remote file is checked when it
+// has been fetched.
 func (in *Input) checkFiles(values []any) []flow.Problem {
 	fail := func(code, format string, args ...any) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
@@ -142,9 +143,9 @@ func (in *Input) checkFiles(values []any) []flow.Problem {
 	return nil
 }
 
-// describeFile says in a JSON Schema what a file value is: a stored file, or an
-// address in one of two forms. What is accepted is a list, for which JSON Schema has
-// no word; a single type is its contentMediaType.
+// describeFile adds the forms of a file value to a JSON Schema: a stored file, a URL, or an
+// object with a URL. JSON Schema has no keyword for a list of accepted types, so that is
+// x-accept; a single type is also the contentMediaType.
 func (in *Input) describeFile(s map[string]any) {
 	id := map[string]any{"type": "string", "pattern": flow.FileIDPattern}
 	address := map[string]any{"type": "string", "format": "uri", "pattern": "^([hH][tT][tT][pP][sS]?|[dD][aA][tT][aA]):"}
@@ -170,8 +171,8 @@ func (in *Input) acceptSentence() string {
 	return "Accepts " + flow.InputNames(in.Accept) + "."
 }
 
-// textsOf is what a list holds of texts.
-func textsOf(v any) (texts []string) {
+// textsIn returns the texts in a list and skips everything else.
+func textsIn(v any) (texts []string) {
 	list, _ := v.([]any)
 	for _, item := range list {
 		if s, ok := item.(string); ok {

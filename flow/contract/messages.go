@@ -16,8 +16,7 @@ func (in *Input) acceptedRoles() []string {
 	return flow.MessageRoles
 }
 
-// checkMessages returns everything that is wrong with a conversation. The files of it are
-// not looked up.
+// checkMessages returns all problems of a conversation. It does not look files up.
 func (in *Input) checkMessages(list []any) (problems []flow.Problem) {
 	add := func(code, detail string, at ...any) {
 		problems = append(problems, flow.Problem{Pointer: flow.Pointer(append([]any{in.Name}, at...)...), Code: code, Detail: detail, Node: in.Node})
@@ -45,7 +44,8 @@ func (in *Input) checkMessages(list []any) (problems []flow.Problem) {
 	return problems
 }
 
-// checkContent reports what is wrong with the content of a message.
+// checkContent reports the problems of a message's content: a text, or a list of parts in
+// the format of OpenAI's chat API.
 func (in *Input) checkContent(content any, add func(code, detail string, at ...any)) {
 	if _, isText := content.(string); isText {
 		return
@@ -73,8 +73,8 @@ func (in *Input) checkContent(content any, add func(code, detail string, at ...a
 	}
 }
 
-// pictureValue returns the file value of a picture part. The detail that OpenAI's API
-// takes beside the URL is for a model; it is dropped.
+// pictureValue returns the file value of an image part. It drops "detail", which OpenAI's
+// API accepts beside the URL.
 func pictureValue(v any) any {
 	m, ok := v.(map[string]any)
 	if _, hasDetail := m["detail"]; !ok || !hasDetail {
@@ -85,8 +85,8 @@ func pictureValue(v any) any {
 	return m
 }
 
-// mapPictures returns a conversation with what f makes of every picture in it, which f
-// gets with its place among the pictures.
+// mapPictures returns a copy of a conversation with every image replaced by the result of
+// f, which also gets the index of the image.
 func mapPictures(list []any, f func(place int, picture any) any) []any {
 	list, place := slices.Clone(list), 0
 	for i, item := range list {
@@ -110,7 +110,7 @@ func mapPictures(list []any, f func(place int, picture any) any) []any {
 	return list
 }
 
-// messagesSchema adds to a JSON Schema what a conversation is.
+// messagesSchema adds the format of a conversation to a JSON Schema.
 func (in *Input) messagesSchema(s map[string]any) {
 	object := func(required []any, properties map[string]any) map[string]any {
 		return map[string]any{"type": "object", "required": required, "properties": properties, "additionalProperties": false}
@@ -133,7 +133,7 @@ func (in *Input) messagesSchema(s map[string]any) {
 	s["examples"] = []any{flow.UserMessage("Hello")}
 }
 
-// messagesProblems returns what is wrong with what a declaration says of messages.
+// messagesProblems returns the problems of a declaration's roles.
 func (in *Input) messagesProblems() (list []flow.Problem) {
 	for i, role := range in.Roles {
 		if !slices.Contains(flow.MessageRoles, role) {

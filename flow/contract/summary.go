@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	summarySize  = 140 // characters
-	summaryItems = 4   // of a list or an object
-	summaryDepth = 2   // lists within lists
+	summaryLength = 140 // characters
+	summaryItems  = 4   // of a list or an object
+	summaryDepth  = 2   // lists within lists
 
 	maxShownURL = 4 << 20 // bytes; a data URL in a request is shorter
 )
 
-// Summary is what inputs begin with, in one line: of a single input the value
-// alone, of several each with its name. It is for recognizing a run in a list,
-// and does not read more of large inputs than it shows.
+// Summary returns the beginning of a run's inputs in one line, by which users recognize
+// the run in a list: only the value of a single input, otherwise names and values. It
+// reads only the beginning of large inputs.
 func Summary(inputs map[string]any) string {
 	if len(inputs) == 1 {
 		for _, v := range inputs {
-			return cutText(summarizeValue(v, 0), summarySize)
+			return cutText(summarizeValue(v, 0), summaryLength)
 		}
 	}
-	return cutText(strings.Join(summarizeFields(inputs, 0), " · "), summarySize)
+	return cutText(strings.Join(summarizeFields(inputs, 0), " · "), summaryLength)
 }
 
 // summarizeValue writes a value in a few words. It is stored with the run and shown in
@@ -35,7 +35,7 @@ func summarizeValue(v any, depth int) string {
 	switch v := v.(type) {
 	case string:
 		if f, ok := flow.RemoteFileOf(v); ok && len(v) <= maxShownURL && !strings.ContainsAny(f.URL, " \t\r\n") {
-			return oneLine(f.Shown()) // whether it is the URL of a file is not known here
+			return oneLine(f.Shown()) // it may be the URL of a file: the input's type is unknown here
 		}
 		return oneLine(v)
 	case []any:
@@ -87,16 +87,16 @@ func summarizeList(items []any, depth int) string {
 	return strings.Join(texts, ", ")
 }
 
-// oneLine is the beginning of a text with its white space made single.
+// oneLine returns the beginning of a text with runs of white space collapsed.
 func oneLine(text string) string {
-	if limit := 8 * summarySize; len(text) > limit {
+	if limit := 8 * summaryLength; len(text) > limit {
 		text = text[:limit]
 	}
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
-	return cutText(strings.Join(strings.Fields(text), " "), summarySize)
+	return cutText(strings.Join(strings.Fields(text), " "), summaryLength)
 }
 
-// cutText shortens a text to n characters; the last one is then an ellipsis.
+// cutText shortens a text to size characters. If it cuts, the last one is an ellipsis.
 func cutText(text string, size int) string {
 	letters := []rune(text)
 	if len(letters) <= size {

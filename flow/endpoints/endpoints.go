@@ -1,7 +1,7 @@
-// Package endpoints judges the receivers of webhooks by their newest attempts: how many
-// succeeded, how long they took, and what a person has to look at.
+// Package endpoints rates the receivers of webhooks by their latest attempts: how many
+// succeeded, how long they took, and which problems need attention.
 //
-// It must not know how attempts are made or stored.
+// It must not depend on how attempts are made or stored.
 package endpoints
 
 import (
@@ -12,20 +12,19 @@ import (
 	"sluice/flow"
 )
 
-// Endpoint is where a webhook node, or the webhooks of a flow's runs, send to
-// on one host.
+// Endpoint is a host to which a webhook node, or the webhooks of a flow's runs, send.
 type Endpoint struct {
 	ID, FlowID   string
 	Node         string // empty for the webhooks of runs
 	Host         string
-	FailingSince time.Time // of the first failure after the last success; zero while it works
+	FailingSince time.Time // first failure after the last success; zero while it works
 	URL          string    // of the newest delivery
-	LastAt       time.Time // when the newest delivery was made
-	// Attempts are the newest ones, the oldest first, without their responses.
+	LastAt       time.Time // when the newest delivery was created
+	// Attempts are the latest attempts in chronological order, without their responses.
 	Attempts []flow.DeliveryAttempt
 }
 
-// Last is the newest attempt; nil before the first.
+// Last returns the newest attempt, or nil if there was none.
 func (e *Endpoint) Last() *flow.DeliveryAttempt {
 	if len(e.Attempts) == 0 {
 		return nil
@@ -33,7 +32,7 @@ func (e *Endpoint) Last() *flow.DeliveryAttempt {
 	return &e.Attempts[len(e.Attempts)-1]
 }
 
-// Succeeded counts the attempts that were answered 2xx.
+// Succeeded counts the attempts without an error, which had a 2xx response.
 func (e *Endpoint) Succeeded() (n int) {
 	for i := range e.Attempts {
 		if e.Attempts[i].Error == "" {
@@ -43,7 +42,7 @@ func (e *Endpoint) Succeeded() (n int) {
 	return n
 }
 
-// P95 is the time within which 95 % of the attempts were over; zero without any.
+// P95 returns the 95th percentile of the latencies, or 0 without attempts.
 func (e *Endpoint) P95() time.Duration {
 	if len(e.Attempts) == 0 {
 		return 0
@@ -56,26 +55,26 @@ func (e *Endpoint) P95() time.Duration {
 	return took[(len(took)*95+99)/100-1]
 }
 
-// Trouble is a problem of an endpoint that a person has to look at.
+// Trouble is a problem of an endpoint that needs attention.
 type Trouble string
 
 // The troubles.
 const (
 	TroubleNone     Trouble = ""
-	TroubleRedirect Trouble = "redirect" // it redirects
+	TroubleRedirect Trouble = "redirect" // it responds with a redirect
 	TroubleGone     Trouble = "gone"     // its owner disabled it
-	TroubleTLS      Trouble = "tls"      // no secure connection can be made
-	TroubleTimeout  Trouble = "timeout"  // it answers too late
-	TroubleRefuses  Trouble = "refuses"  // 401, 403 or 404: a wrong secret or address
-	TroubleOwn      Trouble = "own"      // the message could not be made
-	TroubleLong     Trouble = "long"     // it has failed for long in some other way
+	TroubleTLS      Trouble = "tls"      // the TLS handshake fails
+	TroubleTimeout  Trouble = "timeout"  // it does not respond in time
+	TroubleRefuses  Trouble = "refuses"  // 401, 403 or 404: a wrong secret or URL
+	TroubleOwn      Trouble = "own"      // the message could not be built
+	TroubleLong     Trouble = "long"     // another failure, for longer than longFailing
 )
 
-// longFailing is after how long a failure is more than a hiccup: the third
-// attempt of a message comes later than that.
+// longFailing is how long failures are tolerated as transient. The third attempt of a
+// message comes later than that.
 const longFailing = 30 * time.Minute
 
-// Trouble says what is wrong now. A success ends it, whatever was before.
+// Trouble returns the current problem of the endpoint. A success clears it.
 func (e *Endpoint) Trouble(now time.Time) Trouble {
 	last := e.Last()
 	if last == nil || last.Error == "" {

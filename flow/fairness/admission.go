@@ -26,8 +26,8 @@ func CheckQueueLength(n, limit int64) error {
 	return e
 }
 
-// CheckConcurrency returns an error if the key already has as many open runs as
-// it may have. Concurrency 0 means no limit.
+// CheckConcurrency returns an error if the key has reached its limit of open runs. A
+// limit of 0 means no limit.
 func CheckConcurrency(k *flow.Key, open int64) error {
 	if k.Concurrency <= 0 || open < k.Concurrency {
 		return nil

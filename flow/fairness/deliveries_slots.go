@@ -67,10 +67,10 @@ func (e *EndpointLoad) slots(now time.Time) int {
 // limits of endpoints and workspaces, which are exact if it knows all attempts
 // in progress.
 type DeliveryShares struct {
-	now      time.Time
-	capacity int
-	total    slotCount
-	of       map[flow.WorkspaceID]*slotCount // by workspace
+	now         time.Time
+	capacity    int
+	total       slotCount
+	byWorkspace map[flow.WorkspaceID]*slotCount // by workspace
 }
 
 // slotCount counts the slots in use, and among them those of endpoints that are not trusted:
@@ -88,7 +88,7 @@ func (c *slotCount) add(e *EndpointLoad, n int) {
 
 // NewDeliveryShares counts the attempts in progress.
 func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *DeliveryShares {
-	s := &DeliveryShares{now: now, capacity: capacity, of: map[flow.WorkspaceID]*slotCount{}}
+	s := &DeliveryShares{now: now, capacity: capacity, byWorkspace: map[flow.WorkspaceID]*slotCount{}}
 	for i := range inFlight {
 		s.add(&inFlight[i], inFlight[i].InFlight)
 	}
@@ -103,10 +103,10 @@ func (s *DeliveryShares) add(e *EndpointLoad, n int) {
 
 // workspace returns the count of a workspace, and creates it on first use.
 func (s *DeliveryShares) workspace(id flow.WorkspaceID) *slotCount {
-	c := s.of[id]
+	c := s.byWorkspace[id]
 	if c == nil {
 		c = &slotCount{}
-		s.of[id] = c
+		s.byWorkspace[id] = c
 	}
 	return c
 }

@@ -16,11 +16,11 @@ type Spending struct {
 	// FlowUnpriced reports whether models without a price may be used although there
 	// is a limit.
 	FlowUnpriced bool
-	Keys         []*flow.Key     // the run's key, then its makers; empty without a key
-	Above        []SpendingAbove // of a child run
+	Keys         []*flow.Key     // the run's key, then the keys that created it; empty without a key
+	Above        []SpendingAbove // of a child run: the flows that started it
 }
 
-// SpendingAbove is the limit of a flow above a child run.
+// SpendingAbove is the limit of a flow that started a child run, directly or not.
 type SpendingAbove struct {
 	FlowID, Name string
 	USD          flow.NanoUSD
@@ -30,7 +30,7 @@ type SpendingAbove struct {
 // SpendingBudget is a budget in dollars.
 type SpendingBudget struct {
 	flow.Budget
-	WithMade bool // of a key: it counts the keys that it made
+	WithMade bool // of a key: it includes the spending of the keys that it created
 }
 
 // NeedsPrices reports whether models without a price must not be used.
@@ -40,8 +40,8 @@ func (s *Spending) NeedsPrices() bool {
 		slices.ContainsFunc(s.Keys, func(k *flow.Key) bool { return k.USDPerDay > 0 && !k.AllowUnpriced })
 }
 
-// Budgets returns the budgets with a limit: that of the key, those of its makers, then
-// those of the flows by ID. All transactions lock them in this order.
+// Budgets returns the budgets with a limit: of the key, of the keys that created it, then
+// of the flows by ID. All transactions lock them in this order, which prevents deadlocks.
 func (s *Spending) Budgets() (list []SpendingBudget) {
 	for _, k := range s.Keys {
 		if k.USDPerDay > 0 {

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// Try is one attempt to guess something, counted under a name: an account, an
-// address.
+// Try describes a counter of failed or repeated attempts, such as sign-ins, by account or
+// IP address.
 type Try struct {
-	Name string
-	Free int64 // failures before the first wait
+	Name string // of the counter
+	Free int64  // failures before the first wait
 }
 
-// How long failures slow somebody down: at most, and until they are forgotten.
+// The longest wait after failures, and the time after which they are forgotten.
 const (
-	longestWait    = 15 * time.Minute
+	maxWait        = 15 * time.Minute
 	TriesForgotten = 24 * time.Hour
 )
 
-// Wait is how long to wait after so many failures: a second after the first
-// that is not free, then twice as long each time.
+// Wait returns the wait after a number of failures: exponential back-off from one second,
+// after the free failures.
 func (t Try) Wait(failures int64) time.Duration {
 	n := failures - t.Free
 	if n <= 0 {
 		return 0
 	}
-	return min(time.Second<<min(n-1, 20), longestWait)
+	return min(time.Second<<min(n-1, 20), maxWait)
 }
 
-// Rate is what a count of so many a minute says of one more.
+// Rate is the result of counting a request against a rate limit.
 type Rate struct {
-	OK   bool          // it was taken
-	Left int64         // how many may follow at once
-	Full time.Duration // until nothing counts any more
-	Wait time.Duration // until the next may come; zero when it was taken
+	OK   bool          // the request was accepted
+	Left int64         // requests that can follow immediately
+	Full time.Duration // until the whole quota is available again
+	Wait time.Duration // until the next request is accepted; 0 if this one was
 }
 
-// NewRate returns the answer to one more request of a rate limit per minute, in which
-// each request takes a step of time. used is the time that is used up, with this
-// request if it was accepted.
+// NewRate returns the result for a request under a limit per minute, by the generic cell
+// rate algorithm: each request uses up a step of the minute. used is the time used so far,
+// with this request if it was accepted.
 func NewRate(accepted bool, used, step time.Duration) *Rate {
 	r := &Rate{OK: accepted, Full: max(used, 0)}
 	r.Left = max(int64((time.Minute-r.Full)/step), 0)

@@ -13,28 +13,28 @@ import (
 )
 
 // Signer makes URLs that let their bearer download a file without a
-// key until it expires, and checks them. Nil makes none.
+// key until it expires, and verifies them. A nil Signer adds no URLs to values.
 type Signer struct {
-	Base string // scheme and host that the URLs begin with
-	Key  []byte // secret that they are signed with
+	Base string // scheme and host of the URLs
+	Key  []byte // secret that signs them
 }
 
-// How long the links of a webhook hold: long enough for every attempt of the
-// first series, which takes less than four days, to send the same bytes.
+// Lifetime of the links in a webhook. All scheduled attempts of a delivery end within four
+// days, so each of them sends the same bytes.
 const (
-	deliveryLinks = 7 * 24 * time.Hour
-	leastLinks    = 24 * time.Hour // what is left of it when a delivery is sent again later
+	linkLifetime    = 7 * 24 * time.Hour
+	minLinkLifetime = 24 * time.Hour // minimum that is left at an attempt, such as a manual resend
 )
 
-// URL is where the file can be fetched until expires.
+// URL returns a link to the file that is valid until expires.
 func (l *Signer) URL(ws flow.WorkspaceID, id string, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 10)
 	return l.Base + "/v1/files/" + id + "?expires=" + at + "&signature=" + l.sign(ws, id, at)
 }
 
-// Valid reports whether expires and signature, as they stand in a URL, belong to
-// the file and hold still. The workspace is part of what is signed: a run can
-// name a file of another workspace, but not lead to it.
+// Valid reports whether expires and signature, the parameters of a URL, belong to the file
+// and have not expired. The signature covers the workspace: a run can refer to a file of
+// another workspace, but gets no valid link to it.
 func (l *Signer) Valid(f *flow.File, expires, signature string, now time.Time) bool {
 	at, err := strconv.ParseInt(expires, 10, 64)
 	if l == nil || err != nil || now.Unix() >= at {
@@ -43,17 +43,16 @@ func (l *Signer) Valid(f *flow.File, expires, signature string, now time.Time) b
 	return hmac.Equal([]byte(signature), []byte(l.sign(f.WorkspaceID, f.ID, expires)))
 }
 
-// sign writes hex and not base64, in which the beginning of a key may appear
-// by chance, and URLs that hold keys are refused.
+// sign returns the signature in hexadecimal. Base64 could contain the prefix of an API key
+// by chance, and URLs that contain keys are refused.
 func (l *Signer) sign(ws flow.WorkspaceID, id, expires string) string {
 	mac := hmac.New(sha256.New, l.Key)
 	mac.Write([]byte(string(ws+"|") + id + "|" + expires))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Values returns values by name with a url in every file value inside them. A
-// url that somebody wrote there before is replaced. What holds no file is not
-// copied.
+// Values returns values by name with a url in every file inside them. An existing url is
+// replaced. Values without files are not copied.
 func (l *Signer) Values(ws flow.WorkspaceID, values map[string]any, expires time.Time) map[string]any {
 	var copied map[string]any
 	for name, v := range values {
@@ -81,19 +80,19 @@ func (l *Signer) link(ws flow.WorkspaceID, id string, file map[string]any, expir
 	return file
 }
 
-// Message is the body of a delivery as it is sent at a time: what is on disk,
-// with links to its files.
+// Message returns the body of a delivery for an attempt at a time: the stored body, with
+// links to its files.
 func (l *Signer) Message(d *flow.Delivery, at time.Time) []byte {
-	expires := d.CreatedAt.Add(deliveryLinks)
-	for expires.Sub(at) < leastLinks {
-		expires = expires.Add(deliveryLinks)
+	expires := d.CreatedAt.Add(linkLifetime)
+	for expires.Sub(at) < minLinkLifetime {
+		expires = expires.Add(linkLifetime)
 	}
 	return l.Body(d, expires)
 }
 
-// Body is the body of a delivery with links that hold until expires. Of the run
-// object, inputs and outputs have files; metadata is the caller's own and given
-// back as it came.
+// Body returns the body of a delivery with links that are valid until expires. In a run
+// object, it adds links to inputs and outputs. metadata belongs to the caller and is
+// returned unchanged.
 func (l *Signer) Body(d *flow.Delivery, expires time.Time) []byte {
 	if l == nil || !bytes.Contains(d.Body, []byte(`"file":"`+flow.PrefixFile)) {
 		return d.Body

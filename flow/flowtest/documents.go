@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// Document writes a document from lines: "id kind {config} {other fields}"
+// Document returns the JSON of a document from lines: "id kind {config} {other fields}"
 // for a node, "a.port -> b.port" for an edge.
 func Document(lines string) []byte {
 	nodes, edges := []any{}, []any{}
@@ -26,18 +26,18 @@ func Document(lines string) []byte {
 		values := json.NewDecoder(strings.NewReader(rest))
 		if values.Decode(&config) == nil {
 			node["config"] = config
-			_ = values.Decode(&node) // its other fields, when there are any
+			_ = values.Decode(&node) // other fields of the node are optional
 		}
 		nodes = append(nodes, node)
 	}
 	return flow.EncodeJSON(map[string]any{"schema": flow.Schema, "name": "test", "nodes": nodes, "edges": edges})
 }
 
-// Decoded parses JSON that a store wrote. A mistake in it is a bug in a store, so it
-// panics.
+// Decoded parses JSON from a store. It panics if the JSON is invalid, which is a bug in
+// the store.
 func Decoded(data []byte) any {
 	if string(data) == "null" {
-		return nil // as most columns are
+		return nil // the usual case, handled without decoding
 	}
 	v, err := flow.DecodeJSON(data)
 	if err != nil {

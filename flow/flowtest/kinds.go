@@ -9,8 +9,8 @@ import (
 	"sluice/flow"
 )
 
-// Kinds are small kinds in every class: enough to build any shape of flow
-// without the real ones.
+// Kinds are minimal node kinds of every class, from which tests build flows of any shape
+// without the real kinds.
 var Kinds = flow.NewRegistry(
 	InputKind, OutputKind,
 	WorkKind("note_down", flow.Inline), WorkKind("think", flow.Compute), WorkKind("call", flow.Outside),
@@ -51,7 +51,8 @@ var OutputKind = flow.Kind{
 	},
 }
 
-// WorkKind digests what it is given; with pauses it first suspends that often.
+// WorkKind returns a kind that outputs a digest of its inputs. It first suspends as often
+// as its field "pauses" says.
 func WorkKind(name string, class flow.Class) flow.Kind {
 	return flow.Kind{
 		Name: name, Title: name, Group: "Test", Summary: "Digests its values.", Class: class,
@@ -67,9 +68,9 @@ func WorkKind(name string, class flow.Class) flow.Kind {
 	}
 }
 
-// work is the code of most kinds here. Its config says how long it takes and how often
-// it suspends before it ends. The text that it returns contains a hash of its inputs,
-// so that a step that ran with other inputs is noticed in every output after it.
+// work runs most kinds here. Its config sets how long it takes and how often it suspends.
+// The returned text contains a hash of its inputs, so that a step that ran with wrong
+// inputs changes every output that depends on it.
 func work(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if takes, _ := flow.Float(in.Config["takes_s"]); takes > 0 {
 		select {
@@ -87,8 +88,8 @@ func work(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, nil
 }
 
-// OneCall is what a step that uses a model reports. All numbers differ, so that a sum
-// over the wrong field is noticed.
+// OneCall is the usage of a step that calls a model once. All numbers differ, so that a
+// test notices a sum over the wrong field.
 var OneCall = flow.Usage{InputTokens: 3, OutputTokens: 2, CostNanoUSD: 7}
 
 // Seconds converts a number of seconds, as configs have it, to a duration.
@@ -97,7 +98,7 @@ func Seconds(f float64) time.Duration { return time.Duration(f * float64(time.Se
 // clockKey is the context key for the time of a simulation.
 type clockKey struct{}
 
-// WithClock gives kinds the time of a test that has a clock of its own.
+// WithClock returns a context in which kinds use the given time instead of the real clock.
 func WithClock(now time.Time) context.Context {
 	return context.WithValue(context.Background(), clockKey{}, now)
 }
@@ -182,7 +183,7 @@ var templateKind = flow.Kind{
 	},
 }
 
-// secretKind reads a secret and says only how long it is.
+// secretKind reads a secret and outputs only its length.
 var secretKind = flow.Kind{
 	Name: "unlock", Title: "Unlock", Group: "Test", Summary: "Uses a secret.", Class: flow.Outside,
 	Fields: []flow.Field{
@@ -196,8 +197,8 @@ var secretKind = flow.Kind{
 	},
 }
 
-// jobKind has something done elsewhere that it must not forget: its state is
-// the job's name. What happens to jobs is the simulation's part (simjobs_test.go).
+// jobKind runs an external job. Its state is the name of the job, which must not be lost.
+// The simulation provides the jobs (simjobs_test.go).
 var jobKind = func() flow.Kind {
 	k := WorkKind("job", flow.Outside)
 	k.Fields = append(k.Fields, flow.Field{Name: "forgets", Type: flow.FieldBoolean, Typed: true})
@@ -214,20 +215,20 @@ var jobKind = func() flow.Kind {
 	return k
 }()
 
-// JobState is the state that a long call keeps between its pauses, as a provider's
-// prediction ID is.
+// JobState returns the state that a job keeps while it is suspended, like the prediction
+// ID of a provider.
 func JobState(name string, pauses int) any {
 	return map[string]any{"job": name, "pauses": flow.Number(pauses)}
 }
 
-// JobOf decodes a state of JobState. Another value is a job without a name or pauses.
+// JobOf decodes a state of JobState. For any other value it returns no name and no pauses.
 func JobOf(state any) (name string, pauses int) {
 	m, _ := state.(map[string]any)
 	n, _ := flow.Float(m["pauses"])
 	return flow.Text(m["job"]), int(n)
 }
 
-// KindsAnd are the test kinds and more.
+// KindsAnd returns a registry of Kinds and the given kinds.
 func KindsAnd(extra ...flow.Kind) *flow.Registry {
 	for _, k := range Kinds.List() {
 		extra = append(extra, *k)

@@ -9,11 +9,11 @@ import (
 	"sluice/flow"
 )
 
-// waitLimit is when a step looks again for what it waits for, although nothing woke it.
+// waitLimit is when a waiting step checks again if no event wakes it.
 const waitLimit = 24 * time.Hour
 
-// spawnKind starts child runs and digests their results. Their store is the simulation's
-// part (simchildren_test.go).
+// spawnKind starts child runs and outputs a digest of their results. The simulation
+// provides their store (simchildren_test.go).
 var spawnKind = flow.Kind{
 	Name: "spawn", Title: "Spawn", Group: "Test", Summary: "Runs children.", Class: flow.Outside, WaitsFor: flow.WaitsForChildren,
 	Fields: []flow.Field{
@@ -27,9 +27,8 @@ var spawnKind = flow.Kind{
 	Cleanup: func(ctx context.Context, in *flow.In) error { return in.Children.Stop(ctx) },
 }
 
-// spawn is the code of a kind that starts child runs, one for each item. It suspends
-// until they are decided; unless it keeps errors, a failed item stops the others and
-// fails the step.
+// spawn starts one child run per item and suspends until their outcome is decided. A
+// failed item stops the others and fails the step, unless "keep" is set.
 func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if in.Children == nil {
 		return flow.Out{}, errors.New("there is no store of children")
@@ -58,7 +57,7 @@ func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, err
 }
 
-// awaitKind waits for a decision. It comes from the simulation too.
+// awaitKind waits for an approval, which the simulation gives.
 var awaitKind = flow.Kind{
 	Name: "await", Title: "Await", Group: "Test", Summary: "Asks a question.", Class: flow.Outside, WaitsFor: flow.WaitsForApproval,
 	Inputs:  []flow.Port{{Name: "values", Type: flow.TypeAny, List: true}},

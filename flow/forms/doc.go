@@ -1,5 +1,5 @@
 // Package forms holds the public forms of flows: their settings, their daily limit, and
-// the tickets and passes that visitors get instead of an account.
+// the signed tickets and passes by which visitors are recognized without an account.
 //
-// It must not know how forms are stored or shown.
+// It must not depend on how forms are stored or shown.
 package forms

@@ -12,36 +12,36 @@ import (
 	"sluice/flow"
 )
 
-// Form is a published flow as a page that anybody with its address can use.
+// Form is a public page that runs a published flow. Anyone who knows its URL can use it.
 type Form struct {
 	FlowID      string
 	WorkspaceID flow.WorkspaceID
-	On          bool // off is as if there were no form
+	On          bool // if false, the form's URL does not exist
 	Settings
-	Day, Taken int64 // runs that it started on Day, as Day counts days
+	Day, Taken int64 // Taken runs were started on Day; see the function Day
 	UpdatedAt  time.Time
 }
 
-// Settings is what members decide about a form.
+// Settings are the options of a form that members choose.
 type Settings struct {
 	Title        string   `json:"title,omitempty"`  // empty: the flow's name
 	Intro        string   `json:"intro,omitempty"`  // empty: the flow's description
 	Button       string   `json:"button,omitempty"` // empty: Run
 	PasswordHash string   `json:"password_hash,omitempty"`
-	PerMinute    int64    `json:"per_minute"` // times that one address may send it
-	PerDay       int64    `json:"per_day"`    // runs that it starts in a day, UTC
-	MaxFile      int64    `json:"max_file"`   // bytes of one file
-	Origins      []string `json:"origins,omitempty"`
-	Unlisted     bool     `json:"unlisted,omitempty"` // search engines are asked to leave it out
-	Keep         bool     `json:"keep,omitempty"`     // of a chat: its runs are kept with their content, as those of other forms
+	PerMinute    int64    `json:"per_minute"`         // limit of submissions per minute and IP address
+	PerDay       int64    `json:"per_day"`            // limit of runs per day in UTC
+	MaxFile      int64    `json:"max_file"`           // bytes of one file
+	Origins      []string `json:"origins,omitempty"`  // sites that may embed the form
+	Unlisted     bool     `json:"unlisted,omitempty"` // asks search engines not to index it
+	Keep         bool     `json:"keep,omitempty"`     // of a chat: keeps the content of its runs, as other forms do
 }
 
-// New is the form of a flow before anybody decided about it: off.
+// New returns the form of a flow with default settings, turned off.
 func New(ws flow.WorkspaceID, flowID string) *Form {
 	return &Form{FlowID: flowID, WorkspaceID: ws, Settings: Settings{PerMinute: 10, PerDay: 500, MaxFile: 25 << 20}}
 }
 
-// Changed names what differs from the settings before, for the audit log.
+// Changed returns the names of the settings that differ from before, for the audit log.
 func (s *Settings) Changed(before *Settings) (names []string) {
 	for _, part := range []struct {
 		name string
@@ -59,24 +59,24 @@ func (s *Settings) Changed(before *Settings) (names []string) {
 	return names
 }
 
-// Day is the day of a moment, counted in UTC since 1970.
+// Day returns the number of the day of a time: days in UTC since 1970.
 func Day(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
-// UsedUp reports whether the form has started all runs that it may on a day.
+// UsedUp reports whether the form has reached its limit of runs for the day.
 func (f *Form) UsedUp(now time.Time) bool { return f.Day == Day(now) && f.Taken >= f.PerDay }
 
-// Seals signs what visitors of forms are given: tickets to their own runs,
-// and passes where there is a password.
+// Seals signs the tokens of a form's visitors: tickets for their own runs, passes for
+// forms with a password, and the replies of a chat.
 type Seals struct{ Key []byte }
 
-// Ticket is part of a URL. Its bearer may follow and cancel this one
-// run of the form until it expires.
+// Ticket returns a token for use in URLs. Its bearer can follow and cancel this run of the
+// form until it expires.
 func (s *Seals) Ticket(flowID, runID string, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 36)
 	return strings.TrimPrefix(runID, flow.PrefixRun) + "." + at + "." + s.sign("run", flowID, runID, at)
 }
 
-// Admits finds the run that a ticket is for, and until when.
+// Admits verifies a ticket and returns its run and when it expires.
 func (s *Seals) Admits(flowID, ticket string, now time.Time) (runID string, expires time.Time, ok bool) {
 	parts := strings.Split(ticket, ".")
 	if len(parts) != 3 {
@@ -88,8 +88,8 @@ func (s *Seals) Admits(flowID, ticket string, now time.Time) (runID string, expi
 	return runID, expires, ok
 }
 
-// Pass stands in a cookie: somebody gave the form's password. It is worth
-// nothing once there is another.
+// Pass returns the value of the cookie for visitors who entered the form's password.
+// Changing the password invalidates it.
 func (s *Seals) Pass(f *Form, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 36)
 	return at + "." + s.sign("pass", f.FlowID, f.PasswordHash, at)
@@ -102,11 +102,11 @@ func (s *Seals) Passes(f *Form, pass string, now time.Time) bool {
 	return ok && now.Before(expires) && hmac.Equal([]byte(signature), []byte(s.sign("pass", f.FlowID, f.PasswordHash, at)))
 }
 
-// Turn signs a reply of the assistant in a chat. digest is a hash of the conversation up to
-// and including the reply.
+// Turn signs a reply of the assistant in a chat, so that clients cannot forge one. digest
+// is a hash of the conversation up to and including the reply.
 func (s *Seals) Turn(flowID, digest string) string { return s.sign("turn", flowID, digest, "") }
 
-// IsTurn reports whether a signature is that of a reply.
+// IsTurn reports whether a signature of Turn is valid for the conversation.
 func (s *Seals) IsTurn(flowID, digest, signature string) bool {
 	return hmac.Equal([]byte(signature), []byte(s.Turn(flowID, digest)))
 }
@@ -116,7 +116,8 @@ func sealTime(text string) (t time.Time, ok bool) {
 	return time.Unix(seconds, 0), err == nil
 }
 
-// sign begins with what kind of seal it is: the key signs other things too.
+// sign returns a MAC that covers the type of token, since the same key signs other data
+// too.
 func (s *Seals) sign(what, flowID, whom, expires string) string {
 	mac := hmac.New(sha256.New, s.Key)
 	mac.Write([]byte("form " + what + "\n" + flowID + "\n" + whom + "\n" + expires))

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// bucketsPerDoubling makes a bucket's upper bound 19 % larger than its lower
-// one, so that its middle is at most 9 % from whatever fell into it.
+// bucketsPerDoubling makes a bucket's upper bound 19 % larger than its lower one, so that
+// the bucket's middle is at most 9 % from any duration in it.
 const bucketsPerDoubling = 4
 
-// Buckets below those of a millisecond and more.
+// The first buckets. Those from bucketFirst on are for a millisecond and more.
 const (
-	BucketNone  = 0 // no duration, as of a run that never started
+	BucketNone  = 0 // no duration, such as of a run that never started
 	bucketShort = 1 // less than a millisecond
 	bucketFirst = 2
 )
 
-// Bucket is where a duration is counted. Counts of buckets can be added up,
-// which a percentile cannot.
+// Bucket returns the bucket of a duration. Unlike percentiles, the counts of buckets can
+// be added up, for instance over several days.
 func Bucket(d time.Duration) int {
 	if d < time.Millisecond {
 		return bucketShort
@@ -28,8 +28,8 @@ func Bucket(d time.Duration) int {
 // Histogram counts durations by bucket.
 type Histogram map[int]int64
 
-// Quantile is a duration that the share q of all does not exceed, within 9 %;
-// 0 when nothing was counted.
+// Quantile returns the q-quantile of the durations, within 9 %. q is between 0 and 1. It
+// returns 0 if nothing was counted.
 func (h Histogram) Quantile(q float64) time.Duration {
 	var total, last, seen int64
 	for b, n := range h {
@@ -46,7 +46,8 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// middle is the middle of a bucket on the scale it belongs to.
+// middle returns the middle of a bucket: the geometric mean of its bounds, since the scale
+// is logarithmic.
 func middle(bucket int) time.Duration {
 	if bucket == bucketShort {
 		return time.Millisecond / 2

@@ -1,6 +1,6 @@
-// Package items describes how far the items of a map are, for the people who watch them:
-// states, a few cells that stand for all items, failures by code, and a filter. It does
-// not know how items are stored or shown.
+// Package items describes the progress of a map's items for the page that shows it:
+// states, a bounded number of cells that summarize all items, failures by code, and a
+// filter. It does not depend on how items are stored or shown.
 package items
 
 import (
@@ -11,8 +11,9 @@ import (
 	"sluice/flow"
 )
 
-// State is what a list of items can be filtered by. Items that cannot start and canceled
-// ones count as failed, queued and waiting ones as running once they have a run.
+// State is the state of an item, by which lists can be filtered. Canceled items and items
+// that cannot start count as failed. An item with a run that has not ended counts as
+// running, even if the run is queued or waiting.
 type State string
 
 // The states of items.
@@ -27,11 +28,11 @@ const (
 type Filter struct {
 	State State
 	Code  flow.Code // of failed items
-	Text  string    // part of the inputs, outputs or error, in any case
+	Text  string    // part of the inputs, outputs or error, ignoring case
 	Limit int
 }
 
-// Item is an item with its run. Run is nil for an item that has none yet, or could not
+// Item is an item with its run. Run is nil if the item has no run yet, or if it could not
 // start because of Error.
 type Item struct {
 	Number int
@@ -40,20 +41,20 @@ type Item struct {
 	Inputs map[string]any
 	Error  *flow.Error
 	Reused bool
-	Tries  int // most attempts of a step of the run
+	Tries  int // attempts of the step with the most attempts
 }
 
-// MaxCells bounds the cells of a Strip.
+// MaxCells bounds the number of cells for one step.
 const MaxCells = 1000
 
-// Cell stands for the items of a step from Size*index on. Failed and Running are the
-// first such items, or -1.
+// Cell summarizes CellSize consecutive items of a step.
 type Cell struct {
-	Done            int // how many
-	Failed, Running int
+	Done            int // number of items
+	Failed, Running int // index of the first such item, or -1
 }
 
-// State returns the worst state of the items that a cell stands for.
+// State returns the most important state of the cell's items: failed, then running, then
+// done.
 func (c Cell) State() State {
 	switch {
 	case c.Failed >= 0:
@@ -66,25 +67,26 @@ func (c Cell) State() State {
 	return Waiting
 }
 
-// CellSize returns how many items a cell stands for, so that there are at most MaxCells.
+// CellSize returns the number of items per cell, so that there are at most MaxCells cells.
 func CellSize(total int) int { return max(1, (total+MaxCells-1)/MaxCells) }
 
-// Failure is a failed item, for a summary of all failures.
+// Failure is a failed item.
 type Failure struct {
 	Item  int
 	Error *flow.Error
 	At    time.Time // zero for an item that could not start
 }
 
-// Group is the failures with one code.
+// Group holds the failures with the same code.
 type Group struct {
 	Code  flow.Code
 	Count int
 	First Failure
 }
 
-// Cause returns the first failure that is not just an item that was canceled because of
-// another one; else the first of all, which must exist.
+// Cause returns the first failure that is not a cancellation, since items are canceled
+// when another one fails. If all were canceled, it returns the first. failures must not be
+// empty.
 func Cause(failures []Failure) Failure {
 	for _, f := range failures {
 		if f.Error == nil || f.Error.Code != flow.CodeRunCanceled {

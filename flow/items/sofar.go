@@ -7,18 +7,18 @@ import (
 	"sluice/flow"
 )
 
-// PartialOutput is an output of a flow while the items of a map still run.
+// PartialOutput is the value so far of an output that a running map fills.
 type PartialOutput struct {
 	Name   string
 	Values []any // of the first items, in their order; nil for one that failed
 }
 
-// ownPorts are the outputs of a map that do not list one output of each item.
+// ownPorts are the output ports of a map that do not collect an output of its items.
 var ownPorts = []string{"results", "file", "errors", "succeeded", "failed"}
 
-// SoFar returns the outputs of a flow that the step at path fills with a list, with the
-// values of its first items. It stops at the first item that has not ended, because lists
-// are in the order of items: what is returned never changes any more.
+// SoFar returns the outputs of a flow that the map at path fills, with the values of its
+// first items. It stops at the first item that has not ended, because lists have the order
+// of the items: returned values never change later.
 func SoFar(d *flow.Document, path string, first []flow.ChildResult) (list []PartialOutput) {
 	ended := 0
 	for ended < len(first) && first[ended].Item == ended && first[ended].State.Ended() {

@@ -8,12 +8,12 @@ import (
 	"sluice/flow"
 )
 
-// Policy is the Content-Security-Policy of every file response: a browser runs
-// nothing in the file, wherever it came from.
+// Policy is the Content-Security-Policy of every file response. It keeps browsers from
+// running scripts in files, which come from untrusted sources.
 const Policy = "sandbox; default-src 'none'"
 
-// ContentType returns the stored type of a file if it is valid in a header, otherwise that
-// of unknown content.
+// ContentType returns the stored type of a file if it is valid in a header, otherwise
+// application/octet-stream.
 func ContentType(f *flow.File) string {
 	if media, params, err := mime.ParseMediaType(f.MIME); err == nil && strings.Contains(media, "/") {
 		return mime.FormatMediaType(media, params)
@@ -24,12 +24,12 @@ func ContentType(f *flow.File) string {
 // ETag returns the entity tag of the content: its hash.
 func ETag(f *flow.File) string { return `"` + f.Hash + `"` }
 
-// Disposition lets a browser show the file or only save it, and names it twice:
-// the second form is for names beyond ASCII (RFC 6266), the first for clients
-// that read nothing else, such as curl -OJ.
+// Disposition returns the Content-Disposition of a file, inline only for types that are
+// safe to render. It contains the name twice: filename* supports names beyond ASCII (RFC
+// 6266), and filename is for clients that do not read it, such as curl -OJ.
 func Disposition(f *flow.File) string {
 	how := "attachment"
-	if shown(f) {
+	if isSafeInline(f) {
 		how = "inline"
 	}
 	plain := strings.Map(func(r rune) rune {
@@ -41,10 +41,10 @@ func Disposition(f *flow.File) string {
 	return how + `; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(f.Name), "+", "%20")
 }
 
-// shown reports whether a browser may show the file in a page. The store believes
-// no claim to be a picture, sound or film that the content does not bear out.
-// Pictures in SVG are documents with scripts.
-func shown(f *flow.File) bool {
+// isSafeInline reports whether a browser may render the file: an image, audio or video. Type has
+// verified such a claim against the content. SVG is excluded, because it can contain
+// scripts.
+func isSafeInline(f *flow.File) bool {
 	class, kind, _ := strings.Cut(f.MIME, "/")
 	return (class == "image" || class == "audio" || class == "video") && !strings.HasPrefix(kind, "svg")
 }

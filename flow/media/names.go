@@ -15,7 +15,7 @@ import (
 // maxFileName bounds a file's name, in characters.
 const maxFileName = 200
 
-// genericType is the media type of content that is not known.
+// genericType is the media type of unknown content.
 const genericType = "application/octet-stream"
 
 // Type returns the type of content without parameters: the claimed type
@@ -33,8 +33,8 @@ func Type(claimed string, head []byte) string {
 	return detected // also if the claim is an older name of the same type
 }
 
-// isRendered reports whether browsers render the type, so that a wrong claim
-// would do harm.
+// isRendered reports whether browsers render the type, so that a false claim would be a
+// security risk.
 func isRendered(typ string) bool {
 	family, _, _ := strings.Cut(typ, "/")
 	return family == "image" || family == "audio" || family == "video" || typ == "text/html" || typ == "application/xhtml+xml"
@@ -68,8 +68,8 @@ func FileName(name, typ string) string {
 	return stem + extension
 }
 
-// dropInvisible drops control characters and those that change the reading
-// direction, with which "gpj.exe" can be made to look like "exe.jpg".
+// dropInvisible drops control characters, including those that change the reading
+// direction, which can disguise an extension: "gpj.exe" is shown as "exe.jpg".
 func dropInvisible(r rune) rune {
 	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
 		return -1

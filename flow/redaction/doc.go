@@ -1,3 +1,3 @@
-// Package redaction replaces the secrets that a step was given, in all common
-// encodings, wherever they appear in text or values.
+// Package redaction replaces the secrets of a step, in all common encodings, wherever they
+// appear in texts or values.
 package redaction

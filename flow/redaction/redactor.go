@@ -13,19 +13,19 @@ import (
 	"sluice/flow"
 )
 
-// shortestRedacted is how long a secret must be to be looked for; a shorter one
-// would blank out what only happens to look alike.
-const shortestRedacted = 6
+// minSecretLength is the minimum length of a redacted secret, in bytes. A shorter one
+// would also match unrelated text.
+const minSecretLength = 6
 
-// Redactor takes secrets out of what others sent back: providers echo what they
-// were given, in errors and elsewhere. It is safe for concurrent use.
+// Redactor removes secrets from responses: providers echo requests in error messages and
+// elsewhere. It is safe for concurrent use.
 type Redactor struct {
-	mu      sync.RWMutex
-	forms   []string // of the secrets, as they may appear
-	replace *strings.Replacer
+	mu       sync.RWMutex
+	forms    []string // all encodings of the secrets, longest first
+	replacer *strings.Replacer
 }
 
-// New makes a redactor of secrets that are known already.
+// New returns a redactor of the given secrets. Add registers more.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{}
 	for _, s := range secrets {
@@ -39,14 +39,14 @@ func New(secrets ...string) *Redactor {
 // without the scheme of an Authorization header. In base64 it is found at any
 // offset, such as after "Bearer " or a user name.
 func (r *Redactor) Add(secret string) {
-	if len(secret) < shortestRedacted {
+	if len(secret) < minSecretLength {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, text := range spoken(secret) {
+	for _, text := range variants(secret) {
 		for _, form := range secretForms(text) {
-			if len(form) >= shortestRedacted && !slices.Contains(r.forms, form) {
+			if len(form) >= minSecretLength && !slices.Contains(r.forms, form) {
 				r.forms = append(r.forms, form)
 			}
 		}
@@ -57,13 +57,13 @@ func (r *Redactor) Add(secret string) {
 	for _, form := range r.forms {
 		pairs = append(pairs, form, flow.Redacted)
 	}
-	r.replace = strings.NewReplacer(pairs...)
+	r.replacer = strings.NewReplacer(pairs...)
 }
 
-// spoken returns the texts to look for: the secret, and the part after its
+// variants returns the texts to look for: the secret, and the part after its
 // scheme. Basic credentials are decoded, because a service may echo the
 // password.
-func spoken(secret string) []string {
+func variants(secret string) []string {
 	list := []string{secret}
 	scheme, rest, found := strings.Cut(strings.TrimSpace(secret), " ")
 	rest = strings.TrimSpace(rest)
@@ -80,7 +80,7 @@ func spoken(secret string) []string {
 	if found {
 		list = append(list, rest)
 	}
-	return slices.DeleteFunc(list, func(s string) bool { return len(s) < shortestRedacted })
+	return slices.DeleteFunc(list, func(s string) bool { return len(s) < minSecretLength })
 }
 
 // secretForms returns the encodings of a text inside other texts.
@@ -95,7 +95,7 @@ func secretForms(s string) []string {
 	return append(append(forms, base64Forms(s)...), base64Cores(s)...)
 }
 
-// jsonHTML returns s as JSON encoders write it that escape for HTML.
+// jsonHTML returns s as written by JSON encoders that escape HTML characters.
 func jsonHTML(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -133,17 +133,18 @@ func base64Cores(s string) (cores []string) {
 	return cores
 }
 
-// Text is s without the secrets.
+// Text returns s with every secret replaced by flow.Redacted.
 func (r *Redactor) Text(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.replace == nil {
+	if r.replacer == nil {
 		return s
 	}
-	return r.replace.Replace(s)
+	return r.replacer.Replace(s)
 }
 
-// Held is how many bytes at the end of s may be the beginning of a secret.
+// Held returns how many bytes at the end of s could be the beginning of a secret. A stream
+// must hold them back until more of the text is known.
 func (r *Redactor) Held(s string) int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -162,11 +163,10 @@ func (r *Redactor) Held(s string) int {
 func (r *Redactor) Empty() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.replace == nil
+	return r.replacer == nil
 }
 
-// Value is v with the secrets taken out of every text and name in it. v itself
-// is not changed.
+// Value returns a copy of v with the secrets redacted in all texts and names inside it.
 func (r *Redactor) Value(v any) any {
 	if r.Empty() {
 		return v

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Words whose full stop alone does not end a sentence, in lower case and without their last stop.
+// Abbreviations whose full stop does not imply the end of a sentence, in lowercase and without the last stop.
 var (
 	// A name or an explanation follows, so the sentence always continues.
 	abbreviationsBefore = wordSet("mr mrs ms mx dr prof rev hon gen col capt lt sgt gov sen rep pres st mt ft " +
@@ -36,7 +36,7 @@ func isAbbreviation(word string, next rune) bool {
 	return abbreviationsBefore[word] || isInitial(word)
 }
 
-// isInitial tells a single letter as in "J. Smith"; "I" is more often the pronoun.
+// isInitial reports whether a word is an initial, as in "J. Smith". "I" is not: it is more often the pronoun.
 func isInitial(word string) bool {
 	r, size := utf8.DecodeRuneInString(word)
 	return size == len(word) && unicode.IsLetter(r) && r != 'i'

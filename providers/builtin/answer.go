@@ -15,19 +15,19 @@ const (
 	// wordBonus is what a passage gains that holds all the question's keywords. The network alone confuses names and
 	// numbers; with it, 34 instead of 30 of 39 questions found their sentence.
 	wordBonus = 0.15
-	// passageWords is the least a passage holds. A heading or an exclamation goes with the sentence after it.
+	// passageWords is the minimum number of words in a passage. A heading or an exclamation is joined with the next sentence.
 	passageWords = 4
 )
 
-// Answer is what FindAnswer found. Answer is empty if the text does not seem to hold one; Score and Passages then tell
-// how near it came.
+// Answer is the result of FindAnswer. Answer is empty if the text does not seem to contain one; Score and Passages then
+// show the closest candidates.
 type Answer struct {
 	Answer   string
 	Score    float64
 	Passages []Passage
 }
 
-// Passage is a stretch of the text: Text is found at the byte offset Start.
+// Passage is a part of the text. Start is its byte offset.
 type Passage struct {
 	Text  string
 	Score float64 // 0 to 1
@@ -96,5 +96,5 @@ func splitPassages(text string) []section {
 // with the next one, and summaries leave it out.
 func isShort(s string) bool { return len(strings.Fields(s)) < passageWords }
 
-// oneLine makes line breaks and runs of space one space each.
+// oneLine replaces each run of white space, line breaks included, by a space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

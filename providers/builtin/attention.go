@@ -2,8 +2,8 @@ package builtin
 
 import "math"
 
-// attend reads queries, keys and values of the given width from wide and writes what each token of the sequence takes
-// from all of them to scratch.
+// attend reads queries, keys and values of the given width from wide. It writes the attention output of each token of
+// the sequence to scratch.
 func (w *workspace) attend(s span, width int) {
 	size := width / attentionHeads
 	for t := range s.tokens {
@@ -14,7 +14,7 @@ func (w *workspace) attend(s span, width int) {
 	}
 }
 
-// attendHead is one head for one token. query and keys are offsets into wide; the values stand width behind the keys.
+// attendHead computes one head for one token. query and keys are offsets into wide; the values are at offset keys+width.
 func (w *workspace) attendHead(s span, dst []float32, query, keys, width int) {
 	weights, size := w.weights[:len(s.tokens)], len(dst)
 	scale := float32(1 / math.Sqrt(float64(size)))
@@ -28,7 +28,7 @@ func (w *workspace) attendHead(s span, dst []float32, query, keys, width int) {
 	}
 }
 
-// softmax turns scores into shares of one.
+// softmax converts scores to weights that add up to 1.
 func softmax(scores []float32) {
 	top := float32(math.Inf(-1))
 	for _, s := range scores {

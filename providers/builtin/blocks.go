@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// wrapWidth is the length in bytes from which a line looks broken by an editor rather than by its author.
+// wrapWidth is the length in bytes from which a line is assumed to be wrapped by an editor rather than ended by its author.
 const wrapWidth = 50
 
-// splitBlocks cuts a text where no sentence crosses: at blank lines, list items and headings. A line that was only
-// wrapped stays with the next one.
+// splitBlocks splits a text at boundaries that no sentence crosses: blank lines, list items and headings. A wrapped line
+// is joined with the next one.
 func splitBlocks(text string) []section {
 	var blocks []section
-	open := false // the last block may go on
+	open := false // the last block may continue
 	for _, line := range splitLines(text) {
 		body := skipMarker(text, line)
 		switch blank := strings.TrimSpace(body.in(text)) == ""; {
@@ -46,7 +46,7 @@ func splitLines(text string) []section {
 	return append(lines, section{start, len(text)})
 }
 
-// skipMarker leaves out the bullet, number or heading sign at the start of a line. A line without one is unchanged.
+// skipMarker removes the bullet, number or heading sign at the start of a line. A line without one is unchanged.
 func skipMarker(text string, line section) section {
 	s := strings.TrimLeftFunc(line.in(text), unicode.IsSpace)
 	marker := markerLength(s)

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// classifyTemperature turns differences of similarity into confidence. Over 76 texts of five small sets, values from
-// 0.03 to 0.06 gave the most honest scores; within them, labels without a description want the larger ones.
+// classifyTemperature scales differences of similarity to confidence. On 76 texts of five small sets, values from 0.03
+// to 0.06 gave the best calibrated scores; labels without a description need the larger ones.
 const classifyTemperature = 0.05
 
-// Label is a class that a text may belong to. The description, in a sentence or a few key words, makes it much easier
-// to tell apart: 92 % of the texts went to the right label with it, 72 % without.
+// Label is a class of texts. A description of one sentence or a few keywords improves the accuracy: 92 % of the texts got
+// the right label with descriptions, 72 % without.
 type Label struct {
 	Name        string
 	Description string
 }
 
-// Score is how well a label fits, from 0 to 1.
+// Score rates how well a label fits, from 0 to 1.
 type Score struct {
 	Label string
 	Score float64
@@ -35,7 +35,8 @@ func ParseLabel(s string) Label {
 	return Label{Name: name, Description: strings.TrimSpace(description)}
 }
 
-// text is what the label's vector is made of. Names are often written as identifiers, which the network cannot read.
+// text returns the text from which the label's vector is computed. Names are often identifiers, which the network cannot
+// read, so they are split into words.
 func (l Label) text() string {
 	name := strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)
 	if strings.TrimSpace(l.Description) == "" {
@@ -44,8 +45,8 @@ func (l Label) text() string {
 	return name + ": " + l.Description
 }
 
-// Classify scores the labels by how close the text comes to what they say, without training. The scores add up to 1 and
-// the best comes first; equal ones keep the order given. Blank text fits every label alike.
+// Classify scores the labels by their similarity to the text, without training. The scores add up to 1. The best label
+// comes first; equal ones keep their order. For blank text all scores are equal.
 //
 // It returns ErrCount without labels, ErrTooLong as Embed does.
 func (m *Model) Classify(ctx context.Context, text string, labels []Label) ([]Score, error) {

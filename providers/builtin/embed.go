@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// passTokens is how many tokens of short texts share one pass: enough to pay for reading the weights, few enough to
-// spread a dozen sentences over the cores.
+// passTokens is the number of tokens from short texts that share one pass: enough to amortize reading the weights, few
+// enough to spread a dozen sentences over the cores.
 const passTokens = 64
 
-// Embed returns a unit vector of Dimensions for each text; texts of like meaning have a large inner product. A text of
-// more than MaxTokens is split by sentence, and its vector is the mean of the parts, weighted by their length. Blank
-// text says nothing: its vector is all zeros.
+// Embed returns a unit vector of Dimensions for each text. Texts of similar meaning have a large inner product. A text of
+// more than MaxTokens is split by sentence; its vector is the mean of the parts, weighted by length. The vector of a blank
+// text is all zeros.
 //
 // It returns ErrTooLong beyond MaxText, MaxBatch or MaxTexts, and the context's error soon after the context ends.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -40,7 +40,7 @@ type part struct {
 	vector []float32
 }
 
-// split cuts each text into parts; blank texts have none.
+// split splits each text into parts. Blank texts have none.
 func split(ctx context.Context, v *vocabulary, texts []string) ([]part, error) {
 	var parts []part
 	for i, text := range texts {
@@ -84,7 +84,7 @@ func nonEmpty(tokens []int32) [][]int32 {
 	return [][]int32{tokens}
 }
 
-// encodeAll sets the vector of every part, on as many goroutines as may run passes at the same time.
+// encodeAll sets the vector of every part, on as many goroutines as there are slots for passes.
 func (m *Model) encodeAll(ctx context.Context, parts []part) error {
 	passes := group(parts)
 	var next atomic.Int64
@@ -110,7 +110,7 @@ func (m *Model) encodeAll(ctx context.Context, parts []part) error {
 	return nil
 }
 
-// group puts neighbours together while they stay within passTokens.
+// group combines consecutive parts into passes of up to passTokens.
 func group(parts []part) [][]part {
 	var passes [][]part
 	start, tokens := 0, 0
@@ -160,8 +160,8 @@ func join(parts []part, texts int) [][]float32 {
 	return vectors
 }
 
-// Similarity tells how alike two texts are: 1 for the same meaning, about 0 for unrelated ones, rarely below. Blank text
-// is like nothing.
+// Similarity returns the similarity of two texts: 1 for the same meaning, about 0 for unrelated ones, rarely less. With
+// blank text it is 0.
 func (m *Model) Similarity(ctx context.Context, a, b string) (float64, error) {
 	vectors, err := m.Embed(ctx, []string{a, b})
 	if err != nil {
@@ -170,7 +170,7 @@ func (m *Model) Similarity(ctx context.Context, a, b string) (float64, error) {
 	return cosine(vectors[0], vectors[1]), nil
 }
 
-// cosine is the inner product of unit vectors, kept within -1..1 against rounding.
+// cosine returns the inner product of unit vectors, clamped to -1..1 because of rounding errors.
 func cosine(a, b []float32) float64 {
 	return min(1, max(-1, float64(dot(a, b))))
 }

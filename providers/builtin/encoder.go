@@ -67,7 +67,7 @@ func newLayer(t *tensors, name string, width int) layer {
 	}
 }
 
-// positions are the signals that tell the network the order of its tokens: sines, then cosines.
+// positions returns the positional encoding, which tells the network the order of its tokens: sines, then cosines.
 func positions(frequency []float32) []float32 {
 	out := make([]float32, 0, MaxTokens*2*len(frequency))
 	for p := range MaxTokens {
@@ -81,8 +81,8 @@ func positions(frequency []float32) []float32 {
 	return out
 }
 
-// encode returns the unit vector of each sequence. Together they hold at most MaxTokens tokens; sharing one pass reads
-// the weights once for many short sequences.
+// encode returns the unit vector of each sequence. Together they have at most MaxTokens tokens. Sharing one pass reads the
+// weights only once for many short sequences.
 func (e *encoder) encode(sequences [][]int32, w *workspace) [][]float32 {
 	rows := w.place(sequences)
 	for _, s := range w.spans {
@@ -100,7 +100,7 @@ func (e *encoder) encode(sequences [][]int32, w *workspace) [][]float32 {
 	return vectors
 }
 
-// embed writes the network's input: twice the embedding of each token and the signal of its position.
+// embed writes the network's input: twice the embedding of each token plus its positional encoding.
 func (e *encoder) embed(dst []float32, tokens []int32) {
 	for p, id := range tokens {
 		out := dst[p*embeddingSize:][:embeddingSize]
@@ -129,7 +129,7 @@ func (l *layer) run(w *workspace, input []float32, rows int) {
 	l.feedOut.add(w.state, w.wide, rows)
 }
 
-// finish bends the output into -1..1 and makes it a unit vector.
+// finish applies tanh to the output and normalizes it to a unit vector.
 func finish(out []float32) []float32 {
 	v := make([]float32, len(out))
 	for i, x := range out {

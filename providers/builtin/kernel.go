@@ -15,8 +15,8 @@ type tile [tileRows * tileCols]float32
 // them.
 func tileAt(row, col int) int { return col/2*(2*tileRows) + row*2 + col%2 }
 
-// multiplyFour returns the inner products of w with four consecutive rows of x. With one sum per row, none waits for
-// itself and each weight is loaded once.
+// multiplyFour returns the inner products of w with four consecutive rows of x. The four sums are independent, so that the
+// processor can compute them in parallel, and each weight is loaded once.
 func multiplyFour(x, w []float32) [tileRows]float32 {
 	n := len(w)
 	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]
@@ -49,7 +49,7 @@ func addScaled(y, x []float32, f float32) {
 	addScaledPlain(y, x, f)
 }
 
-// dotPlain keeps four sums, because a single one would wait for itself at every step.
+// dotPlain uses four sums, because with a single one every addition would wait for the previous one.
 func dotPlain(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	for len(a) >= 4 && len(b) >= 4 {

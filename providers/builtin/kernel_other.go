@@ -2,7 +2,7 @@
 
 package builtin
 
-// Elsewhere the plain Go kernels do the work; the compiler drops the calls below.
+// accelerated is false: other processors use the plain Go kernels, and the compiler drops the calls below.
 const accelerated = false
 
 // multiplyTileFast and the functions below exist in assembly only on amd64. Elsewhere

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/text/language"
 )
 
-// ErrNoLetters is returned for a text in which there is nothing to tell a language by.
+// ErrNoLetters is returned for a text without letters, whose language cannot be detected.
 var ErrNoLetters = errors.New("text holds no letters")
 
-// Language is a language and how likely a text is written in it.
+// Language is a language with the probability that a text is written in it.
 type Language struct {
 	Code  string  // ISO 639-1 where it has a code there, else ISO 639-3: en, but ckb
 	Name  string  // in English
@@ -66,8 +66,8 @@ var (
 	margins   = regexp.MustCompile("^" + blank + "+|" + blank + "+$")
 )
 
-// languageText is a text as the network was taught to see it: letters and single blanks, in lower case by the rules of
-// Unicode (Greek has a sigma of its own at the end of a word), between two blanks.
+// languageText normalizes a text as in the training of the network: letters and single blanks between two blanks, in
+// lowercase by the rules of Unicode (Greek has a special sigma at the end of a word).
 func languageText(text string) string {
 	text = strings.ReplaceAll(text, "-", " ")
 	text = noLetters.ReplaceAllString(text, "")
@@ -87,7 +87,7 @@ func ngramOf(units []uint16) (g ngram) {
 	return g
 }
 
-// probabilities sends a text through the network.
+// probabilities returns the output of the network for a text.
 func (n *languageNet) probabilities(units []uint16) []float32 {
 	hidden := n.hidden.apply(n.frequencies(units))
 	for i := range hidden {
@@ -96,7 +96,7 @@ func (n *languageNet) probabilities(units []uint16) []float32 {
 	return shares(n.final.apply(hidden))
 }
 
-// frequencies says of each n-gram how much of all n-grams of its length it makes up.
+// frequencies returns the share of each n-gram among all n-grams of its length.
 func (n *languageNet) frequencies(units []uint16) []float32 {
 	input := make([]float32, n.inputs)
 	for i, known := range n.ngrams {
@@ -115,7 +115,7 @@ func (n *languageNet) frequencies(units []uint16) []float32 {
 	return input
 }
 
-// shares is the softmax of the network, in double precision like its sums.
+// shares is the network's softmax, in double precision like its sums.
 func shares(values []float32) []float32 {
 	highest, sum := slices.Max(values), 0.0
 	out := make([]float32, len(values))

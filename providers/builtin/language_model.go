@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// languageFile holds the network that tells languages apart; convert/language makes it of the published package.
+// languageFile holds the network that detects languages. convert/language creates it from the published package.
 //
 //go:embed model/lande.bin
 var languageFile []byte
@@ -19,17 +19,17 @@ const (
 	longestNgram  = 4
 )
 
-// languageNet is the published network: how often certain n-grams occur in a text goes in, through one hidden layer, and
-// a probability for each language comes out.
+// languageNet is the published network. Its inputs are the frequencies of certain n-grams, its outputs the probabilities
+// of the languages, with one hidden layer between.
 type languageNet struct {
 	codes         []string        // ISO 639-3, as published
 	ngrams        []map[ngram]int // by length less one: the input that takes its frequency
-	inputs        int             // how many n-grams there are
+	inputs        int             // number of n-grams
 	hidden, final dense
 }
 
-// ngram is up to four UTF-16 units. That is what the published network counts, so that a character beyond the basic
-// plane is two.
+// ngram is up to four UTF-16 units, as in the published network. A character beyond the Basic Multilingual Plane has two
+// units.
 type ngram [longestNgram]uint16
 
 // dense is one layer: a row of weights and a bias for each output.
@@ -84,7 +84,7 @@ func readDense(r *reader) dense {
 	return d
 }
 
-// readScaled reads numbers of eight bits around 127, which are divided by the scale before them.
+// readScaled reads 8-bit numbers with an offset of 127, which are divided by the scale that precedes them.
 func readScaled(r *reader, n int) []float32 {
 	scale := r.float64()
 	data := r.bytes(n)
@@ -95,7 +95,7 @@ func readScaled(r *reader, n int) []float32 {
 	return values
 }
 
-// apply is the layer before its activation. Sums are of double precision, as those of the published network.
+// apply computes the layer without its activation. Sums have double precision, as in the published network.
 func (d *dense) apply(input []float32) []float32 {
 	output := make([]float32, len(d.biases))
 	for i := range output {

@@ -2,7 +2,7 @@ package builtin
 
 import "math"
 
-// layerNorm is layer normalisation: each row is brought to mean 0 and variance 1, then scaled and shifted.
+// layerNorm is a layer normalization: each row is normalized to mean 0 and variance 1, then scaled and shifted.
 type layerNorm struct {
 	scale, bias []float32
 }

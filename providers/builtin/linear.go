@@ -12,8 +12,8 @@ func newLinear(t *tensors, name string, in, out int) linear {
 	return linear{weight: t.matrix(name+".weight", out, in), bias: t.vector(name+".bias", out)}
 }
 
-// set writes the layer's outputs for each input row; add adds them to what dst holds. Both work on whole tiles, so the
-// buffers hold a multiple of tileRows rows.
+// set writes the layer's outputs for each input row to dst; add adds them to dst. Both process whole tiles, so the buffers
+// must have a multiple of tileRows rows.
 func (l *linear) set(dst, src []float32, rows int) { l.apply(dst, src, rows, false) }
 func (l *linear) add(dst, src []float32, rows int) { l.apply(dst, src, rows, true) }
 
@@ -27,8 +27,8 @@ func (l *linear) apply(dst, src []float32, rows int, add bool) {
 	l.applyPlain(dst, src, rows, add)
 }
 
-// applyFast takes sixteen weight rows at a time past all input rows: the weights come from memory once per call, and the
-// four input rows of a tile stay in the cache meanwhile.
+// applyFast multiplies sixteen weight rows at a time with all input rows, so that the weights are read from memory only
+// once per call, while the four input rows of a tile stay in the cache.
 func (l *linear) applyFast(dst, src []float32, rows int, add bool) {
 	in, out := l.weight.cols, l.weight.rows
 	var products tile
@@ -44,7 +44,7 @@ func (l *linear) applyFast(dst, src []float32, rows int, add bool) {
 	}
 }
 
-// store scales one row of a tile, adds the bias and puts it in place.
+// store scales one row of a tile, adds the bias and writes it to the output.
 func (l *linear) store(dst []float32, products *tile, r, col int, add bool) {
 	dst = dst[:tileCols]
 	scale, bias := l.weight.scale[col:][:tileCols], l.bias[col:][:tileCols]
@@ -56,7 +56,7 @@ func (l *linear) store(dst []float32, products *tile, r, col int, add bool) {
 	}
 }
 
-// applyPlain widens each weight row once and takes it past the input rows, four at a time.
+// applyPlain converts each weight row to floats once and multiplies it with the input rows, four at a time.
 func (l *linear) applyPlain(dst, src []float32, rows int, add bool) {
 	in, out := l.weight.cols, l.weight.rows
 	var wide [feedSize]float32 // the longest row there is

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// The most text that one call takes, in characters. A token is about 4 characters and takes 0.2 ms of one core with
-// AVX2, 1.2 ms without: the longest text keeps a core busy for some 10 seconds, or 60.
+// Limits of the text in one call, in characters. A token has about 4 characters and takes 0.2 ms of one core with AVX2,
+// 1.2 ms without, so the longest text takes about 10 or 60 seconds of CPU time.
 const (
 	MaxText  = 200_000   // of each text
 	MaxBatch = 1_000_000 // of all the texts of one call to Embed
 )
 
-// MaxTexts is the most texts, sentences or labels that one call takes: each vector holds 2 kB.
+// MaxTexts is the maximum number of texts, sentences or labels in one call. Each vector takes 2 kB.
 const MaxTexts = 10_000
 
 var (
@@ -26,14 +26,14 @@ var (
 	ErrCount = errors.New("number is out of range")
 )
 
-// Model is the built-in model. It may be used by several goroutines at once; together they occupy as many cores as Go
-// may use. Its zero value is ready.
+// Model is the built-in model. It is safe for concurrent use; all calls together use at most GOMAXPROCS cores. Its zero
+// value is ready to use.
 type Model struct {
 	load    sync.Once
 	encoder *encoder
 	err     error
-	// slots holds a token for each pass that may run at the same time: more would only queue for the cores, each with
-	// 2 MB of buffers.
+	// slots limits concurrent passes to the number of cores. More passes would only wait for a core, each with 2 MB of
+	// buffers.
 	slots      chan struct{}
 	workspaces sync.Pool
 }
@@ -67,7 +67,7 @@ func (m *Model) pass(ctx context.Context, sequences [][]int32) ([][]float32, err
 	return m.encoder.encode(sequences, w), nil
 }
 
-// checkLength refuses texts beyond the limits.
+// checkLength returns ErrTooLong for texts beyond the limits.
 func checkLength(texts ...string) error {
 	if len(texts) > MaxTexts {
 		return fmt.Errorf("%d texts or sentences at once, at most %d are allowed: %w", len(texts), MaxTexts, ErrTooLong)

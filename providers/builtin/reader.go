@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// errTruncated reports that a reader was asked for more bytes than there are left.
+// errTruncated is the error of a reader with fewer bytes left than were requested.
 var errTruncated = errors.New("file ends too early")
 
-// reader takes little-endian values off the front of a file. After the first error every read returns zero, so that a
-// parser checks once at its end.
+// reader reads little-endian values from a file. After the first error every read returns zero, so that a parser checks
+// err only once, at its end.
 type reader struct {
 	rest []byte
 	err  error

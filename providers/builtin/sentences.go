@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxSentence is the length in bytes beyond which a sentence is cut at a space: text without full stops must not become
-// one endless passage.
+// maxSentence is the length in bytes beyond which a sentence is split at a space, so that text without full stops does not
+// become a single passage.
 const maxSentence = 600
 
-// section is a stretch of a text, in byte offsets.
+// section is a range of byte offsets in a text.
 type section struct {
 	start, end int
 }
@@ -19,8 +19,8 @@ type section struct {
 // was split.
 func (s section) in(text string) string { return text[s.start:s.end] }
 
-// splitSentences returns the sentences of a text in order, without the space and the list markers between them. What a
-// section covers is always the text's own bytes.
+// splitSentences returns the sentences of a text in order, without the white space and list markers between them. The
+// bytes in a section are never changed.
 func splitSentences(text string) []section {
 	var out []section
 	for _, block := range splitBlocks(text) {
@@ -33,7 +33,7 @@ func splitSentences(text string) []section {
 	return out
 }
 
-// sentenceEnd returns where the first sentence of s ends, the closing marks included.
+// sentenceEnd returns the offset at which the first sentence of s ends, after its closing quotes and brackets.
 func sentenceEnd(s string) int {
 	for at := 0; at < len(s); {
 		stop := strings.IndexFunc(s[at:], isStop)
@@ -53,17 +53,17 @@ func sentenceEnd(s string) int {
 // characters, such as Thai, are not split by it.
 func isStop(r rune) bool { return strings.ContainsRune(".!?…。！？｡", r) }
 
-// isWideStop tells the stops of scripts that put no space between sentences.
+// isWideStop reports whether a character is a full stop of a script without spaces between sentences.
 func isWideStop(r rune) bool { return strings.ContainsRune("。！？｡", r) }
 
-// stopLength counts the bytes of a run of stops and of the quotes and brackets that close after it.
+// stopLength returns the length in bytes of a run of stops and the closing quotes and brackets after it.
 func stopLength(s string) int {
 	rest := strings.TrimLeftFunc(s, isStop)
 	rest = strings.TrimLeft(rest, `"'”’»)]}」』`)
 	return len(s) - len(rest)
 }
 
-// endsSentence decides about a stop by what stands before and after it.
+// endsSentence reports whether a stop ends a sentence, given the text before and after it.
 func endsSentence(before string, stop rune, after string) bool {
 	if isWideStop(stop) {
 		return true
@@ -79,12 +79,12 @@ func endsSentence(before string, stop rune, after string) bool {
 	return stop != '.' || !isAbbreviation(lastWord(before), next)
 }
 
-// isOpening tells what may stand before the first letter of a sentence.
+// isOpening reports whether a character can precede the first letter of a sentence, such as a quote.
 func isOpening(r rune) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune(`"'“‘«([{¿¡`, r)
 }
 
-// lastWord returns what stands before a full stop, down to the last space or bracket.
+// lastWord returns the word before a full stop, back to the last space or bracket.
 func lastWord(s string) string {
 	at := strings.LastIndexFunc(s, func(r rune) bool { return isOpening(r) || r == '-' || r == '/' })
 	if at < 0 {
@@ -94,7 +94,7 @@ func lastWord(s string) string {
 	return s[at+size:]
 }
 
-// appendTrimmed adds s without the space around it, in pieces of at most maxSentence.
+// appendTrimmed appends s without surrounding white space, in sections of at most maxSentence.
 func appendTrimmed(out []section, text string, s section) []section {
 	for {
 		s.start = s.end - len(strings.TrimLeftFunc(s.in(text), unicode.IsSpace))
@@ -111,7 +111,7 @@ func appendTrimmed(out []section, text string, s section) []section {
 	}
 }
 
-// cutPlace finds the last space in the later half of s, or else the last place between two runes.
+// cutPlace returns the offset at which to split s: the last space in its second half, else the last rune boundary.
 func cutPlace(s string) int {
 	if at := strings.LastIndexFunc(s, unicode.IsSpace); at > len(s)/2 {
 		return at

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Sentiment is how a text feels about what it speaks of.
+// Sentiment is the attitude of a text toward its subject.
 type Sentiment struct {
 	Compound float64 // from -1, most negative, to 1, most positive
-	// Positive, Neutral and Negative are how much of the text is so; they add up to 1.
+	// Positive, Neutral and Negative are shares of the text. They add up to 1.
 	Positive, Neutral, Negative float64
 }
 
-// lexicon is read when it is first used: its 11,000 words take some milliseconds.
+// lexicon is parsed on first use: its 11,000 words take some milliseconds.
 var lexicon = sync.OnceValue(newVader)
 
 // Sentiment scores a text with VADER, a lexicon and rules made for English as people write it online: capitals,

@@ -11,17 +11,17 @@ const (
 	// openingBonus lifts the first sentence by this share, the second by half of it, and so on: news and reports say
 	// first what matters.
 	openingBonus = 0.15
-	// repetitionCost is what a sentence loses by being like one already chosen.
+	// repetitionCost lowers the score of a sentence for its similarity to one already chosen.
 	repetitionCost = 0.5
-	// sameSentence is the likeness from which a sentence only says the same again, and is taken last.
+	// sameSentence is the similarity from which a sentence counts as a repetition and is chosen last.
 	sameSentence = 0.9
 )
 
-// MaxSentences is the longest summary; beyond it, sending the text itself is cheaper.
+// MaxSentences is the maximum length of a summary. Beyond it, sending the text itself is cheaper.
 const MaxSentences = 200
 
-// Summarize returns the given number of sentences, or all if there are fewer: those closest to what the whole text is
-// about, in their order, joined by spaces. Not a word is added.
+// Summarize returns the given number of sentences, or all if there are fewer: the most representative ones, in their
+// original order and joined by spaces. It adds no words.
 //
 // It returns ErrCount unless sentences is between 1 and MaxSentences, ErrTooLong as Embed does.
 func (m *Model) Summarize(ctx context.Context, text string, sentences int) (string, error) {
@@ -70,7 +70,7 @@ func summaryCandidates(text string, enough int) []string {
 // choose picks count sentences one by one, each the most central that does not repeat those before.
 func choose(ctx context.Context, vectors [][]float32, count int) ([]int, error) {
 	central := centrality(vectors)
-	nearest := make([]float64, len(vectors)) // likeness to the most similar one chosen
+	nearest := make([]float64, len(vectors)) // similarity to the most similar chosen sentence
 	var chosen []int
 	for len(chosen) < count {
 		if err := ctx.Err(); err != nil {

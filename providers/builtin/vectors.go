@@ -2,7 +2,7 @@ package builtin
 
 import "math"
 
-// normalise makes v a unit vector in place. The zero vector, which stands for blank text, stays as it is.
+// normalise scales v to a unit vector in place. The zero vector, which stands for blank text, is unchanged.
 func normalise(v []float32) []float32 {
 	length := math.Sqrt(float64(dot(v, v)))
 	if length == 0 {

@@ -13,13 +13,13 @@ const (
 	wordStart      = '▁' // stands for the space before a word
 )
 
-// vocabulary is a SentencePiece unigram vocabulary: pieces with a log probability, kept as a trie.
+// vocabulary is a SentencePiece unigram vocabulary: a trie of pieces with their log probabilities.
 type vocabulary struct {
 	edges map[uint64]int32 // (node, rune) -> node
 	nodes []pieceNode
 }
 
-// pieceNode is a place in the trie; id is 0 where no piece ends.
+// pieceNode is a node of the trie. id is 0 if no piece ends there.
 type pieceNode struct {
 	id    int32
 	score float64
@@ -35,7 +35,7 @@ func newVocabulary() *vocabulary {
 // and the character in the lower.
 func edge(node int32, r rune) uint64 { return uint64(node)<<32 | uint64(uint32(r)) }
 
-// add enters a piece. One piece is listed twice with different ids; the later one counts, as in the published tokenizer.
+// add inserts a piece. One piece is listed twice with different IDs; the later one wins, as in the published tokenizer.
 func (v *vocabulary) add(id int, piece string, score float64) {
 	if id < reservedPieces {
 		return
@@ -53,7 +53,7 @@ func (v *vocabulary) add(id int, piece string, score float64) {
 	v.nodes[node] = pieceNode{id: int32(id), score: score}
 }
 
-// tidy makes runs of white space one space: the model was trained on text without tabs, newlines and double spaces.
+// tidy collapses runs of white space: the model was trained on text without tabs, newlines and double spaces.
 func tidy(text string) string {
 	return strings.Join(strings.Fields(norm.NFKC.String(text)), " ")
 }
@@ -76,16 +76,16 @@ func (v *vocabulary) tokens(text string) []int32 {
 	return ids
 }
 
-// pieceEnd is the best way to reach a position: its last piece and the score of the whole way. The zero value means
-// unreached, and is read as one unknown rune.
+// pieceEnd is the best path to a position: its last piece and total score. The zero value means unreached, which is
+// treated as one unknown rune.
 type pieceEnd struct {
 	score  float64
 	id     int32
 	length int32
 }
 
-// bestEnds is the Viterbi search. It keeps two habits of the published tokenizer, whose ids the weights were checked
-// with: a way whose score is 0 gives place to any other, and among equals the later start wins.
+// bestEnds is the Viterbi search. It keeps two quirks of the published tokenizer, against whose IDs the weights were
+// verified: any path replaces one with a score of 0, and of equal paths the one with the later start wins.
 func (v *vocabulary) bestEnds(symbols []rune) []pieceEnd {
 	ends := make([]pieceEnd, len(symbols)+1)
 	for i := range ends {

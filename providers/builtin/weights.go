@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// modelFile is read in place: the int8 matrices are used where the binary maps them, so that a process that never uses
-// the model never touches these pages.
+// modelFile is used in place: the int8 matrices are slices of the memory-mapped binary, so a process that never uses the
+// model never loads these pages.
 //
 //go:embed model/use-lite.bin
 var modelFile []byte
@@ -41,7 +41,7 @@ type matrix struct {
 // be changed.
 func (m *matrix) row(r int) []byte { return m.data[r*m.cols : (r+1)*m.cols] }
 
-// tensors is what the file holds, by name. Taking one that is absent or of another shape is remembered as the error.
+// tensors holds the tensors of the file by name. Requesting one that is missing or of another shape sets err.
 type tensors struct {
 	matrices map[string]matrix
 	vectors  map[string][]float32

@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// stopWords say nothing about what a question is about.
+// stopWords are words that do not characterize the topic of a question.
 var stopWords = wordSet("a an the this that these those there here i you he she it we they me us him them my your his " +
 	"her its our their is are was were be been being am do does did done have has had can could will would should may " +
 	"might must what which who whom whose when where why how much many long often about of in on at to for from by " +
 	"with into and or but if as so than then not no any some get got")
 
-// keywords returns the words of s that carry meaning, cut to a crude stem so that "cracks" finds "cracked".
+// keywords returns the words of s other than stop words, reduced to a crude stem so that "cracks" matches "cracked".
 func keywords(s string) map[string]bool {
 	found := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(s), isNotWord) {
@@ -27,7 +27,7 @@ func keywords(s string) map[string]bool {
 // digits.
 func isNotWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// stem drops an English ending where enough of the word remains.
+// stem removes an English suffix if enough of the word remains.
 func stem(word string) string {
 	for _, ending := range []string{"ing", "ed", "es", "s", "e"} {
 		if root, ok := strings.CutSuffix(word, ending); ok && len(root) > 3 {
@@ -37,8 +37,8 @@ func stem(word string) string {
 	return word
 }
 
-// overlap returns for each passage the share of the question's keywords found in it, from 0 to 1. Words that few
-// passages use weigh more.
+// overlap returns for each passage the share of the question's keywords that it contains, from 0 to 1. Words that occur in
+// few passages have more weight.
 func overlap(question string, passages []string) []float64 {
 	wanted := keywords(question)
 	found := make([]map[string]bool, len(passages))

@@ -14,7 +14,7 @@ type workspace struct {
 	weights [MaxTokens]float32 // attention of one token
 }
 
-// span is where a sequence stands among the rows.
+// span is the range of rows of a sequence.
 type span struct {
 	start  int
 	tokens []int32
@@ -33,8 +33,8 @@ func newWorkspace() *workspace {
 	}
 }
 
-// place lays the sequences out one after the other and returns the rows to work on, a multiple of tileRows. The rows
-// beyond the last token hold leftovers, which nothing reads back.
+// place assigns consecutive rows to the sequences and returns the number of rows to process, a multiple of tileRows. Rows
+// after the last token contain garbage, which is never read.
 func (w *workspace) place(sequences [][]int32) (rows int) {
 	w.spans, w.tokens = w.spans[:0], 0
 	for _, tokens := range sequences {

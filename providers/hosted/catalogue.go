@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// catalogueFile holds facts of models (identifiers, versions, schemas without
-// prose; snapshot of January 2025) with descriptions of our own. Models that
-// came later are there by identifier alone: their schema is read from the
-// platform.
+// catalogueFile holds facts of models (identifiers, versions, schemas without prose; a
+// snapshot of January 2025) with Sluice's own descriptions. Newer models have only an
+// identifier; their schema is read from the platform.
 //
 //go:embed catalogue.json
 var catalogueFile []byte
@@ -25,7 +24,7 @@ type Featured struct {
 	models     []*entry // in the order of the file: the best of a category first
 }
 
-// entry is a model as the file holds it.
+// entry is a model in the format of the file.
 type entry struct {
 	ID, Title, Description string
 	Category               string
@@ -80,10 +79,10 @@ func (c *Featured) prepare(m *entry) {
 	}
 }
 
-// Categories are the shipped categories in order, without their models.
+// Categories returns the shipped categories in order, without their models.
 func (c *Featured) Categories() []Collection { return slices.Clone(c.categories) }
 
-// Models are the shipped models of a category; none if there is no such one.
+// Models returns the shipped models of a category, or none for an unknown category.
 func (c *Featured) Models(category string) []Listing {
 	var out []Listing
 	for _, m := range c.models {
@@ -94,9 +93,8 @@ func (c *Featured) Models(category string) []Listing {
 	return out
 }
 
-// Find returns a shipped model. It has no Input if Sluice ships no schema for
-// it, and is not found at another version than the shipped one. Its maps must
-// not be changed.
+// Find returns a shipped model, and false for a version other than the shipped one. Input
+// is nil if Sluice ships no schema. Callers must not change the maps.
 func (c *Featured) Find(ref Ref) (*Model, bool) {
 	for _, m := range c.models {
 		if !strings.EqualFold(m.ref.Path(), ref.Path()) {
@@ -110,9 +108,9 @@ func (c *Featured) Find(ref Ref) (*Model, bool) {
 	return nil, false
 }
 
-// Search finds shipped models that contain all words. A word counts
-// most in the name, then in the title, the tasks, the category and the output,
-// and least in the description.
+// Search returns shipped models that contain all words of the query, best match first. A
+// word in the name counts most, then in the title, tasks, category and output, and least in
+// the description.
 func (c *Featured) Search(query string) []Listing {
 	words := strings.Fields(strings.ToLower(query))
 	if len(words) == 0 {
@@ -136,8 +134,8 @@ func (c *Featured) Search(query string) []Listing {
 	return out
 }
 
-// score is 0 if a word is missing. Words that stand together as they were
-// typed, such as "speech to text", count twice.
+// score rates a match; 0 if a word is missing. A phrase that occurs as typed, such as
+// "speech to text", counts twice.
 func (m *entry) score(words []string) int {
 	words = words[:min(len(words), 12)]
 	sum := 0
@@ -154,7 +152,7 @@ func (m *entry) score(words []string) int {
 	return sum
 }
 
-// weight is how telling the first place is that mentions a word.
+// weight returns the weight of the most important text that contains a word.
 func (m *entry) weight(word string) int {
 	i := slices.IndexFunc(m.words[:], func(text string) bool { return mentions(text, word) })
 	if i < 0 {
@@ -163,8 +161,8 @@ func (m *entry) weight(word string) int {
 	return len(m.words) - i
 }
 
-// mentions finds a word where a word begins, in the singular too: "art" is not
-// in "start".
+// mentions reports whether a word, or its singular, occurs at the beginning of a word: "art"
+// is not found in "start".
 func mentions(text, word string) bool {
 	if beginsAWord(text, word) {
 		return true
@@ -193,8 +191,7 @@ func beginsAWord(text, word string) bool {
 // non-ASCII characters do.
 func isWordByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b >= 0x80 }
 
-// listing returns the entry as lists show it. It has no schemas, which only the form
-// needs.
+// listing returns the entry for lists, without schemas, which only forms need.
 func (m *entry) listing() Listing {
 	return Listing{
 		Owner: m.ref.Owner, Name: m.ref.Name, Title: m.Title, Description: m.Description,

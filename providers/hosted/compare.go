@@ -11,8 +11,8 @@ import (
 type Change struct {
 	Field    string // name of the input, or of the output's property; empty: the output as a whole
 	Output   bool
-	Breaking bool   // what worked could fail
-	Sentence string // for people
+	Breaking bool   // inputs or connections that worked could fail
+	Sentence string // shown to users
 }
 
 // Changes are the differences between two versions of a model.
@@ -21,11 +21,11 @@ type Changes struct {
 	Added    []string // inputs
 	Removed  []string
 	Changed  []string
-	Breaking bool // one of them is
+	Breaking bool // at least one change is breaking
 }
 
-// Compare says what a newer version of a model changes for a node that uses the
-// older: what it may set, and what comes out.
+// Compare returns the changes in inputs and outputs that an upgrade from an older to a newer
+// version brings to a node.
 func Compare(older, newer *Model) Changes {
 	a, b := NewForm(older), NewForm(newer)
 	var c Changes
@@ -89,12 +89,12 @@ func (c *Changes) compareField(a, b Field) {
 	change := func(breaking bool, format string, args ...any) {
 		c.note(Change{Field: b.Name, Breaking: breaking, Sentence: "Input " + b.Name + " " + fmt.Sprintf(format, args...) + "."})
 	}
-	if form(a) != form(b) {
-		change(true, "was %s and is now %s", form(a), form(b))
+	if describeType(a) != describeType(b) {
+		change(true, "was %s and is now %s", describeType(a), describeType(b))
 	} else {
 		compareOptions(a, b, change)
 		compareBounds(a, b, change)
-		if rest(a) != rest(b) && len(c.List) == n {
+		if otherKeywords(a) != otherKeywords(b) && len(c.List) == n {
 			change(true, "is checked by another rule")
 		}
 	}
@@ -105,15 +105,15 @@ func (c *Changes) compareField(a, b Field) {
 		change(false, "need not be set any more")
 	}
 	if !sameValue(a.Default, b.Default) {
-		change(false, "has the default %s instead of %s", shown(b.Default), shown(a.Default))
+		change(false, "has the default %s instead of %s", formatDefault(b.Default), formatDefault(a.Default))
 	}
 	if len(c.List) > n {
 		c.Changed = append(c.Changed, b.Name)
 	}
 }
 
-// form is the kind of value a field takes, in words.
-func form(f Field) string {
+// describeType describes the type of value that a field accepts, such as "a list of files".
+func describeType(f Field) string {
 	switch f.Widget {
 	case WidgetSelect:
 		return "a choice"
@@ -135,9 +135,9 @@ func form(f Field) string {
 	return "any value"
 }
 
-// rest is what of a JSON field's schema the other comparisons do not see. fmt
-// prints maps in the order of their keys.
-func rest(f Field) string {
+// otherKeywords returns the part of a JSON field's schema that no other comparison covers, as a
+// text. It is comparable because fmt prints maps sorted by key.
+func otherKeywords(f Field) string {
 	s := maps.Clone(f.Schema)
 	for _, key := range []string{"title", "description", "default", "x-order", "minimum", "maximum", "enum", "format"} {
 		delete(s, key)
@@ -166,11 +166,11 @@ func compareOptions(a, b Field, change func(bool, string, ...any)) {
 func compareBounds(a, b Field, change func(bool, string, ...any)) {
 	if !samePointer(a.Min, b.Min) {
 		narrower := b.Min != nil && (a.Min == nil || *b.Min > *a.Min)
-		change(narrower, "may be as small as %s instead of %s", limit(b.Min), limit(a.Min))
+		change(narrower, "may be as small as %s instead of %s", formatLimit(b.Min), formatLimit(a.Min))
 	}
 	if !samePointer(a.Max, b.Max) {
 		narrower := b.Max != nil && (a.Max == nil || *b.Max < *a.Max)
-		change(narrower, "may be as large as %s instead of %s", limit(b.Max), limit(a.Max))
+		change(narrower, "may be as large as %s instead of %s", formatLimit(b.Max), formatLimit(a.Max))
 	}
 }
 
@@ -179,18 +179,17 @@ func samePointer(a, b *float64) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// limit formats an optional limit for "may be as small as …"; without a limit that is
-// "you like".
-func limit(v *float64) string {
+// formatLimit formats an optional limit to complete "may be as small as …". No limit is "you
+// like".
+func formatLimit(v *float64) string {
 	if v == nil {
 		return "you like"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%g", *v))
 }
 
-// shown formats a default for a sentence, in one line of at most 60 characters; nil is
-// "none".
-func shown(v any) string {
+// formatDefault formats a default for a sentence, in one line of at most 60 bytes. nil is "none".
+func formatDefault(v any) string {
 	if v == nil {
 		return "none"
 	}
@@ -233,7 +232,7 @@ func propertyTypes(o Output) map[string]OutputType {
 	return out
 }
 
-// outputWord has the words for types of outputs in sentences about changes.
+// outputWord names the types of outputs in sentences about changes.
 var outputWord = map[OutputType]string{
 	OutputText: "a text", OutputFile: "a file", OutputFiles: "a list of files", OutputList: "a list",
 	OutputNumber: "a number", OutputSwitch: "true or false", OutputObject: "an object", OutputJSON: "any JSON",

@@ -10,30 +10,29 @@ import (
 	"sluice/providers"
 )
 
-// How long what the platform said counts as true.
+// How long responses of the platform are cached.
 const (
 	collectionsAge = time.Hour
 	searchAge      = 10 * time.Minute
 	modelAge       = 10 * time.Minute
 )
 
-// Directory is where people look for models: the shipped catalogue and, with a
-// secret, the platform's own collections and search. What it returns is shared
-// and must not be changed. It is safe for concurrent use.
+// Directory finds models in the shipped catalogue and, with a secret, in the platform's
+// collections and search. Callers must not change its results, which are shared. It is safe
+// for concurrent use.
 type Directory struct {
 	host      Host
 	catalogue *Featured
-	shelf     *shelf
+	cache     *cache
 }
 
-// NewDirectory makes a directory over a host.
+// NewDirectory returns a directory of the models of a host.
 func NewDirectory(host Host) *Directory {
-	return &Directory{host: host, catalogue: Catalogue(), shelf: newShelf(time.Now)}
+	return &Directory{host: host, catalogue: Catalogue(), cache: newCache(time.Now)}
 }
 
-// Categories are the shipped categories and then the platform's own. With an
-// error, which says why the platform's are missing, the shipped ones are there
-// all the same.
+// Categories returns the shipped categories, followed by those of the platform. If the
+// platform's cannot be read, it returns the error together with the shipped ones.
 func (d *Directory) Categories(ctx context.Context, secret string) ([]Collection, error) {
 	out := d.catalogue.Categories()
 	live, err := d.collections(ctx, secret)
@@ -52,13 +51,13 @@ func (d *Directory) collections(ctx context.Context, secret string) ([]Collectio
 	if secret == "" {
 		return nil, nil
 	}
-	return get(ctx, d.shelf, keyOf(secret, "collections"), collectionsAge, func(ctx context.Context) ([]Collection, error) {
+	return get(ctx, d.cache, cacheKey(secret, "collections"), collectionsAge, func(ctx context.Context) ([]Collection, error) {
 		return d.host.Collections(ctx, secret)
 	})
 }
 
-// Models are the models of a category, the shipped ones first. With an error
-// the shipped ones are there all the same.
+// Models returns the models of a category, the shipped ones first. It returns the shipped
+// ones even with an error.
 func (d *Directory) Models(ctx context.Context, secret, category string) ([]Listing, error) {
 	shipped := d.catalogue.Models(category)
 	if secret == "" {
@@ -71,7 +70,7 @@ func (d *Directory) Models(ctx context.Context, secret, category string) ([]List
 	if !slices.ContainsFunc(known, func(c Collection) bool { return c.Slug == category }) {
 		return shipped, nil
 	}
-	live, err := get(ctx, d.shelf, keyOf(secret, "collection", category), collectionsAge, func(ctx context.Context) (*Collection, error) {
+	live, err := get(ctx, d.cache, cacheKey(secret, "collection", category), collectionsAge, func(ctx context.Context) (*Collection, error) {
 		return d.host.Collection(ctx, secret, category)
 	})
 	if err != nil {
@@ -80,21 +79,21 @@ func (d *Directory) Models(ctx context.Context, secret, category string) ([]List
 	return join(shipped, live.Models), nil
 }
 
-// Search finds models by words, the shipped ones first. With an error the
-// shipped ones are there all the same.
+// Search returns the models that match a query, the shipped ones first. It returns the
+// shipped ones even with an error.
 func (d *Directory) Search(ctx context.Context, secret, query string) ([]Listing, error) {
 	query = oneLine(query, 200)
 	shipped := d.catalogue.Search(query)
 	if secret == "" || query == "" {
 		return shipped, nil
 	}
-	live, err := get(ctx, d.shelf, keyOf(secret, "search", strings.ToLower(query)), searchAge, func(ctx context.Context) ([]Listing, error) {
+	live, err := get(ctx, d.cache, cacheKey(secret, "search", strings.ToLower(query)), searchAge, func(ctx context.Context) ([]Listing, error) {
 		return d.host.Search(ctx, secret, query)
 	})
 	return join(shipped, live), err
 }
 
-// join adds models that are not there yet.
+// join appends the models of more that first does not contain.
 func join(first, more []Listing) []Listing {
 	out := slices.Clone(first)
 	for _, l := range more {
@@ -105,9 +104,9 @@ func join(first, more []Listing) []Listing {
 	return out
 }
 
-// Resolve finds the model that somebody typed, with its schema: from the
-// platform, or without a secret from the catalogue. While the platform is out
-// of reach it answers with what it knew last.
+// Resolve returns the model that a user typed, with its schema: from the platform, or
+// without a secret from the catalogue. While the platform is unreachable it returns the
+// last known state.
 func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, error) {
 	ref, err := ParseRef(text)
 	if err != nil {
@@ -122,7 +121,7 @@ func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, e
 		return nil, &providers.Error{Class: providers.ClassAuth,
 			Message: "What " + ref.Path() + " takes is read from Replicate, and that needs a credential. " + howToAdd}
 	}
-	m, err := get(ctx, d.shelf, keyOf(secret, "model", ref.String()), modelAge, func(ctx context.Context) (*Model, error) {
+	m, err := get(ctx, d.cache, cacheKey(secret, "model", ref.String()), modelAge, func(ctx context.Context) (*Model, error) {
 		return d.host.Describe(ctx, secret, ref)
 	})
 	if e, failed := errors.AsType[*providers.Error](err); failed && ships && e.Retryable {
@@ -134,7 +133,7 @@ func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, e
 	return d.titled(m), nil
 }
 
-// titled gives a model the title and description that Sluice ships, if it does.
+// titled sets the shipped title and description of a model, if there are any.
 func (d *Directory) titled(m *Model) *Model {
 	shipped, ok := d.catalogue.Find(Ref{Owner: m.Owner, Name: m.Name})
 	if !ok {

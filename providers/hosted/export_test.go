@@ -15,7 +15,7 @@ func SetMaxAnswer(p *Replicate, n int64) { p.maxAnswer = n }
 func SetTimeout(p *Replicate, d time.Duration) { p.timeout = d }
 
 // SetNow replaces the clock of a directory.
-func SetNow(d *Directory, now func() time.Time) { d.shelf.now = now }
+func SetNow(d *Directory, now func() time.Time) { d.cache.now = now }
 
 // RetryAfter is retryAfter for words alone.
 func RetryAfter(words string) time.Duration { return retryAfter(nil, words, time.Time{}) }

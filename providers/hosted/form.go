@@ -1,6 +1,6 @@
 package hosted
 
-// Widget is how a field is edited.
+// Widget is the control with which a field is edited.
 type Widget string
 
 // The widgets.
@@ -13,13 +13,13 @@ const (
 	WidgetSwitch   Widget = "switch"
 	WidgetSelect   Widget = "select"
 	WidgetFile     Widget = "file"   // a file, a URL or an edge
-	WidgetFiles    Widget = "files"  // a list of them
+	WidgetFiles    Widget = "files"  // a list of files or URLs
 	WidgetList     Widget = "list"   // a list of scalars
 	WidgetSecret   Widget = "secret" // a credential
 	WidgetJSON     Widget = "json"   // anything else, checked by its schema
 )
 
-// Field is one input of a model as a form shows it.
+// Field is an input of a model in a form.
 type Field struct {
 	Name        string
 	Title       string
@@ -32,7 +32,7 @@ type Field struct {
 	Default     any // nil without a default
 	Required    bool
 	More        bool           // shown under "More"
-	Schema      map[string]any // resolved, without $ref where that can be
+	Schema      map[string]any // with all references resolved
 }
 
 // OutputType is the type of a model's output.
@@ -63,16 +63,16 @@ type Property struct {
 	Type OutputType
 }
 
-// Form is a model's schema made ready to be shown and checked.
+// Form is a model's schema, prepared for showing and for validating values.
 type Form struct {
 	Fields []Field
 	Output Output
 	// Open is set for a model without an input schema: it has no Fields and
 	// accepts any inputs.
 	Open bool
-	// Incompatible says why the model cannot be used; empty when it can.
+	// Incompatible is the reason why the model cannot be used, or empty.
 	Incompatible string
-	// Parts is how many schemas, options and names the form has: what it weighs.
-	// There are never more than 20,000.
+	// Parts is the number of schemas, options and names in the form, a measure of its
+	// size. There are at most 20,000.
 	Parts int
 }

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// shownFirst is how many inputs are shown besides those that must be set.
+// shownFirst is the number of fields after which optional ones are folded under More.
 const shownFirst = 4
 
-// NewForm makes a form of a model's schema. It never fails: what it cannot show
-// any better gets a JSON editor, and a model that cannot be used at all says so
-// in Incompatible.
+// NewForm builds the form of a model from its schema. It never fails: an input without a
+// better widget has a JSON editor, and Incompatible is set if the model cannot be used.
 func NewForm(m *Model) *Form {
 	r := newResolver(m.All)
 	f := &Form{Output: outputOf(m, r)}
@@ -40,7 +39,8 @@ func NewForm(m *Model) *Form {
 	return f
 }
 
-// inputProperties are the inputs by name; none is a model that takes nothing.
+// inputProperties returns the schemas of the inputs by name, and false if the input is not
+// an object. An object without properties is a model without inputs.
 func inputProperties(m *Model) (map[string]any, bool) {
 	if t, typed := m.Input["type"]; typed && t != "object" {
 		return nil, false
@@ -76,7 +76,7 @@ func fields(m *Model, r *resolver, props map[string]any) []Field {
 	return out
 }
 
-// orderOf puts what says no place last.
+// orderOf returns the position of a property (x-order). Properties without one come last.
 func orderOf(s map[string]any) float64 {
 	n, ok := number(s["x-order"])
 	if !ok {
@@ -102,15 +102,15 @@ func newField(name string, s map[string]any, required bool) Field {
 	return f
 }
 
-// wholeField reports whether the field accepts only whole numbers. The widget does not
-// tell: sliders and selects are used for both types of numbers.
+// wholeField reports whether the field accepts only whole numbers. The widget alone does
+// not imply that: sliders and selects are used for both types of numbers.
 func wholeField(w Widget, s map[string]any) bool {
 	number := w == WidgetInteger || w == WidgetSlider || w == WidgetSelect
 	return number && s["type"] == "integer"
 }
 
-// defaultOf is the default if the field itself could hold it. Authors also
-// write file names of their own machine and values that their schema refuses.
+// defaultOf returns the default if it is a valid value of the field, else nil. Some authors
+// use names of local files or values that their own schema refuses.
 func defaultOf(w Widget, s map[string]any) any {
 	v := s["default"]
 	if name, ok := s["type"].(string); ok {
@@ -125,13 +125,13 @@ func defaultOf(w Widget, s map[string]any) any {
 	return v
 }
 
-// IsAddress reports whether a text is an address that can be fetched, or data.
+// IsAddress reports whether a text is an HTTP or data URL.
 func IsAddress(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
 }
 
 // widgetOf returns the control for a property: a select for plain options, else one by
-// its type. What no control fits is edited as JSON.
+// its type. Other properties are edited as JSON.
 func widgetOf(name string, s map[string]any) Widget {
 	if enum, ok := s["enum"].([]any); ok && s["type"] != "boolean" && scalars(enum) {
 		return WidgetSelect
@@ -161,11 +161,11 @@ func numberWidget(s map[string]any) Widget {
 	return WidgetNumber
 }
 
-// secretName knows inputs that are credentials by their name, because most
-// authors do not mark them and what is typed would be kept in the flow.
+// secretName matches inputs that are credentials by their name. Most authors do not mark
+// them, and a typed value would be stored in the flow in plain text.
 var secretName = regexp.MustCompile(`(?i)(^|_)(api_?key|(access|auth|api|hf|hugging_?face|civitai|replicate|bearer)_?(access_|api_)?token|password|passwd|secret(_?key)?)$`)
 
-// longName knows texts of more than a line by their name.
+// longName matches the names of inputs that usually hold more than a line of text.
 var longName = regexp.MustCompile(`(?i)(^|_)(prompt|text|lyrics|script|story|message|messages|question|instruction|instructions|context|content|document|caption|description|sentence|paragraph|article|code|template)(_|s?$|[0-9])`)
 
 // textWidget returns the control for a string: a credential if it is marked or named as
@@ -202,7 +202,7 @@ func listWidget(s map[string]any) Widget {
 	return WidgetJSON
 }
 
-// options are the values of a select, each once, with their own types.
+// options returns the values of a select with their types, without duplicates.
 func options(s map[string]any) []any {
 	var out []any
 	seen := map[any]bool{}
@@ -235,8 +235,8 @@ func scalars(list []any) bool {
 	return some
 }
 
-// asType gives a value the type that a schema states, where it is that value in
-// other words: "32" for 32, "True" for true. Everything else stays.
+// asType converts a value to the type of a schema if it has another notation of such a
+// value: "32" for 32, "True" for true. It returns any other value unchanged.
 func asType(v any, name string) any {
 	text, isText := v.(string)
 	switch name {
@@ -257,7 +257,7 @@ func asType(v any, name string) any {
 	return v
 }
 
-// sameValue compares JSON values; numbers by what they are worth.
+// sameValue reports whether two JSON values are equal. Numbers are compared numerically.
 func sameValue(a, b any) bool {
 	x, okX := number(a)
 	y, okY := number(b)

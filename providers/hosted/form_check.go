@@ -14,16 +14,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// maxProblems bounds what Check reports of one field: more do not help.
+// maxProblems bounds the problems that Check reports for one field.
 const maxProblems = 3
 
-// Problem is what is wrong with the value of one field.
+// Problem is an invalid value of a field.
 type Problem struct{ Field, Detail string }
 
-// Check says what is wrong with the values that somebody set. A field that is
-// not set is no problem here, because an edge may feed it; see Missing. A null
-// counts as not set. Files and secrets may be given in any form: the caller
-// replaces them before the model sees them.
+// Check returns the problems of the values that were set. A missing value is not a problem,
+// because an edge may provide it; see Missing. null counts as missing. Files and secrets may
+// have any form: the caller replaces them before they are sent.
 func (f *Form) Check(input map[string]any) []Problem {
 	var out []Problem
 	for _, name := range slices.Sorted(maps.Keys(input)) {
@@ -46,7 +45,7 @@ func (f *Form) Check(input map[string]any) []Problem {
 	return out
 }
 
-// Missing names the fields that must be set and are not.
+// Missing returns a problem for each required field that is not set.
 func (f *Form) Missing(input map[string]any) []Problem {
 	var out []Problem
 	for _, field := range f.Fields {
@@ -72,7 +71,7 @@ func (f *Form) unknown(name string) string {
 	return "The model has no input of this name."
 }
 
-// distanceOf counts the letters to change to come from one name to another.
+// distanceOf returns the edit distance between two names.
 func distanceOf(a, b string) int {
 	if len(a) > 60 || len(b) > 60 {
 		return 60
@@ -115,11 +114,12 @@ func (f *Field) check(value any) []string {
 	return problems(f.Schema, value)
 }
 
-// scheme begins every address: https, data, or whatever a model knows to fetch
-// from. A text without one would be sent, and paid for, in vain.
+// scheme matches the scheme of a URL: https, data, or any other that a model supports. A
+// text without one would fail after the prediction was started and billed.
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
 
-// fileProblem takes an address, data, or the marker of a file the caller keeps.
+// fileProblem returns why a value is not a file, or nil. It accepts a URL, and a reference
+// to a stored file, which the caller replaces.
 func fileProblem(value any) []string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -150,18 +150,18 @@ func (f *Field) checkFiles(value any) []string {
 	return nil
 }
 
-// valid reports whether a resolved schema takes a value.
+// valid reports whether a value matches a resolved schema.
 func valid(schema map[string]any, value any) bool { return problems(schema, value) == nil }
 
-// noLoader keeps schemas from reaching for others: those here are resolved.
+// noLoader keeps the compiler from loading other schemas. All references are resolved.
 type noLoader struct{}
 
 // Load always fails. Schemas come from the authors of models, so a reference to a URL
 // or a file must not be followed.
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas load nothing") }
 
-// problems validates a value. A schema that does not compile takes anything:
-// the platform is the judge of it then.
+// problems validates a value. A schema that does not compile accepts everything, and the
+// platform validates the value instead.
 func problems(schema map[string]any, value any) []string {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
@@ -180,8 +180,8 @@ func problems(schema map[string]any, value any) []string {
 }
 
 // nestedSchema converts a schema to standard JSON Schema. Inside lists and
-// objects a nullable value may be null, and a file is given by its URL; the
-// form handles the field itself.
+// objects, a nullable value may be null and a file is given by its URL. The form handles
+// both for the field itself.
 func nestedSchema(schema map[string]any) map[string]any {
 	out := maps.Clone(schema)
 	for _, key := range []string{"items", "additionalProperties", "not"} {
@@ -262,7 +262,7 @@ func describe(e *jsonschema.ValidationError, out []string) []string {
 	return out
 }
 
-// place says where inside a list or an object a problem is.
+// place describes the location of a problem inside a list or an object.
 func place(location []string) string {
 	var b strings.Builder
 	for _, part := range location {
@@ -279,7 +279,7 @@ func place(location []string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + ": "
 }
 
-// sentence words what a value broke.
+// sentence describes a violated keyword of a schema to users.
 func sentence(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -335,7 +335,7 @@ func sentence(k jsonschema.ErrorKind) string {
 	return "The model does not take this value. See the model's page for what it takes."
 }
 
-// typeWord has the words for the types of JSON Schema in sentences about values.
+// typeWord names the types of JSON Schema in sentences about values.
 var typeWord = map[string]string{
 	"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false",
 	"array": "a list", "object": "an object", "null": "nothing",
@@ -355,14 +355,14 @@ func namesOf(list []string) string {
 func typeWords(want []string) string {
 	out := make([]string, 0, len(want))
 	for _, w := range want {
-		if w != "null" || len(want) == 1 { // leaving a value out needs no words
+		if w != "null" || len(want) == 1 { // a nullable value can just be left out
 			out = append(out, typeWord[w])
 		}
 	}
 	return strings.Join(out, " or ")
 }
 
-// listed names at most eight values.
+// listed joins values for a sentence, at most eight of them.
 func listed(values []any) string {
 	var out []string
 	for _, v := range values[:min(len(values), 8)] {

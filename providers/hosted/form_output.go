@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// outputOf says what a model puts out. A schema that is missing or says nothing
-// is no obstacle: the output is taken as JSON, whatever it is.
+// outputOf returns the output of a model. If its schema is missing or says nothing about
+// the type, the output is JSON.
 func outputOf(m *Model, r *resolver) Output {
 	s := r.resolve(m.Output)
 	o := Output{Type: outputType(s)}
@@ -20,8 +20,8 @@ func outputOf(m *Model, r *resolver) Output {
 	return o
 }
 
-// outputType returns the type of an output from its schema. Schemas that say nothing
-// useful are any JSON.
+// outputType returns the type of an output from its schema, or OutputJSON if no other
+// applies.
 func outputType(s map[string]any) OutputType {
 	switch s["type"] {
 	case "string":

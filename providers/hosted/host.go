@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Host is a model-hosting platform. Every method takes the secret that lets it
-// in and fails with *providers.Error, or with the context's error.
+// Host is a model-hosting platform. Its methods authenticate with the given secret. Their
+// errors are *providers.Error or the context's error.
 type Host interface {
-	// Address is the URL of the platform's API: where secrets go.
+	// Address returns the URL of the platform's API, to which secrets are sent.
 	Address() string
-	// Account tests the secret and says whose it is.
+	// Account verifies the secret and returns the name of its account.
 	Account(ctx context.Context, secret string) (name string, err error)
-	// Describe returns a model at a version; the newest when ref has none.
+	// Describe returns a model at a version, or at the newest one if ref has none.
 	Describe(ctx context.Context, secret string, ref Ref) (*Model, error)
-	// Start begins a prediction and returns once the platform has given it an
-	// ID. With r.Wait it may hold the answer that long.
+	// Start creates a prediction and returns when it has an ID. With r.Wait, the platform
+	// may delay the response that long in order to return the result.
 	Start(ctx context.Context, secret string, r StartRequest) (*Prediction, error)
 	// Poll returns a prediction as it is now.
 	Poll(ctx context.Context, secret, id string) (*Prediction, error)
-	// Stream passes the text that a prediction puts out to emit, piece by piece,
-	// until it is done or the stream breaks off. What it emitted is a preview:
-	// the output that counts is the one Poll gives.
+	// Stream passes the text output of a prediction to emit, chunk by chunk, until the
+	// prediction ends or the stream breaks off. The chunks are only a preview: Poll returns
+	// the final output.
 	Stream(ctx context.Context, secret, url string, emit func(text string)) error
-	// Cancel ends a prediction; one that has ended already is no error.
+	// Cancel cancels a prediction. It returns no error for one that has already ended.
 	Cancel(ctx context.Context, secret, id string) error
 	// PutFile uploads content and returns a URL that predictions can read.
 	PutFile(ctx context.Context, secret string, f Upload) (url string, err error)
-	// Fetch streams a file that a prediction put out. Body must be closed.
+	// Fetch streams a file that a prediction output. The caller must close Body.
 	Fetch(ctx context.Context, secret, url string) (*Download, error)
-	// Collections lists the platform's own categories; Collection one of them.
+	// Collections returns the platform's categories, and Collection one with its models.
 	Collections(ctx context.Context, secret string) ([]Collection, error)
 	Collection(ctx context.Context, secret, slug string) (*Collection, error)
-	// Search finds models by words.
+	// Search returns the models that match a query.
 	Search(ctx context.Context, secret, query string) ([]Listing, error)
 }
 
@@ -48,25 +48,25 @@ type Model struct {
 	// Official models are run by name, always at their newest version.
 	Official bool
 	Runs     int64
-	// Input and Output are JSON Schemas. All holds, by name, them and the schemas
-	// they refer to by #/components/schemas/…; the rest of the version's belong
-	// to its HTTP API. Without an Input, All holds everything there is.
+	// Input and Output are JSON Schemas. All holds them by name, and the schemas that they
+	// refer to by #/components/schemas/…. Other schemas of the version describe its HTTP
+	// API and are left out, unless there is no Input.
 	Input, Output map[string]any
 	All           map[string]any
 }
 
-// StartRequest is a prediction to begin. Input has only what was set.
+// StartRequest describes a prediction to create. Input contains only values that were set.
 type StartRequest struct {
 	Ref
 	Official bool
 	Input    map[string]any
-	Wait     time.Duration // hold the answer up to this long, 1–60 s; 0: answer at once
+	Wait     time.Duration // how long the response may be delayed, 1–60 s; 0: respond at once
 	Stream   bool
-	// CancelAfter is when the platform cancels the prediction on its own; 0: never.
+	// CancelAfter is the time after which the platform cancels the prediction; 0: never.
 	CancelAfter time.Duration
 }
 
-// State is where a prediction stands.
+// State is the state of a prediction.
 type State string
 
 // The states of a prediction.
@@ -79,50 +79,50 @@ const (
 	StateAborted    State = "aborted"
 )
 
-// Ended reports whether the state is final. A state nobody knows counts as open:
-// the step's own time limit ends the wait.
+// Ended reports whether the state is final. An unknown state is not final: the step's time
+// limit ends the wait.
 func (s State) Ended() bool {
 	return s == StateSucceeded || s == StateFailed || s == StateCanceled || s == StateAborted
 }
 
-// Prediction is one use of a model.
+// Prediction is one run of a model.
 type Prediction struct {
 	ID        string
 	State     State
 	Output    any    // as decoded JSON with json.Number
-	Error     string // the model's own sentence
+	Error     string // message of the model's code
 	LastLog   string // the last line that the model logged
-	StreamURL string // empty: it cannot be streamed
-	WebURL    string // where a person can look at it; empty: nowhere
-	// Seconds is the compute time that is paid for; zero when unknown.
+	StreamURL string // empty if it cannot be streamed
+	WebURL    string // the page of the prediction, or empty
+	// Seconds is the billed compute time, or 0 if unknown.
 	Seconds                   float64
 	InputTokens, OutputTokens int64
-	// Purged reports that the platform has removed the output already.
+	// Purged is set if the platform has already deleted the output.
 	Purged bool
 }
 
-// Upload is a file on its way to the platform.
+// Upload is a file to send to the platform.
 type Upload struct {
 	Name, MIME string
 	Size       int64
 	Open       func() (io.ReadCloser, error) // may be called more than once
 }
 
-// Download is a file on its way back.
+// Download is a file from the platform.
 type Download struct {
 	Name, MIME string
-	Size       int64 // -1 when unknown
+	Size       int64 // -1 if unknown
 	Body       io.ReadCloser
 }
 
-// Listing is a model as a list shows it.
+// Listing is a model in a list.
 type Listing struct {
 	Owner, Name string
 	Title       string
 	Description string
 	Category    string   // slug
-	Output      string   // what it puts out: text, image, video, audio, file, json
-	Tasks       []string // what it is for, in a few words; only of shipped models
+	Output      string   // type of its output: text, image, video, audio, file, json
+	Tasks       []string // uses in a few words each; only of shipped models
 	Official    bool
 	Runs        int64
 	CoverURL    string
@@ -131,5 +131,5 @@ type Listing struct {
 // Collection is a category of models.
 type Collection struct {
 	Slug, Title, Description string
-	Models                   []Listing // of Collection only
+	Models                   []Listing // only set by Collection
 }

@@ -8,7 +8,7 @@ import (
 	"sluice/providers"
 )
 
-// maxRef bounds a typed reference, in bytes; the longest real ones have 150.
+// maxRef bounds a typed reference, in bytes. The longest real ones have about 150.
 const maxRef = 400
 
 var (
@@ -18,8 +18,8 @@ var (
 	versionPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// ParseRef reads what a person types or pastes: owner/name, owner/name:version,
-// or the address of a model's page. The error says the right form.
+// ParseRef parses a reference that a user typed or pasted: owner/name, owner/name:version,
+// or the URL of a model's page. The error lists these forms.
 func ParseRef(text string) (Ref, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxRef {
@@ -40,8 +40,8 @@ func ParseRef(text string) (Ref, error) {
 	return Ref{Owner: owner, Name: name, Version: version}, nil
 }
 
-// refPath turns the address of a model's page into the short form; other texts
-// stay as they are.
+// refPath converts the URL of a model's page to owner/name. It returns other texts
+// unchanged.
 func refPath(text string) (string, error) {
 	rest, isURL := strings.CutPrefix(text, "https://")
 	if !isURL {
@@ -67,17 +67,17 @@ func refPath(text string) (string, error) {
 	return parts[0] + "/" + parts[1], nil // tabs such as /api and /examples follow
 }
 
-// badRef returns the error for a text that is not a reference. The message appends the
-// accepted forms to what is wrong.
+// badRef returns the error for a text that is not a reference. It appends the accepted forms
+// to the message.
 func badRef(what string) error {
 	return &providers.Error{Class: providers.ClassBadRequest, Message: what +
 		" Write owner/name, such as black-forest-labs/flux-schnell, or owner/name:version, or paste the address of the model's page."}
 }
 
-// Path is owner/name, without the version.
+// Path returns owner/name, without the version.
 func (r Ref) Path() string { return r.Owner + "/" + r.Name }
 
-// String is the form ParseRef reads.
+// String returns the reference in the form that ParseRef accepts.
 func (r Ref) String() string {
 	if r.Version == "" {
 		return r.Path()

@@ -11,54 +11,53 @@ import (
 	"sluice/outbound"
 )
 
-// DefaultReplicateURL is where Replicate's HTTP API is.
+// DefaultReplicateURL is the base URL of Replicate's HTTP API.
 const DefaultReplicateURL = "https://api.replicate.com/v1"
 
 const (
-	// answerTimeout bounds one call to the API beyond the time it was asked to
-	// wait: a server that sends one byte a second must not hold a worker.
+	// answerTimeout bounds one call to the API, in addition to the requested wait. A server
+	// that sends one byte a second must not block a worker.
 	answerTimeout = 90 * time.Second
-	// maxAnswer bounds an answer of the API in bytes. Embeddings of a batch come
-	// as JSON numbers and are the largest real ones.
+	// maxAnswer bounds a response of the API, in bytes. The largest real ones are batches
+	// of embeddings as JSON numbers.
 	maxAnswer = 32 << 20
-	// maxRefusal bounds what is read of a refusal, in bytes.
+	// maxRefusal bounds the part of an error response that is read, in bytes.
 	maxRefusal = 64 << 10
 )
 
-// ReplicateConfig says where Replicate is and how it is reached.
+// ReplicateConfig configures a Replicate client.
 type ReplicateConfig struct {
-	BaseURL string // with its version; empty: DefaultReplicateURL
-	// API carries the calls. It must let an answer's first byte take as long as
-	// StartRequest.Wait, and hold back uploads of any size for as long as they take.
+	BaseURL string // with the API version; empty: DefaultReplicateURL
+	// API makes the calls. Its timeouts must allow a first byte after StartRequest.Wait,
+	// and uploads of any duration.
 	API *http.Client
-	// Files carries downloads, so its size limit is that of a file. The
-	// model's author chooses the URLs, so it must not reach private networks
-	// that the operator did not allow.
+	// Files downloads outputs, so its size limit is that of a file. The author of a model
+	// chooses the URLs, so it must refuse private networks that the operator did not allow.
 	Files *http.Client
-	// OwnFiles carries downloads from the server of BaseURL itself, and follows no
-	// redirect away from it. Nil: Files does. All clients come from package
-	// outbound, which guards where they may go.
+	// OwnFiles downloads from the server of BaseURL and must not follow redirects to other
+	// servers. If nil, Files is used. All clients come from package outbound, which
+	// restricts their destinations.
 	OwnFiles *http.Client
 }
 
-// Replicate is a Host: replicate.com or a server that speaks its API. It keeps
-// nothing and is safe for concurrent use.
+// Replicate is a Host for replicate.com or a server with the same API. It is stateless and
+// safe for concurrent use.
 type Replicate struct {
 	base      *url.URL
 	api       *http.Client
 	files     *http.Client
-	ownFiles  *http.Client // for the server of base alone
+	ownFiles  *http.Client // only for the server of base
 	maxAnswer int64
-	timeout   time.Duration // of one call, beyond what it was asked to wait
-	// pause waits between two tries; tests replace it.
+	timeout   time.Duration // of one call, in addition to the requested wait
+	// pause waits between two attempts. Tests replace it.
 	pause func(ctx context.Context, d time.Duration) error
 	now   func() time.Time
 }
 
 var _ Host = (*Replicate)(nil)
 
-// NewReplicate makes a client for the platform. A base URL that cannot be read
-// shows in the first call.
+// NewReplicate returns a client of the platform. With an invalid base URL, the first call
+// fails.
 func NewReplicate(cfg ReplicateConfig) *Replicate {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, DefaultReplicateURL), "/"))
 	if err != nil {
@@ -84,7 +83,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// url is the address of a call; the parts of its path are escaped.
+// url returns the URL of a call from unescaped path segments.
 func (p *Replicate) url(parts ...string) string {
 	u := p.base.JoinPath()
 	for _, part := range parts {
@@ -93,10 +92,10 @@ func (p *Replicate) url(parts ...string) string {
 	return u.String()
 }
 
-// streamHost serves the event streams of the platform itself.
+// streamHost is the host of replicate.com's event streams.
 const streamHost = "stream.replicate.com"
 
-// Address is where the API is, and so where the secret goes.
+// Address returns the base URL of the API, to which the secret is sent.
 func (p *Replicate) Address() string { return p.base.String() }
 
 // own reports whether an address is on the server of the API itself. Outputs are
@@ -110,8 +109,8 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
 }
 
-// trusts reports whether the secret may be sent to an address: only to the server
-// of the API, and from the platform's own API to its own stream host.
+// trusts reports whether the secret may be sent to a URL: to the server of the API, and to
+// streamHost if the API is that of replicate.com.
 func (p *Replicate) trusts(u *url.URL) bool {
 	if p.own(u) {
 		return true

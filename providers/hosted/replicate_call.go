@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	maxTries = 3                // of a call that may be repeated, the first included
-	maxPause = 10 * time.Second // a longer wait is the caller's to decide
+	maxTries = 3                // attempts of a repeatable call, including the first
+	maxPause = 10 * time.Second // longer waits are left to the caller
 )
 
 // call is one request to the platform.
 type call struct {
 	method, url string
 	header      http.Header
-	// body gives the request's content, again for every try; nil: none.
+	// body opens the request's body for each attempt. nil means no body.
 	body   func() (io.ReadCloser, error)
 	length int64
-	wait   time.Duration // that the platform was asked to hold its answer
-	// unbounded calls carry files or streams: only the context ends them.
+	wait   time.Duration // requested delay of the response
+	// unbounded calls transfer files or streams. Only the context limits their time.
 	unbounded bool
 	subject   string // what a 404 is about, such as "the model owner/name"
 }
 
-// ask sends a call to the API and decodes its answer into out. Numbers of
-// unknown meaning stay json.Number.
+// ask makes a call with a time limit and decodes the response into out. In fields of type
+// any, numbers are json.Number.
 func (p *Replicate) ask(ctx context.Context, secret string, c call, out any) error {
 	if secret == "" {
 		return needsCredential()
@@ -61,7 +61,7 @@ func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out an
 	if out == nil {
 		return nil
 	}
-	body := &capped{r: resp.Body, left: p.maxAnswer}
+	body := &limitedReader{r: resp.Body, left: p.maxAnswer}
 	d := json.NewDecoder(body)
 	d.UseNumber()
 	if err := d.Decode(out); err != nil {
@@ -72,7 +72,7 @@ func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out an
 
 // decodeError explains why a response could not be decoded. A canceled request and a
 // body that was too large or broke off also fail to decode, so these causes come first.
-func decodeError(ctx context.Context, err error, body *capped) error {
+func decodeError(ctx context.Context, err error, body *limitedReader) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -85,8 +85,8 @@ func decodeError(ctx context.Context, err error, body *capped) error {
 	return badAnswer("Replicate answered with something that is not the JSON it documents.")
 }
 
-// send sends a call until it is answered with a success, gives up, or may not
-// be repeated. The answer's body must be closed.
+// send makes a call, with retries if it is repeatable, until it succeeds or maxTries is
+// reached. The caller must close the body of the response.
 func (p *Replicate) send(ctx context.Context, client *http.Client, secret string, c call) (*http.Response, error) {
 	for try := 1; ; try++ {
 		resp, failure := p.sendOnce(ctx, client, secret, c)
@@ -106,8 +106,8 @@ func (p *Replicate) send(ctx context.Context, client *http.Client, secret string
 	}
 }
 
-// repeatable reports whether the same call can be sent again without anything
-// happening twice: a read always, anything else only when it was turned away.
+// repeatable reports whether a failed call can be retried safely: a read always, any other
+// only if the platform refused it before doing anything.
 func repeatable(method string, e *providers.Error) bool {
 	if method == http.MethodGet {
 		return e.Retryable
@@ -115,8 +115,8 @@ func repeatable(method string, e *providers.Error) bool {
 	return e.Class == providers.ClassRateLimited
 }
 
-// backoff is how long to wait after a try: what the platform says, else 0.5 s,
-// 1 s, 2 s … with a quarter of it left to chance.
+// backoff returns the wait after an attempt: the time that the platform stated, else
+// exponential back-off from 0.5 s with jitter of a quarter.
 func backoff(try int, after time.Duration) time.Duration {
 	if after > 0 {
 		return after
@@ -139,7 +139,7 @@ func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret st
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is expected from a refusal any more
+	defer resp.Body.Close() //nolint:errcheck // the error response needs no more from the connection
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	return nil, p.refusal(resp, text, secret, c.subject)
 }
@@ -169,7 +169,7 @@ func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*htt
 	return req, nil
 }
 
-// jsonBody is the content of a call that sends JSON.
+// jsonBody returns the body of a call that sends v as JSON, and its length in bytes.
 func jsonBody(v any) (func() (io.ReadCloser, error), int64, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -178,8 +178,8 @@ func jsonBody(v any) (func() (io.ReadCloser, error), int64, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, int64(len(data)), nil
 }
 
-// capped reads up to a limit and remembers how reading ended.
-type capped struct {
+// limitedReader is a reader with a limit that remembers the error that ended it.
+type limitedReader struct {
 	r    io.Reader
 	left int64
 	over bool
@@ -188,7 +188,7 @@ type capped struct {
 
 // Read reads up to the limit and fails beyond it, instead of ending: a truncated
 // response must never look like a complete one.
-func (c *capped) Read(b []byte) (int, error) {
+func (c *limitedReader) Read(b []byte) (int, error) {
 	if c.left <= 0 {
 		c.over = true
 		return 0, io.ErrUnexpectedEOF

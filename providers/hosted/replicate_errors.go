@@ -16,27 +16,27 @@ import (
 	"sluice/providers"
 )
 
-// maxSentence bounds what is quoted of the platform, in bytes.
+// maxSentence bounds quoted messages of the platform, in bytes.
 const maxSentence = 500
 
-// howToAdd ends the sentences that ask for a secret.
+// howToAdd is appended to messages that ask for a credential.
 const howToAdd = "Add one with sluice credential add --name replicate --provider replicate, or set REPLICATE_API_TOKEN."
 
-// needsCredential returns the error for a call without a secret. No request is made
-// then.
+// needsCredential returns the error for a call without a secret, for which no request is
+// made.
 func needsCredential() *providers.Error {
 	return &providers.Error{Class: providers.ClassAuth, Message: "Replicate needs a credential. " + howToAdd}
 }
 
-// passing reports whether an error says nothing about what was asked for: the
-// platform was out of reach or busy.
-func passing(err error) bool {
+// isTransient reports whether an error is transient: the platform was unreachable or busy,
+// whatever was requested.
+func isTransient(err error) bool {
 	e, ok := errors.AsType[*providers.Error](err)
 	return !ok || e.Retryable
 }
 
-// unavailable returns an error that is worth a retry: the platform is unreachable,
-// overloaded or broke off.
+// unavailable returns a retryable error: the platform is unreachable or overloaded, or the
+// connection broke off.
 func unavailable(message string) *providers.Error {
 	return &providers.Error{Class: providers.ClassUnavailable, Message: message, Retryable: true}
 }
@@ -47,8 +47,8 @@ func badAnswer(message string) *providers.Error {
 	return &providers.Error{Class: providers.ClassBadAnswer, Message: message}
 }
 
-// transportError words a failure below HTTP. The end of the context stays the
-// context's error.
+// transportError converts a network error. If the context ended, it returns the context's
+// error.
 func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -56,8 +56,8 @@ func transportError(ctx context.Context, err error) error {
 	return asProviderError(err)
 }
 
-// asProviderError never quotes an error of net/http: it can hold an address
-// with a secret in its query. The sentences of outbound hold none.
+// asProviderError converts an error without quoting net/http, whose messages can contain a
+// URL with a secret in its query. Messages of package outbound contain no secrets.
 func asProviderError(err error) *providers.Error {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return e
@@ -78,8 +78,7 @@ func asProviderError(err error) *providers.Error {
 	return out
 }
 
-// refusal turns an answer that is not a success into an error with the
-// platform's own sentence.
+// refusal converts an unsuccessful response to an error that quotes the platform's message.
 func (p *Replicate) refusal(resp *http.Response, body []byte, secret, subject string) *providers.Error {
 	said := quoted(platformSentence(body), secret)
 	e := &providers.Error{Status: resp.StatusCode, RequestID: requestID(resp.Header)}
@@ -104,7 +103,7 @@ func (p *Replicate) refusal(resp *http.Response, body []byte, secret, subject st
 	return e
 }
 
-// platformSentence finds the words for people in {title, detail, status}.
+// platformSentence returns the message in an error response {title, detail, status}.
 func platformSentence(body []byte) string {
 	var problem struct{ Title, Detail, Error any }
 	if json.Unmarshal(body, &problem) != nil {
@@ -118,8 +117,8 @@ func platformSentence(body []byte) string {
 	return ""
 }
 
-// quoted makes a text of the platform ready to follow one of our sentences: with
-// a space before it, on one line, bounded, without the secret.
+// quoted prepares a message of the platform for appending to a sentence: with a space before
+// it, on one line, bounded and redacted.
 func quoted(text, secret string) string {
 	text = oneLine(providers.Redact(text, secret), maxSentence)
 	if text == "" {
@@ -131,8 +130,8 @@ func quoted(text, secret string) string {
 	return " " + text
 }
 
-// oneLine collapses white space, drops what is not printable and cuts the text
-// to at most limit bytes at the end of a character.
+// oneLine collapses white space, drops unprintable characters and cuts the text to at most
+// limit bytes, at a character boundary.
 func oneLine(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "")
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
@@ -146,8 +145,8 @@ func oneLine(text string, limit int) string {
 	return strings.TrimSpace(text[:cut]) + "…"
 }
 
-// requestID returns the ID by which the platform's support finds a request, or "". If
-// the platform's own header is missing, it is that of the network in front of it.
+// requestID returns the ID by which the platform's support finds a request, or "". If the
+// platform's header is missing, it returns the ID that its CDN set.
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {
@@ -157,12 +156,11 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// inSeconds finds the wait that the platform tells in words only: "Expected
-// available in 1 second.", "Your rate limit resets in ~9s."
+// inSeconds matches a wait in the platform's messages: "Expected available in 1 second.",
+// "Your rate limit resets in ~9s."
 var inSeconds = regexp.MustCompile(`\bin ~?(\d{1,5}(?:\.\d+)?) ?s(?:ec|\b)`)
 
-// retryAfter returns how long to wait, from the header or the message; 0 if
-// neither says.
+// retryAfter returns the wait that the Retry-After header or the message states, or 0.
 func retryAfter(h http.Header, words string, now time.Time) time.Duration {
 	if after := outbound.RetryAfter(h, now); after > 0 {
 		return after

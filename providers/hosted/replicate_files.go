@@ -18,12 +18,12 @@ import (
 	"sluice/providers"
 )
 
-// maxInline is the largest file that is sent inside a prediction, in bytes; the
-// platform asks for "256kb" at most.
+// maxInline is the largest file that is sent inside a prediction, in bytes. The platform
+// documents a limit of "256kb".
 const maxInline = 256_000
 
-// PutFile makes a file readable by predictions: a small one becomes a data URL,
-// a larger one is uploaded and kept by the platform for a day.
+// PutFile makes a file available to predictions: a small one as a data URL, a larger one by
+// an upload, which the platform deletes after a day.
 func (p *Replicate) PutFile(ctx context.Context, secret string, f Upload) (string, error) {
 	if f.Size <= maxInline {
 		inline, ok, err := inlineFile(f)
@@ -57,8 +57,8 @@ func (p *Replicate) PutFile(ctx context.Context, secret string, f Upload) (strin
 	return file.URLs.Get, nil
 }
 
-// uploadError replaces the error of an upload that was refused as too large (413) by
-// one that says what to do instead. Other errors stay.
+// uploadError replaces the error of an upload that was refused as too large (413) by one
+// with a workaround. It returns other errors unchanged.
 func uploadError(err error) error {
 	if e, ok := errors.AsType[*providers.Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
 		return &providers.Error{Class: providers.ClassRejected, Status: e.Status, RequestID: e.RequestID,
@@ -67,8 +67,8 @@ func uploadError(err error) error {
 	return err
 }
 
-// inlineFile is a file as a data URL; not ok if it is larger than its stated
-// size led to expect.
+// inlineFile returns a file as a data URL. ok is false if the file exceeds the limit in
+// spite of its stated size.
 func inlineFile(f Upload) (text string, ok bool, err error) {
 	content, err := f.Open()
 	if err != nil {
@@ -85,8 +85,8 @@ func inlineFile(f Upload) (text string, ok bool, err error) {
 	return "data:" + fileType(f.MIME) + ";base64," + base64.StdEncoding.EncodeToString(data), true, nil
 }
 
-// fileType is a media type without parameters, which data URLs of some models
-// do not survive.
+// fileType returns a media type without parameters, because some models cannot parse
+// parameters in data URLs.
 func fileType(mimeType string) string {
 	media, _, err := mime.ParseMediaType(mimeType)
 	if err != nil || !strings.Contains(media, "/") {
@@ -95,8 +95,8 @@ func fileType(mimeType string) string {
 	return media
 }
 
-// envelope is what goes before and after the file in a multipart body, so that
-// the whole can be streamed with a known length.
+// envelope returns the parts of a multipart body before and after the file, so that the body
+// can be streamed with a known length.
 func envelope(f Upload) (head, foot []byte, contentType string) {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -109,14 +109,14 @@ func envelope(f Upload) (head, foot []byte, contentType string) {
 	return buf.Bytes()[:n:n], buf.Bytes()[n:], w.FormDataContentType()
 }
 
-// joined reads several readers and closes the one of them that needs it.
+// joined concatenates readers and closes the one that must be closed.
 type joined struct {
 	io.Reader
 	io.Closer
 }
 
-// Fetch streams a file that a prediction put out. The secret goes with it only
-// to the platform's own API.
+// Fetch streams a file that a prediction output. It sends the secret only to the platform's
+// API.
 func (p *Replicate) Fetch(ctx context.Context, secret, address string) (*Download, error) {
 	if strings.HasPrefix(address, "data:") {
 		return dataDownload(address)
@@ -135,12 +135,12 @@ func (p *Replicate) Fetch(ctx context.Context, secret, address string) (*Downloa
 	}
 	return &Download{
 		Name: fileName(resp.Header.Get("Content-Disposition"), address), MIME: media,
-		Size: resp.ContentLength, Body: &fetched{ReadCloser: resp.Body, ctx: ctx},
+		Size: resp.ContentLength, Body: &downloadBody{ReadCloser: resp.Body, ctx: ctx},
 	}, nil
 }
 
-// fetchError says of a file that is gone why it is: what a run did not copy in
-// time cannot be had again.
+// fetchError explains why a file is gone: the platform deletes outputs, so one that was not
+// copied in time is lost.
 func fetchError(err error) error {
 	e, ok := errors.AsType[*providers.Error](err)
 	if !ok || e.Status != http.StatusNotFound && e.Status != http.StatusGone && e.Status != http.StatusForbidden {
@@ -163,15 +163,15 @@ func fileName(disposition, address string) string {
 	return cleanName(u.Path)
 }
 
-// cleanName is the last part of a path without what a file system or a header
-// could misread.
+// cleanName returns the last segment of a path without characters that are unsafe in file
+// systems or headers.
 func cleanName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = oneLine(strings.Trim(name, ". /"), 150)
 	return cmp.Or(name, "file")
 }
 
-// dataDownload decodes a data: URL, in which the platform sends small outputs.
+// dataDownload decodes a data URL, as which the platform returns small outputs.
 func dataDownload(address string) (*Download, error) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(address, "data:"), ",")
 	media, isBase64 := strings.CutSuffix(head, ";base64")
@@ -189,15 +189,15 @@ func dataDownload(address string) (*Download, error) {
 	return &Download{Name: "file", MIME: fileType(media), Size: int64(len(content)), Body: io.NopCloser(bytes.NewReader(content))}, nil
 }
 
-// fetched words what goes wrong while a file is read.
-type fetched struct {
+// downloadBody is the body of a download that converts read errors.
+type downloadBody struct {
 	io.ReadCloser
 	ctx context.Context
 }
 
 // Read converts errors of the transport to errors of package providers, by which steps
 // decide whether to retry.
-func (f *fetched) Read(b []byte) (int, error) {
+func (f *downloadBody) Read(b []byte) (int, error) {
 	n, err := f.ReadCloser.Read(b)
 	if err != nil && err != io.EOF {
 		err = transportError(f.ctx, err)

@@ -10,10 +10,10 @@ import (
 	"sluice/providers"
 )
 
-// maxPages bounds how far a list that comes in pages is followed.
+// maxPages bounds how many pages of a list are requested.
 const maxPages = 10
 
-// Account tests the secret and says whose it is.
+// Account implements Host.
 func (p *Replicate) Account(ctx context.Context, secret string) (string, error) {
 	var account struct{ Username, Name string }
 	err := p.get(ctx, secret, p.url("account"), "this account", &account)
@@ -26,7 +26,7 @@ func (p *Replicate) Account(ctx context.Context, secret string) (string, error) 
 	return oneLine(account.Username, 100), nil
 }
 
-// Describe returns a model at a version; the newest when ref has none.
+// Describe implements Host.
 func (p *Replicate) Describe(ctx context.Context, secret string, ref Ref) (*Model, error) {
 	var w wireModel
 	err := p.get(ctx, secret, p.url("models", ref.Owner, ref.Name), "the model "+ref.Path(), &w)
@@ -48,7 +48,7 @@ func (p *Replicate) Describe(ctx context.Context, secret string, ref Ref) (*Mode
 	return w.model(ref, version), nil
 }
 
-// Collections lists the platform's own categories.
+// Collections returns the platform's categories, without their models.
 func (p *Replicate) Collections(ctx context.Context, secret string) ([]Collection, error) {
 	var out []Collection
 	next := p.url("collections")
@@ -68,8 +68,8 @@ func (p *Replicate) Collections(ctx context.Context, secret string) ([]Collectio
 	return out, nil
 }
 
-// nextPage is the address of the next page if it is one of the API's own: the
-// secret goes with it.
+// nextPage returns the URL of the next page if it is on the API's server, since the secret is
+// sent there.
 func (p *Replicate) nextPage(next *string) string {
 	if next == nil {
 		return ""
@@ -81,7 +81,7 @@ func (p *Replicate) nextPage(next *string) string {
 	return p.base.ResolveReference(u).String()
 }
 
-// Collection lists the models of one category.
+// Collection returns a category with its models.
 func (p *Replicate) Collection(ctx context.Context, secret, slug string) (*Collection, error) {
 	var w wireCollection
 	err := p.get(ctx, secret, p.url("collections", slug), "the collection "+slug, &w)
@@ -95,7 +95,7 @@ func (p *Replicate) Collection(ctx context.Context, secret, slug string) (*Colle
 	return &c, nil
 }
 
-// Search finds models by words.
+// Search implements Host.
 func (p *Replicate) Search(ctx context.Context, secret, query string) ([]Listing, error) {
 	var w struct {
 		Models []struct{ Model wireModel }
@@ -138,7 +138,7 @@ func (w *wireCollection) collection() Collection {
 	return c
 }
 
-// wireModel is a model as the platform writes it.
+// wireModel is a model in the JSON of the platform's API.
 type wireModel struct {
 	Owner, Name, Description string
 	CoverImageURL            string               `json:"cover_image_url"`
@@ -180,8 +180,7 @@ func (w *wireModel) model(ref Ref, version *wireVersion) *Model {
 	return m
 }
 
-// setSchemas keeps of a version's schemas those that describe what goes in and
-// comes out.
+// setSchemas sets the schemas of a version that describe its input and output.
 func (m *Model) setSchemas(all map[string]any) {
 	m.Input, _ = all["Input"].(map[string]any)
 	m.Output, _ = all["Output"].(map[string]any)
@@ -191,7 +190,7 @@ func (m *Model) setSchemas(all map[string]any) {
 	}
 }
 
-// listing is false for what cannot be a model of this platform.
+// listing converts it for lists. ok is false if owner or name is invalid.
 func (w *wireModel) listing() (Listing, bool) {
 	if !ownerPattern.MatchString(w.Owner) || !ownerPattern.MatchString(w.Name) {
 		return Listing{}, false
@@ -219,15 +218,15 @@ func coverURL(address string) string {
 	return address
 }
 
-// mediaOf tells by the ending of a file's name what it holds.
+// mediaOf returns the type of a file's content by the extension of its name.
 var mediaOf = map[string]string{
 	".png": "image", ".jpg": "image", ".jpeg": "image", ".webp": "image", ".gif": "image", ".svg": "image", ".avif": "image",
 	".mp4": "video", ".webm": "video", ".mov": "video",
 	".mp3": "audio", ".wav": "audio", ".ogg": "audio", ".flac": "audio", ".m4a": "audio",
 }
 
-// listedOutput is what a model puts out in one word. A schema says only that it
-// is a file; the model's example shows which.
+// listedOutput returns the type of a model's output in one word. A schema only says that it
+// is a file, so the type of file comes from the model's example.
 func listedOutput(o Output, example any) string {
 	switch o.Type {
 	case OutputText:

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	maxWait        = 60 * time.Second // the platform's
-	minCancelAfter = 5 * time.Second  // the platform's
+	maxWait        = 60 * time.Second // limit of the platform
+	minCancelAfter = 5 * time.Second  // limit of the platform
 )
 
-// Start begins a prediction. Models of the platform itself run by name, all
-// others by version; one call takes both. The answer to a call that breaks off
-// is lost, and with r.Wait that takes up to a minute: a caller that must not
-// pay twice starts without it and polls.
+// Start creates a prediction. Official models are identified by name, all others by
+// version. If the connection breaks before the response, the ID is lost although the
+// prediction runs and is billed. r.Wait extends that window to a minute, so callers that must
+// not pay twice leave it 0 and poll.
 func (p *Replicate) Start(ctx context.Context, secret string, r StartRequest) (*Prediction, error) {
 	input := r.Input
 	if input == nil {
@@ -76,8 +76,8 @@ func (p *Replicate) Poll(ctx context.Context, secret, id string) (*Prediction, e
 	})
 }
 
-// Cancel ends a prediction. The platform may refuse for one that has ended
-// already; then its state decides.
+// Cancel cancels a prediction. The platform may refuse that for one that has ended, so its
+// state decides whether the refusal is an error.
 func (p *Replicate) Cancel(ctx context.Context, secret, id string) error {
 	if id == "" {
 		return errNoPrediction()
@@ -112,7 +112,7 @@ func (p *Replicate) prediction(ctx context.Context, secret string, c call) (*Pre
 	return w.prediction(secret), nil
 }
 
-// wirePrediction is a prediction as the platform writes it.
+// wirePrediction is a prediction in the JSON of the platform's API.
 type wirePrediction struct {
 	ID          string
 	Status      string
@@ -148,8 +148,8 @@ func (w *wirePrediction) metric(name string) float64 {
 	return n
 }
 
-// errorText reads the error of a model, which is a text by the documentation
-// and whatever its author made of it in practice.
+// errorText reads the error of a model. The documentation says that it is a text, but in
+// practice authors return any JSON.
 func errorText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -167,15 +167,14 @@ func errorText(v any) string {
 	return string(text)
 }
 
-// lastLine is the end of a log, from its last line that says something.
+// lastLine returns the end of the last line of a log that is not blank.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
-	text = text[strings.LastIndexAny(text, "\r\n")+1:] // bars of progress are drawn over each other
+	text = text[strings.LastIndexAny(text, "\r\n")+1:] // progress bars overwrite themselves with \r
 	return text[max(0, len(text)-maxSentence):]
 }
 
-// webURL is where a person can look at a prediction: on the platform's own
-// pages or nowhere.
+// webURL returns the URL of a prediction's page if it is on the platform's website, else "".
 func webURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host != "replicate.com" || len(address) > 200 {
@@ -184,7 +183,7 @@ func webURL(address string) string {
 	return u.String()
 }
 
-// number reads a JSON number in any of the forms decoders give it.
+// number converts a decoded JSON number of any Go type.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -18,13 +18,13 @@ const (
 	maxStream    = 32 << 20 // bytes of one stream
 )
 
-// Stream passes on the output events of a prediction. Retries are left to the
-// caller, who polls anyway.
+// Stream emits the output events of a prediction. It does not retry, because callers poll
+// for the output anyway.
 func (p *Replicate) Stream(ctx context.Context, secret, address string, emit func(text string)) error {
 	if secret == "" {
 		return needsCredential()
 	}
-	if u, err := url.Parse(address); err != nil || !p.trusts(u) { // the output comes by Poll all the same
+	if u, err := url.Parse(address); err != nil || !p.trusts(u) { // Poll returns the output anyway
 		return badAnswer("Replicate streams from a host that is not its own.")
 	}
 	resp, failure := p.sendOnce(ctx, p.api, secret, call{
@@ -37,14 +37,14 @@ func (p *Replicate) Stream(ctx context.Context, secret, address string, emit fun
 		}
 		return failure
 	}
-	defer resp.Body.Close() //nolint:errcheck // it has been read as far as anybody wants
+	defer resp.Body.Close() //nolint:errcheck // the rest of the stream is not needed
 	return readStream(ctx, resp.Body, secret, emit)
 }
 
 // readStream reads server-sent events and passes the text of "output" events to emit,
 // until a "done" event. A stream that ends without one is an error.
 func readStream(ctx context.Context, body io.Reader, secret string, emit func(string)) error {
-	text := &whole{emit: emit}
+	text := &runeBuffer{emit: emit}
 	defer text.flush()
 	events := newEvents(body)
 	for {
@@ -64,7 +64,7 @@ func readStream(ctx context.Context, body io.Reader, secret string, emit func(st
 
 // streamError explains why a stream ended before its "done" event. Only a connection
 // that broke off is worth a retry.
-func streamError(ctx context.Context, err error, body *capped) error {
+func streamError(ctx context.Context, err error, body *limitedReader) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -84,23 +84,23 @@ func streamedError(data string) string {
 	return data
 }
 
-// events reads server-sent events.
+// events is a reader of server-sent events.
 type events struct {
 	lines *bufio.Scanner
-	body  *capped
+	body  *limitedReader
 }
 
 // newEvents returns a reader of server-sent events. Lines longer than maxEventLine and
 // bodies longer than maxStream are errors.
 func newEvents(r io.Reader) *events {
-	body := &capped{r: r, left: maxStream}
+	body := &limitedReader{r: r, left: maxStream}
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxEventLine)
 	return &events{lines: lines, body: body}
 }
 
-// next is the next event that has a name. An event that the stream broke off
-// in does not count.
+// next returns the next event that has a name. It drops an event that was cut off by the end
+// of the stream.
 func (e *events) next() (name, data string, err error) {
 	var lines []string
 	for e.lines.Scan() {
@@ -124,9 +124,9 @@ func (e *events) next() (name, data string, err error) {
 	return "", "", io.EOF
 }
 
-// whole passes on text in whole characters: a piece may end in the middle of
-// one, whose rest comes with the next.
-type whole struct {
+// runeBuffer buffers a stream so that it emits only complete UTF-8 characters, since a chunk can
+// end in the middle of one.
+type runeBuffer struct {
 	emit func(string)
 	rest string
 }
@@ -134,9 +134,9 @@ type whole struct {
 // write emits the complete characters of a text and keeps the bytes of an incomplete
 // one for the next call. Events can split a character, and emitting both parts would
 // make two replacement characters of it.
-func (w *whole) write(text string) {
+func (w *runeBuffer) write(text string) {
 	text = w.rest + text
-	cut := len(text) - halfRune(text)
+	cut := len(text) - incompleteBytes(text)
 	w.rest = text[cut:]
 	if text = strings.ToValidUTF8(text[:cut], "\uFFFD"); text != "" {
 		w.emit(text)
@@ -145,14 +145,15 @@ func (w *whole) write(text string) {
 
 // flush emits a replacement character for the bytes of a character that was never
 // completed, at the end of the stream.
-func (w *whole) flush() {
+func (w *runeBuffer) flush() {
 	if w.rest != "" {
 		w.emit("\uFFFD")
 	}
 }
 
-// halfRune is how many bytes at the end begin a character that is not complete.
-func halfRune(s string) int {
+// incompleteBytes returns how many bytes at the end of s are the beginning of an incomplete
+// character.
+func incompleteBytes(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if c := s[len(s)-n]; utf8.RuneStart(c) {
 			if !utf8.FullRuneInString(s[len(s)-n:]) {

@@ -8,36 +8,35 @@ import (
 	"strings"
 )
 
-// Bounds that keep a hostile schema from costing more than a real one. The
-// largest of 3,808 public models has 90 inputs, 4 levels and 120 parts in one
-// of them.
+// Limits that keep a hostile schema from costing much more than a real one. Of 3,808 public
+// models, the largest has 90 inputs, 4 levels, and 120 parts in one input.
 const (
 	maxInputs      = 500
 	maxSchemaDepth = 12
 	maxParts       = 20_000 // of a form, after references are replaced
 	maxOptions     = 2000
 	maxPattern     = 1000 // bytes of a pattern, and steps of it once its repetitions are written out
-	patternSteps   = 20   // that count as a part: so long takes a compiler for both
+	patternSteps   = 20   // steps of a pattern that take about as long to compile as one part
 )
 
-// resolver replaces references by what they refer to and keeps of a schema only
-// what is well formed, so that whatever it returns compiles. One resolver makes
-// a whole form: what all its schemas have together is bounded.
+// resolver replaces references by their targets and keeps only the valid parts of a schema,
+// so that its results compile. One resolver serves a whole form, because the limit of parts
+// applies to all schemas of a form together.
 type resolver struct {
-	all   map[string]any
-	left  int      // parts that may still be made
-	path  []string // references being replaced, to find circles
-	cuts  int      // circles found so far
-	known map[spot]resolved
+	all    map[string]any
+	left   int      // parts that can still be created
+	path   []string // references being replaced, to detect cycles
+	cycles int      // cycles found so far
+	known  map[refAtDepth]resolved
 }
 
-// spot is a reference at a depth, which decides how much of it is kept.
-type spot struct {
+// refAtDepth is a reference at a depth. The depth decides how much of the target is kept.
+type refAtDepth struct {
 	name  string
 	depth int
 }
 
-// resolved is what a reference was replaced by. It is shared and never changed.
+// resolved is the schema that replaces a reference. It is shared and must not be changed.
 type resolved struct {
 	schema map[string]any
 	parts  int
@@ -47,14 +46,14 @@ type resolved struct {
 // budget of maxParts bounds what schemas that refer to each other many times can expand
 // to.
 func newResolver(all map[string]any) *resolver {
-	return &resolver{all: all, left: maxParts, known: map[spot]resolved{}}
+	return &resolver{all: all, left: maxParts, known: map[refAtDepth]resolved{}}
 }
 
-// resolve returns a schema without references. What refers to itself, is too
-// deep or too large becomes a schema that takes anything.
+// resolve returns a schema without references. Parts that are recursive, too deep or too
+// large become a schema that accepts everything.
 func (r *resolver) resolve(schema any) map[string]any { return r.schema(schema, 0) }
 
-// take reports whether n more parts may be made.
+// take reserves n parts and reports whether the budget allows them.
 func (r *resolver) take(n int) bool {
 	r.left -= min(n, r.left+1)
 	return r.left >= 0
@@ -74,24 +73,24 @@ func (r *resolver) schema(v any, depth int) map[string]any {
 	b := builder{out: map[string]any{}, copied: map[string]bool{}}
 	r.bases(&b, s, depth)
 	own := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(s)) { // in order: what there is no room for is always the same
+	for _, key := range slices.Sorted(maps.Keys(s)) { // in order, so that the same parts are always cut
 		if kept, ok := r.keyword(key, s[key], depth); ok {
 			own[key] = kept
 		}
 	}
 	b.merge(own)
-	settle(b.out)
+	normalize(b.out)
 	return b.out
 }
 
-// builder puts a schema together of others, which stay as they are.
+// builder merges schemas without changing them.
 type builder struct {
 	out    map[string]any
-	copied map[string]bool // keywords whose value nobody else has
+	copied map[string]bool // keywords whose value is a copy and can be changed
 }
 
-// merge adds a schema: properties and required names of all count, of anything
-// else the later.
+// merge adds a schema. Properties and required names accumulate; other keywords are
+// overwritten.
 func (b *builder) merge(from map[string]any) {
 	for key, value := range from {
 		switch value := value.(type) {
@@ -117,12 +116,12 @@ func (b *builder) merge(from map[string]any) {
 	}
 }
 
-// bases adds the schemas that a schema builds on: what it refers to, and all
-// parts of allOf, as code generators write a reference that has a description.
+// bases merges the schemas that a schema extends: the target of its reference and all parts
+// of allOf, which code generators use for a reference with a description.
 func (r *resolver) bases(b *builder, s map[string]any, depth int) {
 	add := func(base map[string]any) {
-		if r.take(breadth(base)) { // it is copied
-			b.merge(unnamed(base))
+		if r.take(copySize(base)) { // merging copies it
+			b.merge(withoutTitle(base))
 		}
 	}
 	if ref, ok := s["$ref"].(string); ok {
@@ -137,23 +136,23 @@ func (r *resolver) bases(b *builder, s map[string]any, depth int) {
 	}
 }
 
-// unnamed takes away what a schema says of itself, not of who builds on it.
-func unnamed(s map[string]any) map[string]any {
+// withoutTitle removes the keywords that describe the schema itself and are not inherited.
+func withoutTitle(s map[string]any) map[string]any {
 	delete(s, "title")
 	delete(s, "description")
 	return s
 }
 
-// breadth is how much of a schema is copied where another builds on it.
-func breadth(s map[string]any) int {
+// copySize returns how many parts of a schema are copied when another one extends it.
+func copySize(s map[string]any) int {
 	props, _ := s["properties"].(map[string]any)
 	required, _ := s["required"].([]any)
 	enum, _ := s["enum"].([]any)
 	return len(props) + len(required) + len(enum)
 }
 
-// reference is what a reference is replaced by. What is known already is shared,
-// but counts as if it were made again: a compiler sees no sharing.
+// reference returns the schema that replaces a reference. A cached one is shared but counts
+// toward the limit again, because a compiler does not benefit from sharing.
 func (r *resolver) reference(ref string, depth int) map[string]any {
 	name := refName(ref)
 	target, ok := r.all[name]
@@ -161,28 +160,28 @@ func (r *resolver) reference(ref string, depth int) map[string]any {
 		return map[string]any{}
 	}
 	if slices.Contains(r.path, name) {
-		r.cuts++
+		r.cycles++
 		return map[string]any{}
 	}
-	at := spot{name, depth}
+	at := refAtDepth{name, depth}
 	if again, ok := r.known[at]; ok {
 		if !r.take(again.parts) {
 			return map[string]any{}
 		}
 		return again.schema
 	}
-	left, cuts := r.left, r.cuts
+	left, cuts := r.left, r.cycles
 	r.path = append(r.path, name)
-	out := unnamed(r.schema(target, depth+1))
+	out := withoutTitle(r.schema(target, depth+1))
 	r.path = r.path[:len(r.path)-1]
-	if r.cuts == cuts && r.left >= 0 { // it is the same wherever it is referred to
+	if r.cycles == cuts && r.left >= 0 { // complete, so it is the same for every reference
 		r.known[at] = resolved{out, left - r.left}
 	}
 	return out
 }
 
-// refName is the last part of a reference within the document; references to
-// other documents name nothing.
+// refName returns the name of a schema in the same document, or "" for a reference to
+// another document.
 func refName(ref string) string {
 	for _, prefix := range []string{"#/components/schemas/", "#/definitions/", "#/$defs/"} {
 		if name, ok := strings.CutPrefix(ref, prefix); ok {
@@ -192,7 +191,7 @@ func refName(ref string) string {
 	return ""
 }
 
-// keyword is the value of a keyword if it is well formed.
+// keyword returns the value of a keyword, resolved, and whether it is valid.
 func (r *resolver) keyword(key string, value any, depth int) (any, bool) {
 	switch key {
 	case "type":
@@ -228,8 +227,8 @@ func (r *resolver) keyword(key string, value any, depth int) (any, bool) {
 	return r.nested(key, value, depth)
 }
 
-// pattern reports whether a pattern compiles in a time worth it. Repetitions make
-// a short one long: a{1000} is a thousand steps.
+// pattern reports whether a pattern is valid and cheap enough to compile. Repetitions make
+// even short ones expensive: a{1000} has a thousand steps.
 func (r *resolver) pattern(s string) bool {
 	if len(s) > maxPattern {
 		return false
@@ -246,7 +245,7 @@ func (r *resolver) pattern(s string) bool {
 	return err == nil
 }
 
-// steps is about how many a compiled pattern has.
+// steps estimates the number of instructions in a compiled pattern.
 func steps(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -258,7 +257,7 @@ func steps(re *syntax.Regexp) int {
 	if re.Op == syntax.OpRepeat {
 		n = (n - 1) * max(re.Min, re.Max, 1)
 	}
-	return min(n, 2*maxPattern) // the product of many repetitions would not fit
+	return min(n, 2*maxPattern) // avoids an overflow for nested repetitions
 }
 
 // nested resolves the schemas within a keyword and reports whether the keyword is valid
@@ -307,7 +306,8 @@ func typeKeyword(value any) (any, bool) {
 	return list, ok && len(list) > 0
 }
 
-// names is a list of texts without repetition.
+// names returns the texts in a list without duplicates, and whether value is a list of texts
+// only.
 func names(value any) ([]any, bool) {
 	list, ok := value.([]any)
 	var out []any
@@ -323,8 +323,8 @@ func names(value any) ([]any, bool) {
 	return out, ok
 }
 
-// settle brings the spellings of other drafts and of code generators to one.
-func settle(s map[string]any) {
+// normalize normalizes the notations of other JSON Schema drafts and of code generators.
+func normalize(s map[string]any) {
 	for _, side := range []string{"Minimum", "Maximum"} {
 		plain := strings.ToLower(side)
 		if exclusive, ok := s["exclusive"+side].(bool); ok {
@@ -338,14 +338,14 @@ func settle(s map[string]any) {
 	if required, ok := s["required"].([]any); ok {
 		s["required"], _ = names(required)
 	}
-	settleNull(s)
-	settleEnum(s)
-	settleBounds(s)
+	normalizeNull(s)
+	normalizeEnum(s)
+	normalizeBounds(s)
 }
 
-// settleBounds drops bounds that no value satisfies. Some authors swap them,
+// normalizeBounds drops bounds that no value satisfies. Some authors swap them,
 // and a field that accepts no value is useless.
-func settleBounds(s map[string]any) {
+func normalizeBounds(s map[string]any) {
 	low, high := bound(s["minimum"]), bound(s["maximum"])
 	above, below := bound(s["exclusiveMinimum"]), bound(s["exclusiveMaximum"])
 	beyond := func(a, b *float64, orEqual bool) bool {
@@ -364,9 +364,9 @@ func settleBounds(s map[string]any) {
 	}
 }
 
-// settleNull turns the three ways to allow null into nullable: for a form a
-// null is the same as nothing set.
-func settleNull(s map[string]any) {
+// normalizeNull converts the three ways to allow null to nullable. In a form, null is the same
+// as no value.
+func normalizeNull(s map[string]any) {
 	if list, ok := s["type"].([]any); ok {
 		rest := slices.DeleteFunc(slices.Clone(list), func(t any) bool { return t == "null" })
 		if len(rest) < len(list) {
@@ -402,9 +402,9 @@ func isNullSchema(v any) bool {
 	return ok && s["type"] == "null"
 }
 
-// settleEnum gives the options of a select the type that the schema states: old
-// generators wrote the options of a number as texts.
-func settleEnum(s map[string]any) {
+// normalizeEnum converts the options of a select to the type of the schema. Old generators
+// wrote the options of numbers as texts.
+func normalizeEnum(s map[string]any) {
 	list, ok := s["enum"].([]any)
 	kind, typed := s["type"].(string)
 	if !ok || !typed {
@@ -417,7 +417,7 @@ func settleEnum(s map[string]any) {
 	s["enum"] = out
 }
 
-// reachable are the schemas that some of them refer to, themselves included.
+// reachable returns the named schemas and all schemas that they refer to, directly or not.
 func reachable(all map[string]any, from ...string) map[string]any {
 	out := map[string]any{}
 	for len(from) > 0 && len(out) < maxParts {
@@ -433,7 +433,7 @@ func reachable(all map[string]any, from ...string) map[string]any {
 	return out
 }
 
-// referenced are the names that a schema refers to.
+// referenced returns the names of the schemas that a schema refers to.
 func referenced(v any, depth int) []string {
 	if depth > 4*maxSchemaDepth {
 		return nil

@@ -12,7 +12,7 @@ const (
 	maxDescription = 240 // bytes; about two lines under a field
 )
 
-// acronyms are words that are not written in small letters.
+// acronyms are the words with a special capitalization.
 var acronyms = map[string]string{
 	"api": "API", "url": "URL", "id": "ID", "hf": "HF", "cfg": "CFG", "lora": "LoRA", "loras": "LoRAs", "sdxl": "SDXL", "fps": "FPS",
 	"nsfw": "NSFW", "clip": "CLIP", "vae": "VAE", "gpu": "GPU", "json": "JSON", "svg": "SVG", "html": "HTML", "ocr": "OCR", "vad": "VAD",
@@ -20,8 +20,8 @@ var acronyms = map[string]string{
 	"img2img": "img2img", "flux": "FLUX",
 }
 
-// fieldTitle is the author's title where it is more than the name in capitals,
-// which is what generators write when a field has no description.
+// fieldTitle returns the author's title of a field, or one made of its name. Generators use
+// the capitalized name as the title of fields without one, which is not an author's title.
 func fieldTitle(name string, s map[string]any) string {
 	given, _ := s["title"].(string)
 	if given = oneLine(given, maxTitle); given != "" && letters(given) != letters(name) {
@@ -58,7 +58,7 @@ func titleOf(name string) string {
 	return oneLine(strings.Join(words, " "), maxTitle)
 }
 
-// spaced puts a space before each capital that follows a small letter.
+// spaced inserts a space before each capital that follows a lowercase letter.
 func spaced(name string) string {
 	var b strings.Builder
 	last := ' '
@@ -89,10 +89,10 @@ var (
 	sentenceEnd  = regexp.MustCompile(`[.!?]["')]?\s+`)
 )
 
-// sentences is the beginning of a description as plain text: two sentences, or
-// as much of them as fits under a field.
+// sentences returns the beginning of a description as plain text: two sentences, or as much
+// of them as fits under a field.
 func sentences(text string) string {
-	if len(text) > 8*maxDescription { // bounds the work, not what is shown
+	if len(text) > 8*maxDescription { // bounds the work, not the result
 		text = text[:8*maxDescription]
 	}
 	text = markdownLink.ReplaceAllString(text, "$1")

@@ -32,8 +32,8 @@ type Model struct {
 	Prices json.RawMessage `json:"prices"`
 }
 
-// Match tells which names of models are meant; exactly one field is set. Names are
-// compared in lowercase.
+// Match is a condition for the name of a model. Exactly one exported field is set. Names
+// are compared in lowercase.
 type Match struct {
 	Or         []Match `json:"or,omitempty"`
 	And        []Match `json:"and,omitempty"`
@@ -44,10 +44,11 @@ type Match struct {
 	Regex      string  `json:"regex,omitempty"`
 
 	regex *regexp.Regexp
-	not   bool // names that regex matches are not meant
+	not   bool // inverts regex: names that it matches are excluded
 }
 
-// compile prepares the regular expressions of a match.
+// compile compiles the regular expressions of a match. It rewrites a negative lookahead,
+// which Go does not support, as an inverted expression.
 func (m *Match) compile() (err error) {
 	for _, list := range [][]Match{m.Or, m.And} {
 		for i := range list {
@@ -68,7 +69,7 @@ func (m *Match) compile() (err error) {
 	return err
 }
 
-// matches reports whether the name of a model, in lowercase, is meant.
+// matches reports whether the lowercase name of a model meets the condition.
 func (m *Match) matches(name string) bool {
 	lower := strings.ToLower
 	switch {
@@ -99,17 +100,18 @@ func (m *Match) matches(name string) bool {
 }
 
 // rates are the prices of a model by unit; input_mtok is dollars per million input
-// tokens. Units that no chat or embedding needs, such as hours of audio, are ignored.
+// tokens. Other units than those of tokens and requests, such as hours of audio, are
+// ignored.
 type rates map[string]rate
 
-// rate is a price, or one that depends on the number of all input tokens of a call.
+// rate is a price that may depend on the number of all input tokens of a call.
 type rate struct {
 	Base  float64
 	Tiers []tier
 }
 
-// tier is the price of a call with more than Start input tokens: of all its tokens,
-// not only of those beyond.
+// tier is the price of a call with more than Start input tokens. It applies to all tokens
+// of the call, not only to those above Start.
 type tier struct {
 	Start int64   `json:"start"`
 	Price float64 `json:"price"`
@@ -129,7 +131,7 @@ func (r *rate) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &r.Base)
 }
 
-// conditional is a set of prices that applies from a day on, or within a time of each
+// conditional is a set of prices that applies from a date on, or at certain hours of each
 // day. Without a constraint it always applies.
 type conditional struct {
 	Constraint *struct {
@@ -140,7 +142,7 @@ type conditional struct {
 	Prices rates `json:"prices"`
 }
 
-// readPrices reads the prices of a model, in the order in which later ones win.
+// readPrices reads the prices of a model. The last entry that applies takes precedence.
 func readPrices(data json.RawMessage) (list []conditional, err error) {
 	if len(data) > 0 && data[0] == '[' {
 		err = json.Unmarshal(data, &list)
@@ -154,7 +156,7 @@ func readPrices(data json.RawMessage) (list []conditional, err error) {
 	return list, err
 }
 
-// applies reports whether the prices hold at a time.
+// applies reports whether the prices are valid at a time.
 func (c *conditional) applies(at time.Time) (bool, error) {
 	switch {
 	case c.Constraint == nil:
@@ -185,13 +187,14 @@ func timeOfDay(s string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second, nil
 }
 
-// tokenUnits are the units that count for chat and embeddings.
+// tokenUnits are the units by which chat and embedding models charge.
 var tokenUnits = map[string]bool{
 	"input_mtok": true, "output_mtok": true, "cache_read_mtok": true, "cache_write_mtok": true, "cache_write_1h_mtok": true,
 	"output_reasoning_mtok": true, "requests_kcount": true,
 }
 
-// KeepTokens removes what no price of tokens needs, so that the list is small.
+// KeepTokens removes units other than tokenUnits, and models without any other price, to
+// keep the list small.
 func (p *Provider) KeepTokens() {
 	var kept []Model
 	for _, m := range p.Models {

@@ -18,28 +18,28 @@ import (
 	"sluice/flow"
 )
 
-// compressed is a sixth of the list that it holds.
+// compressed is the shipped list, gzipped to a sixth of its size.
 //
 //go:embed prices.json.gz
 var compressed []byte
 
-// ids are the providers of the list by their name in Sluice, where it differs. A
-// provider that is neither here nor named like its preset has no prices: a credential
-// with a base URL may be called anything.
-var ids = map[string]string{"gemini": "google", "xai": "x-ai"}
+// listIDs maps Sluice's name of a provider to the ID in the list, where they differ. Providers
+// that are neither here nor in sameIDs have no prices: a credential with a base URL can have
+// any name.
+var listIDs = map[string]string{"gemini": "google", "xai": "x-ai"}
 
-// same are the providers whose name in the list is the one in Sluice.
-var same = []string{"openai", "anthropic", "mistral", "groq", "together", "openrouter", "deepseek", "fireworks", "cerebras", "perplexity"}
+// sameIDs are the providers whose name in the list is the one in Sluice.
+var sameIDs = []string{"openai", "anthropic", "mistral", "groq", "together", "openrouter", "deepseek", "fireworks", "cerebras", "perplexity"}
 
-// hub is the provider whose models name the one behind it: huggingface/model:novita.
+// hub routes to other providers, which are a suffix of the model: huggingface/model:novita.
 const hub = "huggingface"
 
 // Used reports whether Sluice looks up prices of a provider of the list.
 func Used(id string) bool {
-	if strings.HasPrefix(id, hub+"_") || slices.Contains(same, id) {
+	if strings.HasPrefix(id, hub+"_") || slices.Contains(sameIDs, id) {
 		return true
 	}
-	for _, other := range ids {
+	for _, other := range listIDs {
 		if id == other {
 			return true
 		}
@@ -80,8 +80,9 @@ func readShipped() (*List, error) {
 	return Read(data)
 }
 
-// Load reads a list from a file, for prices that are newer than the program. The
-// file may also be the data.json of genai-prices; its date is then that of the file.
+// Load reads a list from a file, for prices that are newer than the program. The file may
+// also be the data.json of genai-prices. That has no date, so the file's modification time
+// is used.
 func Load(path string) (*List, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -100,7 +101,7 @@ func Load(path string) (*List, error) {
 	return l, nil
 }
 
-// Read reads a list: a File, or only its providers.
+// Read parses a list: a File, or only the array of its providers.
 func Read(data []byte) (*List, error) {
 	var f File
 	var into any = &f
@@ -140,9 +141,9 @@ var compactDate = regexp.MustCompile(`-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[
 // the list has one.
 func (l *List) Find(model string, at time.Time) (p flow.Price, known bool) {
 	provider, name, _ := strings.Cut(strings.ToLower(strings.TrimSpace(model)), "/")
-	id := ids[provider]
+	id := listIDs[provider]
 	switch {
-	case slices.Contains(same, provider):
+	case slices.Contains(sameIDs, provider):
 		id = provider
 	case provider == hub:
 		model, behind, _ := strings.Cut(name, ":")
@@ -159,8 +160,8 @@ func (l *List) Find(model string, at time.Time) (p flow.Price, known bool) {
 	return flow.Price{}, false
 }
 
-// at returns the prices at a time. A model that is only listed by other units, such
-// as hours of audio, has none.
+// at returns the prices at a time, and false for a model that is only priced in other
+// units, such as hours of audio.
 func (e *listed) at(at time.Time) (*flow.TokenPrices, bool) {
 	found := e.prices[0].Prices
 	for _, c := range slices.Backward(e.prices) {
@@ -193,10 +194,10 @@ func (r rates) rate(unit string) *flow.TokenRate {
 	return rate
 }
 
-// Book finds prices: those of a workspace first, then those of a list. It implements
-// flow.PriceStore.
+// Book finds prices. A price that the workspace entered takes precedence over the list. It
+// implements flow.PriceStore.
 type Book struct {
-	Store flow.PriceStore // of the workspaces
+	Store flow.PriceStore // prices of workspaces
 	List  *List
 	Now   func() time.Time
 }
@@ -211,17 +212,16 @@ func (b *Book) FindPrice(ctx context.Context, ws flow.WorkspaceID, model string)
 	return p, known, nil
 }
 
-// About returns where the prices come from and the date of the list, to be shown beside
-// costs.
+// About returns the source and the date of the list, which are shown beside costs.
 func (l *List) About() (source, date string) { return l.Source, l.Date }
 
-// Search returns the prices of the models whose name contains a text, by name. Names
-// are those of the list; other names of the same model are not returned.
+// Search returns the prices of the models whose name contains a text, sorted by name. It
+// searches the names of the list, not aliases that only Match accepts.
 func (l *List) Search(text string, at time.Time) (found []flow.Price) {
 	text = strings.ToLower(text)
 	for id, models := range l.providers {
 		provider := id
-		for ours, other := range ids {
+		for ours, other := range listIDs {
 			if id == other {
 				provider = ours
 			}

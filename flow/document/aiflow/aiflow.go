@@ -1,6 +1,6 @@
-// Package aiflow owns reading the files that AI-Flow exports: it turns one into
-// a flow document and reports the outcome for every node, edge and setting in it.
-// It knows documents and the declared kinds, and nothing of stores or requests.
+// Package aiflow imports the files that AI-Flow exports: it converts a file to a flow
+// document and reports the outcome for every node, edge and setting in it. It depends on
+// documents and node kinds, not on stores or requests.
 package aiflow
 
 import (
@@ -12,18 +12,19 @@ import (
 	"sluice/flow/contract"
 )
 
-// Recognize reports whether data is a file of AI-Flow: a list of nodes that say
-// what they are.
+// Recognize reports whether data is an AI-Flow export: a JSON list in which at least one
+// node has a type.
 func Recognize(data []byte) bool {
 	for _, v := range entries(data) {
-		if m, ok := v.(map[string]any); ok && typeOf(m) != "" {
+		if m, ok := v.(map[string]any); ok && processorType(m) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// entries are the items of the list that a file is, or nothing.
+// entries decodes a file and returns the items of its top-level list. It returns nil for
+// any other file.
 func entries(data []byte) []any {
 	v, err := flow.DecodeJSON(bytes.TrimPrefix(data, []byte("\ufeff")))
 	if err != nil {
@@ -33,9 +34,9 @@ func entries(data []byte) []any {
 	return list
 }
 
-// Convert makes a document of a file. What has no counterpart here becomes a
-// note in its place. The document always parses; what keeps it from running is
-// in the report. The error is an *flow.Error for a file that cannot be read.
+// Convert converts a file to a document. A node without a counterpart in Sluice becomes a
+// note at the same position. The document always parses; the report lists the problems
+// that keep it from running. The error is a *flow.Error if the file cannot be read.
 func Convert(data []byte, kinds *flow.Registry) (*flow.Document, []Note, error) {
 	if len(data) > flow.MaxDocumentBytes {
 		return nil, nil, flow.Errorf(flow.CodeDocumentInvalid, "The file is larger than %d MiB.", flow.MaxDocumentBytes>>20)
@@ -47,27 +48,27 @@ func Convert(data []byte, kinds *flow.Registry) (*flow.Document, []Note, error) 
 	if len(c.sources) > flow.MaxNodes {
 		return nil, nil, flow.Errorf(flow.CodeDocumentInvalid, "The file has %d nodes; a flow has at most %d.", len(c.sources), flow.MaxNodes)
 	}
-	c.nodes()
-	c.edges()
-	c.place()
-	c.judge()
+	c.convertNodes()
+	c.convertEdges()
+	c.placeNodes()
+	c.validate()
 	if len(c.d.Canonical()) > flow.MaxDocumentBytes {
 		return nil, nil, flow.Errorf(flow.CodeDocumentInvalid, "The flow would be larger than %d MiB.", flow.MaxDocumentBytes>>20)
 	}
 	return c.d, c.report, nil
 }
 
-// conversion is one file on its way to a document.
+// conversion is the state of converting one file.
 type conversion struct {
 	kinds   *flow.Registry
 	sources []*source
 	byName  map[string]*source
 	ids     map[string]bool
-	inputs  map[string]bool // names of the flow's own inputs and outputs
-	outputs map[string]bool
-	renamed map[string]string // names of outputs in the file to those in the document
+	inputs  map[string]bool   // names of the flow's inputs that are in use
+	outputs map[string]bool   // the same for its outputs
+	renamed map[string]string // output names in the document, by output name in the file
 	d       *flow.Document
-	arrived []*link // by edge of the document
+	links   []*link // the file's edges, parallel to d.Edges
 	report  []Note
 }
 
@@ -84,7 +85,7 @@ func newConversion(list []any, kinds *flow.Registry) *conversion {
 	for i, v := range list {
 		s := readSource(v)
 		if s == nil {
-			c.say(Note{Sort: Lost, Text: fmt.Sprintf("Entry %d of the file is no node and was left out.", i+1)})
+			c.addNote(Note{Sort: Lost, Text: fmt.Sprintf("Entry %d of the file is no node and was left out.", i+1)})
 			continue
 		}
 		c.sources = append(c.sources, s)
@@ -95,31 +96,33 @@ func newConversion(list []any, kinds *flow.Registry) *conversion {
 	return c
 }
 
-// say adds a note to the report, which lists the kept nodes too, in the order of the
-// conversion.
-func (c *conversion) say(n Note) { c.report = append(c.report, n) }
+// addNote appends to the report. The report also lists the nodes that were kept, and has
+// the order of the conversion.
+func (c *conversion) addNote(n Note) { c.report = append(c.report, n) }
 
-// nodes makes a node or a note of every source that is not passed through.
-func (c *conversion) nodes() {
+// convertNodes converts every source to a node or a note, except those that only pass a
+// value on to another node.
+func (c *conversion) convertNodes() {
 	for _, s := range c.sources {
 		s.rule = findRule(s, c.kinds)
 		switch {
-		case s.passes() && c.leadsOn(s):
-			c.say(Note{Sort: Passed, Source: s.name, Text: fmt.Sprintf("%s passes its value on, so its edges lead straight to the next node.", s.title())})
-		case s.passes():
-			c.shown(s)
+		case s.passesThrough() && c.isUsed(s):
+			c.addNote(Note{Sort: Passed, Source: s.name, Text: fmt.Sprintf("%s passes its value on, so its edges lead straight to the next node.", s.title())})
+		case s.passesThrough():
+			c.convertDisplay(s)
 		case s.rule == nil:
-			c.note(s)
+			c.keepAsNote(s)
 		default:
-			c.node(s)
+			c.convertNode(s)
 		}
 	}
-	c.chosen()
-	c.needed()
+	c.renameWebhookOutputs()
+	c.reportCredentials()
 }
 
-// chosen writes the outputs that webhooks send as they are called now.
-func (c *conversion) chosen() {
+// renameWebhookOutputs replaces the output names that webhooks send by the names in the
+// document. It runs after all outputs have a name.
+func (c *conversion) renameWebhookOutputs() {
 	for i := range c.d.Nodes {
 		list, _ := c.d.Nodes[i].Config["outputs"].([]any)
 		for j, v := range list {
@@ -131,8 +134,9 @@ func (c *conversion) chosen() {
 	}
 }
 
-// leadsOn reports whether any node takes what this one gives.
-func (c *conversion) leadsOn(s *source) bool {
+// isUsed reports whether an edge starts at the node. A node without incoming edges counts
+// as used too, because it has no value that an output could show.
+func (c *conversion) isUsed(s *source) bool {
 	for _, other := range c.sources {
 		for _, l := range other.links {
 			if c.byName[l.from] == s {
@@ -143,39 +147,38 @@ func (c *conversion) leadsOn(s *source) bool {
 	return len(s.links) == 0
 }
 
-// shown makes an output of a node that only showed a result: without it the
-// result would go nowhere.
-func (c *conversion) shown(s *source) {
+// convertDisplay turns a node that only displayed a result into an output of the flow.
+// Without an output the result would be lost.
+func (c *conversion) convertDisplay(s *source) {
 	s.rule = &outputRule
-	c.node(s)
+	c.convertNode(s)
 }
 
-// node converts one node by its rule. Settings that the rule did not use are reported, so
-// that nothing is lost silently.
-func (c *conversion) node(s *source) {
+// convertNode converts one node by its rule. Settings that the rule did not use are
+// reported, so that nothing is lost silently.
+func (c *conversion) convertNode(s *source) {
 	n := flow.Node{ID: c.freeID(s.rule.kind), Kind: s.rule.kind, Label: s.label, Config: map[string]any{}}
 	b := &builder{c: c, s: s, kind: c.kinds.Find(s.rule.kind), n: &n, used: map[string]bool{}}
-	b.fields()
-	if s.rule.also != nil {
-		s.rule.also(b)
+	b.copyFields()
+	if s.rule.finish != nil {
+		s.rule.finish(b)
 	}
-	b.escape()
+	b.escapeTemplates()
 	s.id = n.ID
 	c.d.Nodes = append(c.d.Nodes, n)
-	c.say(Note{Sort: Mapped, Source: s.name, Node: n.ID, Text: fmt.Sprintf("%s is now %s.", s.title(), quoted(b.kind.Title))})
-	b.leftovers()
+	c.addNote(Note{Sort: Mapped, Source: s.name, Node: n.ID, Text: fmt.Sprintf("%s is now %s.", s.title(), quoted(b.kind.Title))})
+	b.reportUnused()
 }
 
-// note keeps a node without a counterpart as a remark in its place.
-func (c *conversion) note(s *source) {
-	n := flow.Node{ID: c.freeID("note"), Kind: "note", Config: map[string]any{"text": s.asText()}}
-	s.id, s.remark = n.ID, true
+// keepAsNote replaces a node without a counterpart by a note that lists its settings.
+func (c *conversion) keepAsNote(s *source) {
+	n := flow.Node{ID: c.freeID("note"), Kind: "note", Config: map[string]any{"text": s.noteText()}}
+	s.id, s.isNote = n.ID, true
 	c.d.Nodes = append(c.d.Nodes, n)
-	c.say(Note{Sort: Noted, Source: s.name, Node: n.ID, Text: fmt.Sprintf("%s has no counterpart yet. Its settings are in a note in its place.", s.title())})
+	c.addNote(Note{Sort: Noted, Source: s.name, Node: n.ID, Text: fmt.Sprintf("%s has no counterpart yet. Its settings are in a note in its place.", s.title())})
 }
 
-// freeID returns an ID that no node has yet: the kind's name, with a number from the
-// second on.
+// freeID returns an unused node ID: base, or base_2, base_3 and so on.
 func (c *conversion) freeID(base string) string {
 	id := base
 	for i := 2; c.ids[id]; i++ {
@@ -185,7 +188,8 @@ func (c *conversion) freeID(base string) string {
 	return id
 }
 
-// freeName is a name for an input or output that callers can use.
+// freeName returns a valid name that is not taken yet, close to the wanted one, and marks
+// it as taken. otherwise is used if wanted has no valid name in it.
 func freeName(wanted, otherwise string, taken map[string]bool) string {
 	base := strings.Trim(notName.ReplaceAllString(wanted, "_"), "_-")
 	if base == "" || base[0] >= '0' && base[0] <= '9' {

@@ -12,16 +12,17 @@ import (
 
 // builder makes one node of one source.
 type builder struct {
-	c    *conversion
-	s    *source
-	kind *flow.Kind
-	n    *flow.Node
-	used map[string]bool // settings of the source that have found a place
-	raw  map[string]bool // config fields that are templates already
+	c         *conversion
+	s         *source
+	kind      *flow.Kind
+	n         *flow.Node
+	used      map[string]bool // settings of the source that were converted
+	templates map[string]bool // config fields that hold Sluice templates, with braces escaped
 }
 
-// fields takes over the settings that the rule knows.
-func (b *builder) fields() {
+// copyFields copies the settings that the rule maps to config fields. A setting without a
+// value has its default.
+func (b *builder) copyFields() {
 	r := b.s.rule
 	for _, p := range r.fields {
 		v, set := b.s.values[p.from]
@@ -35,33 +36,35 @@ func (b *builder) fields() {
 		if f.Name == "model" {
 			v = strings.TrimSpace(flow.Text(v))
 		}
-		if b.put(f, v) {
+		if b.setField(f, v) {
 			b.used[p.from] = true
 		}
 	}
 	if r.provider != "" {
-		b.model(r)
+		b.qualifyModel(r)
 	}
-	if address := flow.Text(b.n.Config["url"]); address != "" && strings.Contains(harmlessAddress(address), "=%E2%80%A6") {
-		b.changed("The address of %s has a secret in it, which everybody who sees the flow can read. Move it to a header.", b.s.title())
+	if address := flow.Text(b.n.Config["url"]); address != "" && strings.Contains(redactURL(address), "=%E2%80%A6") {
+		b.reportChange("The address of %s has a secret in it, which everybody who sees the flow can read. Move it to a header.", b.s.title())
 	}
 }
 
-// put writes a value into a field, in the form that the field takes.
-func (b *builder) put(f *flow.Field, v any) bool {
-	fitted, ok := fit(f, v)
+// setField converts a value to the type of a field and stores it. It reports whether the
+// value fits.
+func (b *builder) setField(f *flow.Field, v any) bool {
+	fitted, ok := convertValue(f, v)
 	if ok {
 		b.n.Config[f.Name] = fitted
 	}
 	return ok
 }
 
-// model writes the model as provider/model.
-func (b *builder) model(r *rule) {
+// qualifyModel rewrites the model as provider/model. If the file names no model, it uses
+// the rule's default and reports that.
+func (b *builder) qualifyModel(r *rule) {
 	name := flow.Text(b.n.Config["model"])
 	if name == "" && r.model != "" {
 		name = r.model
-		b.changed("%s named no model, so %s/%s is set. Choose another one if you like.", b.s.title(), r.provider, name)
+		b.reportChange("%s named no model, so %s/%s is set. Choose another one if you like.", b.s.title(), r.provider, name)
 	}
 	delete(b.n.Config, "model")
 	if name != "" {
@@ -69,9 +72,9 @@ func (b *builder) model(r *rule) {
 	}
 }
 
-// fit brings a value into the form of a field. What is said wrongly is left to
-// the person, not guessed.
-func fit(f *flow.Field, v any) (any, bool) {
+// convertValue converts a value to the type of a field and reports whether it is valid there. It
+// does not guess: invalid values are left out and reported as unused settings.
+func convertValue(f *flow.Field, v any) (any, bool) {
 	switch f.Type {
 	case flow.FieldNumber, flow.FieldInteger:
 		n, err := flow.Coerce(v, flow.TypeNumber)
@@ -96,8 +99,8 @@ func fit(f *flow.Field, v any) (any, bool) {
 	return flow.Text(v), true
 }
 
-// namedTexts reads headers as files have them: an object, a list of names and
-// values, JSON of these, or one "name: value" a line.
+// namedTexts reads headers in any form that AI-Flow exports: an object, a list of objects
+// with name or key and value, a JSON text of either, or lines of "name: value".
 func namedTexts(v any) (any, bool) {
 	out := map[string]any{}
 	switch v := v.(type) {
@@ -135,59 +138,62 @@ func namedTexts(v any) (any, bool) {
 	return out, true
 }
 
-// escape keeps {{ in the texts of a file what it was there: two characters.
-func (b *builder) escape() {
+// escapeTemplates escapes {{ in template fields, since the file means it literally.
+func (b *builder) escapeTemplates() {
 	k := b.c.kinds.For(b.n)
 	for i := range k.Fields {
 		f := &k.Fields[i]
-		if v, set := b.n.Config[f.Name]; set && f.Template && !b.raw[f.Name] {
-			b.n.Config[f.Name] = escaped(v)
+		if v, set := b.n.Config[f.Name]; set && f.Template && !b.templates[f.Name] {
+			b.n.Config[f.Name] = escapeBraces(v)
 		}
 	}
 }
 
-// escaped protects braces in imported texts, which the other format takes literally and
-// Sluice would read as names of inputs.
-func escaped(v any) any {
+// escapeBraces returns a value with {{ escaped in every text. AI-Flow takes braces literally;
+// Sluice would read {{name}} as an input.
+func escapeBraces(v any) any {
 	switch v := v.(type) {
 	case string:
 		return strings.ReplaceAll(v, "{{", `\{{`)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = escaped(v[i])
+			out[i] = escapeBraces(v[i])
 		}
 		return out
 	case map[string]any:
 		out := map[string]any{}
 		for name, item := range v {
-			out[name] = escaped(item)
+			out[name] = escapeBraces(item)
 		}
 		return out
 	}
 	return v
 }
 
-// changed reports a name or text that differs from the file, which callers may notice.
-func (b *builder) changed(format string, args ...any) {
-	b.c.say(Note{Sort: Changed, Source: b.s.name, Node: b.n.ID, Text: fmt.Sprintf(format, args...)})
+// reportChange reports a name or text that differs from the file. Callers of the flow may
+// depend on it.
+func (b *builder) reportChange(format string, args ...any) {
+	b.c.addNote(Note{Sort: Changed, Source: b.s.name, Node: b.n.ID, Text: fmt.Sprintf(format, args...)})
 }
 
-// leftovers tells of settings that found no place, by name alone.
-func (b *builder) leftovers() {
+// reportUnused reports the settings that were not converted. It lists only their names,
+// because the values may be secret.
+func (b *builder) reportUnused() {
 	var names []string
-	for _, name := range sorted(b.s.values) {
+	for _, name := range sortedNames(b.s.values) {
 		if !b.used[name] {
 			names = append(names, cleanLabel(name))
 		}
 	}
 	if len(names) > 0 {
-		b.c.say(Note{Sort: Left, Source: b.s.name, Node: b.n.ID, Text: fmt.Sprintf("%s: these settings have no place here: %s.", b.s.title(), strings.Join(names, ", "))})
+		b.c.addNote(Note{Sort: Left, Source: b.s.name, Node: b.n.ID, Text: fmt.Sprintf("%s: these settings have no place here: %s.", b.s.title(), strings.Join(names, ", "))})
 	}
 }
 
-// take returns the first setting of these names.
-func (b *builder) take(names ...string) any {
+// takeSetting returns the value of the first of these settings that is set and marks it as used,
+// or nil if none is set.
+func (b *builder) takeSetting(names ...string) any {
 	for _, name := range names {
 		if v, set := b.s.values[name]; set {
 			b.used[name] = true
@@ -197,35 +203,36 @@ func (b *builder) take(names ...string) any {
 	return nil
 }
 
-// describeInput takes over the name, default and description of an input. A name that is
-// invalid here or taken is changed and reported, because callers must change with it.
+// describeInput converts the name, default and description of an input. A name that is
+// invalid in Sluice or taken is changed and reported, because callers must adapt to it.
 func describeInput(b *builder) {
-	wanted := flow.Text(b.take("api_input_name"))
+	wanted := flow.Text(b.takeSetting("api_input_name"))
 	name := freeName(wanted, "input", b.c.inputs)
 	if name != wanted {
-		b.changed("The input “%s” is called “%s” here: names have letters, digits, _ and -, and are there once.", cleanLabel(wanted), name)
+		b.reportChange("The input “%s” is called “%s” here: names have letters, digits, _ and -, and are there once.", cleanLabel(wanted), name)
 	}
 	b.n.Config["name"], b.n.Config["type"] = name, "text"
-	if v := b.take("default_value", "defaultValue", "api_input_default_value", "default", "value", "inputText"); v != nil {
+	if v := b.takeSetting("default_value", "defaultValue", "api_input_default_value", "default", "value", "inputText"); v != nil {
 		b.n.Config["default"] = flow.Text(v)
 	}
-	if v := b.take("description", "api_input_description"); v != nil {
+	if v := b.takeSetting("description", "api_input_description"); v != nil {
 		b.n.Config["description"] = flow.Text(v)
 	}
 }
 
-// nameOutput gives an output a valid, unused name. The first output with a name decides what
-// chosen writes for it in webhooks. A node without a name only showed a result.
+// nameOutput gives an output a valid, unused name. If several outputs have the same name in
+// the file, webhooks that send it get the first. A node without a name only displayed a
+// result.
 func nameOutput(b *builder) {
-	wanted := flow.Text(b.take("api_output_name"))
+	wanted := flow.Text(b.takeSetting("api_output_name"))
 	name := freeName(wanted, "output", b.c.outputs)
 	if b.c.renamed[wanted] == "" {
 		b.c.renamed[wanted] = name
 	}
 	if wanted == "" {
-		b.changed("%s only showed a result; the result is the output “%s” now.", b.s.title(), name)
+		b.reportChange("%s only showed a result; the result is the output “%s” now.", b.s.title(), name)
 	} else if name != wanted {
-		b.changed("The output “%s” is called “%s” here: names have letters, digits, _ and -, and are there once.", cleanLabel(wanted), name)
+		b.reportChange("The output “%s” is called “%s” here: names have letters, digits, _ and -, and are there once.", cleanLabel(wanted), name)
 	}
 	b.n.Config["name"] = name
 }
@@ -233,23 +240,24 @@ func nameOutput(b *builder) {
 // signatureHeader carries the signature of AI-Flow's webhooks.
 const signatureHeader = "AI_FLOW_SIGNATURE"
 
-// signWebhook converts the signature and the chosen outputs of a webhook. Receivers find the
-// signature in the same header as before. The outputs have their old names until chosen.
+// signWebhook converts the signature and the outputs of a webhook. The signature stays in
+// the header that receivers check already. The outputs keep the names of the file until
+// renameWebhookOutputs.
 func signWebhook(b *builder) {
-	if v := b.take("signature", "webhook_signature", "signing_secret", "secret"); v != nil {
+	if v := b.takeSetting("signature", "webhook_signature", "signing_secret", "secret"); v != nil {
 		b.n.Config["signature"], b.n.Config["signature_header"] = flow.Text(v), signatureHeader
 	}
-	if chosen, _ := b.take("outputs", "selected_outputs", "api_outputs").([]any); len(chosen) > 0 {
+	if chosen, _ := b.takeSetting("outputs", "selected_outputs", "api_outputs").([]any); len(chosen) > 0 {
 		b.n.Config["outputs"] = chosen
 	}
 }
 
-// morePictures gathers image_url, image_url_2 and so on, in one list.
-func morePictures(b *builder) {
+// collectImages appends the settings image_url, image_url_2 and so on to the field images.
+func collectImages(b *builder) {
 	list, _ := b.n.Config["images"].([]any)
-	for _, name := range sorted(b.s.values) {
+	for _, name := range sortedNames(b.s.values) {
 		if strings.HasPrefix(name, "image_url") && !b.used[name] {
-			if more, isList := b.take(name).([]any); isList {
+			if more, isList := b.takeSetting(name).([]any); isList {
 				list = append(list, more...)
 			} else {
 				list = append(list, b.s.values[name])
@@ -261,28 +269,29 @@ func morePictures(b *builder) {
 	}
 }
 
-// deepest is how deep a value of a hosted model may nest: the document around
-// it nests too, and has a limit.
-const deepest = 32
+// maxInputDepth bounds the nesting of a hosted model's input. The document adds levels of its
+// own, and its total depth is limited.
+const maxInputDepth = 32
 
-// hostModel takes over the generated settings of a model as they are.
-func hostModel(b *builder) {
-	model, version, _ := strings.Cut(strings.TrimSpace(flow.Text(b.take("model"))), ":")
+// copyModelInputs copies the inputs of a hosted model unchanged. Their fields come from
+// the model's schema, so no rule can list them.
+func copyModelInputs(b *builder) {
+	model, version, _ := strings.Cut(strings.TrimSpace(flow.Text(b.takeSetting("model"))), ":")
 	if model != "" {
 		b.n.Config["model"] = model
 	}
 	if version != "" {
 		b.n.Config["version"] = version
 	}
-	for _, name := range sorted(b.s.values) {
+	for _, name := range sortedNames(b.s.values) {
 		known := len(b.s.declared) == 0 || b.s.declared[name]
-		if known && name != "model" && depth(b.s.values[name]) <= deepest {
-			b.n.Config["input."+name] = b.take(name)
+		if known && name != "model" && depth(b.s.values[name]) <= maxInputDepth {
+			b.n.Config["input."+name] = b.takeSetting(name)
 		}
 	}
 }
 
-// depth is how deep lists and objects nest in a value.
+// depth returns how deep lists and objects nest in a value; 0 for a scalar.
 func depth(v any) int {
 	most := 0
 	switch v := v.(type) {
@@ -300,46 +309,47 @@ func depth(v any) int {
 	return most + 1
 }
 
-// mergePlace matches a placeholder for an input, such as ${input-1}.
-var mergePlace = regexp.MustCompile(`\$\{input-(\d{1,3})\}`)
+// placeholder matches a placeholder for an input, such as ${input-1}.
+var placeholder = regexp.MustCompile(`\$\{input-(\d{1,3})\}`)
 
-// mergePrompt writes ${input-1} as {{input_1}}.
-func mergePrompt(b *builder) {
-	prompt := flow.Text(b.take("prompt", "text", "inputText"))
+// convertPlaceholders rewrites ${input-1} as {{input_1}} and escapes all other braces.
+func convertPlaceholders(b *builder) {
+	prompt := flow.Text(b.takeSetting("prompt", "text", "inputText"))
 	var out strings.Builder
 	spaced, done := false, 0
-	for _, at := range mergePlace.FindAllStringSubmatchIndex(prompt, -1) {
+	for _, at := range placeholder.FindAllStringSubmatchIndex(prompt, -1) {
 		literal := prompt[done:at[0]]
-		out.WriteString(escaped(literal).(string))
-		if joins(literal) {
+		out.WriteString(escapeBraces(literal).(string))
+		if endsInEscape(literal) {
 			out.WriteByte(' ')
 			spaced = true
 		}
 		out.WriteString("{{input_" + prompt[at[2]:at[3]] + "}}")
 		done = at[1]
 	}
-	out.WriteString(escaped(prompt[done:]).(string))
+	out.WriteString(escapeBraces(prompt[done:]).(string))
 	b.n.Config["template"] = out.String()
-	b.raw = map[string]bool{"template": true}
+	b.templates = map[string]bool{"template": true}
 	if spaced {
-		b.changed("%s had a { or \\ right before a value; a space stands between now.", b.s.title())
+		b.reportChange("%s had a { or \\ right before a value; a space stands between now.", b.s.title())
 	}
 }
 
-// joins reports whether the end of a text would be read as part of the place that
-// follows: a single { or a backslash.
-func joins(literal string) bool {
+// endsInEscape reports whether the end of a text would change the meaning of a placeholder right
+// after it, as a single { or a backslash does.
+func endsInEscape(literal string) bool {
 	braces := len(literal) - len(strings.TrimRight(literal, "{"))
 	return braces%2 == 1 || strings.HasSuffix(literal, `\`)
 }
 
-// mergeField matches the number at the end of a field's name: that of its placeholder.
-var mergeField = regexp.MustCompile(`(\d{1,3})$`)
+// trailingNumber matches the number of a placeholder at the end of a field's name.
+var trailingNumber = regexp.MustCompile(`(\d{1,3})$`)
 
-// mergePort is the place that an edge fills: by its name or its turn.
-func mergePort(l *link) string {
-	if m := mergeField.FindString(l.field); m != "" {
+// placeholderPort returns the port of the placeholder that an edge fills: by the number in the
+// field's name, else by the edge's position.
+func placeholderPort(l *link) string {
+	if m := trailingNumber.FindString(l.field); m != "" {
 		return "input_" + m
 	}
-	return fmt.Sprintf("input_%d", l.place+1)
+	return fmt.Sprintf("input_%d", l.index+1)
 }

@@ -11,49 +11,50 @@ import (
 	"sluice/flow/document"
 )
 
-// edges takes over every edge, or says why not.
-func (c *conversion) edges() {
+// convertEdges converts every edge, or reports why it was dropped.
+func (c *conversion) convertEdges() {
 	for _, s := range c.sources {
-		if s.passes() {
-			continue // they are followed from where they lead to
+		if s.passesThrough() {
+			continue // convertEdge follows these from the node that they lead to
 		}
 		for _, l := range s.links {
-			c.edge(l)
+			c.convertEdge(l)
 		}
 	}
-	c.deadEnds()
+	c.reportDeadEnds()
 }
 
-// edge takes over one edge. Where it comes out of nodes that pass values on, it
-// is followed back to where the value is made.
-func (c *conversion) edge(l *link) {
+// convertEdge converts one edge. If it starts at a node that passes a value on, the new
+// edge starts at the node that produces the value.
+func (c *conversion) convertEdge(l *link) {
 	from, output, why := c.origin(l)
 	if why != "" {
-		c.lost(l, why)
+		c.reportLost(l, why)
 		return
 	}
 	out, why := outPort(from, output)
 	if why != "" {
-		c.lost(l, why)
+		c.reportLost(l, why)
 		return
 	}
 	in, why := inPort(l)
 	if why != "" {
-		c.lost(l, why)
+		c.reportLost(l, why)
 		return
 	}
 	c.d.Edges = append(c.d.Edges, flow.Edge{From: from.id + "." + out, To: l.to.id + "." + in})
-	c.arrived = append(c.arrived, l)
+	c.links = append(c.links, l)
 }
 
-// origin follows an edge back through nodes that pass values on.
+// origin follows an edge back to the node that produces the value, through all nodes that
+// pass it on. why is the reason if there is no such node.
 func (c *conversion) origin(l *link) (from *source, output int, why string) {
 	for range len(c.sources) + 1 {
 		from, output = c.byName[l.from], l.output
 		switch {
 		case from == nil:
 			return nil, 0, fmt.Sprintf("the file has no node %s", quoted(cleanLabel(l.from)))
-		case !from.passes():
+		case !from.passesThrough():
 			return from, output, ""
 		case len(from.links) == 0:
 			return nil, 0, fmt.Sprintf("nothing leads to %s, which it came from", from.title())
@@ -67,7 +68,7 @@ func (c *conversion) origin(l *link) (from *source, output int, why string) {
 // why there is no such port.
 func outPort(from *source, output int) (port, why string) {
 	switch {
-	case from.remark:
+	case from.isNote:
 		return "", fmt.Sprintf("%s is a note now", from.title())
 	case output < 0:
 		return "", fmt.Sprintf("%s gives no such output", from.title())
@@ -79,7 +80,7 @@ func outPort(from *source, output int) (port, why string) {
 
 // inPort returns the port that a link arrives at, or the reason why there is no such port.
 func inPort(l *link) (port, why string) {
-	if l.to.remark {
+	if l.to.isNote {
 		return "", fmt.Sprintf("%s is a note now", l.to.title())
 	}
 	port, ok := l.to.rule.port(l.to, l)
@@ -87,40 +88,40 @@ func inPort(l *link) (port, why string) {
 	case !ok && l.field != "":
 		return "", fmt.Sprintf("%s takes no edge at %s here", l.to.title(), quoted(cleanLabel(l.field)))
 	case !ok:
-		return "", fmt.Sprintf("%s has no place %d for an edge here", l.to.title(), l.place+1)
+		return "", fmt.Sprintf("%s has no place %d for an edge here", l.to.title(), l.index+1)
 	}
 	return port, ""
 }
 
-// lost tells of an edge that could not be kept.
-func (c *conversion) lost(l *link, why string) {
+// reportLost reports an edge that could not be kept.
+func (c *conversion) reportLost(l *link, why string) {
 	from := quoted(cleanLabel(l.from))
 	if s := c.byName[l.from]; s != nil {
 		from = s.title()
 	}
-	c.say(Note{Sort: Lost, Source: l.to.name, From: l.from, Node: l.to.id, Text: fmt.Sprintf("The edge from %s to %s is missing: %s.", from, l.to.title(), strings.TrimSuffix(why, "?"))})
+	c.addNote(Note{Sort: Lost, Source: l.to.name, From: l.from, Node: l.to.id, Text: fmt.Sprintf("The edge from %s to %s is missing: %s.", from, l.to.title(), strings.TrimSuffix(why, "?"))})
 }
 
-// deadEnds tells of edges that end at nodes which pass values on to nobody, or
-// that would have to be followed beside the first.
-func (c *conversion) deadEnds() {
+// reportDeadEnds reports the edges into pass-through nodes that were dropped: edges whose
+// origin is missing, and all but the first into the same node.
+func (c *conversion) reportDeadEnds() {
 	for _, s := range c.sources {
-		if !s.passes() {
+		if !s.passesThrough() {
 			continue
 		}
 		for i, l := range s.links {
 			if i > 0 {
-				c.lost(l, s.title()+" passes on one value, and this is its second")
+				c.reportLost(l, s.title()+" passes on one value, and this is its second")
 			} else if _, _, why := c.origin(l); why != "" {
-				c.lost(l, why)
+				c.reportLost(l, why)
 			}
 		}
 	}
 }
 
-// judge asks the rules of documents. An edge that they refuse is taken out and
-// told of; what else keeps the flow from running is left for the person.
-func (c *conversion) judge() {
+// validate removes and reports the edges that are invalid in the document, until no edge
+// has a problem. The remaining problems become notes for the user.
+func (c *conversion) validate() {
 	for {
 		bad := map[int]string{}
 		problems := document.Validate(c.d, c.kinds)
@@ -130,14 +131,14 @@ func (c *conversion) judge() {
 			}
 		}
 		if len(bad) == 0 {
-			c.todo(problems)
+			c.reportProblems(problems)
 			return
 		}
-		c.drop(bad)
+		c.dropEdges(bad)
 	}
 }
 
-// edgeOf is the edge that a problem is about.
+// edgeOf returns the index of the edge that a problem's pointer refers to.
 func edgeOf(pointer string) (int, bool) {
 	rest, ok := strings.CutPrefix(pointer, "/edges/")
 	if !ok {
@@ -148,33 +149,33 @@ func edgeOf(pointer string) (int, bool) {
 	return i, err == nil
 }
 
-// drop removes edges and reports each as lost. bad maps the index of an edge to the reason.
+// dropEdges removes edges and reports each as lost. bad maps the index of an edge to the reason.
 // Edges and arrived keep the same indexes.
-func (c *conversion) drop(bad map[int]string) {
+func (c *conversion) dropEdges(bad map[int]string) {
 	edges, arrived := []flow.Edge{}, []*link{}
 	for i, e := range c.d.Edges {
 		if why, refused := bad[i]; refused {
-			c.lost(c.arrived[i], why)
+			c.reportLost(c.links[i], why)
 			continue
 		}
-		edges, arrived = append(edges, e), append(arrived, c.arrived[i])
+		edges, arrived = append(edges, e), append(arrived, c.links[i])
 	}
-	c.d.Edges, c.arrived = edges, arrived
+	c.d.Edges, c.links = edges, arrived
 }
 
-// todo turns the problems of the result into notes: what the user must still do before
+// reportProblems turns the problems of the result into notes: what the user must still do before
 // it runs.
-func (c *conversion) todo(problems []flow.Problem) {
+func (c *conversion) reportProblems(problems []flow.Problem) {
 	for _, p := range problems {
-		c.say(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
+		c.addNote(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
 	}
 	if len(contract.Outputs(c.d, c.kinds)) == 0 {
-		c.say(Note{Sort: Todo, Text: "The flow has no output yet. Lead what you want back to an output node."})
+		c.addNote(Note{Sort: Todo, Text: "The flow has no output yet. Lead what you want back to an output node."})
 	}
 }
 
-// sentence makes one of a problem's detail. One that begins with the ID of a
-// node keeps it as it is.
+// sentence capitalizes and ends the detail of a problem. A node ID at the start is not
+// capitalized.
 func sentence(p flow.Problem) string {
 	s := p.Detail
 	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
@@ -187,8 +188,9 @@ func sentence(p flow.Problem) string {
 	return s
 }
 
-// needed tells whose credentials the flow needs, each once.
-func (c *conversion) needed() {
+// reportCredentials reports each provider that needs a credential once, with the number of
+// its nodes.
+func (c *conversion) reportCredentials() {
 	count := map[string]int{}
 	var order []string
 	for _, s := range c.sources {
@@ -211,6 +213,6 @@ func (c *conversion) needed() {
 		if count[provider] > 1 {
 			nodes = fmt.Sprintf("%d nodes need", count[provider])
 		}
-		c.say(Note{Sort: Needed, Provider: provider, Text: nodes + " a credential for it."})
+		c.addNote(Note{Sort: Needed, Provider: provider, Text: nodes + " a credential for it."})
 	}
 }

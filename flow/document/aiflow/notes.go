@@ -2,24 +2,24 @@ package aiflow
 
 import "slices"
 
-// Sort is what one sentence of a report is about.
+// Sort is the type of a note in the report.
 type Sort string
 
-// The sorts of notes, in the order in which a person wants to read them.
+// The sorts of notes, in the order in which they are shown.
 const (
-	Mapped  Sort = "mapped"  // a node of the flow stands for it
-	Passed  Sort = "passed"  // its edges lead straight on
-	Noted   Sort = "noted"   // it is a note now
-	Lost    Sort = "lost"    // an edge that could not be kept
-	Left    Sort = "left"    // a setting that has no place here
-	Changed Sort = "changed" // a name or text that had to be written otherwise
-	Needed  Sort = "needed"  // a credential that the flow needs
-	Todo    Sort = "todo"    // what keeps the flow from running
+	Mapped  Sort = "mapped"  // the node was converted
+	Passed  Sort = "passed"  // the node was removed and its edges were joined
+	Noted   Sort = "noted"   // the node became a note
+	Lost    Sort = "lost"    // an edge or entry was dropped
+	Left    Sort = "left"    // settings were dropped
+	Changed Sort = "changed" // a name or value differs from the file
+	Needed  Sort = "needed"  // the flow needs a credential
+	Todo    Sort = "todo"    // a problem that keeps the flow from running
 )
 
-// Losses returns the notes about what is not in the flow as it was in the file, and what is
-// left to do. The others say that a node was kept. Texts name the provider whose credential
-// is needed, so that each can stand alone.
+// Losses returns the notes about differences from the file and about the work that is
+// left, without Mapped and Passed notes. The text of a missing credential
+// begins with its provider, so that it can be shown without the other fields.
 func Losses(report []Note) []Note {
 	list := slices.DeleteFunc(slices.Clone(report), func(n Note) bool { return n.Sort == Mapped || n.Sort == Passed })
 	for i := range list {
@@ -30,15 +30,15 @@ func Losses(report []Note) []Note {
 	return list
 }
 
-// Note is one sentence of the report. It holds no value of a setting, so that
-// no secret gets into it.
+// Note is one sentence of the report. It contains no values of settings, so that it cannot
+// leak a secret.
 type Note struct {
 	Sort Sort
 	// Source names the node of the file, Node the one of the document.
 	Source, Node string
-	// From is where a lost edge came from, as the file names it.
+	// From is the name in the file of the node at which a lost edge starts.
 	From string
-	// Provider is whose credential is needed.
+	// Provider is the provider that needs a credential.
 	Provider string
 	Text     string
 }

@@ -2,12 +2,12 @@ package aiflow
 
 import "sluice/flow/document"
 
-// place puts every node where it was, and those that the file gives no
-// coordinates below them.
-func (c *conversion) place() {
+// placeNodes keeps the positions of the file. Nodes without one are placed below the
+// others.
+func (c *conversion) placeNodes() {
 	for _, s := range c.sources {
-		if s.id != "" && s.at != nil {
-			c.d.Node(s.id).Position = s.at
+		if s.id != "" && s.position != nil {
+			c.d.Node(s.id).Position = s.position
 		}
 	}
 	document.PlaceRest(c.d)

@@ -9,73 +9,74 @@ import (
 	"sluice/flow"
 )
 
-// rule says how nodes of one sort are taken over.
+// rule describes how to convert one type of node.
 type rule struct {
-	kind     string
-	types    *regexp.Regexp // of processorType, in lower case
-	carries  string         // a setting that gives it away, whatever it is called
-	provider string         // of its model
-	model    string         // when the file names none
-	// fields lead from a setting to a config field. Edges without a name arrive
-	// at them in this order; those marked with ° are no places for edges.
-	fields  []pair
-	outputs []string
-	unless  func(s *source) bool // it stays a note
-	also    func(b *builder)
+	kind     string         // of the new node
+	types    *regexp.Regexp // matches processorType, in lowercase
+	marker   string         // a setting that identifies the node whatever its type
+	provider string         // of the model
+	model    string         // default if the file names none
+	// fields maps settings to config fields. Edges without a field name feed them in this
+	// order, except those marked with °, which take no edge.
+	fields   []pair
+	outputs  []string             // output ports in the order of AI-Flow's outputs
+	excludes func(s *source) bool // excludes nodes, which then become notes
+	finish   func(b *builder)     // converts the settings that fields cannot express
 }
 
 // pair is the name of a setting in AI-Flow and of the config field in Sluice, which may end
 // with °: see rule.fields.
 type pair struct{ from, to string }
 
-// typed reports whether a setting can only be typed.
-func (p pair) typed() bool { return strings.HasSuffix(p.to, "°") }
+// isTypedOnly reports whether the field takes no edge, only a typed value.
+func (p pair) isTypedOnly() bool { return strings.HasSuffix(p.to, "°") }
 
-// field is Sluice's config field.
+// field returns the name of the config field.
 func (p pair) field() string { return strings.TrimSuffix(p.to, "°") }
 
-// types compiles a pattern that must match a whole node type, in lower case. Types are spelled
-// differently in versions of AI-Flow, such as file-drop and file_drop.
-func types(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+// typePattern compiles a pattern that must match a whole node type in lowercase. The spelling
+// differs between versions of AI-Flow, such as file-drop and file_drop.
+func typePattern(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
-// chatFields are those of every node that asks a language model.
+// chatFields are the fields of nodes that call a language model.
 var chatFields = append([]pair{{"context", "system"}, {"prompt", "prompt"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}, chatSettings...)
 
-// chatSettings have the names of the providers' own parameters.
+// chatSettings are settings that AI-Flow names like the providers' parameters.
 var chatSettings = []pair{{"reasoning_effort", "reasoning_effort°"}, {"thinking_budget", "thinking_budget°"}, {"budget_tokens", "thinking_budget°"}, {"max_completion_tokens", "max_tokens°"},
 	{"top_p", "top_p°"}, {"seed", "seed°"}, {"stop", "stop°"}, {"stop_sequences", "stop°"}, {"web_search", "web_search°"}}
 
-// text are the output ports of most rules: one port, named text.
-var text = []string{"text"}
+// textOutput are the output ports of most rules: one port, named text.
+var textOutput = []string{"text"}
 
-// outputRule also stands for nodes that only show a result.
-var outputRule = rule{kind: "output", carries: "api_output_name", fields: []pair{{"value", "value"}}, outputs: []string{"value"}, also: nameOutput}
+// outputRule converts outputs, and by convertDisplay the nodes that only display a result.
+var outputRule = rule{kind: "output", marker: "api_output_name", fields: []pair{{"value", "value"}}, outputs: []string{"value"}, finish: nameOutput}
 
-// rules are tried in order: what a node carries counts more than its type.
+// rules are tried in order. Inputs and outputs come first, because their settings identify
+// them more reliably than their type.
 var rules = []rule{
-	{kind: "input", carries: "api_input_name", outputs: []string{"value"}, also: describeInput},
+	{kind: "input", marker: "api_input_name", outputs: []string{"value"}, finish: describeInput},
 	outputRule,
-	{kind: "webhook", types: types(`.*webhook.*`), fields: []pair{{"url", "url"}, {"webhook_url", "url"}}, outputs: []string{"outputs"}, also: signWebhook},
-	{kind: "text", types: types(`input-text|text-input|input_text`), fields: []pair{{"inputText", "text°"}}, outputs: text},
-	{kind: "file", types: types(`file|file-drop|file_drop`), fields: []pair{{"fileUrl", "url"}}, outputs: []string{"file"}},
-	{kind: "web_page", types: types(`url[_-]input|url-loader`), fields: []pair{{"url", "url"}}, outputs: text},
-	{kind: "http_request", types: types(`http[_-]get(-processor)?`), fields: []pair{{"url", "url"}, {"headers", "headers"}}, outputs: []string{"body"}},
-	{kind: "document", types: types(`document-to-text(-processor)?`), fields: []pair{{"document_url", "file"}}, outputs: text},
-	{kind: "chat", types: types(`gpt-vision.*`), provider: "openai", model: "gpt-4o", fields: append([]pair{{"image_url", "images"}, {"prompt", "prompt"}, {"context", "system"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}, chatSettings...), outputs: text, also: morePictures},
-	{kind: "chat", types: types(`llm-prompt|gpt|gpt-no-context|o\d.*|.*(openai-reasoning|o-series|reasoning-model).*`), provider: "openai", model: "gpt-4o", fields: chatFields, outputs: text},
-	{kind: "chat", types: types(`.*(claude|anthropic).*`), provider: "anthropic", fields: chatFields, outputs: text},
-	{kind: "chat", types: types(`.*deepseek.*`), provider: "deepseek", model: "deepseek-chat", fields: chatFields, outputs: text},
-	{kind: "chat", types: types(`.*openrouter.*`), provider: "openrouter", fields: chatFields, outputs: text},
-	{kind: "image", types: types(`dalle.*`), provider: "openai", model: "dall-e-3", fields: []pair{{"prompt", "prompt"}, {"size", "size"}, {"quality", "quality"}, {"model", "model°"}}, outputs: []string{"image"}},
-	{kind: "image", types: types(`gpt-image.*`), provider: "openai", model: "gpt-image-1", fields: []pair{{"prompt", "prompt"}, {"image_url", "images"}, {"size", "size"}, {"quality", "quality"}, {"background", "background"}, {"model", "model°"}}, outputs: []string{"image"}, also: morePictures},
-	{kind: "speech", types: types(`.*text-to-speech.*`), provider: "openai", model: "gpt-4o-mini-tts", fields: []pair{{"text", "text"}, {"voice", "voice"}, {"instruction", "instructions"}, {"model", "model°"}}, outputs: []string{"audio"}},
-	{kind: "hosted_model", types: types(`replicate(-processor)?`), outputs: []string{"output"}, also: hostModel},
-	{kind: "template", types: types(`merger-prompt|merge|merger`), outputs: text, also: mergePrompt},
-	{kind: "replace", carries: "search_text", fields: []pair{{"input_text", "text"}, {"search_text", "find"}, {"replacement_text", "replacement"}, {"text", "text"}, {"input", "text"}}, outputs: text, also: replacePython},
-	{kind: "split", types: types(`(ai-)?data-splitter(-processor)?`), fields: []pair{{"input_text", "text"}, {"text", "text"}, {"data", "text"}, {"input", "text"}, {"separator", "separator"}}, outputs: itemPorts(50), unless: splitsByModel, also: splitPython},
+	{kind: "webhook", types: typePattern(`.*webhook.*`), fields: []pair{{"url", "url"}, {"webhook_url", "url"}}, outputs: []string{"outputs"}, finish: signWebhook},
+	{kind: "text", types: typePattern(`input-text|text-input|input_text`), fields: []pair{{"inputText", "text°"}}, outputs: textOutput},
+	{kind: "file", types: typePattern(`file|file-drop|file_drop`), fields: []pair{{"fileUrl", "url"}}, outputs: []string{"file"}},
+	{kind: "web_page", types: typePattern(`url[_-]input|url-loader`), fields: []pair{{"url", "url"}}, outputs: textOutput},
+	{kind: "http_request", types: typePattern(`http[_-]get(-processor)?`), fields: []pair{{"url", "url"}, {"headers", "headers"}}, outputs: []string{"body"}},
+	{kind: "document", types: typePattern(`document-to-text(-processor)?`), fields: []pair{{"document_url", "file"}}, outputs: textOutput},
+	{kind: "chat", types: typePattern(`gpt-vision.*`), provider: "openai", model: "gpt-4o", fields: append([]pair{{"image_url", "images"}, {"prompt", "prompt"}, {"context", "system"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}, chatSettings...), outputs: textOutput, finish: collectImages},
+	{kind: "chat", types: typePattern(`llm-prompt|gpt|gpt-no-context|o\d.*|.*(openai-reasoning|o-series|reasoning-model).*`), provider: "openai", model: "gpt-4o", fields: chatFields, outputs: textOutput},
+	{kind: "chat", types: typePattern(`.*(claude|anthropic).*`), provider: "anthropic", fields: chatFields, outputs: textOutput},
+	{kind: "chat", types: typePattern(`.*deepseek.*`), provider: "deepseek", model: "deepseek-chat", fields: chatFields, outputs: textOutput},
+	{kind: "chat", types: typePattern(`.*openrouter.*`), provider: "openrouter", fields: chatFields, outputs: textOutput},
+	{kind: "image", types: typePattern(`dalle.*`), provider: "openai", model: "dall-e-3", fields: []pair{{"prompt", "prompt"}, {"size", "size"}, {"quality", "quality"}, {"model", "model°"}}, outputs: []string{"image"}},
+	{kind: "image", types: typePattern(`gpt-image.*`), provider: "openai", model: "gpt-image-1", fields: []pair{{"prompt", "prompt"}, {"image_url", "images"}, {"size", "size"}, {"quality", "quality"}, {"background", "background"}, {"model", "model°"}}, outputs: []string{"image"}, finish: collectImages},
+	{kind: "speech", types: typePattern(`.*text-to-speech.*`), provider: "openai", model: "gpt-4o-mini-tts", fields: []pair{{"text", "text"}, {"voice", "voice"}, {"instruction", "instructions"}, {"model", "model°"}}, outputs: []string{"audio"}},
+	{kind: "hosted_model", types: typePattern(`replicate(-processor)?`), outputs: []string{"output"}, finish: copyModelInputs},
+	{kind: "template", types: typePattern(`merger-prompt|merge|merger`), outputs: textOutput, finish: convertPlaceholders},
+	{kind: "replace", marker: "search_text", fields: []pair{{"input_text", "text"}, {"search_text", "find"}, {"replacement_text", "replacement"}, {"text", "text"}, {"input", "text"}}, outputs: textOutput, finish: replacePython},
+	{kind: "split", types: typePattern(`(ai-)?data-splitter(-processor)?`), fields: []pair{{"input_text", "text"}, {"text", "text"}, {"data", "text"}, {"input", "text"}, {"separator", "separator"}}, outputs: itemPorts(50), excludes: splitsByModel, finish: splitPython},
 }
 
-// itemPorts are the ports of the first items of a split.
+// itemPorts returns the names of the first n item ports of a split.
 func itemPorts(n int) (ports []string) {
 	for i := range n {
 		ports = append(ports, "item_"+strconv.Itoa(i+1))
@@ -83,43 +84,43 @@ func itemPorts(n int) (ports []string) {
 	return ports
 }
 
-// passThrough are the nodes that only hand a value on.
-var passThrough = types(`transition|display|.*-transition|.*display-(processor|node)`)
+// passThroughTypes matches the types of nodes that only pass a value on.
+var passThroughTypes = typePattern(`transition|display|.*-transition|.*display-(processor|node)`)
 
-// passes reports whether a node has no rule and only hands its input on, as transitions and
-// displays do. Such a node becomes no node: its edges are joined.
-func (s *source) passes() bool {
-	return s.rule == nil && passThrough.MatchString(strings.ToLower(s.kind))
+// passesThrough reports whether a node has no rule and only passes its input on, as transitions
+// and displays do. Such a node is removed and its edges are joined.
+func (s *source) passesThrough() bool {
+	return s.rule == nil && passThroughTypes.MatchString(strings.ToLower(s.kind))
 }
 
-// findRule finds how a node is taken over; nil makes it a note.
+// findRule returns the first rule for a node, or nil if it has no counterpart.
 func findRule(s *source, kinds *flow.Registry) *rule {
 	kind := strings.ToLower(strings.TrimSpace(s.kind))
 	for i := range rules {
 		r := &rules[i]
-		_, carried := s.values[r.carries]
-		fits := r.types != nil && r.types.MatchString(kind) || r.carries != "" && carried
-		if fits && kinds.Find(r.kind) != nil && (r.unless == nil || !r.unless(s)) {
+		_, carried := s.values[r.marker]
+		fits := r.types != nil && r.types.MatchString(kind) || r.marker != "" && carried
+		if fits && kinds.Find(r.kind) != nil && (r.excludes == nil || !r.excludes(s)) {
 			return r
 		}
 	}
 	return nil
 }
 
-// port is where an edge arrives that the file leads to a setting.
+// port returns the input port of the new node for an edge, and whether there is one.
 func (r *rule) port(s *source, l *link) (string, bool) {
 	switch {
 	case r.kind == "output":
 		return "value", true
 	case r.kind == "template":
-		return mergePort(l), true
+		return placeholderPort(l), true
 	case r.kind == "hosted_model":
-		name := l.name(s.order)
+		name := l.setting(s.order)
 		return "input." + name, name != ""
 	}
-	name := l.name(r.order(s))
+	name := l.setting(r.edgeSettings(s))
 	for _, p := range r.fields {
-		if p.from == name && !p.typed() {
+		if p.from == name && !p.isTypedOnly() {
 			return p.field(), true
 		}
 	}
@@ -129,26 +130,27 @@ func (r *rule) port(s *source, l *link) (string, bool) {
 	return "", false
 }
 
-// name is the setting that an edge feeds.
-func (l *link) name(order []string) string {
+// setting returns the setting that an edge feeds, or "". Old files do not name it; then order
+// decides.
+func (l *link) setting(order []string) string {
 	if l.field != "" {
 		return l.field
 	}
-	if l.place < len(order) {
-		return order[l.place]
+	if l.index < len(order) {
+		return order[l.index]
 	}
 	return ""
 }
 
-// order are the settings that edges arrive at when they have no name: as the
-// file says, or else as nodes of this sort have them.
-func (r *rule) order(s *source) []string {
+// edgeSettings returns the settings that edges without a field name feed: in the order of the
+// file if it has one, else in that of the rule.
+func (r *rule) edgeSettings(s *source) []string {
 	if len(s.order) > 0 {
 		return s.order
 	}
 	var list []string
 	for _, p := range r.fields {
-		if !p.typed() {
+		if !p.isTypedOnly() {
 			list = append(list, p.from)
 		}
 	}

@@ -15,32 +15,32 @@ import (
 type source struct {
 	name, kind string // kind is its processorType
 	label      string
-	at         *flow.Position
-	links      []*link
-	order      []string // fields that edges arrive at, when the file says so
-	values     map[string]any
-	defaults   map[string]any  // of fields that have no value
-	declared   map[string]bool // names of the fields, when the file says them
+	position   *flow.Position  // nil if the file has no valid position
+	links      []*link         // incoming edges
+	order      []string        // fields that take edges, in order; empty if the file has none
+	values     map[string]any  // settings by name
+	defaults   map[string]any  // of settings, used where values has none
+	declared   map[string]bool // names of all fields; empty if the file does not list them
 
 	rule   *rule
-	id     string // of the node that stands for it
-	remark bool   // that node is a note
+	id     string // of the node in the document
+	isNote bool   // the node in the document is a note
 }
 
-// link is one edge of a file, at the node where it arrives.
+// link is an edge of a file. Files store edges at the node where they end.
 type link struct {
-	from   string
-	output int
+	from   string // name of the source node
+	output int    // which output of the source, from 0; -1: no valid one
 	to     *source
-	field  string // empty when the file does not say
-	place  int    // among the edges that arrive there
+	field  string // the setting that it feeds; empty in old files
+	index  int    // index among the edges into the same node
 }
 
-// frame are the keys of a node that are no settings.
-var frame = []string{"name", "processorType", "x", "y", "width", "height", "inputs", "input", "inputKey", "config", "outputData", "lastRun", "isDone", "missingFields"}
+// nonSettings lists the keys of a node that are not settings.
+var nonSettings = []string{"name", "processorType", "x", "y", "width", "height", "inputs", "input", "inputKey", "config", "outputData", "lastRun", "isDone", "missingFields"}
 
-// spaced are settings in which white space has a meaning.
-var spaced = []string{"separator", "search_text", "replacement_text"}
+// significantSpace lists the settings in which white space is significant.
+var significantSpace = []string{"separator", "search_text", "replacement_text"}
 
 // readSource reads a node leniently: members of the wrong type count as missing. It returns
 // nil for a value that is not an object. Empty settings are left out.
@@ -49,9 +49,9 @@ func readSource(v any) *source {
 	if !ok {
 		return nil
 	}
-	s := &source{name: flow.Text(m["name"]), kind: typeOf(m), at: position(m), values: map[string]any{}, defaults: map[string]any{}, declared: map[string]bool{}}
+	s := &source{name: flow.Text(m["name"]), kind: processorType(m), position: position(m), values: map[string]any{}, defaults: map[string]any{}, declared: map[string]bool{}}
 	for key, value := range m {
-		if !slices.Contains(frame, key) && (!blank(value) || value != nil && value != "" && slices.Contains(spaced, key)) {
+		if !slices.Contains(nonSettings, key) && (!isBlank(value) || value != nil && value != "" && slices.Contains(significantSpace, key)) {
 			s.values[key] = value
 		}
 	}
@@ -60,8 +60,9 @@ func readSource(v any) *source {
 	return s
 }
 
-// typeOf is the processorType; the name ends with it where it is missing.
-func typeOf(m map[string]any) string {
+// processorType returns the processorType of a node, or "". If the member is missing, the type is
+// the part of the name after "#".
+func processorType(m map[string]any) string {
 	if kind, ok := m["processorType"].(string); ok && kind != "" {
 		return kind
 	}
@@ -70,29 +71,29 @@ func typeOf(m map[string]any) string {
 	return kind
 }
 
-// farthest is how far from the middle a node may stand, in canvas units: a file
-// with nonsense in it must not put a node where nobody finds it.
-const farthest = 1e6
+// maxCoordinate bounds coordinates, in canvas units from the origin. An invalid file must not
+// place a node where users cannot find it.
+const maxCoordinate = 1e6
 
-// position reads where a node was, in whole canvas units. It returns nil, so that the node is
-// placed automatically, without a valid position or for one beyond farthest.
+// position reads the position of a node and rounds it to whole canvas units. It returns nil
+// for a position that is invalid or beyond maxCoordinate; the node is then placed automatically.
 func position(m map[string]any) *flow.Position {
 	x, okX := flow.Float(m["x"])
 	y, okY := flow.Float(m["y"])
-	if !okX || !okY || math.Abs(x) > farthest || math.Abs(y) > farthest {
+	if !okX || !okY || math.Abs(x) > maxCoordinate || math.Abs(y) > maxCoordinate {
 		return nil
 	}
 	return &flow.Position{X: math.Round(x), Y: math.Round(y)}
 }
 
-// blank reports whether a value says nothing.
-func blank(v any) bool {
+// isBlank reports whether a value is null, empty or white space.
+func isBlank(v any) bool {
 	s, isText := v.(string)
 	return v == nil || isText && strings.TrimSpace(s) == ""
 }
 
-// readConfig reads the label of a node, the names and defaults of its fields, and the fields
-// that take edges in their order: inputNames, or else the fields with a handle.
+// readConfig reads the label of a node, the names and defaults of its fields, and which
+// fields take edges in which order: inputNames, or else the fields with a handle.
 func (s *source) readConfig(v any) {
 	m, _ := v.(map[string]any)
 	s.label = cleanLabel(flow.Text(m["nodeName"]))
@@ -108,13 +109,14 @@ func (s *source) readConfig(v any) {
 			s.order = append(s.order, name)
 		}
 		s.declared[name] = true
-		if !blank(field["default"]) {
+		if !isBlank(field["default"]) {
 			s.defaults[name] = field["default"]
 		}
 	}
 }
 
-// cleanLabel is a name of a node as a document may have it.
+// cleanLabel makes a text valid as a node's label: at most 80 characters, without control
+// characters.
 func cleanLabel(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -128,30 +130,31 @@ func cleanLabel(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// readLinks reads the edges, of new files and of old ones.
+// readLinks reads the incoming edges: the list "inputs", or in old files the single
+// "input".
 func (s *source) readLinks(m map[string]any) {
 	list, _ := m["inputs"].([]any)
 	for _, v := range list {
 		in, ok := v.(map[string]any)
-		if !ok || blank(in["inputNode"]) {
+		if !ok || isBlank(in["inputNode"]) {
 			continue
 		}
-		s.link(flow.Text(in["inputNode"]), in["inputNodeOutputKey"], flow.Text(in["inputName"]))
+		s.addLink(flow.Text(in["inputNode"]), in["inputNodeOutputKey"], flow.Text(in["inputName"]))
 	}
 	if from, ok := m["input"].(string); ok && from != "" && len(s.links) == 0 {
-		s.link(from, m["inputKey"], "")
+		s.addLink(from, m["inputKey"], "")
 	}
 }
 
-// link adds a connection. Its place keeps the order in which inputs arrived.
-func (s *source) link(from string, output any, field string) {
-	s.links = append(s.links, &link{from: from, output: outputIndex(output), to: s, field: field, place: len(s.links)})
+// addLink adds an incoming edge.
+func (s *source) addLink(from string, output any, field string) {
+	s.links = append(s.links, &link{from: from, output: outputIndex(output), to: s, field: field, index: len(s.links)})
 }
 
-// outputIndex reads which output of its source an edge takes, as a number or as
-// a text; -1 is one that nobody has.
+// outputIndex reads the index of an output, which files have as a number or a text. It
+// returns 0 for an empty value and -1 for an invalid one.
 func outputIndex(v any) int {
-	if blank(v) {
+	if isBlank(v) {
 		return 0
 	}
 	if number, err := flow.Coerce(v, flow.TypeNumber); err == nil {
@@ -164,7 +167,7 @@ func outputIndex(v any) int {
 	return int(n)
 }
 
-// title names the node for people: by its own name, or by what it is.
+// title returns the name of a node for messages: its label, or else its type.
 func (s *source) title() string {
 	if s.label != "" {
 		return quoted(s.label)
@@ -181,19 +184,19 @@ func quoted(text string) string { return "“" + text + "”" }
 // notName matches runs of characters that the name of an input or output cannot contain.
 var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// asText are the settings of a node for people to read, without secrets.
-func (s *source) asText() string {
+// noteText formats the settings of a node for a note, without secrets.
+func (s *source) noteText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s came from AI-Flow and has no counterpart yet.", s.title())
 	if len(s.values) > 0 {
 		b.WriteString(" Its settings were:\n")
 	}
-	for _, name := range sorted(s.values) {
-		if b.Len() > longestNote {
+	for _, name := range sortedNames(s.values) {
+		if b.Len() > maxNoteText {
 			b.WriteString("\n- …")
 			break
 		}
-		fmt.Fprintf(&b, "\n- %s: %s", cleanLabel(name), readable(name, s.values[name]))
+		fmt.Fprintf(&b, "\n- %s: %s", cleanLabel(name), formatSetting(name, s.values[name]))
 	}
 	return b.String()
 }

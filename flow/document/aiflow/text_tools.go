@@ -7,24 +7,26 @@ import (
 	"sluice/flow"
 )
 
-// AI-Flow's text tools are written in Python. Their settings are taken over so that the
-// nodes give what str.split, str.replace and re.sub of Python give.
+// AI-Flow's text tools are written in Python. The conversion keeps the results of Python's
+// str.split, str.replace and re.sub.
 
-// isOn reads a switch, which files have as a boolean or as a text.
+// isOn reads a switch, which files store as a boolean or as a text.
 func isOn(v any) bool {
 	s := strings.ToLower(flow.Text(v))
 	return s == "true" || s == "1" || s == "yes" || s == "on"
 }
 
-// pythonGroup is a reference to a group in a replacement of Python, such as \1 or \g<name>.
+// pythonGroup matches a group reference in a Python replacement, such as \1 or \g<name>,
+// and an escaped backslash.
 var pythonGroup = regexp.MustCompile(`\\\\|\\(\d{1,2})|\\g<(\w+)>`)
 
-// replacePython takes over the switches of a replacement and the form of its groups.
+// replacePython converts the switches of a replacement, and its group references to Go's
+// syntax.
 func replacePython(b *builder) {
-	if all := b.take("replace_all"); all != nil && !isOn(all) {
+	if all := b.takeSetting("replace_all"); all != nil && !isOn(all) {
 		b.n.Config["first_only"] = true
 	}
-	if !isOn(b.take("use_regex")) {
+	if !isOn(b.takeSetting("use_regex")) {
 		return
 	}
 	b.n.Config["regex"] = true
@@ -38,26 +40,26 @@ func replacePython(b *builder) {
 	})
 }
 
-// splitsByModel reports whether a model splits the text, for which there is no node.
+// splitsByModel reports whether a model splits the text. Sluice has no such node.
 func splitsByModel(s *source) bool {
 	mode := strings.ToLower(flow.Text(s.values["mode"]))
 	return mode != "" && mode != "manual"
 }
 
-// splitPython keeps everything between separators, as str.split does, and gives a port to
-// each item.
+// splitPython keeps empty items and white space, as str.split does, and copies the number
+// of output ports, within 1 to 50.
 func splitPython(b *builder) {
 	b.n.Config["by"], b.n.Config["trim"], b.n.Config["keep_empty"] = "separator", false, true
 	if b.n.Config["separator"] == nil {
-		separator := flow.Text(b.take("separator"))
+		separator := flow.Text(b.takeSetting("separator"))
 		if separator == "" {
 			separator = ";"
 		}
 		b.n.Config["separator"] = separator
 	}
-	b.take("mode")
+	b.takeSetting("mode")
 	ports := 1.0
-	if n, err := flow.Coerce(b.take("nb_output"), flow.TypeNumber); err == nil {
+	if n, err := flow.Coerce(b.takeSetting("nb_output"), flow.TypeNumber); err == nil {
 		if size, ok := flow.Float(n); ok {
 			ports = max(1, min(50, size))
 		}
