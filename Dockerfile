@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# docker build -t sluice .                 a small image that runs as nobody in particular
+# docker build -t sluice .                 a small image that runs as an unprivileged user
 # docker build -t sluice --target fly .    with Litestream, for Fly's volumes: see docs/deploy.md
 #
 # "make image" fills in VERSION, REVISION, CREATED and SOURCE. Base images are pinned by
@@ -18,15 +18,15 @@ COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 ARG VERSION REVISION
-# Static, so that it runs where there is nothing else. Names are then resolved
-# by Go, since the C library cannot do that without its own files.
+# Static, so that it runs in an image without libraries. Host names are then resolved
+# by Go, because the C library needs its own files for that.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=1 go build -tags netgo,osusergo -trimpath \
       -ldflags "-s -w -linkmode external -extldflags -static -X main.release=${VERSION} -X main.revision=${REVISION}" \
       -o /out/sluice ./cmd/sluice \
  && install -d -m 0700 /out/data
 
-# Built from source, which Go checks against its checksum database.
+# Built from source, which Go verifies against its checksum database.
 FROM go AS litestream
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOBIN=/out go install -tags netgo,osusergo -trimpath -ldflags "-s -w -X main.Version=v0.5.18" github.com/benbjohnson/litestream/cmd/litestream@v0.5.18

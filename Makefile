@@ -23,7 +23,7 @@ run: ## start Sluice on ./data
 dev: static/node_modules ## start Sluice and restart it after each change of code, views or assets
 	go -C static/build run . -watch
 
-test: ## run the tests; needs only Go, and lists at the end what was left out
+test: ## run the tests; needs only Go; lists the skipped tests at the end
 	go run ./e2e/all
 
 # SLOW matches the tests that call need.Slow.
@@ -31,7 +31,7 @@ SLOW = ^($(shell grep -hoE '^func Test\w+|need\.Slow' e2e/*_test.go | awk '/^fun
 # CONCURRENT are the packages with goroutines. -short leaves out browsers and
 # long calculations, which the race detector would only slow down.
 CONCURRENT := ./cmd/... ./db/... ./documents/... ./flow/... ./handlers/... ./javascript ./jobs/... ./nodes/... ./outbound/... ./providers/... ./sandbox
-# WIRED are tests of the whole server in which many requests meet.
+# WIRED are tests of the whole server with many concurrent requests.
 WIRED := ^(TestCancel|TestCrash|TestEvents|TestFormStreams|TestShutdown|TestTextAcrossServers|TestTwoServers|TestWebhooks)$$
 
 # check tests with the race detector first. Packages whose tests all ran with it do not run
@@ -42,7 +42,7 @@ check: format vet vuln drift types ## check a change: format, vet, staticcheck, 
 	go run ./e2e/all -except $$done -shuffle=on; \
 	code=$$?; rm -f $$done; exit $$code
 
-check-slow: ## run what takes long: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server
+check-slow: ## run the slow tests: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server
 	SLUICE_TEST_SLOW=1 go run ./e2e/all -run '$(SLOW)' ./e2e
 	go run ./e2e/all -run '^TestCrash$$' ./e2e -rounds=20
 	go run ./e2e/all -race -run '$(WIRED)' ./e2e
@@ -60,8 +60,8 @@ drift: generate
 	git diff --exit-code -- db/gen docs/nodes.md documents/pdfium views static/dist
 	test -z "$$(git ls-files --others --exclude-standard -- views static/dist)"
 
-# If the database of vulnerabilities cannot be reached, the check is skipped with
-# a message. Every other failure counts.
+# If the vulnerability database cannot be reached, the check is skipped with a
+# message. Any other failure fails the target.
 vuln: ## look for known vulnerabilities in code that the program calls
 	@found=$$(mktemp) && code=0 && go run $(GOVULNCHECK) -db "$(GOVULNDB)" ./... >$$found 2>&1 || code=$$?; \
 	if grep -q '^govulncheck: fetching vulnerabilities' $$found; then \
@@ -84,7 +84,7 @@ preview: VIEWS ?= console
 preview: ## serve the pages of the package VIEWS (console, editor, account ...) with sample data on http://127.0.0.1:8099
 	go test ./views/$(VIEWS) -timeout 0 -preview 127.0.0.1:8099
 
-screenshots: ## take the screenshots of README and docs again, from a seeded instance
+screenshots: ## retake the screenshots of README and docs, from a seeded instance
 	go test ./e2e -count=1 -run '^(TestScreenshots|TestFirstFlow|TestTutorialForm|TestTutorialPicturesOfFlows)$$' -screenshots "$(CURDIR)/docs/images"
 
 static/node_modules: static/package-lock.json

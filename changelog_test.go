@@ -74,8 +74,8 @@ func TestChangelogProblems(t *testing.T) {
 	}
 }
 
-// changelogProblems lists what is wrong with the form of a changelog. A section
-// may be empty only in [Unreleased], where it waits for its first line.
+// changelogProblems lists the format errors of a changelog. A section may be empty only
+// under [Unreleased].
 func changelogProblems(text string, now time.Time) []string {
 	c := changelog{now: now}
 	if !strings.HasPrefix(text, "# Changelog\n") {

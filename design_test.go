@@ -33,7 +33,7 @@ func design(t *testing.T) (all, rooms string) {
 }
 
 // TestDesign_names_every_package compares the rooms of docs/design.md with the packages
-// of the tree, in both directions. A newcomer looks there first.
+// of the tree, in both directions. New developers look there first.
 func TestDesign_names_every_package(t *testing.T) {
 	t.Parallel()
 	_, rooms := design(t)

@@ -108,8 +108,8 @@ var allowed = map[string][]string{
 	"sluice/views/viewtest":              {"sluice/static", "sluice/views/layout"},
 }
 
-// knowsEveryone lists the packages that may import all others, to wire, test or
-// measure them.
+// knowsEveryone lists the packages that may import all others, because they wire, test
+// or measure them.
 var knowsEveryone = []string{"sluice/handlers/webtest", "sluice/cmd/sluice", "sluice/bench", "sluice/e2e", "sluice"}
 
 type goPackage struct {

@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// A person can hold about this much in the head. Lines count with comments and empty
-// ones, without tests and generated code.
+// A person can keep about this much in mind. Comments and empty lines count, tests and
+// generated code do not.
 const (
 	maxPackageLines = 6000
 	maxKindsLines   = 9000 // of package nodes, whose files are independent of each other
 	maxMethods      = 80   // of a type, in all files of its package
 )
 
-// TestSizes keeps packages and types from growing beyond what a person can survey. Move
-// a noun with few dependents to a package of its own instead of raising a limit.
+// TestSizes keeps packages and types from growing beyond what one person can keep in mind. Move
+// a type with few dependents to a separate package instead of raising a limit.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {

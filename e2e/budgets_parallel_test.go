@@ -7,9 +7,9 @@ import (
 )
 
 // TestBudget_holds_for_concurrent_runs starts 64 runs at once under a budget that allows eight of them. The
-// steps reserve what they may cost before they begin, so that what they cost together
-// exceeds the budget by at most the estimate of one step, on one server and on three that
-// share a database.
+// steps reserve their maximum cost before they start, so that their total cost exceeds the
+// budget by at most the estimate of one step, on one server and on three that share a
+// database.
 func TestBudget_holds_for_concurrent_runs(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -32,7 +32,7 @@ func budgetInParallel(t *testing.T, servers ...*server) {
 		answer = 11*100 + 7*200 // what the upstream's answer costs, in millionths of a dollar
 		budget = 8 * answer
 		// 40 tokens at most for the answer, and fewer than 30 for the prompt "greet" with
-		// all that surrounds it.
+		// the text around it.
 		estimate = 30*100 + 40*200
 	)
 	s := servers[0]

@@ -7,7 +7,7 @@ import (
 
 // TestCancel checks that a cancel aborts the request that a step waits for. The
 // upstream never responds and the step may take an hour, so nothing but the cancel can
-// end the run, however slow the machine is. How fast it does is a figure, not a promise.
+// end the run, however slow the machine is. Its speed is not checked.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	up := newSlowUpstream(t)

@@ -12,7 +12,8 @@ import (
 	"sluice/e2e/npm"
 )
 
-// TestChatFallback asks models that are busy or out of order, and then another provider.
+// TestChatFallback tries rate-limited and unavailable models, and then a model of another
+// provider.
 func TestChatFallback(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)

@@ -16,9 +16,9 @@ func passing(name, next string) []byte {
 		"n.value > sub.input.n", "sub.double > out_double.value")
 }
 
-// TestFlowCycle refuses a third flow that would run the first again, however it comes:
-// sent, applied, imported, or made live again.
-func TestFlowCycle(t *testing.T) {
+// TestPublish_rejects_flow_cycle checks that a third flow that would run the first one again is refused,
+// whether it is sent, applied, imported, or made live again.
+func TestPublish_rejects_flow_cycle(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	c := s.client(s.key("--scope", "edit", "--scope", "run", "--scope", "read", "--scope", "manage"))

@@ -100,9 +100,9 @@ func TestDrawMap(t *testing.T) {
 	e.Shot("journey-map-item")
 }
 
-// TestUpgradeSubflow raises the version of the flow that a node runs: the builder says what
+// TestSubflow_upgrade_shows_changes raises the version of the flow that a node runs: the builder says what
 // changes and which connections lose their port, and the node stays until it is told.
-func TestUpgradeSubflow(t *testing.T) {
+func TestSubflow_upgrade_shows_changes(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	c := d.client(d.key("--scope", "edit", "--scope", "run", "--scope", "read"))

@@ -32,9 +32,9 @@ func TestMapZip(t *testing.T) {
 	}
 }
 
-// TestMapLargeLists checks a map whose output list is too large for the row of its step
+// TestMap_stores_large_lists checks a map whose output list is too large for the row of its step
 // and is stored elsewhere, and one that is larger than a value may be (16 MiB).
-func TestMapLargeLists(t *testing.T) {
+func TestMap_stores_large_lists(t *testing.T) {
 	t.Parallel()
 	for _, on := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(on, func(t *testing.T) {

@@ -28,10 +28,10 @@ func checkTags(t *testing.T, end *run, tag string, n int) {
 	}
 }
 
-// TestChildrenVersions publishes another version of a flow in the middle of a map: all
+// TestMap_keeps_version_of_its_start publishes another version of a flow in the middle of a map: all
 // items run the one that the map began with, and a rerun does so too unless it asks for
 // the live one.
-func TestChildrenVersions(t *testing.T) {
+func TestMap_keeps_version_of_its_start(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t)
 	up.hold, up.held = make(chan struct{}), "9"
@@ -72,10 +72,10 @@ func TestChildrenVersions(t *testing.T) {
 	checkTags(t, c.await(c.start("map", object{"list": numbers(3)})), "two", 3)
 }
 
-// TestChildrenDraft checks that a run of a draft uses the drafts of the flows that it
+// TestDraftRun_uses_drafts_of_other_flows checks that a run of a draft uses the drafts of the flows that it
 // runs, at any depth, but only if it is asked to; and that a rerun uses what the first
 // run recorded.
-func TestChildrenDraft(t *testing.T) {
+func TestDraftRun_uses_drafts_of_other_flows(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	s := d.server

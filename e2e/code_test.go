@@ -72,9 +72,9 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestManyCodeSteps runs 1,000 code steps at once, as the items of a map, and kills the
+// TestCode_many_steps_survive_crash runs 1,000 code steps at once, as the items of a map, and kills the
 // server in the middle. None fails, and each gives its own result.
-func TestManyCodeSteps(t *testing.T) {
+func TestCode_many_steps_survive_crash(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	child := s.publish(documentOf("Double", []object{input("n"), node("run", "code", object{"code": "export default ({ n }) => String(2 * Number(n));", "inputs": []any{"n"}}), output("double")},
@@ -110,7 +110,7 @@ func TestCode_disabled_by_setting(t *testing.T) {
 }
 
 // TestCodeTypes type-checks code with what "sluice kinds --types" prints, by TypeScript's
-// own compiler: what code can use is known, and what it lacks is not.
+// own compiler: available functions are declared, and unavailable ones are reported.
 func TestCodeTypes(t *testing.T) {
 	t.Parallel()
 	modules := npm.Install(t, filepath.Join("testdata", "openapi"))

@@ -53,7 +53,7 @@ func checkExport(t *testing.T, s *server, id string) {
 	t.Helper()
 	first := s.must("flow", "export", id, "--version", "1")
 	other := s.must("flow", "import", writeFile(t, "again.json", []byte(first)))
-	first = strings.Replace(first, `"slug": "greet"`, `"slug": "greet-2"`, 1) // which no other flow has
+	first = strings.Replace(first, `"slug": "greet"`, `"slug": "greet-2"`, 1) // a slug that no other flow has
 	if second := s.must("flow", "export", other); second != first || !strings.Contains(first, "Hello {{name}}!") {
 		t.Errorf("an export changes when it is taken in again:\n%s\n%s", first, second)
 	}
@@ -107,7 +107,7 @@ func TestKeyCommands(t *testing.T) {
 	}
 	rolled := s.must("key", "rotate", made.ID)
 	s.client(rolled).succeed(id, object{"name": "Ada"})
-	c.succeed(id, object{"name": "Ada"}) // the old one works on
+	c.succeed(id, object{"name": "Ada"}) // the old secret still works
 	if list := s.must("key", "list"); !strings.Contains(list, made.Key[:10]+"… until") || strings.Contains(list, rolled) {
 		t.Errorf("key list does not show that the old text works on:\n%s", list)
 	}
@@ -212,8 +212,8 @@ func checkSentence(t *testing.T, name, errs string) {
 	}
 }
 
-// TestSecondServer checks that a second server on one directory exits with the reason.
-func TestSecondServer(t *testing.T) {
+// TestServe_rejects_second_server_on_directory checks that a second server on one directory exits with the reason.
+func TestServe_rejects_second_server_on_directory(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	if r := s.command("serve"); r.code != 1 || !strings.Contains(r.errs, "sluice: ") {

@@ -16,7 +16,7 @@ import (
 func (l *load) check(limit time.Duration) {
 	l.t.Helper()
 	l.awaitQuiet(limit)
-	found := map[string]string{} // run ID by what was asked for
+	found := map[string]string{} // run ID by request
 	for kind, id := range l.flows {
 		l.eachRun(id, func(r *run) { l.checkRun(found, kind, r) })
 	}

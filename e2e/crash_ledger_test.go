@@ -24,12 +24,12 @@ type ledger struct {
 	mu       sync.Mutex
 	calls    map[string]int
 	recorded map[string]bool
-	doubts   map[string]int // kills that came between a call and the sight of its record
+	doubts   map[string]int // kills between a call and the observation of its recorded result
 	last     map[string]time.Time
 	total    int
 	faults   []string
-	working  map[string]map[string]int // calls under way, by path of the ledger and run ID
-	most     map[string]int            // runs that called at once, by path
+	working  map[string]map[string]int // calls in progress, by path of the ledger and run ID
+	most     map[string]int            // most runs that called concurrently, by path
 
 	// anyDoubt is set where faults other than kills put steps in doubt: a step
 	// may then be called again at any time until its result is recorded.
@@ -50,7 +50,7 @@ func newLedger(t testing.TB) *ledger {
 // proves that step a was recorded, because b depends on a.
 func (l *ledger) serve(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return // the caller was killed before it had said all
+		return // the caller was killed before it had sent the whole request
 	}
 	key := r.Header.Get("Idempotency-Key")
 	if runID, isB := strings.CutSuffix(key, ":b"); isB {

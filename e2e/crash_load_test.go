@@ -17,8 +17,8 @@ const crashCallers = 32
 type load struct {
 	t       testing.TB
 	seed    uint64
-	any     []*client // the servers that can be asked
-	number  int       // of callers
+	any     []*client // clients of all servers
+	number  int       // number of callers
 	kinds   []string  // what callers start, at random
 	follows bool      // callers read the event streams of some of their runs
 	ledger  *ledger
@@ -27,15 +27,15 @@ type load struct {
 	gate    gate
 
 	mu       sync.Mutex
-	shunned  int               // index of a server that no new request goes to; -1 for none
-	statuses map[int]int       // answers of all kinds
-	samples  []sample          // starts that were answered with their ended run
-	keys     map[string]string // key of a kind of load, where it has one of its own
-	accepted map[string]string // run ID by what was asked for
-	recent   []*run            // some that were accepted lately and call the ledger
+	shunned  int               // index of a server that gets no new requests; -1 for none
+	statuses map[int]int       // responses by status code
+	samples  []sample          // starts whose response had the ended run
+	keys     map[string]string // API key by kind of load, if the kind has its own
+	accepted map[string]string // run ID by request
+	recent   []*run            // some recently accepted runs that call the ledger
 	faults   []string
-	stuck    []run       // that were open when check gave up waiting
-	over     atomic.Bool // the test has ended, so nobody wants answers any more
+	stuck    []run       // runs that were open when check gave up waiting
+	over     atomic.Bool // the test has ended, so callers ignore responses
 	callers  sync.WaitGroup
 	stop     context.CancelFunc
 }

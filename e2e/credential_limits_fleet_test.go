@@ -12,11 +12,11 @@ import (
 	"sluice/e2e/need"
 )
 
-// TestCredentialLimitsOfTwoServers shares a credential with a limit of calls per minute
+// TestCredentialLimits_hold_across_servers shares a credential with a limit of calls per minute
 // between two servers. Runs beyond the limit wait for the next minute and do not fail.
 // The test checks only that calls are not too early, so a slow machine does not fail
 // it.
-func TestCredentialLimitsOfTwoServers(t *testing.T) {
+func TestCredentialLimits_hold_across_servers(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	const perMinute, starts = 4, 6

@@ -78,8 +78,8 @@ func TestCredentialCommands(t *testing.T) {
 	}
 }
 
-// TestCredentialAddRefuses checks the errors for credentials that cannot work.
-func TestCredentialAddRefuses(t *testing.T) {
+// TestCredentialAdd_rejects_invalid_credentials checks the errors for credentials that cannot work.
+func TestCredentialAdd_rejects_invalid_credentials(t *testing.T) {
 	t.Parallel()
 	s := stoppedServer(t)
 	s.must("migrate")

@@ -125,9 +125,9 @@ func checkOrder(t *testing.T, list []event) {
 	}
 }
 
-// TestEventsAfterCrash kills the server in the middle of a run and resumes the stream after
+// TestEvents_keep_numbers_after_crash kills the server in the middle of a run and resumes the stream after
 // the start. Events keep their numbers.
-func TestEventsAfterCrash(t *testing.T) {
+func TestEvents_keep_numbers_after_crash(t *testing.T) {
 	t.Parallel()
 	first, second := newSlowUpstream(t), newSlowUpstream(t)
 	first.release()

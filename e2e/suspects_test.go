@@ -35,7 +35,7 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, s crashing)) {
 func (s crashing) crash() {
 	s.t.Helper()
 	s.kill()
-	if s.url != "" { // rather than wait until it has been silent for long enough
+	if s.url != "" { // instead of waiting until its heartbeat has expired
 		ctx := context.Background()
 		pool, err := pgxpool.New(ctx, s.url)
 		if err != nil {
@@ -49,9 +49,9 @@ func (s crashing) crash() {
 	s.start()
 }
 
-// TestServesAfterCrashes kills the server twice while 64 calls wait for responses. Each time it
+// TestServer_serves_while_interrupted_runs_wait kills the server twice while 64 calls wait for responses. Each time it
 // must accept and execute runs while they still wait, and in the end all of them succeed.
-func TestServesAfterCrashes(t *testing.T) {
+func TestServer_serves_while_interrupted_runs_wait(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, s crashing) {
 		const slow = 64
 		up := newSlowUpstream(t)
@@ -83,13 +83,13 @@ func TestServesAfterCrashes(t *testing.T) {
 	})
 }
 
-// TestPoisonedAfterCrashes kills the server whenever it works on a certain run, as if that run
-// crashed it. That run is ended as poisoned, and its neighbors succeed.
-func TestPoisonedAfterCrashes(t *testing.T) {
+// TestPoisoned_ends_run_that_crashes_server kills the server whenever it executes a certain run, as if that run
+// crashed it. That run ends as poisoned, and the runs beside it succeed.
+func TestPoisoned_ends_run_that_crashes_server(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, s crashing) {
 		up := newSlowUpstream(t)
 		call := s.publish(calling(up.URL))
-		// This takes a core some ten seconds.
+		// This takes about ten seconds of CPU time.
 		deadly := s.publish(documentOf("Deadly", []object{input("text"), node("sum", "summarize", object{}), output("summary")},
 			"text.value > sum.text", "sum.summary > out_summary.value"))
 		long := strings.Repeat("The museum opens a new wing in May, and shows what the rivers brought. ", 200_000/72)
