@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// maxCells is how many rows and cells of a workbook are visited. A cell with
-	// something in it takes two bytes of text at least, so only empty ones are left
-	// out.
+	// maxCells is the maximum number of rows and cells of a workbook that are visited. A filled
+	// cell adds at least two bytes of text, so MaxText is reached first unless most are empty.
 	maxCells = MaxText / 2
 	// maxTables bounds all tables in bytes.
 	maxTables = 4 << 20

@@ -10,8 +10,8 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// sketch draws random documents and edits. Few names are used, so that edits
-// often meet what others have made or removed.
+// sketch generates random documents and edits. It uses few names, so that edits often hit
+// nodes that other edits have created or removed.
 type sketch struct{ *rand.Rand }
 
 func (s sketch) pick(list ...string) string { return list[s.IntN(len(list))] }
@@ -79,7 +79,7 @@ func (s sketch) group(id string) flow.Group {
 	return g
 }
 
-// document has no two nodes of an ID, and nothing leads to nowhere.
+// document generates a document with unique node IDs and no edges to missing nodes.
 func (s sketch) document() *flow.Document {
 	d := &flow.Document{Schema: flow.Schema, Name: "Sketch", Description: s.pick("", "drawn"), Nodes: []flow.Node{}, Edges: []flow.Edge{}}
 	for i := range 8 {
@@ -183,10 +183,9 @@ func same(t testing.TB, what string, got, want *flow.Document, ops []Edit) {
 	}
 }
 
-// TestEditsComeBack: what takes edits back restores every byte, what was
-// carried out leads others to the same document, and doing it again after
-// taking it back as well.
-func TestEditsComeBack(t *testing.T) {
+// TestUndo_and_redo_restore_document checks that undo restores every byte, that applying the logged edits
+// elsewhere gives the same document, and that redo after undo does too.
+func TestUndo_and_redo_restore_document(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(150) {
 		s := sketch{rand.New(rand.NewPCG(seed, 1))}
@@ -203,9 +202,9 @@ func TestEditsComeBack(t *testing.T) {
 	}
 }
 
-// TestEditsAreTolerant: after edits of others, taking back what one did is
-// never refused, and what it brings back leads nowhere wrong.
-func TestEditsAreTolerant(t *testing.T) {
+// TestUndo_works_after_other_edits checks that undo is never refused after edits of others, and that it
+// restores no edge to a missing node.
+func TestUndo_works_after_other_edits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(150) {
 		s := sketch{rand.New(rand.NewPCG(seed, 2))}
@@ -217,9 +216,9 @@ func TestEditsAreTolerant(t *testing.T) {
 	}
 }
 
-// TestEditsConverge: two who edit at once come to the same document, the one
-// who was late by carrying out what he missed and then his own once more.
-func TestEditsConverge(t *testing.T) {
+// TestApplyEdits_converges checks that two concurrent editors reach the same document. The late one
+// applies the edits that it missed and then its own again.
+func TestApplyEdits_converges(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		s := sketch{rand.New(rand.NewPCG(seed, 3))}
@@ -231,7 +230,7 @@ func TestEditsConverge(t *testing.T) {
 	}
 }
 
-// wantForm checks what no edit may break.
+// wantForm checks the invariants that edits must preserve.
 func wantForm(t testing.TB, d *flow.Document) {
 	t.Helper()
 	_, problems := ParseDocument(d.Canonical())
@@ -264,8 +263,8 @@ func edgeOf(d *flow.Document, pointer string) (from, to string, ok bool) {
 	return from, to, true
 }
 
-// FuzzEdits: whatever is read as edits never panics on a document, leaves its
-// form whole, and can be taken back.
+// FuzzEdits checks that decoded edits never panic, preserve the invariants of a document,
+// and can be undone.
 func FuzzEdits(f *testing.F) {
 	for seed := range uint64(20) {
 		s := sketch{rand.New(rand.NewPCG(seed, 4))}

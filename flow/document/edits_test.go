@@ -11,7 +11,7 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// outline is a document in one line: nodes with their config, edges, groups.
+// outline formats a document in one line: nodes with their config, edges, groups.
 func outline(d *flow.Document) string {
 	var b strings.Builder
 	for i := range d.Nodes {
@@ -110,7 +110,7 @@ func TestApplyEdits(t *testing.T) {
 	}
 }
 
-func TestApplyEditsRestoresGroups(t *testing.T) {
+func TestApplyEdits_restores_groups(t *testing.T) {
 	t.Parallel()
 	d := parsed(t, "a call\n b call")
 	d.Groups = []flow.Group{{ID: "g", Nodes: []string{"a", "b", "a", "b"}}, {ID: "h", Nodes: []string{"b"}}}
@@ -121,7 +121,7 @@ func TestApplyEditsRestoresGroups(t *testing.T) {
 	same(t, "taken back", apply(t, out.Document, out.Inverse).Document, d, out.Inverse)
 }
 
-func TestApplyEditsRefuses(t *testing.T) {
+func TestApplyEdits_rejects(t *testing.T) {
 	t.Parallel()
 	full := &flow.Document{Schema: flow.Schema, Name: "full"}
 	for i := range flow.MaxNodes {

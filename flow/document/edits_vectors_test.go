@@ -24,9 +24,9 @@ type editVectors struct {
 	Cases    []editVector    `json:"cases"`
 }
 
-// editVector is a transaction and what becomes of a document. After holds the
-// members of the document that changed (all nodes when one did). A refused
-// transaction has an error and neither After nor Inverse.
+// editVector is a transaction and its result. After holds the members of the document that
+// changed (all nodes if one did). A refused transaction has an error and neither After nor
+// Inverse.
 type editVector struct {
 	Name    string          `json:"name"`
 	Before  json.RawMessage `json:"before,omitempty"`

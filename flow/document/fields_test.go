@@ -20,8 +20,8 @@ func jsonValue(t *testing.T, text string) any {
 	return v
 }
 
-// TestFormRoundTrip holds that what a form shows of a value is read as the same
-// value, for every type of field, and in which control it shows.
+// TestFormRoundTrip checks for every type of field which control shows a value, and that the
+// control's text is parsed as the same value.
 func TestFormRoundTrip(t *testing.T) {
 	t.Parallel()
 	ref := map[string]any{"credential": "acme"}

@@ -89,8 +89,8 @@ func writeCase(t *testing.T, file string, c documentCase) {
 	}
 }
 
-// wantPlace checks that a problem points at something that is there, or that
-// is missing where it should be.
+// wantPlace checks that a problem's pointer refers to a member that exists, or to a missing
+// member of one that does.
 func wantPlace(t *testing.T, document []byte, p flow.Problem) {
 	t.Helper()
 	v, err := flow.DecodeJSON(document)
@@ -110,7 +110,7 @@ func wantPlace(t *testing.T, document []byte, p flow.Problem) {
 	}
 }
 
-// wantRoundTrip checks that what was read is written and read as the same.
+// wantRoundTrip checks that a parsed document is the same after writing and parsing it again.
 func wantRoundTrip(t testing.TB, d *flow.Document) {
 	t.Helper()
 	again, _ := ParseDocument(d.Encode())
@@ -122,7 +122,7 @@ func wantRoundTrip(t testing.TB, d *flow.Document) {
 	}
 }
 
-func TestDocumentRoundTripIsIdentity(t *testing.T) {
+func TestDocument_round_trip(t *testing.T) {
 	t.Parallel()
 	d, problems := ParseDocument(readCase(t, "testdata/documents/valid.json").Document)
 	if len(problems) > 0 {
@@ -137,7 +137,7 @@ func TestDocumentRoundTripIsIdentity(t *testing.T) {
 	}
 }
 
-func TestDocumentsThatAreNoJSON(t *testing.T) {
+func TestParseDocument_rejects_invalid_JSON(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
 	tests := []struct{ name, text, pointer, code, detail string }{
@@ -188,10 +188,9 @@ func TestDocumentLimits(t *testing.T) {
 	}
 }
 
-// TestValidateIsBounded: a document made to be slow to check is not. The limit
-// is far beyond what a busy machine takes, and far below what a search for
-// names that were meant would take without a bound.
-func TestValidateIsBounded(t *testing.T) {
+// TestValidate_time_is_bounded validates a document that was designed to be slow. The time limit is
+// far above what a busy machine needs, and far below an unbounded search for similar names.
+func TestValidate_time_is_bounded(t *testing.T) {
 	t.Parallel()
 	var places strings.Builder
 	for i := range 10_000 {
@@ -208,7 +207,7 @@ func TestValidateIsBounded(t *testing.T) {
 	}
 }
 
-func TestCyclesAreFoundInDeepGraphs(t *testing.T) {
+func TestCycles_in_deep_graphs(t *testing.T) {
 	t.Parallel()
 	const n = 200_000
 	out := make([][]int, n)

@@ -8,9 +8,9 @@ import (
 	"sluice/flow/document"
 )
 
-// TestCredentialsOfURLsGoToTheURL: a credential in the URL of a picture is sent
-// to the host of that URL, and one of the node itself to the model's.
-func TestCredentialsOfURLsGoToTheURL(t *testing.T) {
+// TestCredentials_in_URL_go_to_host_of_URL checks that a credential in the URL of an image is sent to
+// that URL's host, and the node's own credential to the host of the model.
+func TestCredentials_in_URL_go_to_host_of_URL(t *testing.T) {
 	t.Parallel()
 	kinds := flow.NewRegistry(flow.Kind{
 		Name: "see", Title: "See", Group: "Test", Summary: "Looks at pictures.",

@@ -129,7 +129,7 @@ func TestResolverSecretIsBoundToHosts(t *testing.T) {
 	}
 }
 
-// callKind is a request: it sends credentials to the host of its URL.
+// callKind makes a request: it sends credentials to the host of its URL.
 var callKind = flow.Kind{
 	Name: "request", Title: "Request", Group: "Test", Summary: "Calls a host.", Class: flow.Outside,
 	Fields: []flow.Field{
@@ -153,7 +153,7 @@ func requestLibrary() (*Library, *shelf) {
 	return l, s
 }
 
-func TestPublishChecksWhereCredentialsGo(t *testing.T) {
+func TestPublish_checks_hosts_of_credentials(t *testing.T) {
 	t.Parallel()
 	const fixed, open, edge = `"https://api.example.com/{{x}}"`, `"https://{{x}}.example.com/"`, `"https://api.example.com/"`
 	for _, c := range []struct {
@@ -202,7 +202,7 @@ func TestPublishChecksWhereCredentialsGo(t *testing.T) {
 	}
 }
 
-func TestImportAllChecksWhereCredentialsGo(t *testing.T) {
+func TestImportAll_checks_hosts_of_credentials(t *testing.T) {
 	t.Parallel()
 	for _, refuse := range []bool{false, true} {
 		l, s := requestLibrary()
@@ -215,9 +215,9 @@ func TestImportAllChecksWhereCredentialsGo(t *testing.T) {
 	}
 }
 
-// TestOlderSecretsMoveWhenPublished: a draft may be older than the rule that
-// finds its secrets.
-func TestOlderSecretsMoveWhenPublished(t *testing.T) {
+// TestPublish_extracts_older_secrets publishes a draft that is older than the rule by which
+// its secrets are found.
+func TestPublish_extracts_older_secrets(t *testing.T) {
 	t.Parallel()
 	l, s := requestLibrary()
 	ctx := t.Context()
@@ -259,9 +259,9 @@ func TestOlderSecretsMoveWhenPublished(t *testing.T) {
 	}
 }
 
-// TestEditsKeepOlderSecretsOutOfTheLog: changing a field of an older draft logs
-// what was there before, without its secrets.
-func TestEditsKeepOlderSecretsOutOfTheLog(t *testing.T) {
+// TestEditFlow_logs_no_older_secrets changes a field of an older draft. The log has the
+// previous value without its secrets.
+func TestEditFlow_logs_no_older_secrets(t *testing.T) {
 	t.Parallel()
 	l, s := requestLibrary()
 	ctx := t.Context()
@@ -338,7 +338,7 @@ func TestMoveSecret(t *testing.T) {
 	}
 }
 
-// logged is everything that the log keeps of edits.
+// logged returns the whole log of edits as text.
 func logged(s *shelf) string {
 	var all []any
 	for i := range s.log {

@@ -14,7 +14,7 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// SaveEdit, FindEdit and ListEdits are a log in memory.
+// SaveEdit, FindEdit and ListEdits implement the log in memory.
 func (s *shelf) SaveEdit(_ context.Context, e document.NewEdit) (bool, error) {
 	f := s.flows[e.FlowID]
 	if s.before != nil {
@@ -49,7 +49,7 @@ func (s *shelf) ListEdits(_ context.Context, _ flow.WorkspaceID, _ string, after
 	return list, nil
 }
 
-// desk is a library with one flow that is edited.
+// desk is a library with one flow to edit.
 type desk struct {
 	t *testing.T
 	*Library
@@ -103,7 +103,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("%+v %+v", f, d.log)
 		}
 	})
-	t.Run("answers a repeated transaction as before", func(t *testing.T) {
+	t.Run("replays the result of a repeated transaction", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		first := d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
@@ -113,7 +113,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("%+v", again)
 		}
 	})
-	t.Run("tells what was missed", func(t *testing.T) {
+	t.Run("returns missed edits", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
@@ -126,7 +126,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("tells it also when another comes between", func(t *testing.T) {
+	t.Run("returns missed edits after a concurrent edit", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		d.before = func() { d.mustEdit(1, "t1", fmt.Sprintf(label, "A")) }
@@ -138,7 +138,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("the same twice at once: %+v", r)
 		}
 	})
-	t.Run("sends away whom the log does not help", func(t *testing.T) {
+	t.Run("rejects a revision that the log does not cover", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
@@ -149,7 +149,7 @@ func TestEditFlow(t *testing.T) {
 			}
 		}
 	})
-	t.Run("writes nothing down when nothing changes", func(t *testing.T) {
+	t.Run("logs nothing without a change", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		r := d.mustEdit(1, "t1", `[{"op": "set", "node": "gone", "field": "text", "value": "x"}]`)
@@ -157,7 +157,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("undoes by the ID of the transaction", func(t *testing.T) {
+	t.Run("undoes a transaction by its ID", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call\n b call\n a.text -> b.text")
 		before := d.draft()
@@ -171,7 +171,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("refuses a malformed request", func(t *testing.T) {
+	t.Run("rejects a malformed request", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		for _, r := range []document.EditRequest{{}, {Base: 1, Tab: "a b", TxID: "t", Undo: "t"}, {Base: 1, Tab: "a", TxID: "t"}} {
@@ -180,7 +180,7 @@ func TestEditFlow(t *testing.T) {
 			}
 		}
 	})
-	t.Run("leaves an archived flow alone", func(t *testing.T) {
+	t.Run("rejects edits of an archived flow", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		d.flows[d.id].ArchivedAt = time.Now()
@@ -188,7 +188,7 @@ func TestEditFlow(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("lets no draft grow without bound", func(t *testing.T) {
+	t.Run("limits the size of a draft", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "a call")
 		ops := fmt.Sprintf(`[{"op": "set", "node": "a", "field": "text", "value": %q}]`, strings.Repeat("x", document.MaxEditBytes-100))
@@ -207,7 +207,7 @@ func TestEditFlow(t *testing.T) {
 	})
 }
 
-func TestEditFlowKeepsSecretsOut(t *testing.T) {
+func TestEditFlow_extracts_secrets(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		ops     string
@@ -247,9 +247,9 @@ func TestEditFlowKeepsSecretsOut(t *testing.T) {
 	}
 }
 
-// TestReplaced: a tab that sets these fields too holds what the draft holds, and
-// no secret.
-func TestReplaced(t *testing.T) {
+// TestReplaced_has_values_of_draft checks that a tab that applies the replaced fields has the same values as the
+// draft, and no secret.
+func TestReplaced_has_values_of_draft(t *testing.T) {
 	t.Parallel()
 	for ops, want := range map[string]string{
 		`[{"op": "set", "node": "u", "field": "secret", "value": "new"}, {"op": "put", "node": "u", "member": "label", "value": "L"}]`: `[{"field":"secret","node":"u","op":"set","value":{"credential":"test-u-secret"}}]`,
@@ -268,7 +268,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// wantReplay checks that others come to the same draft by what they are sent.
+// wantReplay checks that other editors reach the same draft by applying the edits sent to
+// them.
 func (d *desk) wantReplay(before string, r *document.EditResult) {
 	d.t.Helper()
 	old, _ := document.ParseDocument([]byte(before))
@@ -282,7 +283,7 @@ func (d *desk) wantReplay(before string, r *document.EditResult) {
 	}
 }
 
-// revealingKind has one field that is a secret when the config says so.
+// revealingKind has a field that is secret depending on the config.
 var revealingKind = func() flow.Kind {
 	k := flowtest.WorkKind("shaped", flow.Inline)
 	k.Fields = []flow.Field{{Name: "secret", Type: flow.FieldText, Typed: true}}
@@ -298,7 +299,7 @@ var revealingKind = func() flow.Kind {
 
 // A published version must not get another secret because somebody types one
 // into the draft.
-func TestEditFlowGivesSecretsNamesOfTheirOwn(t *testing.T) {
+func TestEditFlow_gives_secrets_unique_names(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `u unlock {"secret": "old"}`)
 	d.mustEdit(1, "t1", `[{"op": "set", "node": "u", "field": "secret", "value": "new"}]`)

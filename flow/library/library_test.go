@@ -108,7 +108,7 @@ const secretFlow = `
 	x input {"name": "x"}
 	x.value -> u.x`
 
-func TestLibraryImportKeepsSecretsOut(t *testing.T) {
+func TestImport_extracts_secrets(t *testing.T) {
 	t.Parallel()
 	l, s := newLibrary()
 	ctx := t.Context()
@@ -180,7 +180,7 @@ func TestLibraryPublish(t *testing.T) {
 	}
 }
 
-func TestLibraryRefusesWithAllProblems(t *testing.T) {
+func TestLibrary_reports_all_problems(t *testing.T) {
 	t.Parallel()
 	l, s := newLibrary()
 	_, err := l.Import(t.Context(), "ws", "", []byte(`{"schema": "sluice.flow/v1", "nam": "n", "nodes": [{"id": "a", "kind": "cal"}], "edges": [{"from": "b.x", "to": "a.y"}]}`))
@@ -193,7 +193,7 @@ func TestLibraryRefusesWithAllProblems(t *testing.T) {
 	}
 }
 
-func TestRegistryRefusesBadDeclarations(t *testing.T) {
+func TestNewRegistry_rejects_invalid_kinds(t *testing.T) {
 	t.Parallel()
 	good := flowtest.WorkKind("good", flow.Inline)
 	for name, change := range map[string]func(*flow.Kind){

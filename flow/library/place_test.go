@@ -9,9 +9,9 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// TestImportPlaces holds that nodes nobody has placed do not lie in one heap,
-// and that a document which says nothing of places moves nothing.
-func TestImportPlaces(t *testing.T) {
+// TestImport_places_nodes checks that imported nodes without a position do not overlap, and that
+// importing a document without positions moves no existing node.
+func TestImport_places_nodes(t *testing.T) {
 	t.Parallel()
 	l, s := newLibrary()
 	places := func(id string) map[string]flow.Position {

@@ -35,8 +35,8 @@ func TestRestoreVersion(t *testing.T) {
 	}
 }
 
-// TestRestoreVersionOrder restores nodes in another order, which takes all of them out.
-func TestRestoreVersionOrder(t *testing.T) {
+// TestRestoreVersion_in_other_order restores nodes in another order, which takes all of them out.
+func TestRestoreVersion_in_other_order(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "a call\n b call")
 	if _, _, err := d.Publish(t.Context(), "ws", d.id, "me"); err != nil {

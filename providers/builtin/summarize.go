@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// openingBonus lifts the first sentence by this share, the second by half of it, and so on: news and reports say
-	// first what matters.
+	// openingBonus raises the score of the first sentence by this share, of the second by half of it, and so on: news
+	// and reports begin with the essentials.
 	openingBonus = 0.15
 	// repetitionCost lowers the score of a sentence for its similarity to one already chosen.
 	repetitionCost = 0.5
