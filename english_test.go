@@ -62,6 +62,11 @@ var bannedPhrases = []struct{ word, phrase, instead string }{
 	{"thereof", `thereof`, "of it, or name the noun"},
 	{"therein", `therein`, "in it, or name the noun"},
 	{"thereby", `thereby`, "so, or start a new sentence"},
+	{"told", `(?:is|are) told(?: that)?`, "is notified, learns, receives"},
+	{"go of", `lets? go of`, "releases"},
+	{"puts out", `puts out`, "outputs, returns"},
+	{"all the same", `all the same`, "anyway"},
+	{"carries out", `carries out`, "executes, runs"},
 	{"naught", `naught`, "nothing, or is ignored"},
 }
 

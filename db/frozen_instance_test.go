@@ -70,7 +70,7 @@ func TestFrozenInstance_does_not_block_others(t *testing.T) {
 		t.Errorf("the write of the instance that was frozen: %v", err)
 	}
 	if n := f.runs.Load(); n != 2 {
-		t.Errorf("the write was carried out %d times, want once more after its session was ended", n)
+		t.Errorf("the write was executed %d times, want once more after its session was ended", n)
 	}
 	if n := queryOne[int](t, connect(t, cfg.DatabaseURL), "SELECT count(*) FROM runs"); n != 9 {
 		t.Errorf("%d runs were started, want 9", n)

@@ -63,7 +63,7 @@ func TestSets_write_the_same_as_single_writes(t *testing.T) {
 	})
 }
 
-// TestSets_contain_starts checks that starts are carried out in a set. A set that fails is
+// TestSets_contain_starts checks that starts are executed in a set. A set that fails is
 // repeated one by one, which would hide a broken statement and lose the speed of sets.
 func TestSets_contain_starts(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestSets_contain_starts(t *testing.T) {
 	}
 }
 
-// TestSets_contain_ends_of_children checks that the ends of child runs are carried out in a set, which
+// TestSets_contain_ends_of_children checks that the ends of child runs are executed in a set, which
 // starts the next items, and that each item is run once.
 func TestSets_contain_ends_of_children(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func TestDrawMap(t *testing.T) {
 }
 
 // TestSubflow_upgrade_shows_changes raises the version of the flow that a node runs: the builder says what
-// changes and which connections lose their port, and the node stays until it is told.
+// changes and which connections lose their port, and the node stays until it is confirmed.
 func TestSubflow_upgrade_shows_changes(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)

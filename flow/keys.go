@@ -41,7 +41,7 @@ type Key struct {
 	RunsPerDay    int64 // runs accepted per UTC day
 	CreatedAt     time.Time
 	CreatedBy     string    // ID of a person or of a key, or "cli"
-	RotatedAt     time.Time // when the present text was made, if it is not the first
+	RotatedAt     time.Time // when the current secret was made, if it is not the first
 	Previous      PreviousSecret
 	ExpiresAt     time.Time // zero: never
 	RevokedAt     time.Time // zero unless revoked

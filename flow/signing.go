@@ -5,7 +5,7 @@ import "time"
 // SigningSecret is a secret that webhooks are signed with.
 type SigningSecret struct {
 	Secret string    `json:"secret"`
-	Until  time.Time `json:"until,omitzero"` // when it stops to sign; zero for the present one
+	Until  time.Time `json:"until,omitzero"` // when it stops signing; zero for the current one
 }
 
 const (

@@ -226,7 +226,7 @@ var unaudited = map[string]string{
 	"POST /v1/files":                           "the file has the key",
 }
 
-// TestAPIWrites_are_audited carries out every route that changes something, and looks
+// TestAPIWrites_are_audited executes every route that changes something, and looks
 // for the acting key in the audit log.
 func TestAPIWrites_are_audited(t *testing.T) {
 	t.Parallel()

@@ -152,7 +152,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 // optionError rejects an option of a start; pointer is a JSON Pointer into the
 // request.
 func optionError(pointer, code, detail string) error {
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: "An option is not right: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid option: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
 }
 
 // setInputs checks the given inputs and sets them and their files in the new run.
@@ -196,9 +196,9 @@ func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values map
 // there are. Error.Fields has all of them.
 func inputsErrorMessage(problems []flow.Problem) string {
 	if len(problems) == 1 {
-		return "An input is not right: " + problems[0].Detail + "."
+		return "Invalid input: " + problems[0].Detail + "."
 	}
-	return fmt.Sprintf("%d inputs are not right; errors lists each of them.", len(problems))
+	return fmt.Sprintf("%d inputs are invalid; see errors.", len(problems))
 }
 
 // createRun commits the run and, with Start.Wait, waits for its end. The watcher is

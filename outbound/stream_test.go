@@ -72,7 +72,7 @@ func TestStream(t *testing.T) {
 		_, err := io.ReadAll(got.Body)
 		wantKind(t, err, ClassTimeout)
 	})
-	t.Run("lets go of the server when it is closed", func(t *testing.T) {
+	t.Run("closes its connection when it is closed", func(t *testing.T) {
 		t.Parallel()
 		gone := make(chan struct{})
 		s := newServer(t, func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ const (
 	ClassAuth         ErrorClass = "auth"         // the secret is missing, wrong or not allowed to do this
 	ClassRateLimited  ErrorClass = "rate_limited" // too many calls
 	ClassRejected     ErrorClass = "rejected"     // the provider rejected the request: invalid value, no credit, content policy
-	ClassUnavailable  ErrorClass = "unavailable"  // not reachable, out of order, or the response broke off
+	ClassUnavailable  ErrorClass = "unavailable"  // not reachable, failing, or the response broke off
 	ClassNotFound     ErrorClass = "not_found"    // no such model
 	ClassIncompatible ErrorClass = "incompatible" // the model or provider cannot do this
 	ClassBadAnswer    ErrorClass = "bad_answer"   // the response is invalid or does not match the request

@@ -273,7 +273,7 @@ func TestChatPaid(t *testing.T) {
 func TestChatRepairFails(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]http.HandlerFunc{
-		"is put off": refuse(429, "x", "Slow down", "Retry-After", "7"), "is out of order": refuse(500, "x", "Oops"),
+		"is put off": refuse(429, "x", "Slow down", "Retry-After", "7"), "is unavailable": refuse(500, "x", "Oops"),
 		"breaks off": func(w http.ResponseWriter, _ *http.Request) { stream(w, delta("{")) },
 	} {
 		t.Run(name, func(t *testing.T) {

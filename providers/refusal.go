@@ -65,7 +65,7 @@ func (s *session) judge(status int, said refusal) *Error {
 		e.Message = join(name+" cannot do this", sentence)
 	case status >= 500:
 		e.Class, e.Retryable, e.After = ClassUnavailable, true, said.after
-		e.Message = join(name+" is out of order or overloaded ("+statusText(status)+")", sentence)
+		e.Message = join(name+" is unavailable or overloaded ("+statusText(status)+")", sentence)
 	case status < 400:
 		e.Class = ClassRejected
 		e.Message = name + " redirected to another address, which is not followed because the request carries a secret. Check the base URL."

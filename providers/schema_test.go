@@ -157,7 +157,7 @@ func TestSchemaNumbers(t *testing.T) {
 }
 
 // TestAnswerProblemWords holds that every way in which an answer can break a
-// schema is told in words that do not come from the library.
+// schema is described in Sluice's words, not those of the library.
 func TestAnswerProblemWords(t *testing.T) {
 	t.Parallel()
 	for schema, c := range map[string]struct{ answer, says string }{

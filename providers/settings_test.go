@@ -208,6 +208,6 @@ func TestSearchIsNotGuessed(t *testing.T) {
 		}
 	}
 	if len(u.asked()) > 0 {
-		t.Error("was sent all the same")
+		t.Error("was sent anyway")
 	}
 }

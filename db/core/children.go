@@ -2,7 +2,7 @@ package core
 
 import "sluice/flow"
 
-// ChildEnd is the end of a child run in the present transaction.
+// ChildEnd is the end of a child run in the current transaction.
 type ChildEnd struct {
 	Caller flow.CallingStep
 	RunID  string

@@ -15,7 +15,7 @@
 //     transaction and one sync of the disk.
 //   - write_postgres.go, commit_postgres.go: one transaction per write, retries,
 //     and commits whose answer was lost.
-//   - sets*.go: on PostgreSQL the writes that every run makes are carried out as
+//   - sets*.go: on PostgreSQL the writes that every run makes are executed as
 //     sets, with one statement per table for many runs.
 //   - admission*.go, counts.go, queue.go: which queued run gets a free slot, in
 //     round-robin order of workspaces and keys, and handing it to a worker.

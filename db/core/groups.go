@@ -26,7 +26,7 @@ const overtakeAfter = 100 * time.Millisecond
 // and carries them out in one transaction.
 type groups struct {
 	next    chan struct{}   // a token, held by a loop from gathering until its transaction ends or may be overtaken
-	run     func([]*member) // carries out the members and closes the done channel of each
+	run     func([]*member) // executes the members and closes the done channel of each
 	Waiting chan *member
 	closing chan struct{}
 	once    sync.Once
@@ -110,7 +110,7 @@ func (g *groups) closedWhile(m *member) error {
 	}
 }
 
-// close carries out the writes that are waiting and stops the loops.
+// close executes the writes that are waiting and stops the loops.
 func (g *groups) close() error {
 	g.once.Do(func() { close(g.closing) })
 	<-g.done

@@ -164,7 +164,7 @@ type DB struct {
 	OnBroadcast func(topic, text string)
 }
 
-// writer carries out write functions, each as if in its own transaction.
+// writer executes write functions, each as if in its own transaction.
 type writer interface {
 	write(ctx context.Context, m *member) error
 	close() error

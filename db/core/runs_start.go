@@ -60,7 +60,7 @@ func (w *StartWrite) commitFailed(s *DB, err error) error {
 	return s.publicOutage(err)
 }
 
-// ExecuteAlone carries out the start with statements of its own.
+// ExecuteAlone executes the start with statements of its own.
 func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 	if w.uncertain {
 		if found, err := w.findEarlier(tx); found || err != nil {

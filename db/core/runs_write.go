@@ -133,7 +133,7 @@ func (p *runWrite) runID() string { return p.row.ID }
 // commitFailed records nothing: Run.Writes shows whether a write was committed.
 func (p *runWrite) commitFailed(s *DB, err error) error { return s.publicOutage(err) }
 
-// ExecuteAlone carries out the write with statements of its own.
+// ExecuteAlone executes the write with statements of its own.
 func (p *runWrite) ExecuteAlone(tx *Tx) error {
 	before := p.run.Sizes
 	if before == nil {

@@ -28,7 +28,7 @@ const setTimeout = 10 * time.Second
 // setMember is a write that every run makes: its start, or its progress up to its
 // end.
 type setMember interface {
-	// ExecuteAlone carries out the write with its own statements.
+	// ExecuteAlone executes the write with its own statements.
 	ExecuteAlone(tx *Tx) error
 	// commitFailed records that a commit failed with an unknown outcome and returns
 	// the error with its public name. ExecuteAlone may be called afterwards, and must then
@@ -38,9 +38,9 @@ type setMember interface {
 }
 
 // errNotInSet marks a write that cannot be part of a set.
-var errNotInSet = errors.New("db: this write is not carried out in a set")
+var errNotInSet = errors.New("db: this write is not executed in a set")
 
-// setWriter carries out the writes that every run makes on PostgreSQL. Writes that
+// setWriter executes the writes that every run makes on PostgreSQL. Writes that
 // wait at the same time share a transaction and, within it, one statement per
 // table, so they also share the cost of round trips, syncs and planning. The
 // transaction takes two round trips: the first begins it, updates the runs in
@@ -59,7 +59,7 @@ func newSetWriter(s *DB) *setWriter {
 	return w
 }
 
-// writeRun carries out a write that every run makes: on SQLite and within Together
+// writeRun executes a write that every run makes: on SQLite and within Together
 // as a member of a transaction, on PostgreSQL in a set.
 func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {
@@ -72,7 +72,7 @@ func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	return s.outages.PublicError(s.sets.write(ctx, m))
 }
 
-// run carries out a group. Members that cannot be part of the set get a separate
+// run executes a group. Members that cannot be part of the set get a separate
 // transaction, as do all members of a set that failed.
 func (w *setWriter) run(group []*member) {
 	slices.SortStableFunc(group, func(a, b *member) int { return strings.Compare(a.set.runID(), b.set.runID()) })
@@ -102,7 +102,7 @@ func (w *setWriter) run(group []*member) {
 	}
 }
 
-// executeAlone carries out one member. The set that contained it may have been committed,
+// executeAlone executes one member. The set that contained it may have been committed,
 // so a start first looks for its run. Progress is safe to repeat.
 func (w *setWriter) executeAlone(m *member) {
 	defer close(m.done)
@@ -110,7 +110,7 @@ func (w *setWriter) executeAlone(m *member) {
 	m.err = w.s.Writer.write(m.ctx, &member{set: m.set, d: m.d})
 }
 
-// commit carries out a set in one transaction. It is bounded by setTimeout, because all
+// commit executes a set in one transaction. It is bounded by setTimeout, because all
 // its members wait for it.
 func (w *setWriter) commit(group []*member) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), setTimeout, dbconn.ErrNoAnswer)

@@ -34,7 +34,7 @@ type postgresWriter struct {
 // close has nothing to wait for: each write commits before it returns.
 func (w *postgresWriter) close() error { return nil }
 
-// write carries out a transaction. It repeats it after errors that may not occur again, such
+// write executes a transaction. It repeats it after errors that may not occur again, such
 // as a deadlock or a lost connection, if nothing was committed; see retriesWrite.
 func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	for try := 1; ; try++ {

@@ -59,7 +59,7 @@ func TestProxy(t *testing.T) {
 	}
 	proxy.LoseAnswers(nil)
 	if n := count(); n != 2 || proxy.Lost() != 2 {
-		t.Errorf("%d rows and %d lost answers, wanted 2 and 2: the first commit was carried out, the second statement rolled back", n, proxy.Lost())
+		t.Errorf("%d rows and %d lost answers, wanted 2 and 2: the first commit succeeded, the second statement rolled back", n, proxy.Lost())
 	}
 
 	conn = connect()

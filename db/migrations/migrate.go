@@ -152,7 +152,7 @@ func (m *migration) up(ctx context.Context, apply func(*goose.Source) error) err
 	return nil
 }
 
-// apply carries out one migration, in a transaction of its own unless its file says
+// apply executes one migration, in a transaction of its own unless its file says
 // NO TRANSACTION.
 func (m *migration) apply(ctx context.Context, next *goose.Source) error {
 	_, err := m.ApplyVersion(ctx, next.Version, true)

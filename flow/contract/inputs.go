@@ -200,7 +200,7 @@ func (in *Input) Problems() []flow.Problem {
 	} else if !flow.InputNamePattern.MatchString(in.Name) {
 		add("name", "invalid", "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
 	} else if in.Name == ReservedInput {
-		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
+		add("name", "reserved", "%q is reserved for the options of a run", ReservedInput)
 	}
 	if !slices.Contains(InputTypes, in.Type) {
 		add("type", "invalid", "wanted one of text, number, boolean, json, list, file, messages")

@@ -350,7 +350,7 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 }
 
 // Links that do not work slow the network down that opens them, and those that
-// work are admitted all the same.
+// work are admitted anyway.
 func TestLinks_limit_guessing(t *testing.T) {
 	t.Parallel()
 	h, c := setupAt(t)

@@ -132,7 +132,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 				a.want(t, 201) // keeps it for the key
 			default:
 				if strings.HasPrefix(r.path, "/v1/files/") && test.code == flow.CodeFlowNotAllowed {
-					test.status, test.code = 404, flow.CodeNotFound // whether a file is there is told to nobody who may not use it
+					test.status, test.code = 404, flow.CodeNotFound // callers without access cannot learn whether a file exists
 				}
 				if a.status != test.status || r.method != "HEAD" && a.body["code"] != string(test.code) {
 					t.Errorf("%s %s with %s: %d %v, wanted %d %s", r.method, r.path, test.name, a.status, a.body["code"], test.status, test.code)

@@ -195,7 +195,7 @@ func TestDeltas_stop_when_the_key_is_revoked(t *testing.T) {
 			say <- "secret"
 			for _, e := range s.rest() {
 				if e.name == "delta" {
-					t.Errorf("the key is told %s", e.data)
+					t.Errorf("the key received %s", e.data)
 				}
 			}
 		})

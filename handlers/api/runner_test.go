@@ -129,7 +129,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 		for i := range problems {
 			problems[i].Pointer = at + problems[i].Pointer
 		}
-		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "The inputs are not right.", Fields: problems}
+		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "The inputs are invalid.", Fields: problems}
 	}
 	run.ID, run.WorkspaceID, run.FlowID = r.ids.New(flow.PrefixRun), s.WorkspaceID, s.FlowID
 	run.State, run.Trigger, run.Inputs, run.CreatedAt = flow.RunQueued, s.Trigger, values, time.Now().UTC()

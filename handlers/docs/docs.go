@@ -229,7 +229,7 @@ func (s *Server) renderPage(c *web.Call, name string) error {
 	return renderCached(c, docsview.Docs(c.Page(pageTitle(page), layout.SectionDocs), d))
 }
 
-// identifyVisitor sets the signed-in user, whom the navigation shows. Errors are
+// identifyVisitor sets the signed-in user, shown in the navigation. Errors are
 // ignored, because the documentation is public.
 func identifyVisitor(c *web.Call) { _ = c.Identify() }
 

@@ -30,7 +30,7 @@ func NewForm(m *Model) *Form {
 	case len(props) > maxInputs:
 		f.Incompatible = "This model has more than " + strconv.Itoa(maxInputs) + " inputs."
 	case m.Output["type"] == "null":
-		f.Incompatible = "This model puts nothing out."
+		f.Incompatible = "This model has no output."
 	}
 	if f.Incompatible == "" {
 		f.Fields = fields(m, r, props)

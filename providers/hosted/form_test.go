@@ -122,7 +122,7 @@ func TestNewForm(t *testing.T) {
 			`{}`: "", `{"Input":{"type":"string"}}`: "no named inputs",
 			`{"Input":{"type":"object","properties":[]}}`:                                      "no named inputs",
 			`{"TrainingInput":{"type":"object"},"Output":{"type":"string"}}`:                   "only be trained",
-			`{"Input":{"type":"object","properties":{}},"Output":{"type":"null"}}`:             "puts nothing out",
+			`{"Input":{"type":"object","properties":{}},"Output":{"type":"null"}}`:             "has no output",
 			`{"Input":{"type":"object"},"Output":{"type":"string"}}`:                           "",
 			`{"Input":{"type":"object","properties":{"a":{"type":"string"}}},"Output":{}}`:     "",
 			`{"Input":{"properties":{"a":{"type":"string"}}},"Output":{"type":"nonsense"}}`:    "",
@@ -463,7 +463,7 @@ func TestForm_open(t *testing.T) {
 	}
 }
 
-// TestProblemWords holds that what a value breaks is told in words that do not
+// TestProblemWords holds that a problem is described in words that do not
 // come from the schema library.
 func TestProblemWords(t *testing.T) {
 	t.Parallel()

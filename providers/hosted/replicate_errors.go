@@ -90,10 +90,10 @@ func (p *Replicate) refusal(resp *http.Response, body []byte, secret, subject st
 	case status == http.StatusNotFound:
 		e.Class, e.Message = providers.ClassNotFound, "Replicate does not know "+subject+", or the credential may not see it."+said
 	case status == http.StatusTooManyRequests:
-		e.Class, e.Retryable, e.Message = providers.ClassRateLimited, true, "Replicate takes no more calls at the moment."+said
+		e.Class, e.Retryable, e.Message = providers.ClassRateLimited, true, "Replicate's rate limit is reached."+said
 		e.After = retryAfter(resp.Header, string(body), p.now())
 	case status >= 500:
-		e.Class, e.Retryable, e.Message = providers.ClassUnavailable, true, "Replicate is out of order ("+strconv.Itoa(status)+")."+said
+		e.Class, e.Retryable, e.Message = providers.ClassUnavailable, true, "Replicate is unavailable ("+strconv.Itoa(status)+")."+said
 		e.After = retryAfter(resp.Header, "", p.now())
 	case status >= 400:
 		e.Class, e.Message = providers.ClassRejected, "Replicate refused the request."+said

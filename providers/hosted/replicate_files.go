@@ -147,7 +147,7 @@ func fetchError(err error) error {
 		return err
 	}
 	return &providers.Error{Class: providers.ClassUnavailable, Status: e.Status, RequestID: e.RequestID,
-		Message: "The file that the model put out is gone. Replicate removes what models put out after an hour."}
+		Message: "The output file of the model is gone. Replicate deletes output files after an hour."}
 }
 
 // fileName returns a name for a downloaded file: that in Content-Disposition, or else
@@ -184,7 +184,7 @@ func dataDownload(address string) (*Download, error) {
 		content = []byte(text)
 	}
 	if !ok || err != nil {
-		return nil, badAnswer("The model put out a data URL that cannot be read.")
+		return nil, badAnswer("The model returned an invalid data URL.")
 	}
 	return &Download{Name: "file", MIME: fileType(media), Size: int64(len(content)), Body: io.NopCloser(bytes.NewReader(content))}, nil
 }

@@ -43,7 +43,7 @@ func credentialsSamples(theme layout.Theme) map[string]templ.Component {
 		"models-none":              ModelShelves(models, ModelsPage{Query: "nothing", Categories: categories, Category: "text-to-speech", Shelves: shelves[:1]}),
 		"models-viewer":            ModelShelves(models, ModelsPage{Cards: cards, Shelf: ShelfHosted, Shelves: shelves, Categories: categories, More: 3, Notes: []components.ModelGroup{{Title: "Groq", Note: "Groq refuses the credential."}}}),
 		"credential":               Credential(in, CredentialPage{Credential: openai, Now: viewtest.Noon}),
-		"credential-errors":        Credential(in, CredentialPage{Credential: openai, Now: viewtest.Noon, Errors: components.Errors{"sure": "Tick this to remove it all the same.", "secret": "Paste the secret here."}}),
+		"credential-errors":        Credential(in, CredentialPage{Credential: openai, Now: viewtest.Noon, Errors: components.Errors{"sure": "Tick the box to remove it anyway.", "secret": "Paste the secret here."}}),
 		"model":                    HostedModel(models, ModelPage{ID: "black-forest-labs/flux-schnell", Title: "FLUX schnell", Text: "Makes pictures of descriptions, quickly.", Version: "c846a69991da…", MayEdit: true, Inputs: []ModelInput{{Name: "prompt", Type: "area", Help: "What the picture shows.", Required: true}, {Name: "num_outputs", Type: "integer, 1 to 4", Default: "1", Help: "How many pictures."}}, Outputs: []ModelOutput{{"output", "list"}}}),
 		"model-without-access":     HostedModel(models, ModelPage{ID: "google/imagen-4", Title: "Imagen 4", Text: "Makes pictures.", Why: "Replicate needs a credential. Add one under Credentials.", MayEdit: true}),
 	}

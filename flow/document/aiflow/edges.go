@@ -61,7 +61,7 @@ func (c *conversion) origin(l *link) (from *source, output int, why string) {
 		}
 		l = from.links[0]
 	}
-	return nil, 0, "the nodes that pass it on lead to each other in a circle"
+	return nil, 0, "the nodes that pass it on form a loop"
 }
 
 // outPort returns the port for output number output of a node, counted from 0, or the reason
@@ -170,7 +170,7 @@ func (c *conversion) reportProblems(problems []flow.Problem) {
 		c.addNote(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
 	}
 	if len(contract.Outputs(c.d, c.kinds)) == 0 {
-		c.addNote(Note{Sort: Todo, Text: "The flow has no output yet. Lead what you want back to an output node."})
+		c.addNote(Note{Sort: Todo, Text: "The flow has no output yet. Connect the value to return to an output node."})
 	}
 }
 

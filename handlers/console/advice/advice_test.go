@@ -15,7 +15,7 @@ func TestAdvice(t *testing.T) {
 		flow.CodeCodeFailed, flow.CodeDestinationBlocked, flow.CodeHTTPFailed, flow.CodeBudgetExceeded, flow.CodePoisoned, flow.CodeInternal,
 	} {
 		if advice.Of[code] == "" {
-			t.Errorf("nobody is told what to do about %s", code)
+			t.Errorf("there is no advice for %s", code)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func callOn(address string, keep bool, answered *atomic.Int64) error {
 	}
 }
 
-// TestShutdownReleases holds that requests which wait are let go and answered.
+// TestShutdownReleases checks that waiting requests are released and answered.
 func TestShutdownReleases(t *testing.T) {
 	t.Parallel()
 	begun, released := make(chan struct{}), make(chan struct{})
