@@ -215,7 +215,7 @@ func (b *editor) name(e *Edit) {
 			undo.Name = &old
 		}
 		if r := flow.HiddenRune(*e.Name); r != 0 && *e.Name != b.d.Name {
-			b.refuse("/name", "invalid", "", "there is a character in the name that does not show (%U); type it again without", r)
+			b.refuse("/name", "invalid", "", "the name contains an invisible character (%U); type it again without it", r)
 			return
 		}
 		b.d.Name = *e.Name

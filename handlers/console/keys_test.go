@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 	b.Post(page+"/end", nil).RedirectsTo(page)
 	b.Get(page).Lacks("was replaced by")
 	b.Post(page+"/revoke", nil).RedirectsTo("/keys")
-	b.Get("/keys").Has("was revoked", "No key works at present")
+	b.Get("/keys").Has("was revoked", "No active keys")
 	b.Get("/keys?show=all").Has("Shop", "revoked")
 	b.Get(page).Is(http.StatusOK).Has("Revoked on").Lacks("Rotate key")
 	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rotated the key", "revoked the key", "Shop", "1000 runs a day")

@@ -34,7 +34,7 @@ func TestLimits(t *testing.T) {
 	if want := (flow.Limits{MaxRunning: 2, MaxQueued: 1000, RunsPerDay: 500, USDPerDay: 25e8}); err != nil || f.Limits != want {
 		t.Errorf("stored %+v (%v), want %+v", f.Limits, err, want)
 	}
-	b.Get(path).Has(`value="500"`, `value="2.5"`, "$0 of $2.50", "0 of 500 runs", "The price of openai/gpt-x is unknown. Starts are refused").Lacks("openai/priced")
+	b.Get(path).Has(`value="500"`, `value="2.5"`, "$0 of $2.50", "0 of 500 runs", "The price of openai/gpt-x is unknown. Runs are rejected").Lacks("openai/priced")
 	h.As(flow.MemberOwner).Get("/settings/audit").Has("changed the limits of", "runs a day from no limit to 500, dollars a day from no limit to 2.5")
 	b.Post(path, url.Values{"max_running": {""}, "max_queued": {""}, "runs_per_day": {""}, "usd_per_day": {""}}).RedirectsTo(path)
 	if f, err = h.Store.FindFlow(ctx, flow.DefaultWorkspace, id); err != nil || f.Limits != (flow.Limits{}) {

@@ -250,10 +250,10 @@ func TestCompletions(t *testing.T) {
 func TestCompletions_number_equal_names(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	var inputs strings.Builder
+	var nodes strings.Builder
 	for i := range 12 {
-		fmt.Fprintf(&inputs, `{"id": "in%d", "kind": "input", "config": {"name": "ticket"}},`, i)
+		fmt.Fprintf(&nodes, `{"id": "draft%s", "kind": "template", "config": {"template": "Dear"}},`, strings.Repeat("_", i))
 	}
-	id := h.Flow(`{"schema": "sluice.flow/v1", "name": "Tickets", "nodes": [` + inputs.String() + `{"id": "write", "kind": "template", "config": {"template": "Dear"}}], "edges": []}`)
-	h.As(flow.MemberViewer).Get("/flows/"+id+"/completions?node=write").Is(http.StatusOK).Has(`"name":"ticket"`, `"name":"ticket_2"`, `"name":"ticket_10"`, `"name":"ticket_12"`)
+	id := h.Flow(`{"schema": "sluice.flow/v1", "name": "Tickets", "nodes": [` + nodes.String() + `{"id": "write", "kind": "template", "config": {"template": "Dear"}}], "edges": []}`)
+	h.As(flow.MemberViewer).Get("/flows/"+id+"/completions?node=write").Is(http.StatusOK).Has(`"name":"draft"`, `"name":"draft_2"`, `"name":"draft_10"`, `"name":"draft_12"`)
 }
