@@ -19,17 +19,17 @@ func byKey(key string) func(*flow.NewRun) {
 }
 
 // admitted returns the keys of the runs that were handed out, in order.
-func (w *fixture) admitted(names map[string]string) string {
+func (w *fixture) admitted(names map[flow.RunID]string) string {
 	var list []string
 	for _, id := range w.queue.ids(flow.JobRun) {
-		list = append(list, names[id])
+		list = append(list, names[flow.RunID(id)])
 	}
 	return strings.Join(list, " ")
 }
 
 func TestAdmission_respects_the_capacity(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		names := map[string]string{}
+		names := map[flow.RunID]string{}
 		var runs []*flow.Run
 		for i := range 5 {
 			r := w.start()
@@ -52,7 +52,7 @@ func TestAdmission_is_round_robin(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.CreateWorkspace(w.ctx, flow.Workspace{ID: "ws_two", Name: "Two"}))
 		other := w.newFlow("ws_two")
-		names := map[string]string{}
+		names := map[flow.RunID]string{}
 		run := w.start()
 		for _, name := range []string{"a1", "a2", "a3", "b1", "b2"} {
 			names[w.start(byKey("key_"+name[:1])).ID] = name
@@ -64,7 +64,7 @@ func TestAdmission_is_round_robin(t *testing.T) {
 		for range names {
 			w.must(w.finish(w.take(run.ID), flow.RunSucceeded))
 			ids := w.queue.ids(flow.JobRun)
-			run = &flow.Run{ID: ids[len(ids)-1]}
+			run = &flow.Run{ID: flow.RunID(ids[len(ids)-1])}
 		}
 		// Round-robin by workspace, then by key within one; the oldest run of a key first.
 		wantEqual(t, "order", strings.TrimSpace(w.admitted(names)), "a1 z1 b1 z2 a2 b2 a3")
@@ -78,7 +78,7 @@ func TestAdmitRuns_is_round_robin(t *testing.T) {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {
 			setup(t, func(t *testing.T, w *fixture) {
 				w.must(w.Heartbeat(w.ctx, "one", 1))
-				names := map[string]string{}
+				names := map[flow.RunID]string{}
 				w.start()
 				var want []string
 				for round := range 2 {
@@ -165,7 +165,7 @@ func TestAdmission_concurrent_starts(t *testing.T) {
 		wg.Wait()
 		wantEqual(t, "admitted", len(w.queue.ids(flow.JobRun)), 3)
 		for n := range 20 {
-			id := w.queue.ids(flow.JobRun)[n]
+			id := flow.RunID(w.queue.ids(flow.JobRun)[n])
 			w.must(w.finish(w.take(id), flow.RunSucceeded))
 		}
 		ids := w.queue.ids(flow.JobRun)
@@ -199,7 +199,7 @@ func TestAdmission_concurrent_ends_and_starts(t *testing.T) {
 			default:
 			}
 			if ids := w.queue.ids(flow.JobRun); len(ids) > done {
-				w.must(w.finish(w.take(ids[done]), flow.RunSucceeded))
+				w.must(w.finish(w.take(flow.RunID(ids[done])), flow.RunSucceeded))
 				done++
 			} else if started {
 				_, err := w.AdmitRuns(w.ctx, 10) // what a race may have left, the scheduler takes

@@ -27,7 +27,7 @@ func (s Approvals) SaveApproval(ctx context.Context, tokenHash string, a *flow.A
 }
 
 // FindApproval returns the question of a step.
-func (s Approvals) FindApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string) (*flow.Approval, error) {
+func (s Approvals) FindApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Approval, error) {
 	r, err := s.Reads.FindApproval(ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})
 	return foundApproval(r, err)
 }
@@ -39,7 +39,7 @@ func (s Approvals) FindApprovalByToken(ctx context.Context, tokenHash string) (*
 }
 
 // ListApprovals returns the questions of a run, by path, answered ones too.
-func (s Approvals) ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error) {
+func (s Approvals) ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error) {
 	rows, err := s.Reads.ListApprovalsOfRun(ctx, gen.ListApprovalsOfRunParams{RunID: runID, WorkspaceID: ws})
 	return approvalsOf(rows, err, func(r gen.ListApprovalsOfRunRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
 }
@@ -60,7 +60,7 @@ func (s Approvals) CountApprovals(ctx context.Context, ws flow.WorkspaceID) (int
 // concurrent ones, the first counts: the transaction locks the run, as every write of its
 // worker does. check may refuse or change d; it is called with the question and the ID of
 // the key that started the run.
-func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string, d flow.Decision,
+func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, d flow.Decision,
 	check func(q *flow.Question, startedBy string) (flow.Decision, error),
 ) (a *flow.Approval, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
@@ -93,7 +93,7 @@ func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runI
 
 // TakeDecision returns the decision on a step's question, or nil while it is open. A
 // question that is overdue at now expires.
-func (s Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (d *flow.Decision, err error) {
+func (s Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (d *flow.Decision, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.LockRun(tx.Ctx, runID); err != nil {
 			return dbconn.NotFoundErr(err, "approval")

@@ -13,7 +13,7 @@ func (w *fixture) ask(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
 	run := w.start(change...)
 	run.Attempt = 1
-	w.must(w.SaveApproval(w.ctx, "hash of "+run.ID, &flow.Approval{
+	w.must(w.SaveApproval(w.ctx, "hash of "+string(run.ID), &flow.Approval{
 		WorkspaceID: ws, FlowID: w.flow.ID, RunID: run.ID, Path: "ask", Node: "ask", ExpiresAt: w.clock.Now().Add(time.Hour),
 		Question: flow.Question{Title: "Send?", Audience: flow.AudienceLink},
 	}))
@@ -60,7 +60,7 @@ func TestApprovals(t *testing.T) {
 		w.must(err)
 		wantEqual(t, "open", len(open), 1)
 		wantEqual(t, "title", open[0].Question.Title, "Send?")
-		found, err := w.FindApprovalByToken(w.ctx, "hash of "+run.ID)
+		found, err := w.FindApprovalByToken(w.ctx, "hash of "+string(run.ID))
 		w.must(err)
 		wantEqual(t, "by token", found.RunID, run.ID)
 		_, err = w.FindApproval(w.ctx, "ws_other", run.ID, "ask")
@@ -145,7 +145,7 @@ func TestDecideApproval_refuses_after_the_end(t *testing.T) {
 		asked := w.ask()
 		again := flow.Approval{WorkspaceID: ws, FlowID: w.flow.ID, RunID: asked.ID, Path: "ask", Node: "ask", ExpiresAt: w.clock.Now().Add(time.Hour)}
 		w.must(w.SaveApproval(w.ctx, "second", &again))
-		_, err = w.FindApprovalByToken(w.ctx, "hash of "+asked.ID)
+		_, err = w.FindApprovalByToken(w.ctx, "hash of "+string(asked.ID))
 		wantCode(t, err, flow.CodeNotFound)
 		_, err = w.answer(asked, "Ada")
 		w.must(err)

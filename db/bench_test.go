@@ -67,7 +67,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-func wholeRun(s *db.Store, flowID string) error {
+func wholeRun(s *db.Store, flowID flow.FlowID) error {
 	ctx, cancel := context.WithCancel(context.Background()) // as a request's can be
 	defer cancel()
 	n := flow.NewRun{Run: flow.Run{
@@ -105,7 +105,7 @@ func BenchmarkAdmission(b *testing.B) {
 			b.ResetTimer()
 			for n := range b.N {
 				j := q.jobs[n]
-				r, _, err := s.LoadRun(context.Background(), j.ID, j.Attempt)
+				r, _, err := s.LoadRun(context.Background(), flow.RunID(j.ID), j.Attempt)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -119,7 +119,7 @@ func BenchmarkAdmission(b *testing.B) {
 }
 
 // fillQueue inserts many copies of one queued run.
-func fillQueue(b *testing.B, s *db.Store, flowID string, n int) {
+func fillQueue(b *testing.B, s *db.Store, flowID flow.FlowID, n int) {
 	b.Helper()
 	s.UseQueue(nil)
 	_, err := s.StartRun(context.Background(), flow.NewRun{Run: flow.Run{WorkspaceID: ws, FlowID: flowID, KeyID: "key_0"}})

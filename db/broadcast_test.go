@@ -8,6 +8,7 @@ import (
 	"sluice/db"
 	"sluice/db/core"
 	"sluice/db/dbtest"
+	"sluice/flow"
 )
 
 // TestBroadcast checks that all other instances receive a message, but not the sender.
@@ -19,7 +20,7 @@ func TestBroadcast(t *testing.T) {
 	for i, s := range stores {
 		s.OnBroadcast = func(topic, text string) { heard <- string(rune('a'+i)) + " " + topic + " " + text }
 		listening := make(chan struct{}, 1)
-		go s.Listen(t.Context(), func(string) {
+		go s.Listen(t.Context(), func(flow.RunID) {
 			select {
 			case listening <- struct{}{}:
 			default:

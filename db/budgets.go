@@ -51,7 +51,7 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 }
 
 // SetFlowLimits sets the limits and budgets of a flow.
-func (s Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID string, l flow.Limits) error {
+func (s Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, l flow.Limits) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		before, err := tx.FlowLimits(core.FlowKeyOf(ws, flowID))
 		if err != nil {
@@ -65,7 +65,7 @@ func (s Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID 
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		return countStarts(tx, ws, flowID, before.RunsPerDay, l.RunsPerDay)
+		return countStarts(tx, ws, string(flowID), before.RunsPerDay, l.RunsPerDay)
 	})
 }
 
@@ -77,7 +77,7 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 	}
 	now := tx.Store.Config.Now()
 	midnight := flow.NextDay(now).AddDate(0, 0, -1)
-	from := flow.FirstID(flow.PrefixRun, midnight)
+	from := flow.RunID(flow.FirstID(flow.PrefixRun, midnight))
 	var n int64
 	var err error
 	if strings.HasPrefix(subject, flow.PrefixKey) {
@@ -107,7 +107,7 @@ func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, er
 
 // budgets returns the budgets that are set, dollars first.
 func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, base fairness.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
-	day, subject := s.Config.Now(), base.KeyID+base.FlowID
+	day, subject := s.Config.Now(), base.KeyID+string(base.FlowID)
 	if usd > 0 {
 		b := base
 		b.Unit, b.Limit = flow.BudgetUSD, usd

@@ -7,6 +7,7 @@ import (
 
 	"sluice/db/core"
 	"sluice/db/gen"
+	"sluice/flow"
 	"sluice/flow/busy"
 )
 
@@ -28,7 +29,7 @@ func (s Instances) BusyMarks() *busy.Marks {
 		return busy.NewMarks(make([]byte, size))
 	}
 	region, before, err := mapBusyFile(filepath.Join(s.Config.DataDir, BusyFile), size)
-	s.BusyBefore = map[string]bool{}
+	s.BusyBefore = map[flow.RunID]bool{}
 	for _, id := range busy.Read(before) {
 		s.BusyBefore[id] = true
 	}
@@ -41,12 +42,12 @@ func (s Instances) BusyMarks() *busy.Marks {
 
 // SaveBusy stores which runs of this instance have become busy and which no longer
 // are, for recovery by other instances.
-func (s Instances) SaveBusy(ctx context.Context, begun, over []string) error {
+func (s Instances) SaveBusy(ctx context.Context, begun, over []flow.RunID) error {
 	if len(begun)+len(over) == 0 {
 		return nil
 	}
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		for i, list := range [][]string{over, begun} {
+		for i, list := range [][]flow.RunID{over, begun} {
 			for _, id := range list {
 				if err := tx.MarkBusy(tx.Ctx, gen.MarkBusyParams{ID: id, Busy: int64(i), InstanceID: s.Holder()}); err != nil {
 					return fmt.Errorf("mark %s: %w", id, err)

@@ -25,8 +25,8 @@ const (
 const callWindow = time.Minute
 
 // TakeCall implements engine.CallLimiter.
-func (s Credentials) TakeCall(ctx context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (id string, wait time.Duration, err error) {
-	ticket := runID + ":" + path + ":" + credential
+func (s Credentials) TakeCall(ctx context.Context, ws flow.WorkspaceID, credential string, runID flow.RunID, path string, lease time.Duration) (id string, wait time.Duration, err error) {
+	ticket := string(runID) + ":" + path + ":" + credential
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		id, wait = "", 0
 		limits, err := tx.LockCalls(tx.Ctx, gen.LockCallsParams{WorkspaceID: ws, Credential: credential})

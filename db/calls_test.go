@@ -16,7 +16,7 @@ func TestTakeCall(t *testing.T) {
 			t.Helper()
 			w.must(w.SetCredentialLimits(w.ctx, ws, "openai", flow.CallLimits{AtOnce: atOnce, PerMinute: perMinute}))
 		}
-		take := func(run string) (string, time.Duration) {
+		take := func(run flow.RunID) (string, time.Duration) {
 			t.Helper()
 			id, wait, err := w.TakeCall(w.ctx, ws, "openai", run, "ask", time.Minute)
 			w.must(err)
@@ -58,7 +58,7 @@ func TestTakeCall(t *testing.T) {
 		w.clock.move(2 * time.Minute)
 		limit(0, 3)
 		for i := range 3 {
-			if id, _ := take(fmt.Sprintf("m%d", i)); id == "" {
+			if id, _ := take(flow.RunID(fmt.Sprintf("m%d", i))); id == "" {
 				t.Fatalf("call %d of the minute waits", i)
 			}
 			w.clock.move(10 * time.Second)
@@ -83,7 +83,7 @@ func TestTakeCall_limits_concurrent_calls(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 30 {
 			all.Go(func() {
-				id, _, err := w.TakeCall(w.ctx, ws, "openai", fmt.Sprint(i), "ask", time.Minute)
+				id, _, err := w.TakeCall(w.ctx, ws, "openai", flow.RunID(fmt.Sprint(i)), "ask", time.Minute)
 				if err != nil {
 					t.Error(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/db/core"
+	"sluice/flow"
 )
 
 func (w *fixture) changes() int64 {
@@ -56,7 +57,7 @@ func TestChanges_counts_writes_of_commands(t *testing.T) {
 			var cfg core.Config
 			server := newFixture(t, open(t, func(c *core.Config) { cfg = *c }), &clock{now: time.Now()})
 			listening := make(chan struct{}, 1)
-			go server.Listen(t.Context(), func(string) {
+			go server.Listen(t.Context(), func(flow.RunID) {
 				select {
 				case listening <- struct{}{}:
 				default:

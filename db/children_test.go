@@ -3,7 +3,6 @@ package db_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,14 +16,14 @@ func (w *fixture) children(n int, keepErrors bool) (*flow.Run, flow.CallingStep)
 }
 
 // childrenOf is children for child runs of another flow.
-func (w *fixture) childrenOf(flowID string, n int, keepErrors bool, change ...func(*flow.NewRun)) (*flow.Run, flow.CallingStep) {
+func (w *fixture) childrenOf(flowID flow.FlowID, n int, keepErrors bool, change ...func(*flow.NewRun)) (*flow.Run, flow.CallingStep) {
 	w.t.Helper()
 	run := w.ask(change...)
 	w.letWait(run)
 	step := flow.CallingStep{RunID: run.ID, Path: "ask"}
 	w.must(w.BeginChildren(w.ctx, &flow.Children{
 		WorkspaceID: ws, Caller: step, RootRunID: run.ID, Depth: 1, FlowID: flowID, DocumentHash: run.DocumentHash, Concurrency: 2, KeepErrors: keepErrors,
-	}, flow.ChildTemplate{KeyID: run.KeyID, FlowsAbove: []string{run.FlowID}, Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
+	}, flow.ChildTemplate{KeyID: run.KeyID, FlowsAbove: []flow.FlowID{run.FlowID}, Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
 	var items []flow.ChildItem
 	for i := range n {
 		items = append(items, flow.ChildItem{Item: i, Inputs: map[string]any{"n": i}})
@@ -167,7 +166,7 @@ func TestChildren_count_against_budgets(t *testing.T) {
 		_, step := w.childrenOf(other.ID, 5, true, byKey)
 		w.limit(flow.Limits{USDPerDay: 100}) // of the flow above
 		first, second := w.child(step, 0), w.child(step, 1)
-		wantEqual(t, "the flows above", strings.Join(first.FlowsAbove, " "), w.flow.ID)
+		wantEqual(t, "the flows above", fmt.Sprint(first.FlowsAbove), fmt.Sprint([]flow.FlowID{w.flow.ID}))
 		w.must(w.reserve(first, 60))
 		if err := w.reserve(second, 41); !errors.Is(err, flow.ErrBudgetReserved) {
 			t.Fatalf("got %v, want that the rest is reserved", err)

@@ -77,7 +77,7 @@ func (f *sent) write(t testing.TB, s *db.Store, random *rand.Rand, from, until, 
 		ids := flow.IDs{Now: func() time.Time { return at }, Random: randomBytes{random}}
 		e := min(random.IntN(30), random.IntN(30))
 		r := flow.DeliveryRow{
-			ID: flow.DeliveryID("run_x", "hook", i), Position: ids.New(flow.PrefixDelivery), FlowID: fmt.Sprintf("flow_%02d", e%10), EndpointID: fmt.Sprintf("end_%02d", e), Node: "hook",
+			ID: flow.DeliveryID("run_x", "hook", i), Position: ids.New(flow.PrefixDelivery), FlowID: flow.FlowID(fmt.Sprintf("flow_%02d", e%10)), EndpointID: fmt.Sprintf("end_%02d", e), Node: "hook",
 			URL: fmt.Sprintf("https://h%d.test/in/%d", e%7, i%5), State: flow.DeliveryDelivered, CreatedAt: at, RunID: "run_x",
 		}
 		switch p := random.IntN(1000); {

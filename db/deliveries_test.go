@@ -140,7 +140,7 @@ func TestDeliveries_without_a_queue(t *testing.T) {
 func TestRunWebhook(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.RunEnded = func(r *flow.Run) (string, []byte) {
-			return "run." + string(r.State), []byte(`{"run_id":"` + r.ID + `"}`)
+			return "run." + string(r.State), []byte(`{"run_id":"` + string(r.ID) + `"}`)
 		}
 		r := w.startAndFinish(withWebhook)
 		ids := w.handed()
@@ -153,7 +153,7 @@ func TestRunWebhook(t *testing.T) {
 			Type      string
 			Timestamp time.Time
 			Data      struct {
-				RunID string `json:"run_id"`
+				RunID flow.RunID `json:"run_id"`
 			}
 		}
 		w.must(json.Unmarshal(d.Body, &body))

@@ -77,7 +77,7 @@ const largeEdit = 16 << 10
 
 // lastDropped returns the revision up to which edits must be dropped from the log of a
 // flow, after an edit of logged bytes was stored at rev.
-func lastDropped(tx *core.Tx, flowID string, rev, logged int64) (int64, error) {
+func lastDropped(tx *core.Tx, flowID flow.FlowID, rev, logged int64) (int64, error) {
 	last := rev - document.MaxLoggedEdits
 	if logged < largeEdit {
 		return last, nil
@@ -93,7 +93,7 @@ func lastDropped(tx *core.Tx, flowID string, rev, logged int64) (int64, error) {
 }
 
 // FindEdit returns an edit of the log with its inverse.
-func (s Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID, txID string) (*document.EditTx, error) {
+func (s Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, txID string) (*document.EditTx, error) {
 	r, err := s.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "change")
@@ -109,7 +109,7 @@ func (s Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID, txID s
 
 // ListEdits returns the edits after a revision, oldest first and without their
 // inverses.
-func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string, afterRev int64, limit int) ([]document.EditTx, error) {
+func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, afterRev int64, limit int) ([]document.EditTx, error) {
 	rows, err := s.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
@@ -126,7 +126,7 @@ func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string
 
 // ListUndoable returns up to limit edits of a tab since a time that were not undone, newest
 // first and without their contents.
-func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID, tab string, since time.Time, limit int) ([]document.EditTx, error) {
+func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tab string, since time.Time, limit int) ([]document.EditTx, error) {
 	rows, err := s.Reads.ListUndoable(ctx, gen.ListUndoableParams{FlowID: flowID, WorkspaceID: ws, Tab: tab, Since: dbconn.Micros(since), MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list the edits of %s that can be undone: %w", flowID, err)
@@ -137,8 +137,8 @@ func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID, ta
 }
 
 // deleteEdits removes the edits and pinned outputs of a flow.
-func deleteEdits(tx *core.Tx, ws flow.WorkspaceID, flowID string) error {
-	for _, forget := range []func(context.Context, string) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
+func deleteEdits(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID) error {
+	for _, forget := range []func(context.Context, flow.FlowID) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
 		sizes, err := forget(tx.Ctx, flowID)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func sum(list []int64) (n int64) {
 }
 
 // notifyEdited notifies the other instances when the transaction commits.
-func notifyEdited(tx *core.Tx, ws flow.WorkspaceID, flowID string, rev int64) error {
+func notifyEdited(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, rev int64) error {
 	if tx.Store.Pool() == nil {
 		return nil
 	}

@@ -26,12 +26,13 @@ func (w *fixture) studio() *library.Library {
 // tab is one of several that show the same draft.
 type tab struct {
 	*library.Library
-	flowID, name string
-	d            *flow.Document
-	rev          int64
+	flowID flow.FlowID
+	name   string
+	d      *flow.Document
+	rev    int64
 }
 
-func (w *fixture) openTab(l *library.Library, flowID, name string) *tab {
+func (w *fixture) openTab(l *library.Library, flowID flow.FlowID, name string) *tab {
 	w.t.Helper()
 	f, err := l.Store.FindFlow(w.ctx, ws, flowID)
 	w.must(err)
@@ -67,7 +68,7 @@ func (t *tab) carryOut(list []document.EditTx) error {
 	return nil
 }
 
-func (w *fixture) newStudioFlow(l *library.Library) string {
+func (w *fixture) newStudioFlow(l *library.Library) flow.FlowID {
 	w.t.Helper()
 	f, err := l.Import(w.ctx, ws, "", []byte(`{"schema": "sluice.flow/v1", "name": "Studio", "nodes": [{"id": "a", "kind": "call"}]}`))
 	w.must(err)

@@ -163,7 +163,9 @@ func TestSaveEdit_concurrent(t *testing.T) {
 func TestFlowEdited(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		heard := make(chan string, 100)
-		w.FlowEdited = func(ws flow.WorkspaceID, flowID string, rev int64) { heard <- fmt.Sprint(ws, " ", flowID, " ", rev) }
+		w.FlowEdited = func(ws flow.WorkspaceID, flowID flow.FlowID, rev int64) {
+			heard <- fmt.Sprint(ws, " ", flowID, " ", rev)
+		}
 		want := func(what string, rev int64) {
 			t.Helper()
 			wantEqual(t, what, <-heard, fmt.Sprint(ws, " ", w.flow.ID, " ", rev))
@@ -179,7 +181,7 @@ func TestFlowEdited(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- w.Listen(ctx, func(string) {}) }()
+		go func() { done <- w.Listen(ctx, func(flow.RunID) {}) }()
 		wantEqual(t, "begins to listen", <-heard, "  0")
 		w.edit(3, "t3")
 		want("here", 4)

@@ -161,7 +161,7 @@ func onFile(cfg core.Config, do func(*sql.DB) error) error {
 // transaction ran.
 func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []string, err error) {
 	run := n.Run
-	run.ID, run.CreatedAt, run.State = s.IDs().New(flow.PrefixRun), s.Config.Now(), flow.RunQueued
+	run.ID, run.CreatedAt, run.State = s.IDs().NewRun(), s.Config.Now(), flow.RunQueued
 	n.Run = run
 	row, err := s.RunRow(&run, nil, nil)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *Store) QueueStats(ctx context.Context) (q QueueStats, err error) {
 }
 
 // WakeRun makes a waiting run continue immediately.
-func (s *Store) WakeRun(ctx context.Context, ws flow.WorkspaceID, runID string) error {
+func (s *Store) WakeRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, "", runID)
 		if err != nil || run.State != flow.RunWaiting {

@@ -33,7 +33,7 @@ func (s Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) er
 // eraseFiles erases the files of a run that belong to nothing else. It locks them
 // first, because a single statement would not see a run that is being started
 // with one of them concurrently.
-func eraseFiles(tx *core.Tx, runID string) error {
+func eraseFiles(tx *core.Tx, runID flow.RunID) error {
 	return dbconn.FirstError(
 		func() error { return tx.HoldFilesOfRun(tx.Ctx, runID) },
 		func() error {

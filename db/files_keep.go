@@ -37,6 +37,6 @@ func documentFiles(document []byte) []string {
 
 // LinkFiles records that a run uses files. They are erased with the last run that
 // uses them. It returns CodeNotFound if a file is already erased.
-func (s Files) LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID string, ids ...string) error {
+func (s Files) LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, ids ...string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.LinkFiles(ws, runID, ids) })
 }

@@ -16,7 +16,7 @@ import (
 
 func withFiles(ids ...string) func(*flow.NewRun) { return func(n *flow.NewRun) { n.Files = ids } }
 
-func ofRun(id string) func(*flow.NewFile) { return func(n *flow.NewFile) { n.RunID = id } }
+func ofRun(id flow.RunID) func(*flow.NewFile) { return func(n *flow.NewFile) { n.RunID = id } }
 
 func (w *fixture) erase(r *flow.Run) {
 	w.t.Helper()
@@ -96,7 +96,7 @@ func TestSaveFile_for_a_run_that_is_erased(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish()
 		w.erase(r)
-		for _, id := range []string{r.ID, "run_other"} {
+		for _, id := range []flow.RunID{r.ID, "run_other"} {
 			_, err := w.trySave("late", ofRun(id))
 			wantCode(t, err, flow.CodeNotFound)
 		}

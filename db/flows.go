@@ -16,13 +16,13 @@ import (
 // set must be free, otherwise the error is CodeSlugTaken.
 func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if f.ID == "" {
-		f.ID = s.IDs().New(flow.PrefixFlow)
+		f.ID = s.IDs().NewFlow()
 	}
 	if f.CreatedAt.IsZero() {
 		f.CreatedAt = dbconn.TimeOf(s.NowMicros())
 	}
 	f.UpdatedAt, f.Rev = f.CreatedAt, max(f.Rev, 1)
-	signing, err := s.Seal([]byte(core.NewSigningSecret()), f.WorkspaceID, f.ID, "signing")
+	signing, err := s.Seal([]byte(core.NewSigningSecret()), f.WorkspaceID, string(f.ID), "signing")
 	if err != nil {
 		return err
 	}
@@ -56,13 +56,13 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 const anyRev int64 = -1
 
 // UpdateDraft replaces the draft and increments its revision.
-func (s Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
+func (s Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, name, description string, draft []byte) error {
 	return s.ReplaceDraft(ctx, ws, flowID, anyRev, name, description, draft)
 }
 
 // ReplaceDraft is UpdateDraft for a draft that is still at a revision. Otherwise it
 // returns CodeEditsMissed and changes nothing.
-func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID string, base int64, name, description string, draft []byte) error {
+func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, base int64, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
 	err := s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
@@ -95,7 +95,7 @@ func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID str
 
 // ArchiveFlow removes the flow from all lists and deletes its edits and pinned
 // outputs. Its runs and versions stay.
-func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error {
+func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
@@ -111,13 +111,13 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID stri
 }
 
 // FindFlow returns a flow with the hash of its live version, archived or not.
-func (s Flows) FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error) {
+func (s Flows) FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	r, err := s.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
 	return dbconn.ConvertRow(gen.ListFlowsRow(r), err, "flow", flowOf)
 }
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
-func (s Flows) ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error) {
+func (s Flows) ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID flow.FlowID, limit int) ([]flow.Flow, error) {
 	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	return dbconn.ConvertRows(rows, err, flowOf, "list flows")
 }

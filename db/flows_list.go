@@ -17,7 +17,7 @@ const headsPage = 500
 // without their drafts, which can be large. Pages that sort and search use it.
 func (s Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
 	var all []flow.Flow
-	for after := ""; ; after = all[len(all)-1].ID {
+	for after := flow.FlowID(""); ; after = all[len(all)-1].ID {
 		rows, err := s.Reads.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
 		if err != nil {
 			return nil, fmt.Errorf("list flows of %s: %w", ws, err)
@@ -30,14 +30,14 @@ func (s Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.F
 }
 
 // TagFlow replaces the tags of a flow.
-func (s Flows) TagFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, tags []string) error {
+func (s Flows) TagFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tags []string) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.TagFlow(tx.Ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
 	})
 }
 
 // RestoreFlow restores an archived flow.
-func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error {
+func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
@@ -53,7 +53,7 @@ func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID stri
 
 // RecentLiveVersion returns the live version of a flow for the start of a run.
 // It reports false for a flow that has none, is archived or does not exist.
-func (s Flows) RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (live flow.LiveVersion, ok bool, err error) {
+func (s Flows) RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (live flow.LiveVersion, ok bool, err error) {
 	k := core.FlowKeyOf(ws, flowID)
 	if live, ok = s.Recent.Live.Get(k); ok {
 		return live, true, nil
@@ -66,7 +66,7 @@ func (s Flows) RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 
 // CheckLiveVersion returns ErrFlowOutdated if a remembered live version is no
 // longer the live one.
-func (s Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, number int64) error {
+func (s Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, number int64) error {
 	live, ok, err := s.findLiveVersion(ctx, ws, flowID)
 	if err == nil && (!ok || live.Number != number) {
 		s.Recent.Live.Remove(core.FlowKeyOf(ws, flowID))
@@ -76,7 +76,7 @@ func (s Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID
 }
 
 // findLiveVersion returns the live version; ok is false if nothing is published.
-func (s Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (live flow.LiveVersion, ok bool, err error) {
+func (s Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (live flow.LiveVersion, ok bool, err error) {
 	r, err := s.Reads.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
 	if dbconn.IsNoRows(err) {
 		return live, false, nil

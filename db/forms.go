@@ -6,12 +6,13 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 	"sluice/flow/forms"
 )
 
 // FindForm returns the form of a flow in any workspace, or CodeNotFound if it was
 // never saved. The caller must check access.
-func (s Forms) FindForm(ctx context.Context, flowID string) (*forms.Form, error) {
+func (s Forms) FindForm(ctx context.Context, flowID flow.FlowID) (*forms.Form, error) {
 	r, err := s.Reads.FindForm(ctx, flowID)
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "form")
@@ -37,7 +38,7 @@ func (s Forms) SaveForm(ctx context.Context, f *forms.Form) error {
 
 // TakeFormRun counts one more run of the day and reports whether the form may start
 // it.
-func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error) {
+func (s Forms) TakeFormRun(ctx context.Context, flowID flow.FlowID, day, most int64) (taken bool, err error) {
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		n, err := tx.TakeFormRun(tx.Ctx, gen.TakeFormRunParams{FlowID: flowID, Day: day, Most: most})
 		taken = n == 1
@@ -47,7 +48,7 @@ func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) 
 }
 
 // ReturnFormRun reverts TakeFormRun for a run that was not started.
-func (s Forms) ReturnFormRun(ctx context.Context, flowID string, day int64) error {
+func (s Forms) ReturnFormRun(ctx context.Context, flowID flow.FlowID, day int64) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.ReturnFormRun(tx.Ctx, gen.ReturnFormRunParams{FlowID: flowID, Day: day})
 	})

@@ -23,7 +23,7 @@ type frozen struct {
 	runs atomic.Int32
 }
 
-func freeze(t testing.TB, s *db.Store, flowID string) *frozen {
+func freeze(t testing.TB, s *db.Store, flowID flow.FlowID) *frozen {
 	t.Helper()
 	f := &frozen{thaw: make(chan struct{}), done: make(chan error, 1)}
 	holds := make(chan struct{}, 100)

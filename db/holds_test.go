@@ -45,13 +45,13 @@ func TestListHolds(t *testing.T) {
 	w.river("gone")
 	forgotten := w.start().ID
 	want := []flow.Hold{
-		{Kind: flow.JobRun, ID: mine, Attempt: 1, By: flow.HeldHere}, {Kind: flow.JobRun, ID: mine, Attempt: 1, Row: 1, By: flow.HeldHere},
-		{Kind: flow.JobRun, ID: lost, Attempt: 1, By: flow.HeldByNone}, {Kind: flow.JobRun, ID: forgotten, Attempt: 1, Row: 1, By: flow.HeldByNone},
+		{Kind: flow.JobRun, ID: string(mine), Attempt: 1, By: flow.HeldHere}, {Kind: flow.JobRun, ID: string(mine), Attempt: 1, Row: 1, By: flow.HeldHere},
+		{Kind: flow.JobRun, ID: string(lost), Attempt: 1, By: flow.HeldByNone}, {Kind: flow.JobRun, ID: string(forgotten), Attempt: 1, Row: 1, By: flow.HeldByNone},
 	}
 	if got := w.holds("a"); !slices.Equal(got, want) {
 		t.Errorf("a sees %+v, want %+v", got, want)
 	}
-	if got := w.holds("b"); !slices.Contains(got, flow.Hold{Kind: flow.JobRun, ID: fetched, Attempt: 1, Row: 1, By: flow.HeldHere}) || slices.Contains(got, want[0]) {
+	if got := w.holds("b"); !slices.Contains(got, flow.Hold{Kind: flow.JobRun, ID: string(fetched), Attempt: 1, Row: 1, By: flow.HeldHere}) || slices.Contains(got, want[0]) {
 		t.Errorf("b sees %+v", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestListHolds_runs_that_should_have_ended(t *testing.T) {
 	w.must(err)
 	w.clock.move(time.Minute)
 	got := slices.DeleteFunc(w.holds("b"), func(h flow.Hold) bool { return h.By != flow.HeldTooLong })
-	want := []flow.Hold{{Kind: flow.JobRun, ID: late.ID, Attempt: 1, By: flow.HeldTooLong}, {Kind: flow.JobRun, ID: canceled.ID, Attempt: 1, By: flow.HeldTooLong}}
+	want := []flow.Hold{{Kind: flow.JobRun, ID: string(late.ID), Attempt: 1, By: flow.HeldTooLong}, {Kind: flow.JobRun, ID: string(canceled.ID), Attempt: 1, By: flow.HeldTooLong}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -96,13 +96,13 @@ func TestReleaseHolds(t *testing.T) {
 	w.must(w.Heartbeat(w.ctx, "a", 5))
 	w.river("a")
 	r := w.take(w.start().ID)
-	row := func(of string) (id int64) {
+	row := func(of flow.RunID) (id int64) {
 		w.must(w.Pool().QueryRow(w.ctx, "SELECT id FROM river_job WHERE args->>'id' = $1", of).Scan(&id))
 		return id
 	}
 	release := []flow.Hold{
-		{Kind: flow.JobRun, ID: r.ID, Attempt: 1, Row: row(r.ID)}, {Kind: flow.JobRun, ID: r.ID, Attempt: 1},
-		{Kind: flow.JobRun, ID: theirs, Attempt: 9, Row: row(theirs)},
+		{Kind: flow.JobRun, ID: string(r.ID), Attempt: 1, Row: row(r.ID)}, {Kind: flow.JobRun, ID: string(r.ID), Attempt: 1},
+		{Kind: flow.JobRun, ID: string(theirs), Attempt: 9, Row: row(theirs)},
 	}
 	w.queue.in = nil
 	w.must(w.ReleaseHolds(w.ctx, "a", release))

@@ -60,7 +60,7 @@ func TestStartRun_refused_stores_nothing(t *testing.T) {
 
 func TestStartRun_concurrent_with_the_same_key(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		ids := make([]string, 20)
+		ids := make([]flow.RunID, 20)
 		var wg sync.WaitGroup
 		for i := range ids {
 			wg.Go(func() {

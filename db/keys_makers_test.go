@@ -237,7 +237,7 @@ func TestUpdateKey_refuses_an_outdated_change(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k := w.madeKey(nil, flow.Key{RPM: 10})
 		narrowed := *k
-		narrowed.Flows = []string{w.flow.ID}
+		narrowed.Flows = []string{string(w.flow.ID)}
 		w.must(w.UpdateKey(w.ctx, k, &narrowed))
 		renamed := *k
 		renamed.Name = "renamed"

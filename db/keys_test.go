@@ -37,7 +37,7 @@ var ada = flow.Actor{ID: "user_ada", IP: "::1"}
 func (w *fixture) makeKey() (*flow.Key, string) {
 	w.t.Helper()
 	k := &flow.Key{
-		WorkspaceID: ws, Name: " Site ", Scopes: []flow.Scope{flow.ScopeRun}, Flows: []string{w.flow.ID}, RPM: 600, RunsPerDay: 1000,
+		WorkspaceID: ws, Name: " Site ", Scopes: []flow.Scope{flow.ScopeRun}, Flows: []string{string(w.flow.ID)}, RPM: 600, RunsPerDay: 1000,
 		ExpiresAt: w.clock.Now().Add(10 * 24 * time.Hour),
 	}
 	text, err := w.keyring().Create(w.ctx, ada, k)
@@ -121,7 +121,7 @@ func TestChangeKey(t *testing.T) {
 		w.must(err)
 		wantEqual(t, "lines", len(log), 2)
 		wantEqual(t, "made", log[1].Action+" "+log[1].Target, "key.create Site")
-		for _, want := range []string{k.ID, "“Site” to “Shop”", "requests a minute from 600 to no limit", "dollars a day from no limit to 5", "expiry from", "flows from " + w.flow.ID + " to all"} {
+		for _, want := range []string{k.ID, "“Site” to “Shop”", "requests a minute from 600 to no limit", "dollars a day from no limit to 5", "expiry from", "flows from " + string(w.flow.ID) + " to all"} {
 			if !strings.Contains(log[0].Detail, want) {
 				t.Errorf("the audit log lacks %q: %s", want, log[0].Detail)
 			}

@@ -85,7 +85,7 @@ func TestKeys(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k := &flow.Key{
 			WorkspaceID: ws, Name: "Site", Prefix: "slu_abc", Hash: "hash", Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
-			Flows: []string{w.flow.ID}, RPM: 1, Concurrency: 2, USDPerDay: 3, RunsPerDay: 4, CreatedBy: "me", ExpiresAt: w.clock.Now(),
+			Flows: []string{string(w.flow.ID)}, RPM: 1, Concurrency: 2, USDPerDay: 3, RunsPerDay: 4, CreatedBy: "me", ExpiresAt: w.clock.Now(),
 		}
 		w.must(w.CreateKey(w.ctx, k))
 		got, err := w.FindKeyByHash(w.ctx, "hash")

@@ -123,9 +123,9 @@ func TestListen(t *testing.T) {
 			t.Skip("SQLite has only one instance")
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		told := make(chan string, 100)
+		told := make(chan flow.RunID, 100)
 		done := make(chan error)
-		go func() { done <- w.Listen(ctx, func(id string) { told <- id }) }()
+		go func() { done <- w.Listen(ctx, func(id flow.RunID) { told <- id }) }()
 		r := w.take(w.start().ID)
 		for heard := false; !heard; { // until it listens
 			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r}))

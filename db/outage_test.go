@@ -64,14 +64,14 @@ func queryOne[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) (v T
 }
 
 // newRun returns a run of a flow whose start takes the admission lock.
-func newRun(flowID string) flow.NewRun {
+func newRun(flowID flow.FlowID) flow.NewRun {
 	return flow.NewRun{Prices: true, Key: &flow.Key{ID: "key_a", Concurrency: 1000}, Run: flow.Run{
 		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
 		Inputs: map[string]any{"ticket": "help"}, Save: true, Timeout: time.Hour,
 	}}
 }
 
-func newFlow(t testing.TB, s *db.Store) string {
+func newFlow(t testing.TB, s *db.Store) flow.FlowID {
 	t.Helper()
 	f := &flow.Flow{WorkspaceID: ws, Name: "Answer", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
 	if err := s.CreateFlow(context.Background(), f); err != nil {
@@ -84,7 +84,7 @@ func newFlow(t testing.TB, s *db.Store) string {
 // again while the answer is that the database is unavailable, as callers do.
 type starter struct {
 	s      *db.Store
-	flowID string
+	flowID flow.FlowID
 	ids    sync.Map // run ID by idempotency key
 	failed atomic.Int32
 }
@@ -262,7 +262,7 @@ func TestOpen_with_few_connections(t *testing.T) {
 	var stores []*starter
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
-	var flowID string
+	var flowID flow.FlowID
 	for i := range 3 {
 		cfg.Instance = fmt.Sprintf("test-few-%d", i)
 		s := openStore(t, cfg)

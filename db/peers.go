@@ -15,7 +15,7 @@ import (
 // FindPeer returns the instance that works on a run and the address at which
 // other instances reach it. It returns the zero Peer if no instance has the run
 // or if that instance has no address.
-func (s Instances) FindPeer(ctx context.Context, runID string) (flow.Peer, error) {
+func (s Instances) FindPeer(ctx context.Context, runID flow.RunID) (flow.Peer, error) {
 	row, err := s.Reads.FindRunPeer(ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && row.PeerAddr == "" {
 		return flow.Peer{}, nil

@@ -12,7 +12,7 @@ import (
 
 func TestFindPeer(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		want := func(when, runID string, want flow.Peer) {
+		want := func(when string, runID flow.RunID, want flow.Peer) {
 			t.Helper()
 			if got, err := w.FindPeer(w.ctx, runID); err != nil || got != want {
 				t.Errorf("%s: got %+v, %v; wanted %+v", when, got, err, want)

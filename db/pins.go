@@ -12,7 +12,7 @@ import (
 
 // SavePin pins sample outputs to a node of a draft and replaces earlier ones. Files
 // that they refer to are kept.
-func (s Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID string, p flow.Pin) error {
+func (s Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, p flow.Pin) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID string, p
 
 // ListPins returns the pinned outputs of a draft, by node. It includes nodes that
 // were deleted from the draft, because an undo may restore them.
-func (s Pins) ListPins(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Pin, error) {
+func (s Pins) ListPins(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Pin, error) {
 	rows, err := s.Reads.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list pins of %s: %w", flowID, err)
@@ -57,7 +57,7 @@ func (s Pins) ListPins(ctx context.Context, ws flow.WorkspaceID, flowID string) 
 }
 
 // RemovePin removes the pinned outputs of a node.
-func (s Pins) RemovePin(ctx context.Context, ws flow.WorkspaceID, flowID, node string) error {
+func (s Pins) RemovePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, node string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		size, err := tx.DeletePin(tx.Ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
 		if err != nil {

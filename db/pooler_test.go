@@ -11,6 +11,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
+	"sluice/flow"
 )
 
 // A pooler that moves a connection between sessions is refused, in whatever
@@ -86,10 +87,10 @@ func TestOpen_behind_a_session_pooler(t *testing.T) {
 	defer s.Close()
 	w := newFixture(t, s, c)
 	ctx, stop := context.WithCancel(t.Context())
-	heard, ended := make(chan string, 100), make(chan struct{})
+	heard, ended := make(chan flow.RunID, 100), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.Listen(ctx, func(runID string) { heard <- runID })
+		_ = s.Listen(ctx, func(runID flow.RunID) { heard <- runID })
 	}()
 	<-heard // that it listens
 	run := w.startAndFinish()

@@ -222,7 +222,7 @@ func TestQuota_does_not_affect_accepted_runs(t *testing.T) {
 		r := w.take(w.start(in).ID)
 		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: guest, RunID: r.ID, Name: "made"}, strings.NewReader(strings.Repeat("x", 9_000)))
 		w.must(err)
-		fetched := flow.NewFile{ID: flow.FetchedFileID(r.ID+":n", "0"), WorkspaceID: guest, RunID: r.ID, Name: "fetched", Refusable: true}
+		fetched := flow.NewFile{ID: flow.FetchedFileID(string(r.ID)+":n", "0"), WorkspaceID: guest, RunID: r.ID, Name: "fetched", Refusable: true}
 		if _, err := w.SaveFile(w.ctx, fetched, strings.NewReader(strings.Repeat("x", 9_000))); !errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 			t.Errorf("a file that is given by URL: %v", err)
 		}

@@ -62,7 +62,7 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 
 // takeBack takes a run from its dead worker, and holds it back if it is a suspect.
 // A crash does not count against a run that the worker had not started.
-func (r *recovery) takeBack(runID string, c fairness.Crash) error {
+func (r *recovery) takeBack(runID flow.RunID, c fairness.Crash) error {
 	p := gen.CutRunParams{ID: runID}
 	if r.tx.Store.Pool() == nil { // on PostgreSQL, any instance may take the run
 		p.InstanceID = r.tx.ReserveWorker()
@@ -87,7 +87,7 @@ func (r *recovery) takeBack(runID string, c fairness.Crash) error {
 		return err
 	}
 	r.report.Runs++
-	r.tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: row.Attempt}, p.InstanceID)
+	r.tx.HandRun(flow.Job{Kind: flow.JobRun, ID: string(runID), Attempt: row.Attempt}, p.InstanceID)
 	return nil
 }
 
@@ -104,9 +104,9 @@ func (r *recovery) listSuspects() error {
 // TrySuspects claims suspects for the caller, without jobs, and returns their
 // attempt numbers. Suspects that another instance has claimed are left out.
 // From now on a crash counts against them again.
-func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
+func (s Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		attempts = map[string]int64{}
+		attempts = map[flow.RunID]int64{}
 		for _, id := range runIDs {
 			r, err := tx.TrySuspect(tx.Ctx, gen.TrySuspectParams{ID: id, InstanceID: s.Holder(), Busy: tx.BusyAt(s.Holder()), TrialSize: int64(len(runIDs))})
 			if dbconn.IsNoRows(err) {
@@ -125,7 +125,7 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 
 // HandBack returns runs to the queue at shutdown, given the attempts by run ID. It
 // counts no crash and skips runs that are fenced.
-func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error {
+func (s Recovery) HandBack(ctx context.Context, attempts map[flow.RunID]int64) error {
 	if len(attempts) == 0 {
 		return nil
 	}
@@ -140,13 +140,13 @@ func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error
 }
 
 // handBack returns a run to the queue, unless it is fenced.
-func handBack(tx *core.Tx, runID string, attempt int64) error {
+func handBack(tx *core.Tx, runID flow.RunID, attempt int64) error {
 	next, err := tx.HandBackRun(tx.Ctx, gen.HandBackRunParams{ID: runID, Attempt: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil
 	}
 	if err == nil {
-		tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: next})
+		tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: string(runID), Attempt: next})
 	}
 	return err
 }

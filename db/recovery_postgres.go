@@ -115,11 +115,12 @@ func (r *recovery) takeOverJobs(instance string) error {
 		return err
 	}
 	for _, j := range jobs {
-		release := r.releaseDelivery
 		if j.Kind == flow.JobRun {
-			release = r.requeueUnclaimed
+			err = r.requeueUnclaimed(flow.RunID(j.ID))
+		} else {
+			err = r.releaseDelivery(j.ID)
 		}
-		if err := release(j.ID); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -128,7 +129,7 @@ func (r *recovery) takeOverJobs(instance string) error {
 
 // requeueUnclaimed creates a new job for a run whose worker died before it
 // claimed the run. A claimed run already has its new job, or another holder.
-func (r *recovery) requeueUnclaimed(runID string) error {
+func (r *recovery) requeueUnclaimed(runID flow.RunID) error {
 	held, err := r.tx.FindHolder(r.tx.Ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
 		return nil
@@ -140,8 +141,8 @@ func (r *recovery) requeueUnclaimed(runID string) error {
 }
 
 // queued reports whether this transaction has created a job for the run.
-func (r *recovery) queued(runID string) bool {
-	return slices.ContainsFunc(r.tx.Batch.Jobs, func(j flow.Job) bool { return j.ID == runID })
+func (r *recovery) queued(runID flow.RunID) bool {
+	return slices.ContainsFunc(r.tx.Batch.Jobs, func(j flow.Job) bool { return j.ID == string(runID) })
 }
 
 // releaseDelivery makes a delivery due again.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,11 +108,11 @@ func TestRecover(t *testing.T) {
 // dies makes an instance crash while it holds runs. The busy ones were executing a step.
 // trial has the attempt of each run on trial. It returns the report of the
 // recovery that follows.
-func (w *fixture) dies(instance string, busy, idle []string, trial map[string]int64) flow.Recovery {
+func (w *fixture) dies(instance string, busy, idle []flow.RunID, trial map[flow.RunID]int64) flow.Recovery {
 	w.t.Helper()
 	w.begin(instance)
 	for _, id := range slices.Concat(busy, idle) {
-		j, _ := w.queue.last(id)
+		j, _ := w.queue.last(string(id))
 		if attempt, tried := trial[id]; tried {
 			j.Attempt = attempt
 		} else {
@@ -137,7 +136,7 @@ func (w *fixture) dies(instance string, busy, idle []string, trial map[string]in
 }
 
 // try claims the suspects of a recovery for the instance.
-func (w *fixture) try(instance string, suspects []flow.Suspect) map[string]int64 {
+func (w *fixture) try(instance string, suspects []flow.Suspect) map[flow.RunID]int64 {
 	w.t.Helper()
 	w.must(w.Heartbeat(w.ctx, instance, 5))
 	attempts, err := w.TrySuspects(w.ctx, suspectIDs(suspects))
@@ -146,8 +145,8 @@ func (w *fixture) try(instance string, suspects []flow.Suspect) map[string]int64
 	return attempts
 }
 
-func suspectIDs(list []flow.Suspect) []string {
-	ids := make([]string, len(list))
+func suspectIDs(list []flow.Suspect) []flow.RunID {
+	ids := make([]flow.RunID, len(list))
 	for i := range list {
 		ids[i] = list[i].RunID
 	}
@@ -158,17 +157,17 @@ func suspectIDs(list []flow.Suspect) []string {
 func TestRecover_suspects_a_run_busy_in_two_crashes(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		guilty, innocent := w.start().ID, w.start().ID
-		both := []string{guilty, innocent}
+		both := []flow.RunID{guilty, innocent}
 		wantEqual(t, "after one crash", len(w.dies("one", both, nil, nil).Suspects), 0)
-		report := w.dies("two", []string{guilty}, []string{innocent}, nil)
-		wantEqual(t, "after two", strings.Join(suspectIDs(report.Suspects), " "), strings.Join([]string{guilty}, " "))
+		report := w.dies("two", []flow.RunID{guilty}, []flow.RunID{innocent}, nil)
+		wantEqual(t, "after two", fmt.Sprint(suspectIDs(report.Suspects)), fmt.Sprint([]flow.RunID{guilty}))
 		wantEqual(t, "handed back", report.Runs, 1)
 
 		trial := w.try("three", report.Suspects)
-		if again, err := w.TrySuspects(w.ctx, []string{guilty}); err != nil || len(again) > 0 {
+		if again, err := w.TrySuspects(w.ctx, []flow.RunID{guilty}); err != nil || len(again) > 0 {
 			t.Fatalf("two tried it: %v, %v", again, err)
 		}
-		report = w.dies("three", []string{guilty}, []string{innocent}, trial)
+		report = w.dies("three", []flow.RunID{guilty}, []flow.RunID{innocent}, trial)
 		wantEqual(t, "after its trial", report.Suspects[0], flow.Suspect{RunID: guilty, WorkspaceID: ws, FlowID: w.flow.ID, TrialSize: 1, Guilt: flow.GuiltyAt})
 		// If the recovery ends before its report is used, the next one reports it again.
 		wantEqual(t, "suspects again", len(w.crashAs("four").Suspects), 1)
@@ -186,12 +185,12 @@ func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		id := w.start().ID
 		for i := range 9 {
-			wantEqual(t, "suspects", len(w.dies(fmt.Sprint("n", i), nil, []string{id}, nil).Suspects), 0)
+			wantEqual(t, "suspects", len(w.dies(fmt.Sprint("n", i), nil, []flow.RunID{id}, nil).Suspects), 0)
 		}
-		report := w.dies("tenth", nil, []string{id}, nil)
-		wantEqual(t, "suspects", strings.Join(suspectIDs(report.Suspects), " "), strings.Join([]string{id}, " "))
+		report := w.dies("tenth", nil, []flow.RunID{id}, nil)
+		wantEqual(t, "suspects", fmt.Sprint(suspectIDs(report.Suspects)), fmt.Sprint([]flow.RunID{id}))
 		for guilt := 1; guilt <= flow.GuiltyAt; guilt++ {
-			report = w.dies(fmt.Sprint("trial ", guilt), nil, []string{id}, w.try(fmt.Sprint("trial ", guilt), report.Suspects))
+			report = w.dies(fmt.Sprint("trial ", guilt), nil, []flow.RunID{id}, w.try(fmt.Sprint("trial ", guilt), report.Suspects))
 			wantEqual(t, "guilt", report.Suspects[0].Guilt, guilt)
 		}
 	})
@@ -201,14 +200,14 @@ func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
 // others progress as soon as they are tried without it.
 func TestRecover_bisects_a_group(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		var all []string
+		var all []flow.RunID
 		for range 9 {
 			all = append(all, w.start().ID)
 		}
 		guilty := all[4]
 		w.dies("a", all, nil, nil)
 		report := w.dies("b", all, nil, nil)
-		wantEqual(t, "suspects", strings.Join(suspectIDs(report.Suspects), " "), strings.Join(all, " "))
+		wantEqual(t, "suspects", fmt.Sprint(suspectIDs(report.Suspects)), fmt.Sprint(all))
 		crashes := 0
 		for i := range 20 {
 			instance := fmt.Sprint("trial ", i)
@@ -306,11 +305,11 @@ func TestRecover_skips_live_instances(t *testing.T) {
 func TestHandBack(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
-		w.must(w.HandBack(w.ctx, map[string]int64{r.ID: r.Attempt, "run_none": 1}))
+		w.must(w.HandBack(w.ctx, map[flow.RunID]int64{r.ID: r.Attempt, "run_none": 1}))
 		again := w.take(r.ID)
 		wantEqual(t, "attempt", again.Attempt, 2)
 		wantEqual(t, "crashes", again.Crashes, 0)
-		w.must(w.HandBack(w.ctx, map[string]int64{r.ID: r.Attempt})) // stale
+		w.must(w.HandBack(w.ctx, map[flow.RunID]int64{r.ID: r.Attempt})) // stale
 		wantEqual(t, "attempt still", w.find(r.ID).Attempt, 2)
 	})
 }

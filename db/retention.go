@@ -14,7 +14,7 @@ import (
 
 // EraseRun erases the content of an ended run and leaves a tombstone. Erasing
 // it again changes nothing.
-func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error {
+func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, flowID, runID)
 		if err != nil || run.Erased != "" {
@@ -29,7 +29,7 @@ func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, ru
 
 // eraseContent removes the inputs, outputs, steps and messages of a run. IDs, state, times,
 // error code, usage and cost stay.
-func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Code) error {
+func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID flow.RunID, failure string, code flow.Code) error {
 	// Two concurrent erasures of the same run must not both count it.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
 	if err != nil || held == 0 {
@@ -122,7 +122,7 @@ func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limi
 }
 
 // dropRun deletes a run with all rows that belong to it, once its content was erased long ago.
-func dropRun(tx *core.Tx, runID string) error {
+func dropRun(tx *core.Tx, runID flow.RunID) error {
 	return dbconn.FirstError(
 		func() error { return tx.DeleteAttemptsOfRun(tx.Ctx, runID) },
 		func() error { return tx.DeleteDeliveriesOfRun(tx.Ctx, runID) },

@@ -11,7 +11,7 @@ func withWebhook(n *flow.NewRun) {
 	n.Webhook = &flow.NewDelivery{URL: "https://example.com/hook", Secret: "whsec_plain"}
 }
 
-func (w *fixture) wantTombstone(runID string, code flow.Code) {
+func (w *fixture) wantTombstone(runID flow.RunID, code flow.Code) {
 	w.t.Helper()
 	r := w.find(runID)
 	wantEqual(w.t, "erased", r.Erased, code)
@@ -70,7 +70,7 @@ func TestEraseRun_of_another_workspace_is_not_found(t *testing.T) {
 
 func TestExpireRuns_in_batches(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		var ids []string
+		var ids []flow.RunID
 		for range 5 {
 			ids = append(ids, w.startAndFinish().ID)
 		}

@@ -104,7 +104,7 @@ func TestRequestCancel_of_another_workspace_is_not_found(t *testing.T) {
 
 func TestDueWakes(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		ids := []string{w.start().ID, w.start().ID, w.start().ID}
+		ids := []flow.RunID{w.start().ID, w.start().ID, w.start().ID}
 		now := w.clock.Now()
 		for i, id := range ids {
 			w.wait(w.take(id), now.Add(time.Duration(i+1)*time.Minute))
@@ -118,7 +118,7 @@ func TestDueWakes(t *testing.T) {
 		wantEqual(t, "due", n, 2)
 		wantEqual(t, "next", next, now.Add(3*time.Minute).UTC())
 		wantEqual(t, "jobs", len(w.queue.ids(flow.JobRun)), 5)
-		woken := w.take(w.queue.ids(flow.JobRun)[3])
+		woken := w.take(flow.RunID(w.queue.ids(flow.JobRun)[3]))
 		wantEqual(t, "attempt", woken.Attempt, 2)
 		wantEqual(t, "waiting since", woken.WaitingSince, now)
 	})

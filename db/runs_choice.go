@@ -68,7 +68,7 @@ func newRunFilter(c *flow.RunQuery) runFilter {
 	}
 	k := runFilter{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}, roots: c.Trigger == ""}
 	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
-	for column, value := range map[string]string{"flow_id": c.FlowID, "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
+	for column, value := range map[string]string{"flow_id": string(c.FlowID), "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {
 			k.equal[column] = value
 		}

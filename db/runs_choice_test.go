@@ -197,7 +197,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 		quoted := w.start(func(n *flow.NewRun) { n.Run.Metadata = map[string]any{"order": "7\" <b>\nÄ"} })
 		p, err = w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
 		w.must(err)
-		wantEqual(t, "found in metadata", strings.Join(idsOf(p.Rows), " "), quoted.ID)
+		wantEqual(t, "found in metadata", flow.RunID(strings.Join(idsOf(p.Rows), " ")), quoted.ID)
 		wantEqual(t, "gist", p.Rows[0].InputSummary, "help")
 	})
 }

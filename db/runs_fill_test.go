@@ -16,7 +16,7 @@ import (
 // filled are the runs that fillRuns inserted.
 type filled struct {
 	rows  []flow.RunRow // the oldest first
-	flows []string
+	flows []flow.FlowID
 	start time.Time
 	end   time.Time
 }
@@ -40,7 +40,7 @@ func fillRuns(t testing.TB, s *db.Store, n int) *filled {
 	f.end = f.start.Add(fillSpan)
 	random := rand.New(rand.NewPCG(7, uint64(n)))
 	for i := range 40 {
-		f.flows = append(f.flows, fmt.Sprintf("flow_%02d", i))
+		f.flows = append(f.flows, flow.FlowID(fmt.Sprintf("flow_%02d", i)))
 	}
 	const chunk = 2000
 	for at := 0; at < n; at += chunk {

@@ -57,7 +57,7 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 	}
 	runs := make([]flow.Run, 0, len(ids))
 	for _, id := range ids {
-		r, err := core.FindRun(ctx, s.Reads, f.WorkspaceID, "", id)
+		r, err := core.FindRun(ctx, s.Reads, f.WorkspaceID, "", flow.RunID(id))
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // deleted in the meantime
 		case err != nil:
@@ -95,7 +95,7 @@ func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 		return flow.RunRow{}, err
 	}
 	row := flow.RunRow{
-		ID: r.ID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0, State: flow.RunState(r.State), Trigger: flow.Trigger(r.RunTrigger),
+		ID: string(r.ID), FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0, State: flow.RunState(r.State), Trigger: flow.Trigger(r.RunTrigger),
 		KeyID: r.KeyID, UserID: r.UserID,
 		Usage:     core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress:  flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},

@@ -94,7 +94,7 @@ func TestWriteRun_many_steps(t *testing.T) {
 func TestWriteRun_is_fenced(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		stale := w.take(w.start().ID)
-		w.must(w.HandBack(w.ctx, map[string]int64{stale.ID: stale.Attempt}))
+		w.must(w.HandBack(w.ctx, map[flow.RunID]int64{stale.ID: stale.Attempt}))
 		err := w.WriteRun(w.ctx, flow.RunWrite{Run: stale, Steps: []flow.Step{step("a")}})
 		if !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("a stale attempt wrote: %v", err)
@@ -118,13 +118,13 @@ func TestWriteRun_is_fenced(t *testing.T) {
 
 func TestListRuns(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		var ids []string
+		var ids []flow.RunID
 		for i := range 5 {
 			r := w.start(func(n *flow.NewRun) { n.Run.KeyID = []string{"key_a", "key_b"}[i%2] })
 			ids = append(ids, r.ID)
 		}
 		w.must(w.finish(w.take(ids[4]), flow.RunSucceeded))
-		list := func(f flow.RunFilter) (got []string) {
+		list := func(f flow.RunFilter) (got []flow.RunID) {
 			f.WorkspaceID = ws
 			runs, err := w.ListRuns(w.ctx, f)
 			w.must(err)
@@ -136,14 +136,14 @@ func TestListRuns(t *testing.T) {
 		created := func(i int) time.Time { return w.find(ids[i]).CreatedAt }
 		cases := map[string]struct {
 			filter flow.RunFilter
-			want   []string
+			want   []flow.RunID
 		}{
-			"newest first": {flow.RunFilter{FlowID: w.flow.ID, Limit: 9}, []string{ids[4], ids[3], ids[2], ids[1], ids[0]}},
-			"all flows":    {flow.RunFilter{Limit: 2}, []string{ids[4], ids[3]}},
-			"next page":    {flow.RunFilter{FlowID: w.flow.ID, BeforeID: ids[3], Limit: 2}, []string{ids[2], ids[1]}},
-			"of a key":     {flow.RunFilter{FlowID: w.flow.ID, KeyID: "key_b", Limit: 9}, []string{ids[3], ids[1]}},
-			"by state":     {flow.RunFilter{States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 9}, []string{ids[4]}},
-			"by time":      {flow.RunFilter{CreatedAfter: created(1), CreatedBefore: created(3), Limit: 9}, []string{ids[2], ids[1]}},
+			"newest first": {flow.RunFilter{FlowID: w.flow.ID, Limit: 9}, []flow.RunID{ids[4], ids[3], ids[2], ids[1], ids[0]}},
+			"all flows":    {flow.RunFilter{Limit: 2}, []flow.RunID{ids[4], ids[3]}},
+			"next page":    {flow.RunFilter{FlowID: w.flow.ID, BeforeID: string(ids[3]), Limit: 2}, []flow.RunID{ids[2], ids[1]}},
+			"of a key":     {flow.RunFilter{FlowID: w.flow.ID, KeyID: "key_b", Limit: 9}, []flow.RunID{ids[3], ids[1]}},
+			"by state":     {flow.RunFilter{States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 9}, []flow.RunID{ids[4]}},
+			"by time":      {flow.RunFilter{CreatedAfter: created(1), CreatedBefore: created(3), Limit: 9}, []flow.RunID{ids[2], ids[1]}},
 		}
 		for name, c := range cases {
 			if got := list(c.filter); !reflect.DeepEqual(got, c.want) {

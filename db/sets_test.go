@@ -29,7 +29,7 @@ func many(n int, f func(i int)) {
 func TestSets_write_the_same_as_single_writes(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		states := []flow.RunState{flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
-		life := func(i int, together bool) (runID string) {
+		life := func(i int, together bool) (runID flow.RunID) {
 			s, err := w.tryStart(func(n *flow.NewRun) {
 				n.Run.Metadata = map[string]any{"text": fmt.Sprintf("%d \\ \" ' {NULL},\n\u2028 é", i)}
 				n.Run.Draft, n.Run.KeyID = i%2 == 0, ""
@@ -49,7 +49,7 @@ func TestSets_write_the_same_as_single_writes(t *testing.T) {
 			return r.ID
 		}
 		const n = 24
-		single, sets := make([]string, n), make([]string, n)
+		single, sets := make([]flow.RunID, n), make([]flow.RunID, n)
 		for i := range n {
 			single[i] = life(i, false)
 		}
@@ -123,7 +123,7 @@ func TestSets_contain_ends_of_children(t *testing.T) {
 }
 
 // rowsOf returns all rows of a run, without the values that differ between equal runs.
-func (w *fixture) rowsOf(runID string) string {
+func (w *fixture) rowsOf(runID flow.RunID) string {
 	w.t.Helper()
 	run, err := w.FindRun(w.ctx, ws, "", runID)
 	w.must(err)
@@ -137,7 +137,7 @@ func (w *fixture) rowsOf(runID string) string {
 	}
 	text, err := json.Marshal([]any{run, steps, deliveries})
 	w.must(err)
-	return strings.ReplaceAll(string(text), runID, "run")
+	return strings.ReplaceAll(string(text), string(runID), "run")
 }
 
 func TestSets_refuse_only_one_member(t *testing.T) {
@@ -178,7 +178,7 @@ func TestSets_refuse_only_one_member(t *testing.T) {
 func TestSets_start_once_for_equal_requests(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var mu sync.Mutex
-		ids, replayed := map[string]bool{}, 0
+		ids, replayed := map[flow.RunID]bool{}, 0
 		many(30, func(i int) {
 			s, err := w.tryStart(func(n *flow.NewRun) { n.IdempotencyKey, n.Fingerprint = fmt.Sprint("key ", i%3), "same" })
 			w.must(err)
@@ -229,14 +229,14 @@ func TestSets_give_a_run_to_one_worker(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "me", 100))
 		w.queue.free.Store(7)
-		ids := make([]string, 20)
+		ids := make([]flow.RunID, 20)
 		many(len(ids), func(i int) {
 			s, err := w.tryStart()
 			w.must(err)
 			ids[i] = s.Run.ID
 		})
 		for _, id := range ids {
-			wantEqual(t, "jobs of "+id, w.queue.count(id), 1)
+			wantEqual(t, "jobs of "+string(id), w.queue.count(id), 1)
 		}
 		wantEqual(t, "free workers", w.queue.free.Load(), 0)
 		fresh := 0

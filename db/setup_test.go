@@ -89,9 +89,9 @@ func (w *fixture) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
 }
 
 // take loads the run of the newest job, like a worker.
-func (w *fixture) take(runID string) *flow.Run {
+func (w *fixture) take(runID flow.RunID) *flow.Run {
 	w.t.Helper()
-	j, ok := w.queue.last(runID)
+	j, ok := w.queue.last(string(runID))
 	if !ok {
 		w.t.Fatalf("there is no job for %s", runID)
 	}
@@ -129,7 +129,7 @@ func (w *fixture) wait(r *flow.Run, until time.Time) {
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, WakeAt: until, Durable: true}))
 }
 
-func (w *fixture) find(runID string) *flow.Run {
+func (w *fixture) find(runID flow.RunID) *flow.Run {
 	w.t.Helper()
 	r, err := w.FindRun(w.ctx, ws, "", runID)
 	w.must(err)
@@ -242,11 +242,11 @@ func (q *queue) last(id string) (flow.Job, bool) {
 	return flow.Job{}, false
 }
 
-func (q *queue) count(id string) (n int) {
+func (q *queue) count(id flow.RunID) (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range q.jobs {
-		if j.ID == id {
+		if j.ID == string(id) {
 			n++
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 // FlowStats returns the statistics of flows for the 24 hours up to now. They are
 // empty for a flow without runs or of another workspace.
-func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
-	days := make(map[string]flow.Day, len(flowIDs))
+func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []flow.FlowID, now time.Time) (map[flow.FlowID]flow.Day, error) {
+	days := make(map[flow.FlowID]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {
 		rows, err := s.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{
 			WorkspaceID: ws, FlowID: id, AfterHour: core.HourOf(now) - int64(len(flow.Day{}.Hours)), UntilHour: core.HourOf(now),

@@ -28,7 +28,7 @@ func TestFlowStats(t *testing.T) {
 		w.took(time.Hour, flow.RunCanceled, 1)
 
 		idle := w.newFlow(ws)
-		days, err := w.FlowStats(w.ctx, ws, []string{w.flow.ID, idle.ID}, w.clock.Now())
+		days, err := w.FlowStats(w.ctx, ws, []flow.FlowID{w.flow.ID, idle.ID}, w.clock.Now())
 		w.must(err)
 		d := days[w.flow.ID]
 		wantEqual(t, "runs", [3]int64{d.Runs, d.Succeeded, d.Failed}, [3]int64{10, 8, 1})
@@ -38,7 +38,7 @@ func TestFlowStats(t *testing.T) {
 		wantEqual(t, "p95", d.P95.Round(10*time.Second), time.Minute)
 		wantEqual(t, "a flow without runs", days[idle.ID], flow.Day{})
 
-		days, err = w.FlowStats(w.ctx, "ws_other", []string{w.flow.ID}, w.clock.Now())
+		days, err = w.FlowStats(w.ctx, "ws_other", []flow.FlowID{w.flow.ID}, w.clock.Now())
 		w.must(err)
 		wantEqual(t, "a flow of others", days[w.flow.ID], flow.Day{})
 	})
@@ -53,7 +53,7 @@ func TestFlowStats_drop_old_hours(t *testing.T) {
 			w.clock.move(48 * time.Hour)
 			_, err := w.DropStale(w.ctx, w.clock.Now(), 10)
 			w.must(err)
-			days, err := w.FlowStats(w.ctx, ws, []string{w.flow.ID}, then)
+			days, err := w.FlowStats(w.ctx, ws, []flow.FlowID{w.flow.ID}, then)
 			w.must(err)
 			wantEqual(t, "runs", days[w.flow.ID].Runs, want)
 		}

@@ -86,7 +86,7 @@ type operations struct {
 	*fixture
 	*rand.Rand
 	ws    flow.WorkspaceID
-	flows []string
+	flows []flow.FlowID
 	files []string
 	runs  []*flow.Run // open
 	ended []*flow.Run
@@ -156,7 +156,7 @@ func (o *operations) create() error {
 	return err
 }
 
-func (o *operations) editDraft(id string) error {
+func (o *operations) editDraft(id flow.FlowID) error {
 	f, err := o.FindFlow(o.ctx, o.ws, id)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (o *operations) upload() error {
 	return err
 }
 
-func (o *operations) startRun(flowID string) error {
+func (o *operations) startRun(flowID flow.FlowID) error {
 	n := flow.NewRun{Prices: true, Run: flow.Run{
 		WorkspaceID: o.ws, FlowID: flowID, DocumentHash: fmt.Sprint(o.IntN(5)), Trigger: flow.TriggerAPI,
 		Inputs: map[string]any{"text": o.text()}, Metadata: map[string]any{"n": o.text()}, Save: o.IntN(2) == 0, Timeout: time.Hour,
@@ -197,7 +197,7 @@ func (o *operations) startRun(flowID string) error {
 	if err != nil {
 		return err
 	}
-	job, ok := o.queue.last(s.Run.ID)
+	job, ok := o.queue.last(string(s.Run.ID))
 	if !ok {
 		return nil // it waits in the queue
 	}

@@ -39,7 +39,7 @@ func TestFoldUsage_does_not_change_usage(t *testing.T) {
 			for _, d := range days {
 				total, cost = total+d.Runs, int64(flow.NanoUSD(cost)+d.Usage.CostNanoUSD)
 			}
-			stats, err := here.FlowStats(here.ctx, ws, []string{here.flow.ID}, now)
+			stats, err := here.FlowStats(here.ctx, ws, []flow.FlowID{here.flow.ID}, now)
 			here.must(err)
 			day := stats[here.flow.ID]
 			return fmt.Sprintf("%d runs, %d nano-dollars; by the hour %d runs, %d nano-dollars", total, cost, day.Runs, day.CostNanoUSD)

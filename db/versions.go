@@ -22,7 +22,7 @@ import (
 // PublishFlow makes the document the live version. It creates a new version unless
 // the document equals the latest one. Two concurrent publishes of the same document
 // create one version.
-func (s Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
+func (s Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, document []byte, summary, by string) (v flow.Version, created bool, err error) {
 	hash, files := flow.Hash(document), documentFiles(document)
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		// The update comes first: on PostgreSQL it locks the row of the flow, so that
@@ -66,13 +66,13 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 }
 
 // goLive makes a version the one that new runs use.
-func goLive(tx *core.Tx, ws flow.WorkspaceID, flowID string, n int64) error {
+func goLive(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, n int64) error {
 	rows, err := tx.SetLiveVersion(tx.Ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.Store.NowMicros()})
 	return dbconn.MustAffect(rows, err, "flow")
 }
 
 // SetLiveVersion makes an existing version live. The caller adds the audit entry.
-func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error {
+func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.FindVersion(tx.Ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "version")
@@ -82,13 +82,13 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 }
 
 // FindVersion returns one version of a flow.
-func (s Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
+func (s Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
 	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
 	return dbconn.ConvertRow(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
-func (s Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error) {
+func (s Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Version, error) {
 	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
 	return dbconn.ConvertRows(rows, err, versionOf, "list versions of %s", flowID)
 }
@@ -112,7 +112,7 @@ const (
 
 // CountVersionRuns counts the runs of each published version since a time.
 // complete is false if a version may have more runs than were counted.
-func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, complete bool, err error) {
+func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) (runs map[int64]int64, complete bool, err error) {
 	k := newRunFilter(&flow.RunQuery{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
@@ -143,7 +143,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 
 // ListCallers returns the valid keys with runs of a flow that ended since a day,
 // ordered by the number of runs.
-func (s Versions) ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) ([]flow.Caller, error) {
+func (s Versions) ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) ([]flow.Caller, error) {
 	rows, err := s.Reads.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: core.DayOf(since), Now: s.NowMicros()})
 	if err != nil {
 		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)

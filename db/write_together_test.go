@@ -10,7 +10,7 @@ import (
 func TestTogether(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var edits []int64
-		w.FlowEdited = func(_ flow.WorkspaceID, _ string, rev int64) { edits = append(edits, rev) }
+		w.FlowEdited = func(_ flow.WorkspaceID, _ flow.FlowID, rev int64) { edits = append(edits, rev) }
 		create := func(ctx context.Context, ws flow.WorkspaceID, name string) error {
 			if err := w.SaveCredential(ctx, flow.Credential{WorkspaceID: ws, Name: name}, "secret"); err != nil {
 				return err

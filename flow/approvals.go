@@ -12,8 +12,8 @@ import (
 // decision once there is one. It is stored beside the run and erased with it.
 type Approval struct {
 	WorkspaceID WorkspaceID
-	FlowID      string
-	RunID       string
+	FlowID      FlowID
+	RunID       RunID
 	Path        string // of the asking step; unique within the run
 	Node        string
 	Question    Question
@@ -103,7 +103,7 @@ type Approvals interface {
 	AskApproval(ctx context.Context, a *Approval) (link string, err error)
 	// TakeDecision returns the decision on a step's question, or nil while it is open.
 	// A question that is overdue at now expires.
-	TakeDecision(ctx context.Context, ws WorkspaceID, runID, path string, now time.Time) (*Decision, error)
+	TakeDecision(ctx context.Context, ws WorkspaceID, runID RunID, path string, now time.Time) (*Decision, error)
 }
 
 // MayAnswer returns an error if by may not answer. email is the address of a member, otherwise

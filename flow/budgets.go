@@ -19,10 +19,11 @@ const (
 
 // Budget is the daily limit of one key or flow, and the usage of the current UTC day.
 type Budget struct {
-	KeyID, FlowID string // the owner; only one is set
-	Name          string // of the key or the flow; empty for the flow of the run itself
-	Unit          BudgetUnit
-	Limit, Used   int64
+	KeyID       string // of the owner, unless FlowID is set
+	FlowID      FlowID
+	Name        string // of the key or the flow; empty for the flow of the run itself
+	Unit        BudgetUnit
+	Limit, Used int64
 }
 
 // UsedUp reports whether the usage has reached the limit.
@@ -66,13 +67,15 @@ type BudgetStore interface {
 // Reservation is the estimated cost of a step. It ends with the step, or when another worker
 // claims the run.
 type Reservation struct {
-	WorkspaceID   WorkspaceID
-	FlowID, KeyID string   // KeyID is empty for runs started by users
-	FlowsAbove    []string // see Run.FlowsAbove
-	RunID, Path   string
-	Attempt       int64 // of the run
-	Amount        NanoUSD
-	Unpriced      string // the model, if its price is unknown
+	WorkspaceID WorkspaceID
+	FlowID      FlowID
+	KeyID       string   // KeyID is empty for runs started by users
+	FlowsAbove  []FlowID // see Run.FlowsAbove
+	RunID       RunID
+	Path        string
+	Attempt     int64 // of the run
+	Amount      NanoUSD
+	Unpriced    string // the model, if its price is unknown
 }
 
 // ErrBudgetReserved means that a budget is not used up, but running steps have reserved the

@@ -37,7 +37,7 @@ func ParseChildVersions(s string) ChildVersions {
 
 // CallingStep names the step that started a child run, and the item that the child is for.
 type CallingStep struct {
-	RunID string
+	RunID RunID
 	Path  string // of the step
 	Round int    // how often the step had failed when it started the child
 	Item  int    // counted from 0
@@ -47,9 +47,9 @@ type CallingStep struct {
 type Children struct {
 	WorkspaceID  WorkspaceID
 	Caller       CallingStep // its Item has no meaning
-	RootRunID    string      // the run without a caller at the top
+	RootRunID    RunID       // the run without a caller at the top
 	Depth        int         // 1 for the children of a root run
-	FlowID       string      // that the children run
+	FlowID       FlowID      // that the children run
 	Version      int64       // 0 for the draft
 	DocumentHash string
 	Document     []byte // stored if it is a draft; never read back
@@ -84,7 +84,7 @@ func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed
 type ChildTemplate struct {
 	Version       int64          `json:"version,omitempty"`
 	Draft         bool           `json:"draft,omitempty"` // the children and their children run drafts
-	FlowsAbove    []string       `json:"flows_above,omitempty"`
+	FlowsAbove    []FlowID       `json:"flows_above,omitempty"`
 	KeyID         string         `json:"key_id,omitempty"`
 	UserID        string         `json:"user_id,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
@@ -98,13 +98,13 @@ type ChildItem struct {
 	Item   int
 	Inputs map[string]any
 	Error  *Error // why it cannot start; nil if it can
-	Reused string // ID of a run whose result is reused
+	Reused RunID  // ID of a run whose result is reused
 }
 
 // ChildResult is the result of an item.
 type ChildResult struct {
 	Item    int
-	RunID   string // empty for an item that could not start
+	RunID   RunID // empty for an item that could not start
 	State   RunState
 	Reused  bool // the result is from the run that this rerun repeats
 	Inputs  map[string]any
@@ -113,7 +113,10 @@ type ChildResult struct {
 }
 
 // OpenChild is a child run that has not ended.
-type OpenChild struct{ RunID, FlowID string }
+type OpenChild struct {
+	RunID  RunID
+	FlowID FlowID
+}
 
 // ChildRequest asks for child runs.
 type ChildRequest struct {

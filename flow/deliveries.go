@@ -19,9 +19,9 @@ const (
 type Delivery struct {
 	ID               string
 	WorkspaceID      WorkspaceID
-	FlowID           string
+	FlowID           FlowID
 	Position         string // orders deliveries by creation
-	RunID            string // empty for a test, which belongs to no run
+	RunID            RunID  // empty for a test, which belongs to no run
 	Node             string // empty for the per-run webhook
 	EndpointID       string
 	EndpointFailures int64 // failed attempts at its endpoint since the last success; set only for workers

@@ -5,7 +5,7 @@ import "time"
 // DeliveryQuery selects the deliveries of a list. Empty fields do not filter.
 type DeliveryQuery struct {
 	WorkspaceID WorkspaceID
-	FlowID      string
+	FlowID      FlowID
 	EndpointID  string
 	Host        string // with its port, if it has one
 	URL         string // prefix of the URL; requires Host
@@ -19,14 +19,17 @@ type DeliveryQuery struct {
 
 // DeliveryRow is a delivery in a list, without its body and responses.
 type DeliveryRow struct {
-	ID, FlowID, RunID, Node, EndpointID, URL string
-	Position                                 string // as of Delivery
-	State                                    DeliveryState
-	Tries                                    int64 // attempts over all series
-	CreatedAt                                time.Time
-	NextAt                                   time.Time // zero once ended
-	EndedAt                                  time.Time
-	Erased                                   Code
+	ID                    string
+	FlowID                FlowID
+	RunID                 RunID
+	Node, EndpointID, URL string
+	Position              string // as of Delivery
+	State                 DeliveryState
+	Tries                 int64 // attempts over all series
+	CreatedAt             time.Time
+	NextAt                time.Time // zero once ended
+	EndedAt               time.Time
+	Erased                Code
 	// Last is the newest attempt without its response; nil before the first.
 	Last *DeliveryAttempt
 }
@@ -45,9 +48,10 @@ type DeliveryPage struct {
 
 // FailedQuery selects failed deliveries to be sent again.
 type FailedQuery struct {
-	WorkspaceID        WorkspaceID
-	FlowID, EndpointID string    // one of them, or neither for the whole workspace
-	Since              time.Time // created then or later; zero for all
+	WorkspaceID WorkspaceID
+	FlowID      FlowID
+	EndpointID  string    // one of them, or neither for the whole workspace
+	Since       time.Time // created then or later; zero for all
 	// Asked is when the user saw the count. Deliveries that failed later are not selected, so
 	// that a repeated request sends nothing twice.
 	Asked time.Time

@@ -26,7 +26,7 @@ type File struct {
 // NewFile describes a file to store. An empty MIME is detected from the content.
 type NewFile struct {
 	WorkspaceID WorkspaceID
-	RunID       string // the run that it is erased with; empty for an upload
+	RunID       RunID // the run that it is erased with; empty for an upload
 	KeyID       string
 	Name, MIME  string
 	MaxSize     int64 // bytes; zero means the limit of the store
@@ -55,7 +55,10 @@ func Size(bytes int64) string {
 }
 
 // FileUse is a use of a file in runs of a flow that a key started.
-type FileUse struct{ FlowID, KeyID string }
+type FileUse struct {
+	FlowID FlowID
+	KeyID  string
+}
 
 // MayUseFile reports whether a key may read a file or start a run with it: a file that it
 // uploaded or can see in a run. A key with ScopeRead for all flows may use every file of its

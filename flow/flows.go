@@ -4,7 +4,7 @@ import "time"
 
 // Flow has a draft, which the editor changes, and published versions, which programs call.
 type Flow struct {
-	ID                string
+	ID                FlowID
 	WorkspaceID       WorkspaceID
 	Slug              string // name in URLs, unique in the workspace; see CheckSlug
 	Name, Description string
@@ -35,7 +35,7 @@ type Limits struct {
 
 // Version is an immutable published snapshot of a flow.
 type Version struct {
-	FlowID       string
+	FlowID       FlowID
 	Number       int64
 	DocumentHash string
 	Summary      string

@@ -46,19 +46,25 @@ func (g IDs) New(prefix string) string {
 	return prefix + strings.ToLower(id.String())
 }
 
+// NewFlow returns a fresh ID for a flow.
+func (g IDs) NewFlow() FlowID { return FlowID(g.New(PrefixFlow)) }
+
+// NewRun returns a fresh ID for a run.
+func (g IDs) NewRun() RunID { return RunID(g.New(PrefixRun)) }
+
 // DeliveryID derives the ID of a webhook message from its run and the path of the sending
 // step. A step that runs again, as after a restore, sends the same ID, so that receivers can
 // deduplicate. n numbers the messages of a step. The per-run webhook has an empty path. The
 // time in the ID is that of the run's ID.
-func DeliveryID(runID, path string, n int) string {
+func DeliveryID(runID RunID, path string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "delivery\x00%s\x00%s\x00%d", runID, path, n))
-	return derivedID(PrefixDelivery, runID, sum[:])
+	return derivedID(PrefixDelivery, string(runID), sum[:])
 }
 
 // ValidID reports whether s has the form of an ID with this prefix. Callers check it before a
 // query, and treat malformed IDs like unknown ones.
-func ValidID(prefix, s string) bool {
-	rest, ok := strings.CutPrefix(s, prefix)
+func ValidID[ID ~string](prefix string, s ID) bool {
+	rest, ok := strings.CutPrefix(string(s), prefix)
 	if !ok || len(rest) != ulid.EncodedSize || strings.ToLower(rest) != rest {
 		return false
 	}

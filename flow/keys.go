@@ -175,8 +175,8 @@ func KeysMadeBy(maker string, keys []Key) (made []Key) {
 func (k *Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
 // Allows reports whether the key may call the flow.
-func (k *Key) Allows(flowID string) bool {
-	return len(k.Flows) == 0 || slices.Contains(k.Flows, flowID)
+func (k *Key) Allows(flowID FlowID) bool {
+	return len(k.Flows) == 0 || slices.Contains(k.Flows, string(flowID))
 }
 
 const (

@@ -172,16 +172,17 @@ type Example struct {
 
 // In is the input of an attempt of a step, with the functions that it may call.
 type In struct {
-	WorkspaceID   WorkspaceID
-	FlowID, RunID string
-	Path, Node    string
-	Attempt       int
-	Key           string         // execution key run_id:path, the same for all attempts
-	Config        map[string]any // all fields: edges take precedence over typed values, and those over defaults
-	Ports         map[string]any // values that arrived through edges; a list port holds []any
-	Inputs        map[string]any // inputs of the run
-	Collected     map[string]any // output values by name, for kinds with an OutputsField
-	State         any            // state that this step saved in this or an earlier attempt
+	WorkspaceID WorkspaceID
+	FlowID      FlowID
+	RunID       RunID
+	Path, Node  string
+	Attempt     int
+	Key         string         // execution key run_id:path, the same for all attempts
+	Config      map[string]any // all fields: edges take precedence over typed values, and those over defaults
+	Ports       map[string]any // values that arrived through edges; a list port holds []any
+	Inputs      map[string]any // inputs of the run
+	Collected   map[string]any // output values by name, for kinds with an OutputsField
+	State       any            // state that this step saved in this or an earlier attempt
 	// Secret returns the credential that a secret value refers to, for use with a host. A
 	// plain text that arrived through an edge is returned unchanged.
 	Secret func(ctx context.Context, value any, host string) (string, error)
@@ -217,7 +218,7 @@ type In struct {
 	Timeout time.Duration
 	// ReuseFrom is the ID of the run that this one repeats, if the step may reuse results of
 	// it; otherwise empty.
-	ReuseFrom string
+	ReuseFrom RunID
 	// Children starts runs of other flows.
 	Children ChildRuns
 	// FetchFile downloads a file, stores it with the run and returns its value. place

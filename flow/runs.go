@@ -135,9 +135,9 @@ type Progress struct {
 
 // Run is one execution of one document with one set of inputs.
 type Run struct {
-	ID              string
+	ID              RunID
 	WorkspaceID     WorkspaceID
-	FlowID          string
+	FlowID          FlowID
 	FlowSlug        string // slug of the flow when the run was read or accepted; empty if not loaded
 	Version         int64  // 0 for a draft run
 	Draft           bool
@@ -146,9 +146,9 @@ type Run struct {
 	Attempt         int64 // counts claims by workers; fences the writes of former workers
 	Trigger         Trigger
 	KeyID, UserID   string
-	ParentRunID     string       // of a rerun: the run that it repeats
+	ParentRunID     RunID        // of a rerun: the run that it repeats
 	Caller          *CallingStep // of a child run; nil for a root run
-	FlowsAbove      []string     // of a child run: IDs of the flows of its callers, from the top, without duplicates
+	FlowsAbove      []FlowID     // of a child run: IDs of the flows of its callers, from the top, without duplicates
 	RerunFrom       string       // of a rerun: the node to start from
 	ChildVersions   ChildVersions
 	Inputs          map[string]any

@@ -5,7 +5,7 @@ import "time"
 // RunQuery selects the runs of a list. Empty fields do not filter.
 type RunQuery struct {
 	WorkspaceID WorkspaceID
-	FlowID      string
+	FlowID      FlowID
 	KeyID       string
 	States      []RunState
 	Version     int64
@@ -24,7 +24,8 @@ type RunQuery struct {
 
 // RunRow is a run in a list, without its inputs and outputs.
 type RunRow struct {
-	ID, FlowID    string
+	ID            string
+	FlowID        FlowID
 	Version       int64
 	Draft         bool
 	State         RunState

@@ -8,7 +8,7 @@ import (
 // Start asks for a run of a flow.
 type Start struct {
 	WorkspaceID    WorkspaceID
-	FlowID         string
+	FlowID         FlowID
 	Key            *Key // the authenticated key; nil for a user
 	UserID         string
 	Trigger        Trigger
@@ -30,7 +30,7 @@ type TestRun struct {
 // draft.
 type Rerun struct {
 	Start
-	ParentRunID string
+	ParentRunID RunID
 	From        string // node to run again with its dependents; empty: everything that did not succeed
 	// ChildVersions selects the versions of other flows that steps run. A rerun of a run with
 	// drafts uses drafts unless it is ChildrenLive.
@@ -95,7 +95,8 @@ type Started struct {
 // RunFilter selects runs, newest first.
 type RunFilter struct {
 	WorkspaceID                 WorkspaceID
-	FlowID, KeyID               string
+	FlowID                      FlowID
+	KeyID                       string
 	States                      []RunState
 	CreatedAfter, CreatedBefore time.Time
 	BeforeID                    string // continue below this ID

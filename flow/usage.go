@@ -7,7 +7,9 @@ import "time"
 // and cost. So the sum over any selection of rows counts nothing twice.
 type UsageDay struct {
 	Day                               string // 2006-01-02
-	KeyID, FlowID, Model              string
+	KeyID                             string
+	FlowID                            FlowID
+	Model                             string
 	Bucket                            int // see Bucket
 	Runs, Succeeded, Failed, Canceled int64
 	Steps                             int64

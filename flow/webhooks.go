@@ -26,8 +26,9 @@ type WebhookSecret struct {
 // Host is empty if the URL comes from an edge or a template. Node and Host are empty for
 // per-run webhooks of runs that no key started.
 type WebhookOwner struct {
-	WorkspaceID        WorkspaceID
-	FlowID, Node, Host string
+	WorkspaceID WorkspaceID
+	FlowID      FlowID
+	Node, Host  string
 }
 
 // HostOf returns the host of a URL with its port, in lower case. It identifies endpoints.

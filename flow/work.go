@@ -26,9 +26,9 @@ const GuiltyAt = 3
 // crashes, or in flight in ten, without progress in between. It is held back until it is tried
 // separately.
 type Suspect struct {
-	RunID       string
+	RunID       RunID
 	WorkspaceID WorkspaceID
-	FlowID      string
+	FlowID      FlowID
 	TrialSize   int // number of suspects in its last trial, if a crash ended it; otherwise 0
 	Guilt       int // from crashes in its own trials; see GuiltyAt
 }

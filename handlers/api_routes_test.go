@@ -178,7 +178,7 @@ func TestAPIRoutes_respect_the_list_of_flows(t *testing.T) {
 			}
 		}
 	}
-	if f, err := h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, hidden); err != nil || !f.ArchivedAt.IsZero() {
+	if f, err := h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(hidden)); err != nil || !f.ArchivedAt.IsZero() {
 		t.Errorf("the flow was changed: %v", err)
 	}
 	if k, err := h.Store.FindKey(t.Context(), flow.DefaultWorkspace, other.key.ID); err != nil || k.Name != "program" || !k.RevokedAt.IsZero() {
@@ -249,7 +249,7 @@ func TestAPIWrites_are_audited(t *testing.T) {
 	watch := h.Runner.WatchRun(asked)
 	defer watch.Stop()
 	for {
-		r, err := h.Store.FindRun(t.Context(), flow.DefaultWorkspace, asking, asked)
+		r, err := h.Store.FindRun(t.Context(), flow.DefaultWorkspace, flow.FlowID(asking), asked)
 		if err != nil || r.State.Ended() {
 			t.Fatalf("the run asks nothing: %+v, %v", r, err)
 		}
@@ -264,7 +264,7 @@ func TestAPIWrites_are_audited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := strings.NewReplacer("FLOW", id, "RUN", run.ID, "WAITING", waiting, "OPEN", open, "ASKING", asking, "ASKED", asked, "DELIVERY", delivery, "TELLING", telling, "KEY", other.key.ID, "FILE", file.ID)
+	fill := strings.NewReplacer("FLOW", id, "RUN", string(run.ID), "WAITING", waiting, "OPEN", string(open), "ASKING", asking, "ASKED", string(asked), "DELIVERY", delivery, "TELLING", telling, "KEY", other.key.ID, "FILE", file.ID)
 	table := h.Server.API.RouteTable()
 	order := []string{"PUT", "PATCH", "POST", "DELETE"} // so that there is something to publish and to delete
 	slices.SortStableFunc(table, func(a, b api.RouteAccess) int {
@@ -299,11 +299,11 @@ func TestAPIWrites_are_audited(t *testing.T) {
 }
 
 // startRun starts a run and returns its ID.
-func startRun(p *caller, flowID string) string {
+func startRun(p *caller, flowID string) flow.RunID {
 	p.h.T.Helper()
 	_, _, raw := p.send("POST", "/v1/flow/"+flowID+"/run", "{}")
 	var run struct {
-		ID string `json:"run_id"`
+		ID flow.RunID `json:"run_id"`
 	}
 	if err := json.Unmarshal([]byte(raw), &run); err != nil || run.ID == "" {
 		p.h.T.Fatalf("no run was started: %s", raw)
@@ -318,7 +318,7 @@ func sendWrite(p *caller, method, path, body string) (int, string) {
 		status, _, raw := p.send(method, path, body)
 		return status, raw
 	}
-	f, err := p.h.Store.FindFlow(p.h.T.Context(), flow.DefaultWorkspace, strings.TrimPrefix(path, "/v1/flow/"))
+	f, err := p.h.Store.FindFlow(p.h.T.Context(), flow.DefaultWorkspace, flow.FlowID(strings.TrimPrefix(path, "/v1/flow/")))
 	if err != nil {
 		p.h.T.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestEditFlowsOverHTTP(t *testing.T) {
 	if f, _ := p.send(200, "GET", "flow/greet", ""); f["slug"] != "hello" || f["flow_id"] != made["flow_id"] {
 		t.Errorf("the alias finds %v", f)
 	}
-	edits, err := h.Store.ListEdits(t.Context(), flow.DefaultWorkspace, made["flow_id"].(string), 0, 10)
+	edits, err := h.Store.ListEdits(t.Context(), flow.DefaultWorkspace, flow.FlowID(made["flow_id"].(string)), 0, 10)
 	if err != nil || len(edits) != 1 {
 		t.Errorf("the edit log has %v, %v", edits, err)
 	}

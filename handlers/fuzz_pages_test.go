@@ -142,7 +142,7 @@ func (f *wireFuzzer) renew(hook string) {
 	f.h.T.Helper()
 	f.signIn()
 	id := f.h.FormOf(webtest.Greeting)
-	f.h.Replace(id, webtest.PublishGreeting) // the draft differs from the live version
+	f.h.Replace(flow.FlowID(id), webtest.PublishGreeting) // the draft differs from the live version
 	told := f.h.Flow(webtest.WebhookFlow(hook))
 	run := f.h.RunEcho(flow.DefaultWorkspace, told, "Hello")
 	delivery := f.h.DeliveryIs(told, "delivered")

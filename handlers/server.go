@@ -67,7 +67,7 @@ type Config struct {
 
 	// Welcome adds sample flows to a workspace that never had a flow, and returns
 	// the one to show first, or "".
-	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
+	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID flow.FlowID, err error)
 
 	// Prices are those of models; default Store, without a price list.
 	Prices    flow.PriceStore
@@ -171,7 +171,7 @@ func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) { return s.AP
 
 // FlowEdited notifies open editors of a flow that its draft has a new revision. The
 // store calls it after each commit, by this process or another.
-func (s *Server) FlowEdited(ws flow.WorkspaceID, flowID string, rev int64) {
+func (s *Server) FlowEdited(ws flow.WorkspaceID, flowID flow.FlowID, rev int64) {
 	s.Editor.FlowEdited(string(ws), flowID, rev)
 }
 

@@ -31,6 +31,6 @@ func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link stri
 
 // TakeDecision returns the decision, or nil while the question is open; see
 // flow.Approvals.
-func (a approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error) {
+func (a approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (*flow.Decision, error) {
 	return a.store.TakeDecision(ctx, ws, runID, path, now)
 }

@@ -16,7 +16,7 @@ const cancelWait = 2 * time.Second
 //
 // The request is committed before any worker is notified, so a crash in between
 // does not lose it: the run's next worker reads it.
-func (r *Runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
+func (r *Runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	run, err := r.store.RequestCancel(ctx, ws, flowID, runID)
 	if err != nil || run.State.Ended() {
 		return run, err
@@ -26,7 +26,7 @@ func (r *Runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, run
 }
 
 // signalCancel stops the run if a worker of this process has it.
-func (r *Runner) signalCancel(runID string) {
+func (r *Runner) signalCancel(runID flow.RunID) {
 	r.mu.Lock()
 	a := r.active[runID]
 	r.mu.Unlock()

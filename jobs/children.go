@@ -25,7 +25,7 @@ type childRuns struct {
 	r         *Runner
 	run       *flow.Run // of the step
 	step      flow.CallingStep
-	reuseFrom string // see flow.In.ReuseFrom
+	reuseFrom flow.RunID // see flow.In.ReuseFrom
 }
 
 // childRunsOf implements engine.Engine.Children.
@@ -131,7 +131,7 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 // earlier returns the children of the step in the run that this one repeats, or those of
 // the step's last failed attempt, whose document is used again. It is nil without any.
 func (c *childRuns) earlier(ctx context.Context) (found *flow.Children, err error) {
-	for _, runID := range []string{c.run.ParentRunID, c.step.RunID} {
+	for _, runID := range []flow.RunID{c.run.ParentRunID, c.step.RunID} {
 		if runID == "" {
 			continue
 		}
@@ -197,7 +197,7 @@ func (c *childRuns) compiled(ctx context.Context, children *flow.Children) (*com
 }
 
 // flowsAbove returns the flows above the child runs of a run, without their own flow.
-func flowsAbove(run *flow.Run, own string) (list []string) {
+func flowsAbove(run *flow.Run, own flow.FlowID) (list []flow.FlowID) {
 	for _, id := range append(slices.Clone(run.FlowsAbove), run.FlowID) {
 		if id != own && !slices.Contains(list, id) {
 			list = append(list, id)
@@ -208,7 +208,7 @@ func flowsAbove(run *flow.Run, own string) (list []string) {
 
 // findFlow finds a flow by ID or slug.
 func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error) {
-	id := ref
+	id := flow.FlowID(ref)
 	if document.ValidSlug(ref) {
 		found, err := c.r.store.FindFlowID(ctx, c.run.WorkspaceID, ref)
 		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

@@ -1,15 +1,19 @@
 package jobs
 
-import "context"
+import (
+	"context"
+
+	"sluice/flow"
+)
 
 // ListenForTest receives notifications of other instances until ctx ends.
 func (r *Runner) ListenForTest(ctx context.Context) { r.listen(ctx) }
 
 // HasLiveRun reports whether this process watches or works on a run.
-func (r *Runner) HasLiveRun(runID string) bool { return r.broker.find(runID) != nil }
+func (r *Runner) HasLiveRun(runID flow.RunID) bool { return r.broker.find(runID) != nil }
 
 // RelayCount returns the number of instances to which a run's text is streamed.
-func (r *Runner) RelayCount(runID string) (n int) {
+func (r *Runner) RelayCount(runID flow.RunID) (n int) {
 	l := r.broker.find(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -22,7 +26,7 @@ func (r *Runner) RelayCount(runID string) (n int) {
 }
 
 // DisconnectMirror ends the connection on which a run's text arrives.
-func (r *Runner) DisconnectMirror(runID string) {
+func (r *Runner) DisconnectMirror(runID flow.RunID) {
 	l := r.broker.find(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()

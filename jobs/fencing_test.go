@@ -20,7 +20,7 @@ type holdRunCounter struct {
 	calls atomic.Int32
 }
 
-func (s *holdRunCounter) HoldRun(ctx context.Context, id string, attempt int64) error {
+func (s *holdRunCounter) HoldRun(ctx context.Context, id flow.RunID, attempt int64) error {
 	s.calls.Add(1)
 	return s.Store.HoldRun(ctx, id, attempt)
 }

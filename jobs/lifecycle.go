@@ -127,8 +127,8 @@ func (r *Runner) heartbeat(ctx context.Context) error {
 // checkRunHeld returns an error if another process may have taken over the run
 // because this one was frozen. Then this process must not call external services
 // for the run.
-func (r *Runner) checkRunHeld(ctx context.Context, runID string, attempt int64) error {
-	return r.checkHeld(ctx, "checking who holds "+runID, func() error { return r.store.HoldRun(ctx, runID, attempt) })
+func (r *Runner) checkRunHeld(ctx context.Context, runID flow.RunID, attempt int64) error {
+	return r.checkHeld(ctx, "checking who holds "+string(runID), func() error { return r.store.HoldRun(ctx, runID, attempt) })
 }
 
 // checkHeld calls find, which asks the store whether this process still holds
@@ -179,7 +179,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 
 // runsToHandBack returns the attempt numbers of the runs that a shutdown returns to the
 // queue, by run ID.
-func (r *Runner) runsToHandBack() map[string]int64 {
+func (r *Runner) runsToHandBack() map[flow.RunID]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.handBack)
@@ -190,7 +190,7 @@ func (r *Runner) runsToHandBack() map[string]int64 {
 // written.
 func (r *Runner) listen(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := r.store.Listen(ctx, func(runID string) {
+		err := r.store.Listen(ctx, func(runID flow.RunID) {
 			if runID == "" {
 				r.broker.notifyAll()
 			} else {

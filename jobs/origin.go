@@ -32,5 +32,5 @@ func (r *Runner) originOf(ctx context.Context, run *flow.Run, path string) (flow
 		}
 		run, created = before, before.CreatedAt
 	}
-	return flow.Origin{Time: created, Seed: id + ":" + seed + path}, nil
+	return flow.Origin{Time: created, Seed: string(id) + ":" + seed + path}, nil
 }

@@ -56,7 +56,7 @@ func (b *broker) runLoaded(run *flow.Run) {
 // StreamText streams the text of a run to another instance: first the text so far
 // of the steps at work, then what follows, until no worker of this process has the
 // run. It returns an error with CodeNotFound if none has it, and the errors of send.
-func (r *Runner) StreamText(ctx context.Context, runID string, send func(flow.PeerText) error) error {
+func (r *Runner) StreamText(ctx context.Context, runID flow.RunID, send func(flow.PeerText) error) error {
 	w := r.broker.addWatcher(runID, &watcher{changes: make(chan struct{}, 1), textReader: newTextReader(), relay: &relay{sentSeq: -1}})
 	defer r.broker.removeWatcher(runID, w)
 	if !w.hasWorker() {

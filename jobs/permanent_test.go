@@ -157,7 +157,7 @@ type unavailableStore struct {
 	called chan struct{}
 }
 
-func (s unavailableStore) LoadRun(context.Context, string, int64) (*flow.Run, []flow.Step, error) {
+func (s unavailableStore) LoadRun(context.Context, flow.RunID, int64) (*flow.Run, []flow.Step, error) {
 	select {
 	case s.called <- struct{}{}:
 	default:

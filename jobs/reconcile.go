@@ -79,7 +79,7 @@ func (r *Runner) unaccountedHolds(holds []flow.Hold) map[flow.Hold]bool {
 	defer r.mu.Unlock()
 	set := map[flow.Hold]bool{}
 	for _, h := range holds {
-		atWork := r.active[h.ID] != nil || r.sending[h.ID] > 0
+		atWork := r.active[flow.RunID(h.ID)] != nil || r.sending[h.ID] > 0
 		if h.By != flow.HeldHere || !atWork {
 			set[h] = true
 		}
@@ -97,7 +97,7 @@ func (r *Runner) endOverdueRun(ctx context.Context, h flow.Hold) {
 		return
 	}
 	r.detached.Go(func() {
-		attempt, err := r.store.TakeHold(ctx, h.ID, h.Attempt)
+		attempt, err := r.store.TakeHold(ctx, flow.RunID(h.ID), h.Attempt)
 		if errors.Is(err, flow.ErrFenced) {
 			return // it has ended, or another instance is ending it
 		}

@@ -89,7 +89,7 @@ func (r suspectRetrier) retrySuspectGroups(ctx context.Context, suspects []flow.
 // once each of them has recorded progress, ended or returned to the queue, or
 // after the timeout. Runs that are still at work then continue.
 func (r suspectRetrier) retrySuspectGroup(ctx context.Context, group []flow.Suspect, timeout time.Duration) error {
-	ids := make([]string, len(group))
+	ids := make([]flow.RunID, len(group))
 	for i := range group {
 		ids[i] = group[i].RunID
 	}
@@ -114,7 +114,7 @@ func (r suspectRetrier) retrySuspectGroup(ctx context.Context, group []flow.Susp
 // while the store cannot be written to: on SQLite nothing else would retry the
 // suspects before the next start. The result is keyed by run ID and lacks runs
 // that another instance has claimed.
-func (r suspectRetrier) claimSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
+func (r suspectRetrier) claimSuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
 	err = r.retry(ctx, "claiming suspected runs", func() (err error) {
 		attempts, err = r.store.TrySuspects(ctx, runIDs)
 		return err
@@ -130,7 +130,7 @@ func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspec
 	done := make(chan struct{})
 	r.detached.Go(func() {
 		defer close(done)
-		r.startJob(flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})(ctx)
+		r.startJob(flow.Job{Kind: flow.JobRun, ID: string(s.RunID), Attempt: attempt})(ctx)
 	})
 	for {
 		select {
@@ -151,12 +151,12 @@ func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspec
 // failPoisoned fails a run that repeatedly crashes the process, without executing
 // any step of it.
 func (r suspectRetrier) failPoisoned(ctx context.Context, s flow.Suspect) error {
-	attempts, err := r.claimSuspects(ctx, []string{s.RunID})
+	attempts, err := r.claimSuspects(ctx, []flow.RunID{s.RunID})
 	attempt, claimed := attempts[s.RunID]
 	if err != nil || !claimed {
 		return err
 	}
-	err = r.executeRun(ctx, r.claim(s.RunID), flow.Job{ID: s.RunID, Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
+	err = r.executeRun(ctx, r.claim(s.RunID), flow.Job{ID: string(s.RunID), Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
 		"Sluice crashed repeatedly while this run was at work, also when it was tried on its own, so the run was ended."))
 	if errors.Is(err, flow.ErrFenced) {
 		return nil // another instance has taken it over
@@ -184,20 +184,20 @@ func waitGroup(ctx context.Context, group *sync.WaitGroup) error {
 // same marks.
 type busySaver struct {
 	*Runner
-	seen  map[string]bool // run IDs that were busy in the last check
-	saved map[string]bool // run IDs that are stored as busy
+	seen  map[flow.RunID]bool // run IDs that were busy in the last check
+	saved map[flow.RunID]bool // run IDs that are stored as busy
 }
 
 // newBusySaver returns a saver that has seen no step yet.
 func newBusySaver(r *Runner) *busySaver {
-	return &busySaver{Runner: r, seen: map[string]bool{}, saved: map[string]bool{}}
+	return &busySaver{Runner: r, seen: map[flow.RunID]bool{}, saved: map[flow.RunID]bool{}}
 }
 
 // run makes one check. It stores runs that were busy in two consecutive checks;
 // shorter work is covered by the marks that a run's own writes store.
 func (b *busySaver) run(ctx context.Context) error {
-	var started, ended []string
-	busy := map[string]bool{}
+	var started, ended []flow.RunID
+	busy := map[flow.RunID]bool{}
 	for _, id := range b.cfg.Busy.Busy() {
 		busy[id] = true
 		if b.seen[id] && !b.saved[id] {

@@ -13,7 +13,7 @@ import (
 )
 
 // crash recovers as if an engine had crashed while it worked on the runs.
-func crash(t *testing.T, fx *fixture, runIDs ...string) {
+func crash(t *testing.T, fx *fixture, runIDs ...flow.RunID) {
 	t.Helper()
 	marks := fx.store.BusyMarks()
 	for _, id := range runIDs {
@@ -34,7 +34,7 @@ type suspectsFailStore struct {
 	failures atomic.Int32
 }
 
-func (s *suspectsFailStore) TrySuspects(ctx context.Context, runIDs []string) (map[string]int64, error) {
+func (s *suspectsFailStore) TrySuspects(ctx context.Context, runIDs []flow.RunID) (map[flow.RunID]int64, error) {
 	if s.failures.Add(-1) >= 0 {
 		return nil, errTransient
 	}
@@ -78,11 +78,11 @@ func TestSuspects_do_not_block_other_runs(t *testing.T) {
 func TestSuspects_next_group_starts_after_timeout(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gateOnlyFlow)
-	begin := func() string { return fx.startRun(func(s *flow.Start) { s.Given = nil }).ID }
+	begin := func() flow.RunID { return fx.startRun(func(s *flow.Start) { s.Given = nil }).ID }
 	first, second := begin(), begin()
 	crash(t, fx, first, second)
 	crash(t, fx, first, second)
-	if _, err := fx.store.TrySuspects(t.Context(), []string{first, second}); err != nil {
+	if _, err := fx.store.TrySuspects(t.Context(), []flow.RunID{first, second}); err != nil {
 		t.Fatal(err)
 	}
 	crash(t, fx, first, second) // now each is a group
@@ -94,7 +94,7 @@ func TestSuspects_next_group_starts_after_timeout(t *testing.T) {
 	}
 	fx.gate.release <- nil
 	fx.gate.release <- nil
-	for _, id := range []string{first, second} {
+	for _, id := range []flow.RunID{first, second} {
 		if end := fx.awaitEnd(&flow.Run{WorkspaceID: flow.DefaultWorkspace, ID: id}); end.State != flow.RunSucceeded {
 			t.Errorf("%s is %s: %+v", id, end.State, end.Error)
 		}
@@ -108,7 +108,7 @@ func TestDrain_hands_suspects_back(t *testing.T) {
 	retried, parked := begin(), begin()
 	crash(t, fx, retried.ID, parked.ID)
 	crash(t, fx, retried.ID, parked.ID)
-	if _, err := fx.store.TrySuspects(t.Context(), []string{retried.ID, parked.ID}); err != nil {
+	if _, err := fx.store.TrySuspects(t.Context(), []flow.RunID{retried.ID, parked.ID}); err != nil {
 		t.Fatal(err)
 	}
 	crash(t, fx, retried.ID, parked.ID)
@@ -144,7 +144,7 @@ func TestSuspects_poisoned_run_fails(t *testing.T) {
 	run, neighbor := fx.startRun(), fx.startRun()
 	crash(t, fx, run.ID)
 	crash(t, fx, run.ID)
-	if _, err := fx.store.TrySuspects(t.Context(), []string{run.ID}); err != nil {
+	if _, err := fx.store.TrySuspects(t.Context(), []flow.RunID{run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	crash(t, fx, run.ID) // while being retried

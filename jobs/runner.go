@@ -64,7 +64,7 @@ type Config struct {
 	// Follow streams the text of a run that another instance works on, until that
 	// instance no longer has the run or ctx ends; nil if instances have no
 	// connections to each other.
-	Follow func(ctx context.Context, peer flow.Peer, runID string, receive func(flow.PeerText)) error
+	Follow func(ctx context.Context, peer flow.Peer, runID flow.RunID, receive func(flow.PeerText)) error
 	// Observe is called for each event that metrics count; it must not block.
 	// Default: nothing.
 	Observe func(Observation)
@@ -92,9 +92,9 @@ type Runner struct {
 	log       *slog.Logger
 
 	mu               sync.Mutex
-	active           map[string]*activeRun // runs that workers of this process have, by ID
-	sending          map[string]int        // number of attempts at work, by delivery ID
-	handBack         map[string]int64      // attempt numbers of runs to return to the queue, by run ID
+	active           map[flow.RunID]*activeRun // runs that workers of this process have, by ID
+	sending          map[string]int            // number of attempts at work, by delivery ID
+	handBack         map[flow.RunID]int64      // attempt numbers of runs to return to the queue, by run ID
 	retryingSuspects bool
 
 	drain       chan struct{}      // closed when Drain begins; see Draining
@@ -131,7 +131,7 @@ func New(cfg Config) *Runner {
 		ids:       flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random},
 		documents: newDocumentCache(cfg.Store, cfg.Kinds),
 		broker:    newBroker(),
-		active:    map[string]*activeRun{}, sending: map[string]int{}, handBack: map[string]int64{},
+		active:    map[flow.RunID]*activeRun{}, sending: map[string]int{}, handBack: map[flow.RunID]int64{},
 		drain: make(chan struct{}), epoch: time.Now(),
 	}
 	r.lifetime, r.endLifetime = context.WithCancel(context.Background())

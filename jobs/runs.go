@@ -17,7 +17,7 @@ func (r *Runner) startJob(j flow.Job) func(context.Context) {
 	if j.Kind == flow.JobDelivery {
 		return func(ctx context.Context) { r.logJobError(ctx, j, deliverer{r}.deliver(ctx, j)) }
 	}
-	active := r.claim(j.ID) // before the run is read, so that no cancellation is missed in between
+	active := r.claim(flow.RunID(j.ID)) // before the run is read, so that no cancellation is missed in between
 	return func(ctx context.Context) { r.logJobError(ctx, j, r.executeRun(ctx, active, j, nil)) }
 }
 
@@ -32,7 +32,7 @@ func (r *Runner) logJobError(ctx context.Context, j flow.Job, err error) {
 // executeRun continues a run from its recorded state until it ends, waits, or must
 // be handed back. If failure is set, it fails the run without executing steps.
 func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, failure *flow.Error) error {
-	runID, attempt := j.ID, j.Attempt
+	runID, attempt := flow.RunID(j.ID), j.Attempt
 	defer r.release(runID, active)
 	outcome := engine.HandedBack
 	plan, err := r.loadPlan(ctx, j.Run, runID, attempt)
@@ -52,7 +52,7 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 }
 
 // failRun fails a run that cannot continue because of its stored data.
-func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error {
+func (r *Runner) failRun(ctx context.Context, runID flow.RunID, attempt int64) error {
 	cause := flow.Errorf(flow.CodeInternal, "The data of this run cannot be read or stored, so the run failed. The log has the details.")
 	run, err := r.store.FailRun(ctx, runID, attempt, cause)
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error
 
 // loadPlan reads a run and plans the rest of it. A fresh run, one that this
 // process has just accepted, is not read again; fresh is nil for others.
-func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *engine.Plan, err error) {
-	err = r.retry(ctx, "loading run "+runID, func() (err error) {
+func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID flow.RunID, attempt int64) (plan *engine.Plan, err error) {
+	err = r.retry(ctx, "loading run "+string(runID), func() (err error) {
 		run, steps := fresh, []flow.Step(nil)
 		if run == nil {
 			if run, steps, err = r.store.LoadRun(ctx, runID, attempt); err != nil {
@@ -143,7 +143,7 @@ func (r *Runner) stepsWithFiles(ctx context.Context, ws flow.WorkspaceID, steps 
 
 // claim registers a run as being executed by this process, so that cancellations
 // reach it and readers get its text.
-func (r *Runner) claim(runID string) *activeRun {
+func (r *Runner) claim(runID flow.RunID) *activeRun {
 	a := &activeRun{cancel: make(chan struct{}), wake: make(chan struct{}, 1), live: r.broker.workerStarted(runID)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *Runner) claim(runID string) *activeRun {
 }
 
 // release undoes claim, unless a newer attempt at the run has replaced it.
-func (r *Runner) release(runID string, a *activeRun) {
+func (r *Runner) release(runID flow.RunID, a *activeRun) {
 	r.broker.workerStopped(runID, a.live)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *Runner) release(runID string, a *activeRun) {
 
 // handBackLater remembers a run that Drain returns to the queue once this process
 // has stopped working.
-func (r *Runner) handBackLater(runID string, attempt int64) {
+func (r *Runner) handBackLater(runID flow.RunID, attempt int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.handBack[runID] = attempt

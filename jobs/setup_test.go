@@ -73,7 +73,7 @@ type fixture struct {
 	clock  *clock // nil if the store uses a clock of its own
 	gate   *gate
 	kinds  *flow.Registry
-	flowID string
+	flowID flow.FlowID
 	poll   time.Duration // interval of the queue; by default an hour, so that only notifications wake it
 }
 

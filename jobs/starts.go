@@ -92,7 +92,7 @@ func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, erro
 // newRun returns a run that still lacks its document and inputs.
 func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 	run := flow.Run{
-		ID: r.ids.New(flow.PrefixRun), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
+		ID: r.ids.NewRun(), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
 		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata, ChildVersions: s.Options.Children,
 		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1,
 	}

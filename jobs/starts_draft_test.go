@@ -99,7 +99,7 @@ func TestDraftRun_survives_restarts(t *testing.T) {
 		}
 		fx.newRunner() // restarts the process
 		fx.start()
-		if key := <-fx.gate.started; key != run.ID+":g2" {
+		if key := <-fx.gate.started; key != string(run.ID)+":g2" {
 			t.Fatalf("%s started", key)
 		}
 		if err := drain(fx.runner, 0); err != nil {

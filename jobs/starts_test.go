@@ -50,7 +50,7 @@ func TestStartRun_rejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		flowID string
+		flowID flow.FlowID
 		set    func(*flow.Start)
 		want   flow.Code
 	}{

@@ -36,23 +36,23 @@ type Store interface {
 	// Listen calls notify with the ID of each run that another instance writes, or
 	// with "" if any run may have been written. It blocks until ctx ends or the
 	// connection is lost.
-	Listen(ctx context.Context, notify func(runID string)) error
+	Listen(ctx context.Context, notify func(runID flow.RunID)) error
 	// FindPeer returns the instance that works on a run, or the zero Peer if no
 	// instance does or it accepts no connections.
-	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
+	FindPeer(ctx context.Context, runID flow.RunID) (flow.Peer, error)
 }
 
 // flowStore finds flows, their versions and documents.
 type flowStore interface {
-	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
-	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*flow.Flow, error)
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error)
 	// RecentLiveVersion returns the live version from a cache, or false if it is not
 	// cached. The cache may be stale: StartRun and CheckLiveVersion verify it.
-	RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (flow.LiveVersion, bool, error)
-	CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, number int64) error
-	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
+	RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (flow.LiveVersion, bool, error)
+	CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, number int64) error
+	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
-	ListPins(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Pin, error)
+	ListPins(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Pin, error)
 }
 
 // runStore starts, reads and writes runs.
@@ -60,33 +60,33 @@ type runStore interface {
 	engine.Journal // also sets Run.ExpiresAt when it commits an end
 
 	SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error
-	TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error)
+	TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (*flow.Decision, error)
 
 	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
-	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Children, error)
+	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
 	BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error
 	AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error
 	StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (*flow.Children, error)
 	RecountChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
 	SeeChildren(ctx context.Context, step flow.CallingStep) error
 	StopChildren(ctx context.Context, step flow.CallingStep) ([]flow.OpenChild, error)
-	LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID string, ids ...string) error
+	LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, ids ...string) error
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 
-	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
+	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error)
 	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
-	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error)
-	LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error)
+	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
+	LoadRun(ctx context.Context, runID flow.RunID, attempt int64) (*flow.Run, []flow.Step, error)
 	// HoldRun records that this instance still holds the run, or returns flow.ErrFenced
 	// if another attempt is the current one.
-	HoldRun(ctx context.Context, runID string, attempt int64) error
-	FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error)
+	HoldRun(ctx context.Context, runID flow.RunID, attempt int64) error
+	FailRun(ctx context.Context, runID flow.RunID, attempt int64, cause *flow.Error) (*flow.Run, error)
 
-	RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
+	RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	// CancelRequested lists the canceled runs that the instance still works on.
-	CancelRequested(ctx context.Context, instance string) ([]string, error)
+	CancelRequested(ctx context.Context, instance string) ([]flow.RunID, error)
 
 	AdmitRuns(ctx context.Context, limit int) (int, error)
 	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
@@ -98,14 +98,14 @@ type recoveryStore interface {
 	LeaveInstance(ctx context.Context, instance string) error
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
 	// HandBack returns runs to the queue without counting a crash.
-	HandBack(ctx context.Context, attempts map[string]int64) error
+	HandBack(ctx context.Context, attempts map[flow.RunID]int64) error
 
-	TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error)
-	SaveBusy(ctx context.Context, started, ended []string) error
+	TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error)
+	SaveBusy(ctx context.Context, started, ended []flow.RunID) error
 
 	ListHolds(ctx context.Context, instance string) ([]flow.Hold, error)
 	ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error
-	TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error)
+	TakeHold(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error)
 }
 
 // expiryStore erases expired data.

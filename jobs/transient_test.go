@@ -33,7 +33,7 @@ func (f *flakyStore) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, 
 	return f.Store.RecordAttempt(ctx, a, next)
 }
 
-func (f *flakyStore) FindSteps(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.Step, error) {
+func (f *flakyStore) FindSteps(ctx context.Context, ws flow.WorkspaceID, id flow.RunID) ([]flow.Step, error) {
 	if f.steps.Add(-1) >= 0 {
 		return nil, errTransient
 	}

@@ -31,13 +31,13 @@ type broker struct {
 // for each other.
 type shard struct {
 	mu   sync.RWMutex
-	runs map[string]*liveRun // by run ID
+	runs map[flow.RunID]*liveRun // by run ID
 }
 
 // liveRun is a run that this process watches or works on. It is forgotten with its
 // last reference.
 type liveRun struct {
-	id   string
+	id   flow.RunID
 	refs int // watchers and workers; guarded by the shard
 
 	mu       sync.Mutex
@@ -62,19 +62,19 @@ type watcher struct {
 func newBroker() *broker {
 	b := &broker{seed: maphash.MakeSeed()}
 	for i := range b.shards {
-		b.shards[i].runs = map[string]*liveRun{}
+		b.shards[i].runs = map[flow.RunID]*liveRun{}
 	}
 	return b
 }
 
 // shard returns the shard of a run. The seed is random, so that no choice of IDs can put all
 // runs into one shard.
-func (b *broker) shard(runID string) *shard {
-	return &b.shards[maphash.String(b.seed, runID)%uint64(len(b.shards))]
+func (b *broker) shard(runID flow.RunID) *shard {
+	return &b.shards[maphash.String(b.seed, string(runID))%uint64(len(b.shards))]
 }
 
 // acquire returns the live run of an ID with another reference; release drops it.
-func (b *broker) acquire(runID string) *liveRun {
+func (b *broker) acquire(runID flow.RunID) *liveRun {
 	s := b.shard(runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *broker) acquire(runID string) *liveRun {
 }
 
 // release drops a reference to a run. The last one removes the run with its buffered text.
-func (b *broker) release(runID string, l *liveRun) {
+func (b *broker) release(runID flow.RunID, l *liveRun) {
 	s := b.shard(runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *broker) release(runID string, l *liveRun) {
 }
 
 // find returns nil for a run that this process neither watches nor works on.
-func (b *broker) find(runID string) *liveRun {
+func (b *broker) find(runID flow.RunID) *liveRun {
 	s := b.shard(runID)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -106,12 +106,12 @@ func (b *broker) find(runID string) *liveRun {
 }
 
 // watch adds a watcher without text.
-func (b *broker) watch(runID string) *watcher {
+func (b *broker) watch(runID flow.RunID) *watcher {
 	return b.addWatcher(runID, &watcher{changes: make(chan struct{}, 1)})
 }
 
 // addWatcher subscribes a watcher to a run. The run need not be at work in this process.
-func (b *broker) addWatcher(runID string, w *watcher) *watcher {
+func (b *broker) addWatcher(runID flow.RunID, w *watcher) *watcher {
 	w.run = b.acquire(runID)
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
@@ -123,7 +123,7 @@ func (b *broker) addWatcher(runID string, w *watcher) *watcher {
 
 // removeWatcher undoes addWatcher. The texts that only this watcher had not read are
 // dropped.
-func (b *broker) removeWatcher(runID string, w *watcher) {
+func (b *broker) removeWatcher(runID flow.RunID, w *watcher) {
 	l := w.run
 	defer b.release(runID, l) // after the run is unlocked: see the lock order
 	l.mu.Lock()
@@ -149,7 +149,7 @@ func (b *broker) notifyAll() {
 }
 
 // notify notifies the watchers of a run that another process may have written.
-func (b *broker) notify(runID string) {
+func (b *broker) notify(runID flow.RunID) {
 	if l := b.find(runID); l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -203,21 +203,21 @@ func (w *watcher) endedRun() *flow.Run {
 }
 
 // WatchRun follows a run without its text.
-func (r *Runner) WatchRun(runID string) flow.Watch {
+func (r *Runner) WatchRun(runID flow.RunID) flow.Watch {
 	w := r.broker.watch(runID)
 	return flow.Watch{Changes: w.changes, Stop: func() { r.broker.removeWatcher(runID, w) }}
 }
 
 // WatchText follows a run and its text. The text comes from this process if it
 // works on the run, otherwise from the instance that does, if the two can connect.
-func (r *Runner) WatchText(runID string) flow.Watch {
+func (r *Runner) WatchText(runID flow.RunID) flow.Watch {
 	w := r.broker.addWatcher(runID, &watcher{changes: make(chan struct{}, 1), textReader: newTextReader()})
 	return flow.Watch{Changes: w.changes, Texts: w.notifications, Read: w.read, Sync: w.sync, Stop: func() { r.broker.removeWatcher(runID, w) }}
 }
 
 // AwaitRun waits until the run has ended, or for at most limit, and returns it. An
 // outage of the database during the wait is not an error.
-func (r *Runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error) {
+func (r *Runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error) {
 	w := r.broker.watch(runID)
 	defer r.broker.removeWatcher(runID, w)
 	run, err := r.store.FindRun(ctx, ws, flowID, runID)

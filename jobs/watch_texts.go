@@ -121,7 +121,7 @@ func (r *textReader) next(t *attemptText) flow.Delta {
 
 // emit buffers text of a step. The engine calls it; the cost is one copy however
 // many readers there are.
-func (b *broker) emit(runID, path string, attempt int, s string) {
+func (b *broker) emit(runID flow.RunID, path string, attempt int, s string) {
 	l := b.find(runID)
 	if l == nil {
 		return
@@ -237,7 +237,7 @@ func (l *liveRun) evict() {
 }
 
 // workerStarted registers a worker of this process that has claimed a run.
-func (b *broker) workerStarted(runID string) *liveRun {
+func (b *broker) workerStarted(runID flow.RunID) *liveRun {
 	l := b.acquire(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,7 +249,7 @@ func (b *broker) workerStarted(runID string) *liveRun {
 
 // workerStopped undoes workerStarted. Unless the run has ended, its next worker
 // starts the open steps again.
-func (b *broker) workerStopped(runID string, l *liveRun) {
+func (b *broker) workerStopped(runID flow.RunID, l *liveRun) {
 	defer b.release(runID, l) // after the run is unlocked: see the lock order
 	l.mu.Lock()
 	defer l.mu.Unlock()

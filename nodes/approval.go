@@ -149,7 +149,7 @@ func announceApproval(in *flow.In, q flow.Question, link string, expires time.Ti
 		values[v.Name] = v.Value
 	}
 	data := map[string]any{
-		"run_id": in.RunID, "flow_id": in.FlowID, "node": in.Node, "path": in.Path, "title": q.Title, "message": q.Message,
+		"run_id": string(in.RunID), "flow_id": string(in.FlowID), "node": in.Node, "path": in.Path, "title": q.Title, "message": q.Message,
 		"values": values, "expires_at": expires.UTC().Format(flow.TimeForm),
 	}
 	message := map[string]any{"type": "run.waiting", "timestamp": in.Now().UTC().Format(flow.TimeForm), "data": data}

@@ -17,7 +17,7 @@ func (yes) AskApproval(ctx context.Context, _ *flow.Approval) (string, error) {
 	return "https://sluice.test/approval/token", ctx.Err()
 }
 
-func (yes) TakeDecision(context.Context, flow.WorkspaceID, string, string, time.Time) (*flow.Decision, error) {
+func (yes) TakeDecision(context.Context, flow.WorkspaceID, flow.RunID, string, time.Time) (*flow.Decision, error) {
 	return &flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: "Ada"}}, nil
 }
 

@@ -158,7 +158,7 @@ func childError(what string, r *flow.ChildResult) error {
 	}
 	place := ""
 	if r.RunID != "" {
-		place = " See run " + r.RunID + "."
+		place = " See run " + string(r.RunID) + "."
 	}
 	return &flow.Error{
 		Code: flow.CodeChildFailed, Retryable: r.Error.Retryable, After: r.Error.After,

@@ -390,7 +390,7 @@ func (r *runFixture) execute(ctx context.Context, sig engine.Signals) engine.Out
 	r.mu.Unlock()
 	e := &engine.Engine{Journal: r, Now: time.Now, Report: func(err error) { r.reports = append(r.reports, err.Error()) },
 		Secrets: &flow.Resolver{Store: r.fixture.credentials, Environment: r.fixture.environment}, Files: r.fixture.files, Prices: r.fixture.prices,
-		Emit: func(_, _ string, _ int, text string) { r.emitted.WriteString(text) }}
+		Emit: func(_ flow.RunID, _ string, _ int, text string) { r.emitted.WriteString(text) }}
 	outcome, _ := e.Execute(ctx, engine.NewPlan(r.g, &run, steps, nil), engine.Signals{Cancel: sig.Cancel, Hold: sig.Hold})
 	return outcome
 }

@@ -192,7 +192,7 @@ func itemError(r *flow.ChildResult) map[string]any {
 		e["code"], e["message"] = string(r.Error.Code), r.Error.Message
 	}
 	if r.RunID != "" {
-		e["run_id"] = r.RunID
+		e["run_id"] = string(r.RunID)
 	}
 	return e
 }

@@ -232,7 +232,7 @@ func (w *fixture) execute(t *testing.T, kinds *flow.Registry, doc *flow.Document
 	var emitted strings.Builder
 	e := &engine.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
 		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices, Fetcher: w.fetcher, Approvals: yes{}, Children: echoChildren, Origin: fixedOrigin,
-		Emit: func(_, path string, _ int, text string) {
+		Emit: func(_ flow.RunID, path string, _ int, text string) {
 			if path == "n" {
 				emitted.WriteString(text)
 			}
@@ -434,7 +434,7 @@ func skipShort(t *testing.T) {
 
 // fixedOrigin is the origin of all steps.
 func fixedOrigin(_ context.Context, run *flow.Run, path string) (flow.Origin, error) {
-	return flow.Origin{Time: time.UnixMilli(1_700_000_000_000), Seed: run.ID + ":" + path}, nil
+	return flow.Origin{Time: time.UnixMilli(1_700_000_000_000), Seed: string(run.ID) + ":" + path}, nil
 }
 
 // testCode returns the code runner that all tests share.

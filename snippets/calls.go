@@ -15,7 +15,7 @@ import (
 // required input and for every optional one with an example. base is the public URL of the
 // server.
 func CallOf(base string, f *flow.Flow, inputs []contract.Input, outputs []document.Output) Call {
-	c := Call{BaseURL: base, FlowID: f.ID, FlowName: f.Name, Outputs: outputs}
+	c := Call{BaseURL: base, FlowID: string(f.ID), FlowName: f.Name, Outputs: outputs}
 	for i := range inputs {
 		if in := &inputs[i]; in.Required || in.HasExample {
 			_, isURL := flow.RemoteFileOf(in.Example)

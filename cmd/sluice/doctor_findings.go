@@ -96,7 +96,7 @@ func (f *findings) budgets(ctx context.Context, store *db.Store) {
 	}
 	for i := range flows {
 		if l := &flows[i]; l.USDPerDay > 0 && l.AllowUnpriced && l.ArchivedAt.IsZero() {
-			f.add("budgets", verdictWarn, "sluice flow limits "+l.ID+" --allow-unpriced no", "The flow %s may use models whose price is unknown, which do not count towards its dollars a day.", l.Name)
+			f.add("budgets", verdictWarn, "sluice flow limits "+string(l.ID)+" --allow-unpriced no", "The flow %s may use models whose price is unknown, which do not count towards its dollars a day.", l.Name)
 		}
 	}
 	for i := range keys {

@@ -32,7 +32,7 @@ type flowLimitsCmd struct {
 
 // RunOn sets the limits that have flags, keeps the others, and shows all of them.
 func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	f, err := store.FindFlow(ctx, cfg.workspace(), c.ID)
+	f, err := store.FindFlow(ctx, cfg.workspace(), flow.FlowID(c.ID))
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}
@@ -147,7 +147,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	}
 	before := f.Limits
 	f.Limits = limits
-	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, audittext.LimitChanges(before, limits))
+	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", string(f.ID), audittext.LimitChanges(before, limits))
 }
 
 // limitsJSON returns the limits as the API does, and the ID of the flow also as "id", its
@@ -156,7 +156,7 @@ func limitsJSON(l admin.FlowLimits) any {
 	return struct {
 		ID string `json:"id"`
 		admin.FlowLimits
-	}{l.FlowID, l}
+	}{string(l.FlowID), l}
 }
 
 // printLimits prints the limits and today's use as a table.

@@ -159,7 +159,7 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 		return "", err
 	}
 	_, _, err = library.Publish(ctx, flow.DefaultWorkspace, f.ID, "cli")
-	return f.ID, err
+	return string(f.ID), err
 }
 
 // startServer starts Sluice in this process on a free local port. Settings that would

@@ -84,7 +84,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	defer store.Close()
 	sources := make([]library.ImportSource, len(files))
 	for i, f := range files {
-		sources[i] = library.ImportSource{Data: f.Data, FlowID: c.ID}
+		sources[i] = library.ImportSource{Data: f.Data, FlowID: flow.FlowID(c.ID)}
 	}
 	by := ""
 	if c.Publish {
@@ -96,7 +96,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	results := make([]remote.Imported, len(list))
 	for i, one := range list {
-		results[i] = remote.Imported{ID: one.Flow.ID, Name: one.Flow.Name, File: c.Files[i], Version: one.Version.Number, Losses: files[i].Losses}
+		results[i] = remote.Imported{ID: string(one.Flow.ID), Name: one.Flow.Name, File: c.Files[i], Version: one.Version.Number, Losses: files[i].Losses}
 	}
 	return remote.PrintImported(s.remote(), results, c.JSON)
 }
@@ -179,9 +179,9 @@ func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	library := cfg.library(store)
 	v, created, err := flow.Version{Number: c.Version}, false, error(nil)
 	if c.Version != 0 {
-		err = library.SetLiveVersion(ctx, cfg.workspace(), c.ID, c.Version, "cli")
+		err = library.SetLiveVersion(ctx, cfg.workspace(), flow.FlowID(c.ID), c.Version, "cli")
 	} else {
-		v, created, err = library.Publish(ctx, cfg.workspace(), c.ID, "cli")
+		v, created, err = library.Publish(ctx, cfg.workspace(), flow.FlowID(c.ID), "cli")
 	}
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
@@ -229,7 +229,7 @@ func (c flowExportCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 
 // RunOn prints the document, which has the names of credentials but no secrets.
 func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	data, err := cfg.library(store).Export(ctx, cfg.workspace(), c.ID, c.Version)
+	data, err := cfg.library(store).Export(ctx, cfg.workspace(), flow.FlowID(c.ID), c.Version)
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
 	}
@@ -283,7 +283,7 @@ func flowJSON(f *flow.Flow) map[string]any {
 func allFlows(ctx context.Context, cfg *Config, store *db.Store) ([]flow.Flow, error) {
 	const page = 200
 	var all []flow.Flow
-	for after := ""; ; after = all[len(all)-1].ID {
+	for after := flow.FlowID(""); ; after = all[len(all)-1].ID {
 		list, err := store.ListFlows(ctx, cfg.workspace(), after, page)
 		all = append(all, list...)
 		if err != nil || len(list) < page {

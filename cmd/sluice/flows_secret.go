@@ -33,7 +33,7 @@ var errNoWebhook = errors.New("the flow has no webhook node; for webhooks in run
 // RunOn prints the whsec_ secret with which receivers verify messages of a webhook node. The
 // secret is created before the first message.
 func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	f, err := store.FindFlow(ctx, cfg.workspace(), c.ID)
+	f, err := store.FindFlow(ctx, cfg.workspace(), flow.FlowID(c.ID))
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}

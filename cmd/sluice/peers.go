@@ -44,7 +44,7 @@ func (a *app) listenForPeers(instance string) (*instances, error) {
 }
 
 // follow returns the function for jobs.Config.Follow, or nil without connections.
-func (p *instances) follow() func(context.Context, flow.Peer, string, func(flow.PeerText)) error {
+func (p *instances) follow() func(context.Context, flow.Peer, flow.RunID, func(flow.PeerText)) error {
 	if p == nil {
 		return nil
 	}

@@ -75,7 +75,7 @@ func readStarter(id string) (*flow.Document, error) {
 // publishes all but the first of them, which the owner publishes as part of the
 // introduction. It returns the ID of that flow, or "" if it was deleted. A workspace whose
 // flows were all deleted gets no new ones.
-func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (displayValue string, err error) {
+func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (displayValue flow.FlowID, err error) {
 	list, err := starters()
 	if err != nil {
 		return "", err

@@ -18,7 +18,7 @@ import (
 // transactions cannot deadlock on the rows of children.
 func Fold(tx *core.Tx, ends []core.ChildEnd) error {
 	slices.SortFunc(ends, func(a, b core.ChildEnd) int {
-		return cmp.Or(dbconn.CompareTexts(a.Caller.RunID, b.Caller.RunID, a.Caller.Path, b.Caller.Path), cmp.Compare(a.Caller.Round, b.Caller.Round))
+		return cmp.Or(dbconn.CompareTexts(string(a.Caller.RunID), string(b.Caller.RunID), a.Caller.Path, b.Caller.Path), cmp.Compare(a.Caller.Round, b.Caller.Round))
 	})
 	for len(ends) > 0 {
 		step := sameStep(ends[0].Caller)
@@ -206,7 +206,7 @@ func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, in
 		versions = flow.ChildrenDraft
 	}
 	return flow.Run{
-		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, ChildVersions: versions, DocumentHash: c.DocumentHash,
+		ID: tx.Store.IDs().NewRun(), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, ChildVersions: versions, DocumentHash: c.DocumentHash,
 		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, FlowsAbove: t.FlowsAbove, Inputs: inputs, Metadata: t.Metadata,
 		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
 		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1,

@@ -27,7 +27,7 @@ func (s Children) FindChildren(ctx context.Context, step flow.CallingStep) (*flo
 }
 
 // ListChildren returns the children of all steps of a run, by path and round.
-func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Children, error) {
+func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error) {
 	rows, err := s.Reads.ListChildren(ctx, gen.ListChildrenParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list the children of %s: %w", runID, err)

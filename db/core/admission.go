@@ -121,7 +121,9 @@ func (tx *Tx) flushLengths() error {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b FlowKey) int { return dbconn.CompareTexts(string(a.ws), string(b.ws), a.flow, b.flow) })
+	slices.SortFunc(keys, func(a, b FlowKey) int {
+		return dbconn.CompareTexts(string(a.ws), string(b.ws), string(a.flow), string(b.flow))
+	})
 	for _, k := range keys {
 		err := tx.AddQueueLength(tx.Ctx, gen.AddQueueLengthParams{WorkspaceID: k.ws, FlowID: k.flow, Queued: tx.Batch.Counts.joined[k]})
 		if err != nil {

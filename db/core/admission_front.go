@@ -48,8 +48,10 @@ RETURNING runs.id, runs.attempt`
 
 // queuedRun is a queued run and the workspace, key and flow it belongs to.
 type queuedRun struct {
-	ws            flow.WorkspaceID
-	key, flow, id string
+	ws   flow.WorkspaceID
+	key  string
+	flow flow.FlowID
+	id   flow.RunID
 }
 
 // compareQueued orders queued runs as the index of the queue does: by workspace, key,
@@ -152,7 +154,7 @@ func (tx *Tx) nextFlow(at gen.NextFlowParams) (gen.NextFlowRow, error) {
 	if tx.front == nil {
 		return tx.NextFlow(tx.Ctx, at)
 	}
-	w, err := tx.front.after(queuedRun{at.WorkspaceID, at.KeyID, at.FlowID, at.AfterID})
+	w, err := tx.front.after(queuedRun{at.WorkspaceID, at.KeyID, flow.FlowID(at.FlowID), flow.RunID(at.AfterID)})
 	if err == nil && (w.ws != at.WorkspaceID || w.key != at.KeyID) {
 		err = sql.ErrNoRows
 	}

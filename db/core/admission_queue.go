@@ -64,7 +64,7 @@ func (tx *Tx) pick(limit int) (picked []queuedRun, err error) {
 func (tx *Tx) assignToWorkers(picked []queuedRun) (n int, err error) {
 	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
 	for i, r := range picked {
-		ids[i], holders[i] = r.id, tx.ReserveWorker()
+		ids[i], holders[i] = string(r.id), tx.ReserveWorker()
 		busy[i] = tx.BusyAt(holders[i])
 	}
 	attempts, err := tx.moveToWorkers(ids, holders, busy)
@@ -72,14 +72,14 @@ func (tx *Tx) assignToWorkers(picked []queuedRun) (n int, err error) {
 		err = fmt.Errorf("admit %d runs: %w", len(ids), err)
 	}
 	for i, r := range picked {
-		attempt, ok := attempts[r.id]
+		attempt, ok := attempts[string(r.id)]
 		if !ok {
 			tx.ReturnWorker(holders[i])
 			tx.Batch.Counts.apply(move{r.ws, r.flow, PlaceWorker, placeQueue})
 			continue
 		}
 		tx.Batch.moves = append(tx.Batch.moves, move{r.ws, r.flow, placeQueue, PlaceWorker})
-		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: r.id, Attempt: attempt}, holders[i])
+		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: string(r.id), Attempt: attempt}, holders[i])
 		n++
 	}
 	return n, err
@@ -101,7 +101,7 @@ func (tx *Tx) moveToWorkers(ids, holders []string, busy []int64) (attempts map[s
 		return attempts, err
 	}
 	for i, id := range ids {
-		r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: id, FromPlace: placeQueue, Place: PlaceWorker, InstanceID: holders[i], Busy: busy[i]})
+		r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: flow.RunID(id), FromPlace: placeQueue, Place: PlaceWorker, InstanceID: holders[i], Busy: busy[i]})
 		switch {
 		case err == nil:
 			attempts[id] = r.Attempt
@@ -187,7 +187,7 @@ func (tx *Tx) oldestOfKey(ws flow.WorkspaceID, key string) (oldest queuedRun, er
 		if err != nil {
 			return queuedRun{}, err
 		}
-		at.FlowID, at.AfterID = r.FlowID, dbconn.LastID
+		at.FlowID, at.AfterID = string(r.FlowID), dbconn.LastID
 		if oldest.id != "" && r.ID > oldest.id {
 			continue
 		}

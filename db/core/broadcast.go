@@ -43,7 +43,7 @@ func (s *DB) onBroadcast(payload string) {
 }
 
 // Edited calls FlowEdited for a draft that has reached a revision.
-func (s *DB) Edited(ws flow.WorkspaceID, flowID string, rev int64) {
+func (s *DB) Edited(ws flow.WorkspaceID, flowID flow.FlowID, rev int64) {
 	if s.FlowEdited != nil {
 		s.FlowEdited(ws, flowID, rev)
 	}
@@ -57,7 +57,7 @@ func (s *DB) onEdited(payload string) {
 		return
 	}
 	if rev, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
-		s.Edited(flow.WorkspaceID(parts[2]), parts[1], rev)
+		s.Edited(flow.WorkspaceID(parts[2]), flow.FlowID(parts[1]), rev)
 	}
 }
 

@@ -57,9 +57,9 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 	if b.Limit <= 0 {
 		return nil
 	}
-	n, err := tx.TakeStart(tx.Ctx, gen.TakeStartParams{WorkspaceID: ws, Subject: b.KeyID + b.FlowID, Day: DayOf(day), Most: b.Limit})
+	n, err := tx.TakeStart(tx.Ctx, gen.TakeStartParams{WorkspaceID: ws, Subject: b.KeyID + string(b.FlowID), Day: DayOf(day), Most: b.Limit})
 	if err != nil {
-		return fmt.Errorf("take a start from the budget of %s: %w", b.KeyID+b.FlowID, err)
+		return fmt.Errorf("take a start from the budget of %s: %w", b.KeyID+string(b.FlowID), err)
 	}
 	if n == 0 {
 		b.Used = b.Limit
@@ -75,15 +75,15 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
-		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + budgets[i].FlowID}); err != nil {
-			return fmt.Errorf("lock the budget of %s: %w", budgets[i].KeyID+budgets[i].FlowID, err)
+		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + string(budgets[i].FlowID)}); err != nil {
+			return fmt.Errorf("lock the budget of %s: %w", budgets[i].KeyID+string(budgets[i].FlowID), err)
 		}
 	}
 	for i := range budgets {
 		b := &budgets[i]
 		reserved, err := tx.reserved(s.WorkspaceID, b, r, DayOf(now))
 		if err != nil {
-			return fmt.Errorf("read the reservations of %s: %w", b.KeyID+b.FlowID, err)
+			return fmt.Errorf("read the reservations of %s: %w", b.KeyID+string(b.FlowID), err)
 		}
 		if b.UsedUp() {
 			return b.Refusal(now)
@@ -152,7 +152,7 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now
 	for _, b := range s.Budgets() {
 		var err error
 		if b.Used, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
-			return fmt.Errorf("read the cost of %s: %w", b.KeyID+b.FlowID, err)
+			return fmt.Errorf("read the cost of %s: %w", b.KeyID+string(b.FlowID), err)
 		}
 		if b.UsedUp() {
 			return b.Refusal(now)

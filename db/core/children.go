@@ -5,14 +5,14 @@ import "sluice/flow"
 // ChildEnd is the end of a child run in the current transaction.
 type ChildEnd struct {
 	Caller flow.CallingStep
-	RunID  string
+	RunID  flow.RunID
 	Leaf   bool // it has started no children
 	State  flow.RunState
 	Usage  flow.Usage
 }
 
 // callerOf returns the caller in the columns of a run, or nil for a root run.
-func callerOf(runID, path string, round, item int64) *flow.CallingStep {
+func callerOf(runID flow.RunID, path string, round, item int64) *flow.CallingStep {
 	if runID == "" {
 		return nil
 	}

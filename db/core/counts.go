@@ -29,7 +29,7 @@ const (
 // move is a run that went from one place to another.
 type move struct {
 	ws       flow.WorkspaceID
-	flow     string
+	flow     flow.FlowID
 	from, to int64
 }
 
@@ -37,7 +37,7 @@ type move struct {
 // database if both are empty.
 type FlowKey struct {
 	ws   flow.WorkspaceID
-	flow string
+	flow flow.FlowID
 }
 
 // flowLimits are the limits of a flow and its workspace; 0 means no limit.
@@ -73,7 +73,7 @@ func newCounts() counts {
 }
 
 // RecordMove records that the place of a run has just been changed.
-func (tx *Tx) RecordMove(ws flow.WorkspaceID, flow string, from, to int64) {
+func (tx *Tx) RecordMove(ws flow.WorkspaceID, flow flow.FlowID, from, to int64) {
 	m := move{ws, flow, from, to}
 	tx.Batch.moves = append(tx.Batch.moves, m)
 	tx.Batch.Counts.apply(m)
@@ -231,6 +231,6 @@ func (l *liveWorkers) Forget() {
 func (s *DB) SilentSince() int64 { return s.NowMicros() - s.Config.InstanceTimeout.Microseconds() }
 
 // FlowKeyOf returns the key of a flow.
-func FlowKeyOf(workspaceID flow.WorkspaceID, flowID string) FlowKey {
+func FlowKeyOf(workspaceID flow.WorkspaceID, flowID flow.FlowID) FlowKey {
 	return FlowKey{workspaceID, flowID}
 }

@@ -23,12 +23,12 @@ func (s *DB) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
 	if n == nil {
 		return []byte{}, nil
 	}
-	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
+	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, string(r.ID), "webhook")
 }
 
 // addRunWebhook adds a delivery to the per-run webhook.
 func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte, id string, body []byte) error {
-	text, err := tx.Store.Unseal(sealed, r.WorkspaceID, r.ID, "webhook")
+	text, err := tx.Store.Unseal(sealed, r.WorkspaceID, string(r.ID), "webhook")
 	if err != nil {
 		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
 	}
@@ -48,7 +48,7 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte, id string, body []byte) 
 // webhookBody returns the message about the end of a run.
 func (s *DB) webhookBody(r *flow.Run) []byte {
 	typ := "run." + string(r.State)
-	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
+	data := flow.EncodeJSON(map[string]any{"run_id": string(r.ID), "flow_id": string(r.FlowID), "status": string(r.State)})
 	if s.RunEnded != nil {
 		typ, data = s.RunEnded(r)
 	}
@@ -104,7 +104,7 @@ func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) 
 
 // Endpoint returns the ID of the endpoint of a new delivery and creates the
 // endpoint if necessary. Another transaction may create it concurrently.
-func (tx *Tx) Endpoint(ws flow.WorkspaceID, flowID, node, host string) (id string, err error) {
+func (tx *Tx) Endpoint(ws flow.WorkspaceID, flowID flow.FlowID, node, host string) (id string, err error) {
 	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
 	id, err = tx.FindEndpoint(tx.Ctx, known)
 	if dbconn.IsNoRows(err) {

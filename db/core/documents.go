@@ -11,7 +11,7 @@ import (
 
 // LinkFiles records that a run uses files. It locks each file first, so that it
 // is not erased concurrently.
-func (tx *Tx) LinkFiles(ws flow.WorkspaceID, runID string, ids []string) error {
+func (tx *Tx) LinkFiles(ws flow.WorkspaceID, runID flow.RunID, ids []string) error {
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		held, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
 		if err := dbconn.MustAffect(held, err, "file"); err != nil {
@@ -33,7 +33,7 @@ func (tx *Tx) inheritFiles(run *gen.InsertRunParams) error {
 	if err := tx.HoldFilesOfRun(tx.Ctx, run.ParentRunID); err != nil {
 		return fmt.Errorf("hold the files of %s: %w", run.ParentRunID, err)
 	}
-	return tx.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: run.ID, ParentRunID: run.ParentRunID, WorkspaceID: run.WorkspaceID})
+	return tx.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: string(run.ID), ParentRunID: run.ParentRunID, WorkspaceID: run.WorkspaceID})
 }
 
 // AddDocument stores a document under its hash and returns the number of bytes

@@ -22,7 +22,7 @@ func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 // compareHours orders the rows of hours. All transactions update rows in this order, so
 // they cannot deadlock.
 func compareHours(a, b hourEntry) int {
-	return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
+	return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), string(a.FlowID), string(b.FlowID)), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
 }
 
 // flushHours adds the runs that ended in this transaction to the hourly

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"sluice/db/dbconn"
+	"sluice/flow"
 )
 
 // runChannel carries the IDs of runs that were written.
@@ -24,7 +25,7 @@ const listenCheck = 15 * time.Second
 // messages of other instances, until ctx ends. Each time it connects, it calls
 // the first two with empty IDs, because notifications may have been missed. On
 // SQLite it only waits for ctx: there is one process, which notifies itself.
-func (s *DB) Listen(ctx context.Context, onRun func(runID string)) error {
+func (s *DB) Listen(ctx context.Context, onRun func(runID flow.RunID)) error {
 	for s.pool != nil && ctx.Err() == nil {
 		if err := s.listen(ctx, onRun); ctx.Err() == nil {
 			s.Config.Log.Warn("listening for runs was interrupted", "error", err)
@@ -36,7 +37,7 @@ func (s *DB) Listen(ctx context.Context, onRun func(runID string)) error {
 }
 
 // listen listens on a dedicated connection outside of the pools.
-func (s *DB) listen(ctx context.Context, onRun func(string)) error {
+func (s *DB) listen(ctx context.Context, onRun func(flow.RunID)) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (s *DB) listen(ctx context.Context, onRun func(string)) error {
 		case n.Channel == broadcastChannel:
 			s.onBroadcast(n.Payload)
 		default:
-			onRun(n.Payload)
+			onRun(flow.RunID(n.Payload))
 		}
 	}
 }

@@ -133,7 +133,7 @@ type DB struct {
 	engine      *flock.Flock
 	// BusyBefore holds the runs that were executing a step when the previous process
 	// on this data directory ended, until recovery has counted their crash.
-	BusyBefore      map[string]bool
+	BusyBefore      map[flow.RunID]bool
 	queue           atomic.Pointer[Queue]
 	Workers         atomic.Int64 // capacity of this process
 	Live            liveWorkers  // capacity of all instances, on PostgreSQL
@@ -157,7 +157,7 @@ type DB struct {
 	// of all instances, so a revision may arrive twice or late. Empty IDs mean that
 	// changes may have been missed. It must return quickly. It is set at wiring,
 	// before the first edit.
-	FlowEdited func(ws flow.WorkspaceID, flowID string, rev int64)
+	FlowEdited func(ws flow.WorkspaceID, flowID flow.FlowID, rev int64)
 
 	// OnBroadcast is called, through Listen, for each message that another instance
 	// sent with Broadcast. It must return quickly. It is set at wiring, before Listen.

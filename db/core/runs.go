@@ -11,13 +11,13 @@ import (
 )
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
-func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
+func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	return FindRun(ctx, s.Reads, ws, flowID, runID)
 }
 
 // FindRun returns a run; an empty flowID means any flow of the workspace. A run
 // that failed because its data cannot be read is returned without that data.
-func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
+func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
 		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
@@ -37,7 +37,7 @@ func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID, r
 
 // LoadRun returns a run and its steps to a worker, or ErrFenced if the attempt is
 // no longer current. On PostgreSQL it also records which instance holds the run.
-func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
+func (s Execution) LoadRun(ctx context.Context, runID flow.RunID, attempt int64) (*flow.Run, []flow.Step, error) {
 	row, err := s.claim(ctx, runID, attempt)
 	if dbconn.IsNoRows(err) {
 		return nil, nil, dbconn.ErrFenced
@@ -62,7 +62,7 @@ func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*f
 // HoldRun records again that this instance holds the run, or returns ErrFenced
 // if another attempt is current. It waits for a recovery that is taking the run
 // over.
-func (s Execution) HoldRun(ctx context.Context, runID string, attempt int64) error {
+func (s Execution) HoldRun(ctx context.Context, runID flow.RunID, attempt int64) error {
 	n, err := s.Reads.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})
 	if err != nil {
 		return fmt.Errorf("hold %s: %w", runID, err)
@@ -74,7 +74,7 @@ func (s Execution) HoldRun(ctx context.Context, runID string, attempt int64) err
 }
 
 // claim reads the run of a job and, on PostgreSQL, records the instance.
-func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.FindHeldRunRow, error) {
+func (s Execution) claim(ctx context.Context, runID flow.RunID, attempt int64) (gen.FindHeldRunRow, error) {
 	r, err := s.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 	self := s.Self.Load()
 	if err != nil || s.pool == nil || self == nil || r.Run.InstanceID == *self {

@@ -11,7 +11,7 @@ import (
 
 // FailRun fails a run whose data cannot be read or written, without reading the
 // data. It returns ErrFenced like WriteRun. The returned run has no content.
-func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error) {
+func (s Execution) FailRun(ctx context.Context, runID flow.RunID, attempt int64, cause *flow.Error) (*flow.Run, error) {
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
 	err := s.Write(ctx, Durable, func(tx *Tx) error {
 		size, err := tx.SizeRun(tx.Ctx, runID)

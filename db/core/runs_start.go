@@ -17,7 +17,7 @@ import (
 func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
 	run := n.Run
 	if run.ID == "" {
-		run.ID = s.IDs().New(flow.PrefixRun)
+		run.ID = s.IDs().NewRun()
 	}
 	if run.CreatedAt.IsZero() {
 		run.CreatedAt = s.Config.Now()
@@ -51,7 +51,7 @@ type StartWrite struct {
 }
 
 // runID implements setMember. It is the ID of the run to be stored.
-func (w *StartWrite) runID() string { return w.Row.ID }
+func (w *StartWrite) runID() flow.RunID { return w.Row.ID }
 
 // commitFailed implements setMember. After an error it is unknown whether the run was
 // stored, so a repetition looks for it first.
@@ -128,7 +128,7 @@ func (w *StartWrite) occupyPlace(tx *Tx) {
 // handToWorker hands the run to a worker unless it is queued.
 func (w *StartWrite) handToWorker(tx *Tx) {
 	if w.Row.Place == PlaceWorker {
-		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: w.Row.ID, Attempt: w.Row.Attempt, Run: newRunForWorker(w.N)}, w.Row.InstanceID)
+		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: string(w.Row.ID), Attempt: w.Row.Attempt, Run: newRunForWorker(w.N)}, w.Row.InstanceID)
 	}
 }
 
@@ -171,7 +171,7 @@ func newRunForWorker(n *flow.NewRun) *flow.Run {
 
 // claimIdempotency claims the idempotency key for this run, or returns the run
 // that an equal request has started.
-func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) {
+func (tx *Tx) claimIdempotency(n *flow.NewRun, runID flow.RunID) (*flow.Run, error) {
 	if n.IdempotencyKey == "" {
 		return nil, nil
 	}
@@ -230,7 +230,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 	}
 	sealedInputs := []byte{}
 	if len(secrets) > 0 {
-		sealedInputs, err = s.sealValue(secrets, r.WorkspaceID, r.ID, "secrets")
+		sealedInputs, err = s.sealValue(secrets, r.WorkspaceID, string(r.ID), "secrets")
 	}
 	row := gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
@@ -265,7 +265,7 @@ func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fi
 }
 
 // RunSecrets opens the secret inputs of a run, by name.
-func (s Execution) RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error) {
+func (s Execution) RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error) {
 	sealed, err := s.Reads.FindRunSecrets(ctx, gen.FindRunSecretsParams{ID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "run")
@@ -273,7 +273,7 @@ func (s Execution) RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID st
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	text, err := s.Unseal(sealed, ws, runID, "secrets")
+	text, err := s.Unseal(sealed, ws, string(runID), "secrets")
 	if err != nil {
 		return nil, fmt.Errorf("secret inputs of %s: %w", runID, err)
 	}

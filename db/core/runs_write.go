@@ -128,7 +128,7 @@ func (p *runWrite) checkRepeated(tx *Tx) error {
 }
 
 // runID implements setMember. It is the ID of the run that progressed.
-func (p *runWrite) runID() string { return p.row.ID }
+func (p *runWrite) runID() flow.RunID { return p.row.ID }
 
 // commitFailed records nothing: Run.Writes shows whether a write was committed.
 func (p *runWrite) commitFailed(s *DB, err error) error { return s.publicOutage(err) }
@@ -304,7 +304,7 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 
 // wakeDecidedSteps makes the waiting steps due whose approvals were answered or whose
 // child runs have ended, and returns their number.
-func (tx *Tx) wakeDecidedSteps(runID string) (int64, error) {
+func (tx *Tx) wakeDecidedSteps(runID flow.RunID) (int64, error) {
 	now := tx.Store.NowMicros()
 	answered, err := tx.WakeDecidedSteps(tx.Ctx, gen.WakeDecidedStepsParams{RunID: runID, Now: now})
 	if err != nil {
@@ -320,7 +320,7 @@ func (tx *Tx) wakeDecidedSteps(runID string) (int64, error) {
 // ResumeDecided hands a waiting run to a worker after a decision on one of its
 // approvals, or the end of child runs. It does not touch a run that a worker holds: when
 // the worker lets it wait, it finds the decision (see runWrite.wait).
-func (tx *Tx) ResumeDecided(ws flow.WorkspaceID, runID string) error {
+func (tx *Tx) ResumeDecided(ws flow.WorkspaceID, runID flow.RunID) error {
 	if _, err := tx.wakeDecidedSteps(runID); err != nil {
 		return err
 	}
@@ -366,7 +366,7 @@ func (tx *Tx) lockIfCrowded(k FlowKey) error {
 // ResumeRun hands a run that no worker holds to a worker, regardless of capacity:
 // it was admitted before, or only has to be ended. A process without workers
 // records a wake that is due now instead.
-func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID string, from int64) error {
+func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID flow.RunID, from int64) error {
 	if tx.Store.QueueOrNil() == nil {
 		return tx.setDueWake(ws, runID, from)
 	}
@@ -383,12 +383,12 @@ func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID string, from int64) error {
 		return err
 	}
 	tx.RecordMove(r.WorkspaceID, r.FlowID, from, PlaceWorker)
-	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
+	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: string(runID), Attempt: r.Attempt}, holder)
 	return nil
 }
 
 // setDueWake makes a run wait for a wake that is already due.
-func (tx *Tx) setDueWake(ws flow.WorkspaceID, runID string, from int64) error {
+func (tx *Tx) setDueWake(ws flow.WorkspaceID, runID flow.RunID, from int64) error {
 	if from != PlaceWaiting {
 		r, err := tx.ParkRun(tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: PlaceWaiting})
 		if dbconn.IsNoRows(err) {

@@ -34,7 +34,7 @@ type setMember interface {
 	// the error with its public name. ExecuteAlone may be called afterwards, and must then
 	// find out whether the write was committed.
 	commitFailed(s *DB, err error) error
-	runID() string
+	runID() flow.RunID
 }
 
 // errNotInSet marks a write that cannot be part of a set.
@@ -75,7 +75,7 @@ func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 // run executes a group. Members that cannot be part of the set get a separate
 // transaction, as do all members of a set that failed.
 func (w *setWriter) run(group []*member) {
-	slices.SortStableFunc(group, func(a, b *member) int { return strings.Compare(a.set.runID(), b.set.runID()) })
+	slices.SortStableFunc(group, func(a, b *member) int { return strings.Compare(string(a.set.runID()), string(b.set.runID())) })
 	together := group[:0:0]
 	for i, m := range group {
 		if i > 0 && m.set.runID() == group[i-1].set.runID() {
@@ -148,7 +148,7 @@ type set struct {
 	progress []*member     // writes that are not fenced
 	released []releasedRow // for each of progress
 	steps    [][]any
-	claimed  map[string]bool // runs that claimed their idempotency key
+	claimed  map[flow.RunID]bool // runs that claimed their idempotency key
 }
 
 // releasedRow holds what others may have written to a run in progress.
@@ -315,7 +315,7 @@ func (t *set) dropClaims(list []*StartWrite) error {
 	var ws, names, runs []string
 	for _, w := range list {
 		if w.N.IdempotencyKey != "" {
-			ws, names, runs = append(ws, string(w.Row.WorkspaceID)), append(names, w.N.IdempotencyKey), append(runs, w.Row.ID)
+			ws, names, runs = append(ws, string(w.Row.WorkspaceID)), append(names, w.N.IdempotencyKey), append(runs, string(w.Row.ID))
 		}
 	}
 	if len(ws) == 0 {

@@ -34,7 +34,7 @@ func (t *set) queueProgress(b *pgx.Batch) {
 	for _, m := range t.members {
 		if p, ok := m.set.(*runWrite); ok {
 			rows = append(rows, progressRow(&p.row))
-			byID[p.row.ID] = m
+			byID[string(p.row.ID)] = m
 			m.err = dbconn.ErrFenced // unless the statement returns the row
 			leaving = leaving || p.row.Place != PlaceWorker
 		}
@@ -81,10 +81,10 @@ func (t *set) queueLimits(b *pgx.Batch) {
 	for _, m := range t.members {
 		switch w := m.set.(type) {
 		case *StartWrite:
-			flows = append(flows, w.Row.FlowID)
+			flows = append(flows, string(w.Row.FlowID))
 		case *runWrite:
 			if w.row.Place != PlaceWorker {
-				flows = append(flows, w.run.FlowID)
+				flows = append(flows, string(w.run.FlowID))
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (t *set) queueKeys(b *pgx.Batch) {
 
 // queueClaims adds the statement that claims the idempotency keys of the starts.
 func (t *set) queueClaims(b *pgx.Batch) {
-	t.claimed = map[string]bool{}
+	t.claimed = map[flow.RunID]bool{}
 	var rows [][]any
 	taken := map[[2]string]bool{}
 	for _, m := range t.members {
@@ -153,7 +153,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 			m.err = errNotInSet // the same request twice in this set
 		default:
 			taken[name] = true
-			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, w.Row.ID, t.Store.NowMicros()})
+			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), t.Store.NowMicros()})
 		}
 	}
 	if len(rows) == 0 {
@@ -161,7 +161,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 	}
 	args := append(arrays(claimColumns, rows), dbconn.Micros(t.Store.Config.Now().Add(-flow.IdempotencyLife)))
 	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
-		ids, err := pgx.CollectRows(found, pgx.RowTo[string])
+		ids, err := pgx.CollectRows(found, pgx.RowTo[flow.RunID])
 		for _, id := range ids {
 			t.claimed[id] = true
 		}

@@ -86,12 +86,12 @@ func startRow(r *gen.InsertRunParams) []any {
 		secrets = []byte{}
 	}
 	return []any{
-		r.ID, string(r.WorkspaceID), r.FlowID, r.Version, r.Draft, r.DocumentHash,
+		string(r.ID), string(r.WorkspaceID), string(r.FlowID), r.Version, r.Draft, r.DocumentHash,
 		r.State, r.Place, r.Attempt, r.InstanceID, r.RunTrigger, r.KeyID,
-		r.UserID, r.ParentRunID, r.RerunFrom, r.ProgressDone, r.ProgressTotal,
+		r.UserID, string(r.ParentRunID), r.RerunFrom, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.Save, r.Timeout, r.CreatedAt, r.DeadlineAt,
 		r.Gist, webhook, secrets, r.Metadata, r.Inputs, r.Busy, r.ChildrenLive,
-		r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem, r.FlowsAbove,
+		string(r.CallerRunID), r.CallerPath, r.CallerRound, r.CallerItem, r.FlowsAbove,
 	}
 }
 
@@ -113,7 +113,7 @@ var progressColumns = []column{
 // progressRow returns the write of a run as a row of progressColumns.
 func progressRow(r *gen.UpdateRunParams) []any {
 	return []any{
-		r.ID, string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
+		string(r.ID), string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
 		r.InputTokens, r.OutputTokens, int64(r.CostNanoUsd), r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.Models, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.StartedAt, r.EndedAt, r.ExpiresAt, r.DeadlineAt,
 		r.WaitingSince, r.Busy, r.KeepCrashes, r.KeepTrial, r.Writes,

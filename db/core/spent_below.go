@@ -16,10 +16,11 @@ const spentParts = 8
 
 // belowEntry is a cost of a child run, for one flow above it.
 type belowEntry struct {
-	ws          flow.WorkspaceID
-	flowID, day string
-	part        int64
-	cost        flow.NanoUSD
+	ws     flow.WorkspaceID
+	flowID flow.FlowID
+	day    string
+	part   int64
+	cost   flow.NanoUSD
 }
 
 // addSpentBelow counts the cost of a step of a child run for the budgets of the flows above.
@@ -38,7 +39,7 @@ func (b *batch) addSpentBelow(r *flow.Run, cost flow.NanoUSD, now time.Time) {
 // cannot deadlock.
 func (tx *Tx) flushBelow() error {
 	compare := func(a, b belowEntry) int {
-		return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), a.flowID, b.flowID, a.day, b.day), cmp.Compare(a.part, b.part))
+		return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), string(a.flowID), string(b.flowID), a.day, b.day), cmp.Compare(a.part, b.part))
 	}
 	for _, e := range mergeEqual(tx.Batch.below, compare, func(sum, e *belowEntry) { sum.cost += e.cost }) {
 		err := tx.AddSpentBelow(tx.Ctx, gen.AddSpentBelowParams{WorkspaceID: e.ws, FlowID: e.flowID, Day: e.day, Part: e.part, CostNanoUsd: e.cost})

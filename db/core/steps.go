@@ -62,7 +62,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 	args := make([]any, 0, len(steps)*len(stepColumns))
 	for i := range steps {
 		s := &steps[i]
-		args = append(args, run.ID, s.Path, string(run.WorkspaceID), s.Node, s.Kind, string(s.State),
+		args = append(args, string(run.ID), s.Path, string(run.WorkspaceID), s.Node, s.Kind, string(s.State),
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Usage.CachedTokens, s.Usage.ReasoningTokens, s.Usage.UnpricedSteps, s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
@@ -121,12 +121,12 @@ func (tx *Tx) writeSteps(args []any) error {
 }
 
 // FindSteps returns the steps of a run, by path.
-func (s Execution) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error) {
+func (s Execution) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	return s.findSteps(ctx, ws, runID, map[string]int64{})
 }
 
 // findSteps also adds the size of each step to sizes.
-func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID string, sizes map[string]int64) ([]flow.Step, error) {
+func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, sizes map[string]int64) ([]flow.Step, error) {
 	rows, err := s.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)

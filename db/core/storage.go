@@ -143,7 +143,7 @@ func (tx *Tx) flushStorage() error {
 }
 
 // sizesOf reads Run.Sizes of a stored run.
-func sizesOf(ctx context.Context, q *gen.Queries, runID string) (map[string]int64, error) {
+func sizesOf(ctx context.Context, q *gen.Queries, runID flow.RunID) (map[string]int64, error) {
 	result, err := q.SizeResult(ctx, runID)
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, fmt.Errorf("size of %s: %w", runID, err)

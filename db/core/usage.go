@@ -53,7 +53,7 @@ func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // CompareUsage orders entries by the primary key of usage_daily.
 func CompareUsage(a, b UsageEntry) int {
-	texts := dbconn.CompareTexts(string(a.ws), string(b.ws), a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
+	texts := dbconn.CompareTexts(string(a.ws), string(b.ws), a.Day, b.Day, a.KeyID, b.KeyID, string(a.FlowID), string(b.FlowID), a.Model, b.Model)
 	return cmp.Or(texts, cmp.Compare(a.Bucket, b.Bucket))
 }
 

@@ -27,7 +27,7 @@ func (tx *Tx) logUsage() error {
 	var rows [][]any
 	add := func(e *UsageEntry, cost flow.NanoUSD, hour int64) {
 		rows = append(rows, []any{
-			string(e.ws), e.Day, e.KeyID, e.FlowID, e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
+			string(e.ws), e.Day, e.KeyID, string(e.FlowID), e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
 			e.Usage.InputTokens, e.Usage.OutputTokens, int64(cost), e.Duration.Microseconds(), hour,
 			e.Usage.CachedTokens, e.Usage.ReasoningTokens, e.Usage.UnpricedSteps,
 		})

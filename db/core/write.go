@@ -37,7 +37,7 @@ type Tx struct {
 func (tx *Tx) Enqueue(job flow.Job) { tx.Batch.Jobs = append(tx.Batch.Jobs, job) }
 
 // Notify notifies those who wait for the run after the commit.
-func (tx *Tx) Notify(runID string) { tx.Batch.written = append(tx.Batch.written, runID) }
+func (tx *Tx) Notify(runID flow.RunID) { tx.Batch.written = append(tx.Batch.written, string(runID)) }
 
 // batch is what the members of one transaction share.
 type batch struct {

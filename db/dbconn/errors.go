@@ -114,7 +114,7 @@ func isPermanent(err error) bool {
 }
 
 // Unreadable turns a permanent read error into a message about the object.
-func Unreadable(err error, what, id string) error {
+func Unreadable[ID ~string](err error, what string, id ID) error {
 	if err = Classify(err); !flow.IsPermanent(err) {
 		return err
 	}

@@ -1,19 +1,26 @@
 package dbconn
 
-import "strings"
+import (
+	"strings"
+
+	"sluice/flow"
+)
 
 // EncodeFlowsAbove returns the column flows_above: each ID is between two spaces.
-func EncodeFlowsAbove(ids []string) string {
-	if len(ids) == 0 {
-		return ""
+func EncodeFlowsAbove(ids []flow.FlowID) (column string) {
+	for _, id := range ids {
+		column += " " + string(id)
 	}
-	return " " + strings.Join(ids, " ") + " "
+	if column != "" {
+		column += " "
+	}
+	return column
 }
 
 // DecodeFlowsAbove returns nil for a root run.
-func DecodeFlowsAbove(column string) []string {
-	if column == "" {
-		return nil
+func DecodeFlowsAbove(column string) (ids []flow.FlowID) {
+	for id := range strings.FieldsSeq(column) {
+		ids = append(ids, flow.FlowID(id))
 	}
-	return strings.Fields(column)
+	return ids
 }

@@ -18,7 +18,7 @@ ON CONFLICT (workspace_id, flow_id) DO UPDATE SET queued = queue_lengths.queued 
 
 type AddQueueLengthParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Queued      int64
 }
 
@@ -62,7 +62,7 @@ SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = $1 AN
 
 type CountAdmittedOfFlowParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 }
 
 func (q *Queries) CountAdmittedOfFlow(ctx context.Context, arg CountAdmittedOfFlowParams) (int64, error) {
@@ -137,7 +137,7 @@ WHERE place = 1 AND place > 0 AND workspace_id = $1 AND (flow_id = $2 OR $2 = ''
 
 type CountQueuedChildrenParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 }
 
 func (q *Queries) CountQueuedChildren(ctx context.Context, arg CountQueuedChildrenParams) (int64, error) {
@@ -186,8 +186,8 @@ type NextFlowParams struct {
 }
 
 type NextFlowRow struct {
-	FlowID string
-	ID     string
+	FlowID flow.FlowID
+	ID     flow.RunID
 }
 
 // SQLite uses only the first column of a row comparison to seek in the index and
@@ -252,7 +252,7 @@ SELECT queued FROM queue_lengths WHERE workspace_id = $1 AND flow_id = $2
 
 type QueueLengthOfFlowParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 }
 
 func (q *Queries) QueueLengthOfFlow(ctx context.Context, arg QueueLengthOfFlowParams) (int64, error) {

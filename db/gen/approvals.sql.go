@@ -36,7 +36,7 @@ WHERE run_id = $3 AND path = $4 AND decided_at = 0
 type DecideApprovalParams struct {
 	DecidedAt int64
 	Decision  string
-	RunID     string
+	RunID     flow.RunID
 	Path      string
 }
 
@@ -57,7 +57,7 @@ const deleteApprovals = `-- name: DeleteApprovals :exec
 DELETE FROM approvals WHERE run_id = $1
 `
 
-func (q *Queries) DeleteApprovals(ctx context.Context, runID string) error {
+func (q *Queries) DeleteApprovals(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteApprovals, runID)
 	return err
 }
@@ -68,16 +68,16 @@ WHERE a.run_id = $1 AND a.path = $2 AND a.workspace_id = $3
 `
 
 type FindApprovalParams struct {
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 	WorkspaceID flow.WorkspaceID
 }
 
 type FindApprovalRow struct {
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	WorkspaceID     flow.WorkspaceID
-	FlowID          string
+	FlowID          flow.FlowID
 	Node            string
 	TokenHash       string
 	Question        string
@@ -120,10 +120,10 @@ WHERE a.token_hash = $1
 `
 
 type FindApprovalByTokenRow struct {
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	WorkspaceID     flow.WorkspaceID
-	FlowID          string
+	FlowID          flow.FlowID
 	Node            string
 	TokenHash       string
 	Question        string
@@ -167,15 +167,15 @@ ORDER BY a.path
 `
 
 type ListApprovalsOfRunParams struct {
-	RunID       string
+	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 
 type ListApprovalsOfRunRow struct {
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	WorkspaceID     flow.WorkspaceID
-	FlowID          string
+	FlowID          flow.FlowID
 	Node            string
 	TokenHash       string
 	Question        string
@@ -241,10 +241,10 @@ type ListOpenApprovalsParams struct {
 }
 
 type ListOpenApprovalsRow struct {
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	WorkspaceID     flow.WorkspaceID
-	FlowID          string
+	FlowID          flow.FlowID
 	Node            string
 	TokenHash       string
 	Question        string
@@ -307,7 +307,7 @@ type LockRunRow struct {
 	KeyID           string
 }
 
-func (q *Queries) LockRun(ctx context.Context, id string) (LockRunRow, error) {
+func (q *Queries) LockRun(ctx context.Context, id flow.RunID) (LockRunRow, error) {
 	row := q.db.QueryRowContext(ctx, lockRun, id)
 	var i LockRunRow
 	err := row.Scan(&i.Place, &i.CancelRequested, &i.KeyID)
@@ -322,10 +322,10 @@ WHERE approvals.decided_at = 0
 `
 
 type SaveApprovalParams struct {
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Node        string
 	TokenHash   string
 	Question    string
@@ -353,7 +353,7 @@ UPDATE approvals SET seen = 1 WHERE run_id = $1 AND path = $2 AND decided_at > 0
 `
 
 type SeeApprovalParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 }
 
@@ -370,7 +370,7 @@ WHERE steps.run_id = $2 AND state = 'waiting'
 
 type WakeDecidedStepsParams struct {
 	Now   int64
-	RunID string
+	RunID flow.RunID
 }
 
 func (q *Queries) WakeDecidedSteps(ctx context.Context, arg WakeDecidedStepsParams) (int64, error) {

@@ -18,7 +18,7 @@ ON CONFLICT (day, workspace_id, flow_id, part) DO UPDATE SET cost_nano_usd = spe
 
 type AddSpentBelowParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Day         string
 	Part        int64
 	CostNanoUsd flow.NanoUSD
@@ -37,11 +37,11 @@ func (q *Queries) AddSpentBelow(ctx context.Context, arg AddSpentBelowParams) er
 
 const countStarts = `-- name: CountStarts :one
 SELECT count(*) FROM runs
-WHERE caller_run_id = '' AND id >= $1 AND workspace_id = $2 AND (flow_id = $3 OR key_id = $3)
+WHERE caller_run_id = '' AND id >= $1 AND workspace_id = $2 AND (key_id = $3 OR flow_id = $3)
 `
 
 type CountStartsParams struct {
-	FromID      string
+	FromID      flow.RunID
 	WorkspaceID flow.WorkspaceID
 	Subject     string
 }
@@ -62,7 +62,7 @@ WHERE r.caller_run_id = '' AND r.id >= $1 AND r.workspace_id = $2 AND r.key_id I
 `
 
 type CountStartsOfKeysParams struct {
-	FromID      string
+	FromID      flow.RunID
 	WorkspaceID flow.WorkspaceID
 	KeyID       string
 }
@@ -96,9 +96,9 @@ FROM usage_all WHERE workspace_id = $1 AND day = $3 AND flow_id = $2
 
 type FindFlowReservedParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Day         string
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 }
 
@@ -135,7 +135,7 @@ type FindKeyReservedParams struct {
 	WorkspaceID flow.WorkspaceID
 	Day         string
 	KeyID       string
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 }
 
@@ -172,7 +172,7 @@ FROM usage_all WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usag
 type FindKeysReservedParams struct {
 	WorkspaceID flow.WorkspaceID
 	Day         string
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 	KeyID       string
 }
@@ -206,7 +206,7 @@ WHERE f.id = $2 AND f.workspace_id = $3
 
 type FindSpendingLimitsParams struct {
 	KeyID       string
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -263,7 +263,7 @@ FROM usage_all WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 
 type FlowSpentParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Day         string
 }
 
@@ -327,7 +327,7 @@ type ReserveStepParams struct {
 	Reserved int64
 	Day      string
 	Attempt  int64
-	RunID    string
+	RunID    flow.RunID
 	Path     string
 }
 

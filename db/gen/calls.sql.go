@@ -98,7 +98,7 @@ type EndCallsOfStepParams struct {
 	Now         int64
 	WorkspaceID flow.WorkspaceID
 	Credential  string
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 }
 
@@ -180,7 +180,7 @@ type QueueCallParams struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
 	Credential  string
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 	QueuedAt    int64
 	DueAt       int64
@@ -235,7 +235,7 @@ type StartCallParams struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
 	Credential  string
-	RunID       string
+	RunID       flow.RunID
 	Path        string
 	Now         int64
 	DueAt       int64
@@ -259,7 +259,7 @@ UPDATE steps SET reserved = 0 WHERE run_id = $1 AND path = $2 AND reserved > 0
 `
 
 type UnreserveStepParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 }
 

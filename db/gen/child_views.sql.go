@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countChildItemCells = `-- name: CountChildItemCells :many
@@ -20,7 +22,7 @@ GROUP BY cell ORDER BY cell
 
 type CountChildItemCellsParams struct {
 	Size  int64
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 }
@@ -72,7 +74,7 @@ GROUP BY cell ORDER BY cell
 
 type CountChildRunCellsParams struct {
 	Size        int64
-	CallerRunID string
+	CallerRunID flow.RunID
 	CallerPath  string
 	CallerRound int64
 }
@@ -125,7 +127,7 @@ ORDER BY item LIMIT $4
 `
 
 type ListChildItemFailuresParams struct {
-	RunID   string
+	RunID   flow.RunID
 	Path    string
 	Round   int64
 	MaxRows int32
@@ -172,7 +174,7 @@ ORDER BY caller_item LIMIT $4
 `
 
 type ListChildRunFailuresParams struct {
-	CallerRunID string
+	CallerRunID flow.RunID
 	CallerPath  string
 	CallerRound int64
 	MaxRows     int32
@@ -221,7 +223,7 @@ ORDER BY i.item LIMIT $5
 `
 
 type ListReusedChildRunsParams struct {
-	RunID   string
+	RunID   flow.RunID
 	Path    string
 	Round   int64
 	Needle  string
@@ -329,7 +331,7 @@ ORDER BY item LIMIT $7
 `
 
 type ListShownChildItemsParams struct {
-	RunID   string
+	RunID   flow.RunID
 	Path    string
 	Round   int64
 	Failed  int64
@@ -387,7 +389,7 @@ ORDER BY caller_item LIMIT $9
 `
 
 type ListShownChildRunsParams struct {
-	CallerRunID string
+	CallerRunID flow.RunID
 	CallerPath  string
 	CallerRound int64
 	Failed      int64

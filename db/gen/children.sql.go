@@ -29,7 +29,7 @@ type CountChildParams struct {
 	ReasoningTokens int64
 	UnpricedSteps   int64
 	CostNanoUsd     flow.NanoUSD
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	Round           int64
 }
@@ -84,7 +84,7 @@ const countRunningChildren = `-- name: CountRunningChildren :one
 SELECT CAST(COALESCE(sum(running), 0) AS BIGINT) AS running FROM children WHERE run_id = $1
 `
 
-func (q *Queries) CountRunningChildren(ctx context.Context, runID string) (int64, error) {
+func (q *Queries) CountRunningChildren(ctx context.Context, runID flow.RunID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countRunningChildren, runID)
 	var running int64
 	err := row.Scan(&running)
@@ -97,7 +97,7 @@ WHERE run_id = $1 AND path = $2 AND round = $3 AND item >= $4 AND item <= $5 AND
 `
 
 type DeleteChildItemsParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 	First int64
@@ -119,7 +119,7 @@ const deleteChildItemsOfRun = `-- name: DeleteChildItemsOfRun :exec
 DELETE FROM child_items WHERE run_id = $1
 `
 
-func (q *Queries) DeleteChildItemsOfRun(ctx context.Context, runID string) error {
+func (q *Queries) DeleteChildItemsOfRun(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteChildItemsOfRun, runID)
 	return err
 }
@@ -128,7 +128,7 @@ const deleteChildren = `-- name: DeleteChildren :exec
 DELETE FROM children WHERE run_id = $1
 `
 
-func (q *Queries) DeleteChildren(ctx context.Context, runID string) error {
+func (q *Queries) DeleteChildren(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteChildren, runID)
 	return err
 }
@@ -139,7 +139,7 @@ UPDATE runs SET expires_at = $1 WHERE caller_run_id = $2 AND caller_run_id <> ''
 
 type ExpireChildrenParams struct {
 	Now         int64
-	CallerRunID string
+	CallerRunID flow.RunID
 }
 
 // Child runs are erased soon after their caller.
@@ -153,7 +153,7 @@ SELECT run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_
 `
 
 type FindChildrenParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 }
@@ -201,13 +201,13 @@ ON CONFLICT (run_id, path, round) DO NOTHING
 `
 
 type InsertChildrenParams struct {
-	RunID        string
+	RunID        flow.RunID
 	Path         string
 	Round        int64
 	WorkspaceID  flow.WorkspaceID
-	RootRunID    string
+	RootRunID    flow.RunID
 	Depth        int64
-	FlowID       string
+	FlowID       flow.FlowID
 	DocumentHash string
 	Template     string
 	Concurrency  int64
@@ -238,7 +238,7 @@ ORDER BY item
 `
 
 type ListChildItemsParams struct {
-	RunID    string
+	RunID    flow.RunID
 	Path     string
 	Round    int64
 	FromItem int64
@@ -249,7 +249,7 @@ type ListChildItemsRow struct {
 	Item   int64
 	Inputs string
 	Error  string
-	Reused string
+	Reused flow.RunID
 }
 
 func (q *Queries) ListChildItems(ctx context.Context, arg ListChildItemsParams) ([]ListChildItemsRow, error) {
@@ -294,7 +294,7 @@ ORDER BY caller_item
 `
 
 type ListChildRunsParams struct {
-	CallerRunID string
+	CallerRunID flow.RunID
 	CallerPath  string
 	CallerRound int64
 	FromItem    int64
@@ -391,7 +391,7 @@ SELECT run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_
 `
 
 type ListChildrenParams struct {
-	RunID       string
+	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -451,14 +451,14 @@ ORDER BY caller_item
 `
 
 type ListOpenChildRunsParams struct {
-	CallerRunID string
+	CallerRunID flow.RunID
 	CallerPath  string
 	CallerRound int64
 }
 
 type ListOpenChildRunsRow struct {
-	ID     string
-	FlowID string
+	ID     flow.RunID
+	FlowID flow.FlowID
 }
 
 func (q *Queries) ListOpenChildRuns(ctx context.Context, arg ListOpenChildRunsParams) ([]ListOpenChildRunsRow, error) {
@@ -494,7 +494,7 @@ type LoadChildrenParams struct {
 	Failed    int64
 	TakenOver int64
 	Pending   int64
-	RunID     string
+	RunID     flow.RunID
 	Path      string
 	Round     int64
 }
@@ -518,7 +518,7 @@ RETURNING run_id, path, round, workspace_id, root_run_id, depth, flow_id, docume
 `
 
 type LockChildrenParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 }
@@ -568,7 +568,7 @@ WHERE children.run_id = $1 AND children.path = $2 AND children.round = $3 AND to
 `
 
 type RecountChildrenParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 }
@@ -583,7 +583,7 @@ UPDATE children SET seen = 1 WHERE run_id = $1 AND path = $2 AND round = $3 AND 
 `
 
 type SeeChildrenParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 }
@@ -600,7 +600,7 @@ WHERE run_id = $2 AND path = $3 AND round = $4
 
 type StartChildrenParams struct {
 	Started int64
-	RunID   string
+	RunID   flow.RunID
 	Path    string
 	Round   int64
 }
@@ -620,7 +620,7 @@ UPDATE children SET stopped = 1, pending = 0 WHERE run_id = $1 AND path = $2 AND
 `
 
 type StopChildrenParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 	Round int64
 }
@@ -646,7 +646,7 @@ type SumChildrenRow struct {
 	CostNanoUsd     int64
 }
 
-func (q *Queries) SumChildren(ctx context.Context, runID string) (SumChildrenRow, error) {
+func (q *Queries) SumChildren(ctx context.Context, runID flow.RunID) (SumChildrenRow, error) {
 	row := q.db.QueryRowContext(ctx, sumChildren, runID)
 	var i SumChildrenRow
 	err := row.Scan(
@@ -667,7 +667,7 @@ ORDER BY item LIMIT $5
 `
 
 type TakeChildItemsParams struct {
-	RunID   string
+	RunID   flow.RunID
 	Path    string
 	Round   int64
 	First   int64
@@ -719,7 +719,7 @@ WHERE steps.run_id = $2 AND state = 'waiting'
 
 type WakeCallingStepsParams struct {
 	Now   int64
-	RunID string
+	RunID flow.RunID
 }
 
 // A step need not wait for its children any longer when all have ended, or when one has

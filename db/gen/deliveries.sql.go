@@ -245,8 +245,8 @@ type InsertDeliveryParams struct {
 	ID          string
 	Position    string
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
-	RunID       string
+	FlowID      flow.FlowID
+	RunID       flow.RunID
 	Node        string
 	EndpointID  string
 	Url         string
@@ -327,7 +327,7 @@ ORDER BY position DESC LIMIT $4
 
 type ListDeliveriesParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Before      string
 	MaxRows     int32
 }
@@ -389,7 +389,7 @@ SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, 
 `
 
 type ListDeliveriesOfRunParams struct {
-	RunID       string
+	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 

@@ -16,7 +16,7 @@ DELETE FROM edits WHERE flow_id = $1
 RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes
 `
 
-func (q *Queries) DeleteEditsOfFlow(ctx context.Context, flowID string) ([]int64, error) {
+func (q *Queries) DeleteEditsOfFlow(ctx context.Context, flowID flow.FlowID) ([]int64, error) {
 	rows, err := q.db.QueryContext(ctx, deleteEditsOfFlow, flowID)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ SELECT flow_id, rev, workspace_id, tx_id, tab, user_id, created_at, ops, inverse
 `
 
 type FindEditParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	TxID        string
 	WorkspaceID flow.WorkspaceID
 }
@@ -112,7 +112,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 `
 
 type InsertEditParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	Rev         int64
 	WorkspaceID flow.WorkspaceID
 	TxID        string
@@ -150,7 +150,7 @@ type ListEditSizesRow struct {
 	Bytes int64
 }
 
-func (q *Queries) ListEditSizes(ctx context.Context, flowID string) ([]ListEditSizesRow, error) {
+func (q *Queries) ListEditSizes(ctx context.Context, flowID flow.FlowID) ([]ListEditSizesRow, error) {
 	rows, err := q.db.QueryContext(ctx, listEditSizes, flowID)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ ORDER BY rev LIMIT $4
 `
 
 type ListEditsParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 	AfterRev    int64
 	MaxRows     int32
@@ -238,7 +238,7 @@ ORDER BY e.rev DESC LIMIT $5
 `
 
 type ListUndoableParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 	Tab         string
 	Since       int64
@@ -293,7 +293,7 @@ RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped)
 `
 
 type ShortenEditsParams struct {
-	FlowID  string
+	FlowID  flow.FlowID
 	LastRev int64
 }
 

@@ -70,7 +70,7 @@ SELECT id FROM endpoints WHERE workspace_id = $1 AND flow_id = $2 AND node = $3 
 
 type FindEndpointParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Node        string
 	Host        string
 }
@@ -124,7 +124,7 @@ ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING
 type InsertEndpointParams struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Node        string
 	Host        string
 	CreatedAt   int64

@@ -97,7 +97,7 @@ RETURNING workspace_id, size
 
 type EraseFilesOfRunParams struct {
 	ErasedAt int64
-	RunID    string
+	RunID    flow.RunID
 }
 
 type EraseFilesOfRunRow struct {
@@ -285,7 +285,7 @@ const holdFilesOfRun = `-- name: HoldFilesOfRun :exec
 UPDATE files SET kept = kept WHERE erased_at = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = $1)
 `
 
-func (q *Queries) HoldFilesOfRun(ctx context.Context, runID string) error {
+func (q *Queries) HoldFilesOfRun(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, holdFilesOfRun, runID)
 	return err
 }
@@ -295,7 +295,7 @@ UPDATE runs SET erased = erased WHERE id = $1 AND workspace_id = $2 AND erased =
 `
 
 type HoldRunContentParams struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -387,7 +387,7 @@ ON CONFLICT (run_id, file_id) DO NOTHING
 `
 
 type LinkFileParams struct {
-	RunID       string
+	RunID       flow.RunID
 	FileID      string
 	WorkspaceID flow.WorkspaceID
 }
@@ -406,7 +406,7 @@ ON CONFLICT (run_id, file_id) DO NOTHING
 
 type LinkFilesOfRunParams struct {
 	RunID       string
-	ParentRunID string
+	ParentRunID flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -538,7 +538,7 @@ type ListUsesOfFileParams struct {
 }
 
 type ListUsesOfFileRow struct {
-	FlowID string
+	FlowID flow.FlowID
 	KeyID  string
 }
 
@@ -595,7 +595,7 @@ const unlinkFiles = `-- name: UnlinkFiles :exec
 DELETE FROM run_files WHERE run_id = $1
 `
 
-func (q *Queries) UnlinkFiles(ctx context.Context, runID string) error {
+func (q *Queries) UnlinkFiles(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, unlinkFiles, runID)
 	return err
 }

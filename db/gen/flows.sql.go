@@ -15,9 +15,9 @@ const anyFlow = `-- name: AnyFlow :one
 SELECT id FROM flows WHERE workspace_id = $1 LIMIT 1
 `
 
-func (q *Queries) AnyFlow(ctx context.Context, workspaceID flow.WorkspaceID) (string, error) {
+func (q *Queries) AnyFlow(ctx context.Context, workspaceID flow.WorkspaceID) (flow.FlowID, error) {
 	row := q.db.QueryRowContext(ctx, anyFlow, workspaceID)
-	var id string
+	var id flow.FlowID
 	err := row.Scan(&id)
 	return id, err
 }
@@ -29,7 +29,7 @@ WHERE id = $2 AND workspace_id = $3
 
 type ArchiveFlowParams struct {
 	ArchivedAt  int64
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -51,7 +51,7 @@ type EditDraftParams struct {
 	Description string
 	Draft       string
 	UpdatedAt   int64
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 	Base        int64
 }
@@ -78,7 +78,7 @@ UPDATE flows SET signing_before = $1 WHERE id = $2 AND workspace_id = $3
 
 type EndSigningParams struct {
 	None        []byte
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -98,12 +98,12 @@ WHERE f.id = $1 AND f.workspace_id = $2
 `
 
 type FindFlowParams struct {
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
 type FindFlowRow struct {
-	ID            string
+	ID            flow.FlowID
 	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Description   string
@@ -161,7 +161,7 @@ WHERE f.id = $1 AND f.workspace_id = $2
 `
 
 type FindFlowLimitsParams struct {
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -208,7 +208,7 @@ WHERE f.id = $1 AND f.workspace_id = $2 AND f.archived_at = 0
 `
 
 type FindLiveVersionParams struct {
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -230,7 +230,7 @@ SELECT signing, signing_before FROM flows WHERE id = $1 AND workspace_id = $2
 `
 
 type FindSigningParams struct {
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -254,7 +254,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9,
 `
 
 type InsertFlowParams struct {
-	ID            string
+	ID            flow.FlowID
 	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Description   string
@@ -302,12 +302,12 @@ ORDER BY f.id LIMIT $3
 
 type ListFlowHeadsParams struct {
 	WorkspaceID flow.WorkspaceID
-	AfterID     string
+	AfterID     flow.FlowID
 	MaxRows     int32
 }
 
 type ListFlowHeadsRow struct {
-	ID            string
+	ID            flow.FlowID
 	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Description   string
@@ -383,12 +383,12 @@ ORDER BY f.id LIMIT $3
 
 type ListFlowsParams struct {
 	WorkspaceID flow.WorkspaceID
-	AfterID     string
+	AfterID     flow.FlowID
 	MaxRows     int32
 }
 
 type ListFlowsRow struct {
-	ID            string
+	ID            flow.FlowID
 	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Description   string
@@ -462,7 +462,7 @@ WHERE id = $3 AND workspace_id = $4 AND signing = $5
 type ReplaceSigningParams struct {
 	Signing       []byte
 	SigningBefore []byte
-	ID            string
+	ID            flow.FlowID
 	WorkspaceID   flow.WorkspaceID
 	SigningWas    []byte
 }
@@ -487,7 +487,7 @@ UPDATE flows SET archived_at = 0, updated_at = $1 WHERE id = $2 AND workspace_id
 
 type RestoreFlowParams struct {
 	UpdatedAt   int64
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -512,7 +512,7 @@ type SetFlowLimitsParams struct {
 	UsdPerDay     flow.NanoUSD
 	AllowUnpriced int64
 	UpdatedAt     int64
-	ID            string
+	ID            flow.FlowID
 	WorkspaceID   flow.WorkspaceID
 }
 
@@ -539,7 +539,7 @@ UPDATE flows SET tags = $1 WHERE id = $2 AND workspace_id = $3
 
 type TagFlowParams struct {
 	Tags        string
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -562,7 +562,7 @@ type UpdateDraftParams struct {
 	Description string
 	Draft       string
 	UpdatedAt   int64
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 

@@ -15,7 +15,7 @@ const findForm = `-- name: FindForm :one
 SELECT flow_id, workspace_id, is_on, settings, updated_at, day, taken FROM forms WHERE flow_id = $1
 `
 
-func (q *Queries) FindForm(ctx context.Context, flowID string) (Form, error) {
+func (q *Queries) FindForm(ctx context.Context, flowID flow.FlowID) (Form, error) {
 	row := q.db.QueryRowContext(ctx, findForm, flowID)
 	var i Form
 	err := row.Scan(
@@ -35,7 +35,7 @@ UPDATE forms SET taken = taken - 1 WHERE flow_id = $1 AND day = $2 AND taken > 0
 `
 
 type ReturnFormRunParams struct {
-	FlowID string
+	FlowID flow.FlowID
 	Day    int64
 }
 
@@ -55,7 +55,7 @@ type SaveFormParams struct {
 	IsOn        int64
 	Settings    string
 	UpdatedAt   int64
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -80,7 +80,7 @@ WHERE flow_id = $2 AND (day <> $1 OR taken < $3)
 
 type TakeFormRunParams struct {
 	Day    int64
-	FlowID string
+	FlowID flow.FlowID
 	Most   int64
 }
 

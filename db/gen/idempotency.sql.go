@@ -23,7 +23,7 @@ type ClaimIdempotencyParams struct {
 	WorkspaceID flow.WorkspaceID
 	Name        string
 	Fingerprint string
-	RunID       string
+	RunID       flow.RunID
 	CreatedAt   int64
 	StaleBefore int64
 }

@@ -57,13 +57,13 @@ type CutRunParams struct {
 	Crashed    int64
 	WasBusy    int64
 	Guilt      int64
-	ID         string
+	ID         flow.RunID
 }
 
 type CutRunRow struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	KeyID       string
 	Attempt     int64
 	Crashes     int64
@@ -122,7 +122,7 @@ type FailRunParams struct {
 	Error     string
 	ExpiresAt int64
 	EndedAt   int64
-	ID        string
+	ID        flow.RunID
 	Attempt   int64
 }
 
@@ -147,20 +147,20 @@ SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, sav
 
 type FindFailedRow struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	KeyID       string
 	CreatedAt   int64
 	StartedAt   int64
 	EndedAt     int64
 	Seq         int64
 	Save        int64
-	CallerRunID string
+	CallerRunID flow.RunID
 	CallerPath  string
 	CallerRound int64
 	CallerItem  int64
 }
 
-func (q *Queries) FindFailed(ctx context.Context, id string) (FindFailedRow, error) {
+func (q *Queries) FindFailed(ctx context.Context, id flow.RunID) (FindFailedRow, error) {
 	row := q.db.QueryRowContext(ctx, findFailed, id)
 	var i FindFailedRow
 	err := row.Scan(
@@ -185,11 +185,11 @@ SELECT id, instance_id FROM runs WHERE id = $1 AND place = 2
 `
 
 type FindHolderRow struct {
-	ID         string
+	ID         flow.RunID
 	InstanceID string
 }
 
-func (q *Queries) FindHolder(ctx context.Context, id string) (FindHolderRow, error) {
+func (q *Queries) FindHolder(ctx context.Context, id flow.RunID) (FindHolderRow, error) {
 	row := q.db.QueryRowContext(ctx, findHolder, id)
 	var i FindHolderRow
 	err := row.Scan(&i.ID, &i.InstanceID)
@@ -206,7 +206,7 @@ type FindRunPeerRow struct {
 }
 
 // The instance that works on a run, and where its peers reach it.
-func (q *Queries) FindRunPeer(ctx context.Context, id string) (FindRunPeerRow, error) {
+func (q *Queries) FindRunPeer(ctx context.Context, id flow.RunID) (FindRunPeerRow, error) {
 	row := q.db.QueryRowContext(ctx, findRunPeer, id)
 	var i FindRunPeerRow
 	err := row.Scan(&i.ID, &i.PeerAddr)
@@ -220,7 +220,7 @@ RETURNING attempt
 `
 
 type HandBackRunParams struct {
-	ID      string
+	ID      flow.RunID
 	Attempt int64
 }
 
@@ -258,7 +258,7 @@ SELECT id, busy FROM runs WHERE place = 2 AND place > 0 AND instance_id = $1 ORD
 `
 
 type ListClaimedRow struct {
-	ID   string
+	ID   flow.RunID
 	Busy int64
 }
 
@@ -290,7 +290,7 @@ SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY
 `
 
 type ListHeldRow struct {
-	ID         string
+	ID         flow.RunID
 	InstanceID string
 	Attempt    int64
 }
@@ -380,9 +380,9 @@ SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AN
 `
 
 type ListSuspectsRow struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	TrialSize   int64
 	Guilt       int64
 }
@@ -422,7 +422,7 @@ UPDATE runs SET busy = $1 WHERE id = $2 AND place = 2 AND instance_id = $3
 
 type MarkBusyParams struct {
 	Busy       int64
-	ID         string
+	ID         flow.RunID
 	InstanceID string
 }
 
@@ -448,7 +448,7 @@ RETURNING attempt
 
 type TakeRunParams struct {
 	InstanceID string
-	ID         string
+	ID         flow.RunID
 	Attempt    int64
 }
 
@@ -469,12 +469,12 @@ type TrySuspectParams struct {
 	InstanceID string
 	Busy       int64
 	TrialSize  int64
-	ID         string
+	ID         flow.RunID
 }
 
 type TrySuspectRow struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Attempt     int64
 }
 

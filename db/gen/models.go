@@ -42,13 +42,13 @@ type Blob struct {
 }
 
 type Child struct {
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	Round           int64
 	WorkspaceID     flow.WorkspaceID
-	RootRunID       string
+	RootRunID       flow.RunID
 	Depth           int64
-	FlowID          string
+	FlowID          flow.FlowID
 	DocumentHash    string
 	Template        string
 	Concurrency     int64
@@ -90,8 +90,8 @@ type Credential struct {
 type Delivery struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
-	RunID       string
+	FlowID      flow.FlowID
+	RunID       flow.RunID
 	Node        string
 	Url         string
 	Header      string
@@ -127,7 +127,7 @@ type DeliveryAttempt struct {
 }
 
 type Edit struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	Rev         int64
 	WorkspaceID flow.WorkspaceID
 	TxID        string
@@ -142,7 +142,7 @@ type Edit struct {
 type Endpoint struct {
 	ID           string
 	WorkspaceID  flow.WorkspaceID
-	FlowID       string
+	FlowID       flow.FlowID
 	Node         string
 	Host         string
 	FailingSince int64
@@ -167,7 +167,7 @@ type File struct {
 }
 
 type Form struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 	IsOn        int64
 	Settings    string
@@ -180,7 +180,7 @@ type Idempotency struct {
 	WorkspaceID flow.WorkspaceID
 	Name        string
 	Fingerprint string
-	RunID       string
+	RunID       flow.RunID
 	CreatedAt   int64
 }
 
@@ -216,7 +216,7 @@ type Key struct {
 }
 
 type Pin struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	NodeID      string
 	WorkspaceID flow.WorkspaceID
 	CreatedAt   int64
@@ -233,9 +233,9 @@ type Price struct {
 }
 
 type Run struct {
-	ID              string
+	ID              flow.RunID
 	WorkspaceID     flow.WorkspaceID
-	FlowID          string
+	FlowID          flow.FlowID
 	Version         int64
 	Draft           int64
 	DocumentHash    string
@@ -246,7 +246,7 @@ type Run struct {
 	RunTrigger      string
 	KeyID           string
 	UserID          string
-	ParentRunID     string
+	ParentRunID     flow.RunID
 	RerunFrom       string
 	InputTokens     int64
 	OutputTokens    int64
@@ -281,7 +281,7 @@ type Run struct {
 	ReasoningTokens int64
 	UnpricedSteps   int64
 	Secrets         []byte
-	CallerRunID     string
+	CallerRunID     flow.RunID
 	CallerPath      string
 	CallerRound     int64
 	CallerItem      int64
@@ -303,7 +303,7 @@ type Session struct {
 }
 
 type Step struct {
-	RunID           string
+	RunID           flow.RunID
 	Path            string
 	WorkspaceID     flow.WorkspaceID
 	Node            string
@@ -345,7 +345,7 @@ type UsageFull struct {
 	WorkspaceID     flow.WorkspaceID
 	Day             string
 	KeyID           string
-	FlowID          string
+	FlowID          flow.FlowID
 	Model           string
 	Bucket          int64
 	Runs            int64
@@ -371,7 +371,7 @@ type User struct {
 }
 
 type Version struct {
-	FlowID       string
+	FlowID       flow.FlowID
 	Number       int64
 	WorkspaceID  flow.WorkspaceID
 	DocumentHash string
@@ -383,7 +383,7 @@ type Version struct {
 type WebhookSecret struct {
 	ID            string
 	WorkspaceID   flow.WorkspaceID
-	FlowID        string
+	FlowID        flow.FlowID
 	Node          string
 	Host          string
 	Inherits      int64

@@ -17,7 +17,7 @@ RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes
 `
 
 type DeletePinParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	NodeID      string
 	WorkspaceID flow.WorkspaceID
 }
@@ -34,7 +34,7 @@ DELETE FROM pins WHERE flow_id = $1
 RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes
 `
 
-func (q *Queries) DeletePinsOfFlow(ctx context.Context, flowID string) ([]int64, error) {
+func (q *Queries) DeletePinsOfFlow(ctx context.Context, flowID flow.FlowID) ([]int64, error) {
 	rows, err := q.db.QueryContext(ctx, deletePinsOfFlow, flowID)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ SELECT flow_id, node_id, workspace_id, created_at, outputs FROM pins WHERE flow_
 `
 
 type ListPinsParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -106,7 +106,7 @@ type SavePinParams struct {
 	NodeID      string
 	CreatedAt   int64
 	Outputs     string
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 

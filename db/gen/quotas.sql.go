@@ -113,7 +113,7 @@ RETURNING rev, archived_at, CAST(octet_length(draft) AS BIGINT) AS bytes
 `
 
 type HoldFlowParams struct {
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -220,7 +220,7 @@ WHERE flow_id = $1 AND node_id = $2 AND workspace_id = $3
 `
 
 type SizePinParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	NodeID      string
 	WorkspaceID flow.WorkspaceID
 }
@@ -236,7 +236,7 @@ const sizeResult = `-- name: SizeResult :one
 SELECT CAST(octet_length(outputs) + octet_length(error) AS BIGINT) AS bytes FROM runs WHERE id = $1
 `
 
-func (q *Queries) SizeResult(ctx context.Context, id string) (int64, error) {
+func (q *Queries) SizeResult(ctx context.Context, id flow.RunID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, sizeResult, id)
 	var bytes int64
 	err := row.Scan(&bytes)
@@ -253,7 +253,7 @@ FROM runs r WHERE r.id = $1
 `
 
 // The content of a run, as migration 00008 counts it.
-func (q *Queries) SizeRun(ctx context.Context, id string) (int64, error) {
+func (q *Queries) SizeRun(ctx context.Context, id flow.RunID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, sizeRun, id)
 	var bytes int64
 	err := row.Scan(&bytes)
@@ -271,7 +271,7 @@ type SizeStepsRow struct {
 	Bytes int64
 }
 
-func (q *Queries) SizeSteps(ctx context.Context, runID string) ([]SizeStepsRow, error) {
+func (q *Queries) SizeSteps(ctx context.Context, runID flow.RunID) ([]SizeStepsRow, error) {
 	rows, err := q.db.QueryContext(ctx, sizeSteps, runID)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ const deleteAttemptsOfRun = `-- name: DeleteAttemptsOfRun :exec
 DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT d.id FROM deliveries d WHERE d.run_id = $1)
 `
 
-func (q *Queries) DeleteAttemptsOfRun(ctx context.Context, runID string) error {
+func (q *Queries) DeleteAttemptsOfRun(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteAttemptsOfRun, runID)
 	return err
 }
@@ -24,7 +24,7 @@ const deleteDeliveriesOfRun = `-- name: DeleteDeliveriesOfRun :exec
 DELETE FROM deliveries WHERE run_id = $1
 `
 
-func (q *Queries) DeleteDeliveriesOfRun(ctx context.Context, runID string) error {
+func (q *Queries) DeleteDeliveriesOfRun(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteDeliveriesOfRun, runID)
 	return err
 }
@@ -34,7 +34,7 @@ DELETE FROM delivery_attempts
 WHERE delivery_id IN (SELECT d.id FROM deliveries d WHERE d.run_id = $1 AND d.ended_at = 0)
 `
 
-func (q *Queries) DeletePendingAttempts(ctx context.Context, runID string) error {
+func (q *Queries) DeletePendingAttempts(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deletePendingAttempts, runID)
 	return err
 }
@@ -43,7 +43,7 @@ const deletePendingDeliveries = `-- name: DeletePendingDeliveries :exec
 DELETE FROM deliveries WHERE run_id = $1 AND ended_at = 0
 `
 
-func (q *Queries) DeletePendingDeliveries(ctx context.Context, runID string) error {
+func (q *Queries) DeletePendingDeliveries(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deletePendingDeliveries, runID)
 	return err
 }
@@ -52,7 +52,7 @@ const deleteRun = `-- name: DeleteRun :exec
 DELETE FROM runs WHERE id = $1
 `
 
-func (q *Queries) DeleteRun(ctx context.Context, id string) error {
+func (q *Queries) DeleteRun(ctx context.Context, id flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteRun, id)
 	return err
 }
@@ -62,7 +62,7 @@ UPDATE delivery_attempts SET response = ''
 WHERE delivery_id IN (SELECT d.id FROM deliveries d WHERE d.run_id = $1)
 `
 
-func (q *Queries) EraseAttempts(ctx context.Context, runID string) error {
+func (q *Queries) EraseAttempts(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, eraseAttempts, runID)
 	return err
 }
@@ -74,7 +74,7 @@ UPDATE deliveries SET erased = $1, body = '', secret = $2, signature = $2 WHERE 
 type EraseDeliveriesParams struct {
 	Erased string
 	Sealed []byte
-	RunID  string
+	RunID  flow.RunID
 }
 
 func (q *Queries) EraseDeliveries(ctx context.Context, arg EraseDeliveriesParams) error {
@@ -92,7 +92,7 @@ type EraseRunParams struct {
 	Error   string
 	Webhook []byte
 	Secrets []byte
-	ID      string
+	ID      flow.RunID
 }
 
 func (q *Queries) EraseRun(ctx context.Context, arg EraseRunParams) error {
@@ -120,7 +120,7 @@ type ListExpiredParams struct {
 }
 
 type ListExpiredRow struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
 	Error       string
 }
@@ -158,15 +158,15 @@ type ListTombstonesParams struct {
 	MaxRows   int32
 }
 
-func (q *Queries) ListTombstones(ctx context.Context, arg ListTombstonesParams) ([]string, error) {
+func (q *Queries) ListTombstones(ctx context.Context, arg ListTombstonesParams) ([]flow.RunID, error) {
 	rows, err := q.db.QueryContext(ctx, listTombstones, arg.OlderThan, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []flow.RunID
 	for rows.Next() {
-		var id string
+		var id flow.RunID
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
@@ -195,7 +195,7 @@ type ListUnsavedParams struct {
 }
 
 type ListUnsavedRow struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
 	Error       string
 }

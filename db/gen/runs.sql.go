@@ -18,7 +18,7 @@ RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place
 
 type ClaimRunParams struct {
 	InstanceID string
-	ID         string
+	ID         flow.RunID
 	Attempt    int64
 }
 
@@ -91,7 +91,7 @@ FROM runs WHERE runs.id = $1 AND runs.attempt = $2 AND runs.place > 0
 `
 
 type FindHeldRunParams struct {
-	ID      string
+	ID      flow.RunID
 	Attempt int64
 }
 
@@ -174,7 +174,7 @@ type FindPlaceRow struct {
 	InstanceID string
 }
 
-func (q *Queries) FindPlace(ctx context.Context, id string) (FindPlaceRow, error) {
+func (q *Queries) FindPlace(ctx context.Context, id flow.RunID) (FindPlaceRow, error) {
 	row := q.db.QueryRowContext(ctx, findPlace, id)
 	var i FindPlaceRow
 	err := row.Scan(&i.Place, &i.Attempt, &i.InstanceID)
@@ -191,7 +191,7 @@ type FindReleasedRow struct {
 }
 
 // What others may have written to a run since its worker read it.
-func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow, error) {
+func (q *Queries) FindReleased(ctx context.Context, id flow.RunID) (FindReleasedRow, error) {
 	row := q.db.QueryRowContext(ctx, findReleased, id)
 	var i FindReleasedRow
 	err := row.Scan(&i.CancelRequested, &i.Webhook)
@@ -205,9 +205,9 @@ WHERE runs.id = $1 AND runs.workspace_id = $2 AND (runs.flow_id = $3 OR $3 = '')
 `
 
 type FindRunParams struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 }
 
 type FindRunRow struct {
@@ -284,7 +284,7 @@ SELECT secrets FROM runs WHERE id = $1 AND workspace_id = $2
 `
 
 type FindRunSecretsParams struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -301,7 +301,7 @@ UPDATE runs SET instance_id = $1 WHERE id = $2 AND attempt = $3 AND place > 0
 
 type HoldRunParams struct {
 	InstanceID string
-	ID         string
+	ID         flow.RunID
 	Attempt    int64
 }
 
@@ -327,9 +327,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
 `
 
 type InsertRunParams struct {
-	ID            string
+	ID            flow.RunID
 	WorkspaceID   flow.WorkspaceID
-	FlowID        string
+	FlowID        flow.FlowID
 	Version       int64
 	Draft         int64
 	DocumentHash  string
@@ -340,7 +340,7 @@ type InsertRunParams struct {
 	RunTrigger    string
 	KeyID         string
 	UserID        string
-	ParentRunID   string
+	ParentRunID   flow.RunID
 	RerunFrom     string
 	ProgressDone  int64
 	ProgressTotal int64
@@ -357,7 +357,7 @@ type InsertRunParams struct {
 	Inputs        string
 	Busy          int64
 	ChildrenLive  int64
-	CallerRunID   string
+	CallerRunID   flow.RunID
 	CallerPath    string
 	CallerRound   int64
 	CallerItem    int64
@@ -410,7 +410,7 @@ SELECT count(*) FROM runs WHERE id = $1 AND attempt = $2 AND writes = $3
 `
 
 type IsWrittenParams struct {
-	ID      string
+	ID      flow.RunID
 	Attempt int64
 	Writes  int64
 }
@@ -428,15 +428,15 @@ WHERE cancel_requested = 1 AND place = 2 AND (instance_id = $1 OR instance_id = 
 ORDER BY id
 `
 
-func (q *Queries) ListCancels(ctx context.Context, instanceID string) ([]string, error) {
+func (q *Queries) ListCancels(ctx context.Context, instanceID string) ([]flow.RunID, error) {
 	rows, err := q.db.QueryContext(ctx, listCancels, instanceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []flow.RunID
 	for rows.Next() {
-		var id string
+		var id flow.RunID
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
@@ -461,13 +461,13 @@ type MoveRunParams struct {
 	Place      int64
 	InstanceID string
 	Busy       int64
-	ID         string
+	ID         flow.RunID
 	FromPlace  int64
 }
 
 type MoveRunRow struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	KeyID       string
 	Attempt     int64
 }
@@ -497,13 +497,13 @@ RETURNING flow_id
 
 type ParkRunParams struct {
 	Place     int64
-	ID        string
+	ID        flow.RunID
 	FromPlace int64
 }
 
-func (q *Queries) ParkRun(ctx context.Context, arg ParkRunParams) (string, error) {
+func (q *Queries) ParkRun(ctx context.Context, arg ParkRunParams) (flow.FlowID, error) {
 	row := q.db.QueryRowContext(ctx, parkRun, arg.Place, arg.ID, arg.FromPlace)
-	var flow_id string
+	var flow_id flow.FlowID
 	err := row.Scan(&flow_id)
 	return flow_id, err
 }
@@ -515,9 +515,9 @@ RETURNING place
 `
 
 type SetCancelParams struct {
-	ID          string
+	ID          flow.RunID
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 }
 
 func (q *Queries) SetCancel(ctx context.Context, arg SetCancelParams) (int64, error) {
@@ -565,7 +565,7 @@ type UpdateRunParams struct {
 	KeepCrashes     int64
 	KeepTrial       int64
 	Writes          int64
-	ID              string
+	ID              flow.RunID
 	WorkspaceID     flow.WorkspaceID
 	Attempt         int64
 }

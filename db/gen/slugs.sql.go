@@ -43,7 +43,7 @@ ON CONFLICT (workspace_id, slug) DO NOTHING
 type ClaimSlugParams struct {
 	WorkspaceID flow.WorkspaceID
 	Slug        string
-	FlowID      string
+	FlowID      flow.FlowID
 	CreatedAt   int64
 }
 
@@ -81,7 +81,7 @@ type FindSlugParams struct {
 }
 
 type FindSlugRow struct {
-	FlowID  string
+	FlowID  flow.FlowID
 	Current int64
 }
 
@@ -155,7 +155,7 @@ SELECT id, workspace_id, name FROM flows WHERE slug = '' ORDER BY id LIMIT $1
 `
 
 type ListFlowsWithoutSlugRow struct {
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 	Name        string
 }
@@ -189,7 +189,7 @@ UPDATE flows SET applied_rev = rev, applied_source = $1 WHERE id = $2 AND worksp
 
 type MarkAppliedParams struct {
 	Source      string
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -206,7 +206,7 @@ UPDATE slugs SET flow_id = $1, created_at = $2 WHERE workspace_id = $3 AND slug 
 `
 
 type MoveSlugParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	CreatedAt   int64
 	WorkspaceID flow.WorkspaceID
 	Slug        string
@@ -233,7 +233,7 @@ DELETE FROM slugs WHERE slugs.workspace_id = $1 AND slugs.slug = $2 AND slugs.fl
 type ReleaseAliasParams struct {
 	WorkspaceID flow.WorkspaceID
 	Slug        string
-	FlowID      string
+	FlowID      flow.FlowID
 }
 
 func (q *Queries) ReleaseAlias(ctx context.Context, arg ReleaseAliasParams) (int64, error) {
@@ -250,7 +250,7 @@ UPDATE flows SET slug = $1 WHERE id = $2 AND workspace_id = $3
 
 type SetFlowSlugParams struct {
 	Slug        string
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 

@@ -21,7 +21,7 @@ SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.f
 
 type AddFlowHourParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Hour        int64
 	Bucket      int64
 	Succeeded   int64
@@ -60,7 +60,7 @@ WHERE workspace_id = $1 AND flow_id = $2 AND hour > $3 AND hour <= $4
 
 type ListFlowHoursParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	AfterHour   int64
 	UntilHour   int64
 }

@@ -18,7 +18,7 @@ WHERE run_id = $2 AND state IN ('running', 'retrying', 'waiting')
 
 type CancelOpenStepsParams struct {
 	EndedAt int64
-	RunID   string
+	RunID   flow.RunID
 }
 
 func (q *Queries) CancelOpenSteps(ctx context.Context, arg CancelOpenStepsParams) error {
@@ -31,7 +31,7 @@ DELETE FROM step_parts WHERE run_id = $1 AND path = $2
 `
 
 type DeleteStepPartsParams struct {
-	RunID string
+	RunID flow.RunID
 	Path  string
 }
 
@@ -44,7 +44,7 @@ const deleteStepPartsOfRun = `-- name: DeleteStepPartsOfRun :exec
 DELETE FROM step_parts WHERE run_id = $1
 `
 
-func (q *Queries) DeleteStepPartsOfRun(ctx context.Context, runID string) error {
+func (q *Queries) DeleteStepPartsOfRun(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteStepPartsOfRun, runID)
 	return err
 }
@@ -53,7 +53,7 @@ const deleteSteps = `-- name: DeleteSteps :exec
 DELETE FROM steps WHERE run_id = $1
 `
 
-func (q *Queries) DeleteSteps(ctx context.Context, runID string) error {
+func (q *Queries) DeleteSteps(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, deleteSteps, runID)
 	return err
 }
@@ -63,7 +63,7 @@ INSERT INTO step_parts (run_id, path, part, content) VALUES ($1, $2, $3, $4)
 `
 
 type InsertStepPartParams struct {
-	RunID   string
+	RunID   flow.RunID
 	Path    string
 	Part    int64
 	Content []byte
@@ -88,7 +88,7 @@ type ListStepPartsRow struct {
 	Content []byte
 }
 
-func (q *Queries) ListStepParts(ctx context.Context, runID string) ([]ListStepPartsRow, error) {
+func (q *Queries) ListStepParts(ctx context.Context, runID flow.RunID) ([]ListStepPartsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listStepParts, runID)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_ha
 `
 
 type ListStepsParams struct {
-	RunID       string
+	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -179,7 +179,7 @@ WHERE run_id = $1 AND workspace_id = $2 AND state = 'waiting'
 `
 
 type ListWaitingStepsParams struct {
-	RunID       string
+	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
 }
 

@@ -30,7 +30,7 @@ type AddUsageParams struct {
 	WorkspaceID     flow.WorkspaceID
 	Day             string
 	KeyID           string
-	FlowID          string
+	FlowID          flow.FlowID
 	Model           string
 	Bucket          int64
 	Runs            int64

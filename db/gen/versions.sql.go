@@ -32,7 +32,7 @@ SELECT flow_id, number, workspace_id, document_hash, summary, created_by, create
 `
 
 type FindVersionParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	Number      int64
 	WorkspaceID flow.WorkspaceID
 }
@@ -58,7 +58,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type InsertVersionParams struct {
-	FlowID       string
+	FlowID       flow.FlowID
 	Number       int64
 	WorkspaceID  flow.WorkspaceID
 	DocumentHash string
@@ -85,7 +85,7 @@ SELECT flow_id, number, workspace_id, document_hash, summary, created_by, create
 `
 
 type LatestVersionParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -117,7 +117,7 @@ ORDER BY runs DESC, u.key_id
 type ListCallersParams struct {
 	WorkspaceID flow.WorkspaceID
 	FromDay     string
-	FlowID      string
+	FlowID      flow.FlowID
 	Now         int64
 }
 
@@ -168,7 +168,7 @@ SELECT flow_id, number, workspace_id, document_hash, summary, created_by, create
 `
 
 type ListVersionsParams struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 
@@ -230,7 +230,7 @@ WHERE id = $3 AND workspace_id = $4
 type SetLiveVersionParams struct {
 	Number      int64
 	UpdatedAt   int64
-	ID          string
+	ID          flow.FlowID
 	WorkspaceID flow.WorkspaceID
 }
 

@@ -15,7 +15,7 @@ const clearWake = `-- name: ClearWake :exec
 DELETE FROM wakes WHERE run_id = $1
 `
 
-func (q *Queries) ClearWake(ctx context.Context, runID string) error {
+func (q *Queries) ClearWake(ctx context.Context, runID flow.RunID) error {
 	_, err := q.db.ExecContext(ctx, clearWake, runID)
 	return err
 }
@@ -29,15 +29,15 @@ type ListDueWakesParams struct {
 	MaxRows int32
 }
 
-func (q *Queries) ListDueWakes(ctx context.Context, arg ListDueWakesParams) ([]string, error) {
+func (q *Queries) ListDueWakes(ctx context.Context, arg ListDueWakesParams) ([]flow.RunID, error) {
 	rows, err := q.db.QueryContext(ctx, listDueWakes, arg.Now, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []flow.RunID
 	for rows.Next() {
-		var run_id string
+		var run_id flow.RunID
 		if err := rows.Scan(&run_id); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ ON CONFLICT (run_id) DO UPDATE SET wake_at = excluded.wake_at
 `
 
 type SetWakeParams struct {
-	RunID       string
+	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
 	WakeAt      int64
 }

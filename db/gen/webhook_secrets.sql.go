@@ -47,7 +47,7 @@ SELECT id, workspace_id, flow_id, node, host, inherits, signing, signing_before,
 
 type FindWebhookSecretParams struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	Node        string
 	Host        string
 }
@@ -109,7 +109,7 @@ ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING
 type InsertWebhookSecretParams struct {
 	ID            string
 	WorkspaceID   flow.WorkspaceID
-	FlowID        string
+	FlowID        flow.FlowID
 	Node          string
 	Host          string
 	Inherits      int64

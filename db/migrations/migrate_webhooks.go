@@ -77,7 +77,7 @@ func fixedWebhooks(ctx context.Context, db gen.DBTX) (map[flow.WebhookOwner]bool
 		for i := range d.Nodes {
 			n := &d.Nodes[i]
 			if host := document.WebhookHost(d, n); n.Kind == flow.WebhookNode && host != "" {
-				owners[flow.WebhookOwner{WorkspaceID: flow.WorkspaceID(ws), FlowID: flowID, Node: n.ID, Host: host}] = true
+				owners[flow.WebhookOwner{WorkspaceID: flow.WorkspaceID(ws), FlowID: flow.FlowID(flowID), Node: n.ID, Host: host}] = true
 			}
 		}
 	}

@@ -27,7 +27,7 @@ const (
 )
 
 // Write stores outputs by path, in place of those of an earlier write.
-func Write(ctx context.Context, q *gen.Queries, runID string, outputs map[string]string) error {
+func Write(ctx context.Context, q *gen.Queries, runID flow.RunID, outputs map[string]string) error {
 	for _, path := range flow.SortedNames(outputs) {
 		if err := q.DeleteStepParts(ctx, gen.DeleteStepPartsParams{RunID: runID, Path: path}); err != nil {
 			return fmt.Errorf("replace the outputs of %s:%s: %w", runID, path, err)
@@ -47,7 +47,7 @@ func Write(ctx context.Context, q *gen.Queries, runID string, outputs map[string
 
 // Join puts outputs that are stored in parts into the rows of their steps. The stored bytes
 // include each mark, so Join adds its size to sizes before it replaces it.
-func Join(ctx context.Context, q *gen.Queries, runID string, rows []gen.Step, sizes map[string]int64) error {
+func Join(ctx context.Context, q *gen.Queries, runID flow.RunID, rows []gen.Step, sizes map[string]int64) error {
 	joined := map[string]*strings.Builder{}
 	for i := range rows {
 		if rows[i].Outputs == Mark {

@@ -16,7 +16,7 @@ SELECT runs FROM day_starts WHERE workspace_id = @workspace_id AND subject = @su
 
 -- name: CountStarts :one
 SELECT count(*) FROM runs
-WHERE caller_run_id = '' AND id >= @from_id AND workspace_id = @workspace_id AND (flow_id = @subject OR key_id = @subject);
+WHERE caller_run_id = '' AND id >= @from_id AND workspace_id = @workspace_id AND (key_id = @subject OR flow_id = @subject);
 
 -- CountStarts for a key, with the keys that it made.
 -- name: CountStartsOfKeys :one

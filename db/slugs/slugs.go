@@ -47,7 +47,7 @@ func New(tx *core.Tx, f *flow.Flow) (string, error) {
 }
 
 // tryClaim reserves a slug for a flow, if no other flow of the workspace has it.
-func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) (ok bool, err error) {
+func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, slug string) (ok bool, err error) {
 	n, err := tx.ClaimSlug(tx.Ctx, gen.ClaimSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
 		return false, fmt.Errorf("reserve the slug of %s: %w", flowID, err)
@@ -56,7 +56,7 @@ func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) (ok bool, e
 }
 
 // claimSlug is tryClaim with an error for a slug of another flow.
-func claimSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) error {
+func claimSlug(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, slug string) error {
 	ok, err := tryClaim(tx, ws, flowID, slug)
 	if err == nil && !ok {
 		err = errSlugTaken(slug)
@@ -72,7 +72,7 @@ func errSlugTaken(slug string) error {
 // RenameSlug gives a flow another slug. The former one stays as an alias. A slug
 // that another flow has now is CodeSlugTaken; an alias of another flow is as
 // well, unless takeAlias, which moves it.
-func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error {
+func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string, takeAlias bool) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		ok, err := tryClaim(tx, ws, flowID, slug)
 		if err != nil {
@@ -90,7 +90,7 @@ func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug
 
 // takeSlug makes an existing slug the flow's: one that it had before, or the alias
 // of another flow.
-func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error {
+func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, slug string, takeAlias bool) error {
 	held, err := tx.FindSlug(tx.Ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
 	switch {
 	case err != nil:
@@ -108,14 +108,14 @@ func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string, takeAlias b
 
 // FindFlowID returns the ID of the flow with a slug, current or former. The flow
 // may be archived.
-func (s Slugs) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, err error) {
+func (s Slugs) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, err error) {
 	flowID, _, err = s.FindSlug(ctx, ws, slug)
 	return flowID, err
 }
 
 // FindSlug returns the ID of the flow with a slug, and whether the slug is a former one of
 // that flow.
-func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, former bool, err error) {
+func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, former bool, err error) {
 	r, err := s.Reads.FindSlug(ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
 	if err != nil {
 		return "", false, dbconn.NotFoundErr(err, "flow")
@@ -125,7 +125,7 @@ func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (
 
 // ReleaseAlias makes a former slug of a flow available to other flows. It returns
 // CodeNotFound if the slug is not a former one of the flow, or no longer.
-func (s Slugs) ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID, slug string) error {
+func (s Slugs) ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string) error {
 	return s.Update(ctx, "slug", func(tx *core.Tx) (int64, error) {
 		return tx.ReleaseAlias(tx.Ctx, gen.ReleaseAliasParams{WorkspaceID: ws, Slug: slug, FlowID: flowID})
 	})
@@ -165,7 +165,7 @@ func (s Slugs) ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug s
 }
 
 // MarkApplied records that the draft of a flow is what an apply made of it.
-func (s Slugs) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error {
+func (s Slugs) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, source string) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.MarkApplied(tx.Ctx, gen.MarkAppliedParams{ID: flowID, WorkspaceID: ws, Source: dbconn.ValidText(source)})
 	})

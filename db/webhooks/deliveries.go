@@ -12,7 +12,7 @@ import (
 
 // ListDeliveries returns deliveries of a flow with their attempts, newest first,
 // continuing below a flow.Delivery.Position.
-func (s Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, position string, limit int) ([]flow.DeliveryRecord, error) {
 	rows, err := s.Reads.ListDeliveries(ctx, gen.ListDeliveriesParams{
 		WorkspaceID: ws, FlowID: flowID, Before: dbconn.CursorOrEnd(position), MaxRows: int32(limit),
 	})
@@ -24,7 +24,7 @@ func (s Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flo
 
 // ListDeliveriesOfRun returns the deliveries of a run with their attempts, the
 // oldest first.
-func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.DeliveryRecord, error) {
 	rows, err := s.Reads.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries of %s: %w", runID, err)
@@ -46,7 +46,7 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 }
 
 // DeliveryFlow returns the ID of the flow that a delivery belongs to.
-func (s Deliveries) DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (string, error) {
+func (s Deliveries) DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flow.FlowID, error) {
 	d, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
 	return d.FlowID, dbconn.NotFoundErr(err, "delivery")
 }
@@ -76,7 +76,7 @@ func (s Deliveries) Redeliver(ctx context.Context, ws flow.WorkspaceID, delivery
 }
 
 // AddTest adds a test delivery, which belongs to no run and is due now.
-func (s Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
+func (s Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n *flow.NewDelivery) (*flow.Delivery, error) {
 	row, err := s.DeliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,11 @@ import (
 // deliveryFilter is a flow.DeliveryQuery in terms of the index.
 type deliveryFilter struct {
 	lists.Span
-	ws                   flow.WorkspaceID
-	flow, endpoint, host string
-	failing              bool // only endpoints whose last attempt failed
-	states               []string
+	ws             flow.WorkspaceID
+	flow           flow.FlowID
+	endpoint, host string
+	failing        bool // only endpoints whose last attempt failed
+	states         []string
 }
 
 // Head is the first delivery of an endpoint in one state.
@@ -104,7 +105,7 @@ func (k *deliveryFilter) span(q *lists.Query, table string) string {
 // endpoints returns the conditions on endpoints.
 func (k *deliveryFilter) endpoints(q *lists.Query) (text string) {
 	text = "e.workspace_id = " + q.Arg(k.ws)
-	for _, c := range []struct{ column, value string }{{"id", k.endpoint}, {"flow_id", k.flow}, {"host", k.host}} {
+	for _, c := range []struct{ column, value string }{{"id", k.endpoint}, {"flow_id", string(k.flow)}, {"host", k.host}} {
 		if c.value != "" {
 			text += " AND e." + c.column + " = " + q.Arg(c.value)
 		}

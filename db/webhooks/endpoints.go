@@ -48,7 +48,7 @@ const recentAttempts = 100
 // ListEndpoints returns the endpoints with the newest deliveries and their newest
 // attempts. An empty flowID means all flows of the workspace. With failing, it
 // returns only endpoints whose newest attempt failed.
-func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID string, failing bool, limit int) ([]endpoints.Endpoint, error) {
+func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, failing bool, limit int) ([]endpoints.Endpoint, error) {
 	k := deliveryFilter{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	list, err := lists.Collect(ctx, s.DB, k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // any time in between. The list of replaced secrets is encrypted as one value.
 
 // SigningSecret returns the current whsec_ secret of a flow.
-func (s Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID string) (string, error) {
+func (s Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)
 	if err != nil {
 		return "", err
@@ -27,12 +27,12 @@ func (s Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID 
 
 // SigningSecrets returns the secrets that sign the webhooks of a flow: the current
 // one first, then replaced ones whose overlap has not ended.
-func (s Signing) SigningSecrets(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.SigningSecret, error) {
+func (s Signing) SigningSecrets(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.SigningSecret, error) {
 	row, err := s.Reads.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "flow")
 	}
-	return openSecrets(s.DB, row.Signing, row.SigningBefore, ws, flowID)
+	return openSecrets(s.DB, row.Signing, row.SigningBefore, ws, string(flowID))
 }
 
 // openSecrets decrypts the current secret of an owner, the ID of a flow or webhook
@@ -70,9 +70,9 @@ func sealBefore(s *core.DB, list []flow.SigningSecret, ws flow.WorkspaceID, owne
 
 // RotateSigning gives a flow a new signing secret. The old one also signs during the
 // overlap. Without an overlap, all old secrets end immediately.
-func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID string, overlap time.Duration) (secret string, err error) {
+func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, overlap time.Duration) (secret string, err error) {
 	secret = core.NewSigningSecret()
-	sealed, err := s.Seal([]byte(secret), ws, flowID, "signing")
+	sealed, err := s.Seal([]byte(secret), ws, string(flowID), "signing")
 	if err != nil {
 		return "", err
 	}
@@ -81,14 +81,14 @@ func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID 
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		list, err := openSecrets(s.DB, row.Signing, row.SigningBefore, ws, flowID)
+		list, err := openSecrets(s.DB, row.Signing, row.SigningBefore, ws, string(flowID))
 		if err != nil {
 			return err
 		}
 		if list, err = flow.Succeed(list, overlap, dbconn.TimeOf(s.NowMicros())); err != nil {
 			return err
 		}
-		before, err := sealBefore(s.DB, list, ws, flowID)
+		before, err := sealBefore(s.DB, list, ws, string(flowID))
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID 
 }
 
 // EndSigning ends the replaced secrets of a flow before their overlap is over.
-func (s Signing) EndSigning(ctx context.Context, ws flow.WorkspaceID, flowID string) error {
+func (s Signing) EndSigning(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
 	})

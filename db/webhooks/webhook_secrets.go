@@ -59,7 +59,7 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 		if err != nil {
 			return w, dbconn.NotFoundErr(err, "flow")
 		}
-		w.Secrets, err = openSecrets(s.DB, signing.Signing, signing.SigningBefore, row.WorkspaceID, row.FlowID)
+		w.Secrets, err = openSecrets(s.DB, signing.Signing, signing.SigningBefore, row.WorkspaceID, string(row.FlowID))
 		return w, err
 	}
 	w.Secrets, err = openSecrets(s.DB, row.Signing, row.SigningBefore, row.WorkspaceID, row.ID)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"sluice/flow"
 )
 
 // slotSize is the size in bytes of a run's entry in the region: a uint32 counter of
@@ -46,11 +48,11 @@ func NewMarks(region []byte) *Marks {
 
 // Read returns the IDs of the busy runs in a region, which may have been
 // written by a process that has ended.
-func Read(region []byte) (runIDs []string) {
+func Read(region []byte) (runIDs []flow.RunID) {
 	for ; len(region) >= slotSize; region = region[slotSize:] {
 		n := int(region[4])
 		if busyCount(region, 0).Load() > 0 && n > 0 && n <= slotSize-slotHeader {
-			runIDs = append(runIDs, string(region[slotHeader:slotHeader+n]))
+			runIDs = append(runIDs, flow.RunID(region[slotHeader:slotHeader+n]))
 		}
 	}
 	return runIDs
@@ -62,7 +64,7 @@ func busyCount(region []byte, offset int) *atomic.Uint32 {
 
 // Open reserves a slot and returns the mark of a run, which is not busy yet. It returns nil
 // if no slot is free, the ID is too long or b is nil. Close frees the slot.
-func (b *Marks) Open(runID string) (m *Mark) {
+func (b *Marks) Open(runID flow.RunID) (m *Mark) {
 	if b == nil || len(runID) > slotSize-slotHeader {
 		return nil
 	}
@@ -82,7 +84,7 @@ func (b *Marks) Open(runID string) (m *Mark) {
 }
 
 // Busy returns the IDs of the runs that are busy now.
-func (b *Marks) Busy() []string {
+func (b *Marks) Busy() []flow.RunID {
 	b.mu.Lock() // no slot is reserved or freed while Read runs
 	defer b.mu.Unlock()
 	return Read(b.region)

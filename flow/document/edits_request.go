@@ -53,7 +53,7 @@ func (m *EditsMissed) refusal() *flow.Error {
 // NewEdit is a transaction to store, with the resulting draft.
 type NewEdit struct {
 	WorkspaceID       flow.WorkspaceID
-	FlowID            string
+	FlowID            flow.FlowID
 	Base              int64 // expected revision of the draft; otherwise nothing is stored
 	Name, Description string
 	Draft             []byte

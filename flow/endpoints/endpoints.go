@@ -14,7 +14,8 @@ import (
 
 // Endpoint is a host to which a webhook node, or the webhooks of a flow's runs, send.
 type Endpoint struct {
-	ID, FlowID   string
+	ID           string
+	FlowID       flow.FlowID
 	Node         string // empty for the webhooks of runs
 	Host         string
 	FailingSince time.Time // first failure after the last success; zero while it works

@@ -16,7 +16,7 @@ type fakeLimiter struct {
 	asked, ended int
 }
 
-func (l *fakeLimiter) TakeCall(_ context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (string, time.Duration, error) {
+func (l *fakeLimiter) TakeCall(_ context.Context, ws flow.WorkspaceID, credential string, runID flow.RunID, path string, lease time.Duration) (string, time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked++; l.asked < 3 {

@@ -24,7 +24,7 @@ type CallLimiter interface {
 	// TakeCall begins a call and returns its ID, or returns how long the step must wait before
 	// it tries again. Calls of one credential are served in the order of their first try.
 	// A call that EndCall does not end expires after lease.
-	TakeCall(ctx context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (id string, wait time.Duration, err error)
+	TakeCall(ctx context.Context, ws flow.WorkspaceID, credential string, runID flow.RunID, path string, lease time.Duration) (id string, wait time.Duration, err error)
 	EndCall(ctx context.Context, id string) error
 }
 
@@ -47,7 +47,7 @@ type Engine struct {
 	Budgets flow.BudgetStore // nil if there are no budgets
 	Limiter CallLimiter      // nil if no credential has limits
 	// RunSecrets decrypts the secret inputs of a run and returns them by name.
-	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
+	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error)
 	Fetcher    flow.Fetcher // nil if inputs cannot name files by URL
 	Approvals  flow.Approvals
 	// Children returns the interface by which a step starts child runs; nil if no step can.
@@ -58,7 +58,7 @@ type Engine struct {
 	// Origin returns the origin of the step at a path of a run; nil if no kind uses it.
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
 	// Emit receives the text that a step streams while it runs. Secrets are redacted in it.
-	Emit func(runID, path string, attempt int, text string)
+	Emit func(runID flow.RunID, path string, attempt int, text string)
 	Now  func() time.Time
 	// Busy records which runs execute code inside this process; nil records nothing.
 	Busy *busy.Marks
@@ -69,7 +69,7 @@ type Engine struct {
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
 	// MayCall returns an error if the worker may have lost the run, so that it
 	// must not call an external service; nil allows all calls.
-	MayCall func(ctx context.Context, runID string, attempt int64) error
+	MayCall func(ctx context.Context, runID flow.RunID, attempt int64) error
 	// Report receives errors that no input of a run caused, such as panics of kinds and
 	// failed writes that are retried.
 	Report func(err error)

@@ -97,7 +97,7 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	n := &p.g.nodes[i]
 	in := &flow.In{
 		WorkspaceID: p.run.WorkspaceID, FlowID: p.run.FlowID, RunID: p.run.ID,
-		Path: p.nodes[i].step.Path, Node: n.ID, Key: p.run.ID + ":" + p.nodes[i].step.Path,
+		Path: p.nodes[i].step.Path, Node: n.ID, Key: string(p.run.ID) + ":" + p.nodes[i].step.Path,
 		Timeout: time.Duration(n.TimeoutS * float64(time.Second)),
 		Inputs:  p.run.Inputs, Config: make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
 	}

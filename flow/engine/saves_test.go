@@ -339,7 +339,7 @@ func TestEngine_redacts_secrets_in_streamed_text_and_outputs(t *testing.T) {
 			return flow.Out{Outputs: map[string]any{"text": "with " + access.Secret}}, err
 		}
 		s := newFixture(t, `a leak {"secret": {"credential": "acme"}}`, k)
-		s.engine.Emit = func(runID, path string, attempt int, text string) {
+		s.engine.Emit = func(runID flow.RunID, path string, attempt int, text string) {
 			if runID != "run_1" || path != "a" || attempt != 1 {
 				t.Errorf("emitted by %s %s %d", runID, path, attempt)
 			}

@@ -103,15 +103,15 @@ func TestEndpointPause(t *testing.T) {
 
 func TestDeliveryID(t *testing.T) {
 	t.Parallel()
-	run := flow.NewIDs().New(flow.PrefixRun)
+	run := flow.NewIDs().NewRun()
 	id := flow.DeliveryID(run, "hook", 0)
 	if !flow.ValidID(flow.PrefixDelivery, id) || id != flow.DeliveryID(run, "hook", 0) {
 		t.Errorf("%s is not an ID, or another one each time", id)
 	}
-	if id[len(flow.PrefixDelivery):][:10] != run[len(flow.PrefixRun):][:10] {
+	if id[len(flow.PrefixDelivery):][:10] != string(run[len(flow.PrefixRun):][:10]) {
 		t.Errorf("%s has another time than %s", id, run)
 	}
-	for _, other := range []string{flow.DeliveryID(run, "hook", 1), flow.DeliveryID(run, "", 0), flow.DeliveryID(run, "hook2", 0), flow.DeliveryID(flow.NewIDs().New(flow.PrefixRun), "hook", 0)} {
+	for _, other := range []string{flow.DeliveryID(run, "hook", 1), flow.DeliveryID(run, "", 0), flow.DeliveryID(run, "hook2", 0), flow.DeliveryID(flow.NewIDs().NewRun(), "hook", 0)} {
 		if other == id {
 			t.Error("two messages have the same ID")
 		}

@@ -11,7 +11,7 @@ import (
 // of its flow, of the flows above it, and of its keys. 0 means no limit.
 type Spending struct {
 	WorkspaceID flow.WorkspaceID
-	FlowID      string
+	FlowID      flow.FlowID
 	FlowUSD     flow.NanoUSD
 	// FlowUnpriced reports whether models without a price may be used although there
 	// is a limit.
@@ -22,9 +22,10 @@ type Spending struct {
 
 // SpendingAbove is the limit of a flow that started a child run, directly or not.
 type SpendingAbove struct {
-	FlowID, Name string
-	USD          flow.NanoUSD
-	Unpriced     bool
+	FlowID   flow.FlowID
+	Name     string
+	USD      flow.NanoUSD
+	Unpriced bool
 }
 
 // SpendingBudget is a budget in dollars.
@@ -56,6 +57,6 @@ func (s *Spending) Budgets() (list []SpendingBudget) {
 			list = append(list, SpendingBudget{Budget: flow.Budget{FlowID: a.FlowID, Name: a.Name, Unit: flow.BudgetUSD, Limit: int64(a.USD)}})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b SpendingBudget) int { return strings.Compare(a.FlowID, b.FlowID) })
+	slices.SortStableFunc(list, func(a, b SpendingBudget) int { return strings.Compare(string(a.FlowID), string(b.FlowID)) })
 	return list
 }

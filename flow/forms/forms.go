@@ -14,7 +14,7 @@ import (
 
 // Form is a public page that runs a published flow. Anyone who knows its URL can use it.
 type Form struct {
-	FlowID      string
+	FlowID      flow.FlowID
 	WorkspaceID flow.WorkspaceID
 	On          bool // if false, the form's URL does not exist
 	Settings
@@ -37,7 +37,7 @@ type Settings struct {
 }
 
 // New returns the form of a flow with default settings, turned off.
-func New(ws flow.WorkspaceID, flowID string) *Form {
+func New(ws flow.WorkspaceID, flowID flow.FlowID) *Form {
 	return &Form{FlowID: flowID, WorkspaceID: ws, Settings: Settings{PerMinute: 10, PerDay: 500, MaxFile: 25 << 20}}
 }
 
@@ -71,20 +71,20 @@ type Seals struct{ Key []byte }
 
 // Ticket returns a token for use in URLs. Its bearer can follow and cancel this run of the
 // form until it expires.
-func (s *Seals) Ticket(flowID, runID string, expires time.Time) string {
+func (s *Seals) Ticket(flowID flow.FlowID, runID flow.RunID, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 36)
-	return strings.TrimPrefix(runID, flow.PrefixRun) + "." + at + "." + s.sign("run", flowID, runID, at)
+	return strings.TrimPrefix(string(runID), flow.PrefixRun) + "." + at + "." + s.sign("run", flowID, string(runID), at)
 }
 
 // Admits verifies a ticket and returns its run and when it expires.
-func (s *Seals) Admits(flowID, ticket string, now time.Time) (runID string, expires time.Time, ok bool) {
+func (s *Seals) Admits(flowID flow.FlowID, ticket string, now time.Time) (runID flow.RunID, expires time.Time, ok bool) {
 	parts := strings.Split(ticket, ".")
 	if len(parts) != 3 {
 		return "", expires, false
 	}
-	runID = flow.PrefixRun + parts[0]
+	runID = flow.RunID(flow.PrefixRun + parts[0])
 	expires, ok = sealTime(parts[1])
-	ok = ok && now.Before(expires) && hmac.Equal([]byte(parts[2]), []byte(s.sign("run", flowID, runID, parts[1])))
+	ok = ok && now.Before(expires) && hmac.Equal([]byte(parts[2]), []byte(s.sign("run", flowID, string(runID), parts[1])))
 	return runID, expires, ok
 }
 
@@ -104,10 +104,12 @@ func (s *Seals) Passes(f *Form, pass string, now time.Time) bool {
 
 // Turn signs a reply of the assistant in a chat, so that clients cannot forge one. digest
 // is a hash of the conversation up to and including the reply.
-func (s *Seals) Turn(flowID, digest string) string { return s.sign("turn", flowID, digest, "") }
+func (s *Seals) Turn(flowID flow.FlowID, digest string) string {
+	return s.sign("turn", flowID, digest, "")
+}
 
 // IsTurn reports whether a signature of Turn is valid for the conversation.
-func (s *Seals) IsTurn(flowID, digest, signature string) bool {
+func (s *Seals) IsTurn(flowID flow.FlowID, digest, signature string) bool {
 	return hmac.Equal([]byte(signature), []byte(s.Turn(flowID, digest)))
 }
 
@@ -118,8 +120,8 @@ func sealTime(text string) (t time.Time, ok bool) {
 
 // sign returns a MAC that covers the type of token, since the same key signs other data
 // too.
-func (s *Seals) sign(what, flowID, whom, expires string) string {
+func (s *Seals) sign(what string, flowID flow.FlowID, whom, expires string) string {
 	mac := hmac.New(sha256.New, s.Key)
-	mac.Write([]byte("form " + what + "\n" + flowID + "\n" + whom + "\n" + expires))
+	mac.Write([]byte("form " + what + "\n" + string(flowID) + "\n" + whom + "\n" + expires))
 	return hex.EncodeToString(mac.Sum(nil))
 }

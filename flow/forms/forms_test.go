@@ -14,18 +14,19 @@ func TestFormTickets(t *testing.T) {
 	seals := &Seals{Key: []byte("a key of the test")}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ids := flow.NewIDs()
-	flowID, run, other := ids.New(flow.PrefixFlow), ids.New(flow.PrefixRun), ids.New(flow.PrefixRun)
+	flowID, run, other := ids.NewFlow(), ids.NewRun(), ids.New(flow.PrefixRun)
 	good := seals.Ticket(flowID, run, now.Add(time.Hour))
 	parts := strings.Split(good, ".")
 	late := strings.Split(seals.Ticket(flowID, run, now.Add(48*time.Hour)), ".")
 	for name, test := range map[string]struct {
-		flowID, ticket string
-		at             time.Time
-		ok             bool
+		flowID flow.FlowID
+		ticket string
+		at     time.Time
+		ok     bool
 	}{
 		"as given":             {flowID, good, now, true},
 		"expired":              {flowID, good, now.Add(time.Hour), false},
-		"of another flow":      {ids.New(flow.PrefixFlow), good, now, false},
+		"of another flow":      {ids.NewFlow(), good, now, false},
 		"for another run":      {flowID, strings.TrimPrefix(other, flow.PrefixRun) + "." + parts[1] + "." + parts[2], now, false},
 		"made to last":         {flowID, parts[0] + "." + late[1] + "." + parts[2], now, false},
 		"the run alone":        {flowID, parts[0], now, false},
@@ -33,7 +34,7 @@ func TestFormTickets(t *testing.T) {
 		"with one by half":     {flowID, good[:len(good)-1], now, false},
 		"nothing":              {flowID, "", now, false},
 		"of another server":    {flowID, (&Seals{Key: []byte("other")}).Ticket(flowID, run, now.Add(time.Hour)), now, false},
-		"a pass instead of it": {flowID, parts[0] + "." + seals.Pass(&Form{FlowID: flowID, Settings: Settings{PasswordHash: run}}, now.Add(time.Hour)), now, false},
+		"a pass instead of it": {flowID, parts[0] + "." + seals.Pass(&Form{FlowID: flowID, Settings: Settings{PasswordHash: string(run)}}, now.Add(time.Hour)), now, false},
 	} {
 		found, _, ok := seals.Admits(test.flowID, test.ticket, test.at)
 		if ok != test.ok || ok && found != run {

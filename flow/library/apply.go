@@ -38,7 +38,7 @@ type ApplyRequest struct {
 
 // Applied is the result of Apply for one flow.
 type Applied struct {
-	FlowID  string // empty for a flow that a dry run would create
+	FlowID  flow.FlowID // empty for a flow that a dry run would create
 	Slug    string
 	Change  string // AppliedCreated and so on
 	Version int64  // live version after the apply; 0 if it is not published
@@ -138,7 +138,7 @@ func (l *Library) planCreate(ws flow.WorkspaceID, p *plan, r *ApplyRequest) erro
 	if err := r.Allow(nil); err != nil {
 		return err
 	}
-	p.flow = &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: p.Slug}
+	p.flow = &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Slug: p.Slug}
 	takeDocument(p.flow, p.doc)
 	return nil
 }
@@ -160,7 +160,7 @@ func (l *Library) planTake(ctx context.Context, p *plan, r *ApplyRequest, holder
 }
 
 // planChange compares a document with the draft of an existing flow.
-func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, r *ApplyRequest, id string) (err error) {
+func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, r *ApplyRequest, id flow.FlowID) (err error) {
 	if p.flow, err = l.Store.FindFlow(ctx, ws, id); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (l *Library) review(ctx context.Context, p *plan, r *ApplyRequest) error {
 // nameFollowers completes the reviews of plans that break callers. The flows of the
 // workspace are read once for all of them.
 func (l *Library) nameFollowers(ctx context.Context, ws flow.WorkspaceID, plans []*plan) error {
-	var all map[string][]following
+	var all map[flow.FlowID][]following
 	for _, p := range plans {
 		if len(p.Review.Diff.Breaking) == 0 {
 			continue
@@ -224,7 +224,7 @@ func (l *Library) planPrune(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	if err != nil {
 		return nil, err
 	}
-	keep := map[string]bool{}
+	keep := map[flow.FlowID]bool{}
 	for _, p := range kept {
 		keep[p.FlowID] = true
 	}
@@ -321,7 +321,7 @@ func (l *Library) releaseAlias(ctx context.Context, p *plan, r *ApplyRequest) er
 	if err != nil {
 		return err
 	}
-	return l.audit(ctx, was, r.By, "flow.alias", p.Slug+" to "+p.flow.ID)
+	return l.audit(ctx, was, r.By, "flow.alias", p.Slug+" to "+string(p.flow.ID))
 }
 
 // overwriteDraft is writeDraft without the edit log, which archiving deletes.

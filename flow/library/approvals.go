@@ -10,7 +10,8 @@ import (
 // Answer is an answer to a question of a run.
 type Answer struct {
 	WorkspaceID flow.WorkspaceID
-	RunID, Path string
+	RunID       flow.RunID
+	Path        string
 	Email       string // of the member who answers; empty for keys and links
 	IP          string
 	Decision    flow.Decision
@@ -30,7 +31,7 @@ func (l *Library) Answer(ctx context.Context, a Answer) (asked *flow.Approval, e
 			return err
 		}
 		return l.Store.AddAudit(ctx, flow.AuditEntry{
-			WorkspaceID: a.WorkspaceID, Actor: a.Decision.By.ID, IP: a.IP, Action: "approval.answer", Target: a.RunID,
+			WorkspaceID: a.WorkspaceID, Actor: a.Decision.By.ID, IP: a.IP, Action: "approval.answer", Target: string(a.RunID),
 			Detail: fmt.Sprintf("%s: %s", a.Path, asked.Decision.Outcome),
 		})
 	})

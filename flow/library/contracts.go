@@ -116,9 +116,10 @@ func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 
 // calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
 func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (*flow.Flow, error) {
-	id, err := calledRef(n), error(nil)
-	if document.ValidSlug(id) {
-		id, err = l.Store.FindFlowID(ctx, ws, id)
+	ref, err := calledRef(n), error(nil)
+	id := flow.FlowID(ref)
+	if document.ValidSlug(ref) {
+		id, err = l.Store.FindFlowID(ctx, ws, ref)
 	}
 	var f *flow.Flow
 	if err == nil && id != "" {
@@ -295,9 +296,10 @@ func (l *Library) droppedEdges(d *flow.Document, n *flow.Node, contract map[stri
 
 // Follower is a node in the live version of another flow that runs the live version of a flow.
 type Follower struct {
-	FlowID, Slug, Name string // of the other flow
-	Node               string
-	Dropped            []flow.Edge // edges to ports that the node loses
+	FlowID     flow.FlowID
+	Slug, Name string // of the other flow
+	Node       string
+	Dropped    []flow.Edge // edges to ports that the node loses
 }
 
 // following is a node in the live version of a flow that runs the live version of another flow.
@@ -308,12 +310,12 @@ type following struct {
 }
 
 // listFollowing returns the following nodes of a workspace by the ID of the flow that they run.
-func (l *Library) listFollowing(ctx context.Context, ws flow.WorkspaceID) (map[string][]following, error) {
+func (l *Library) listFollowing(ctx context.Context, ws flow.WorkspaceID) (map[flow.FlowID][]following, error) {
 	heads, err := l.Store.ListFlowHeads(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
-	byFlow := map[string][]following{}
+	byFlow := map[flow.FlowID][]following{}
 	for i := range heads {
 		parent := &heads[i]
 		if parent.LiveHash == "" || !parent.ArchivedAt.IsZero() {

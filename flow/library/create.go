@@ -18,7 +18,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 	if _, problems := document.ParseDocument(d.Canonical()); len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
 	}
-	f := &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Tags: tags}
+	f := &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Tags: tags}
 	if err := l.keepSecrets(ctx, f, d); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 
 // DuplicateFlow creates a flow from the draft and tags of another. The new flow is not published
 // and has its own webhook secret.
-func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error) {
+func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*flow.Flow, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func copyName(name string) string {
 // slug. They are created and published too, unless they are live in the workspace already and
 // unchanged. It returns the new flow, then the others that it created.
 func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, brought []*flow.Document, by string) ([]*flow.Flow, error) {
-	ids, missing := map[string]string{}, []ImportSource{}
+	ids, missing := map[string]flow.FlowID{}, []ImportSource{}
 	var slugs []string // of the missing ones
 	for _, b := range brought {
 		id, err := l.findUnchanged(ctx, ws, b)
@@ -83,7 +83,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 	}
 	for i := range d.Nodes {
 		if n := &d.Nodes[i]; l.runsFlow(n) && ids[calledRef(n)] != "" {
-			n.Config["flow"] = ids[calledRef(n)]
+			n.Config["flow"] = string(ids[calledRef(n)])
 		}
 	}
 	flows[0], err = l.CreateDraft(ctx, ws, d, nil)
@@ -92,7 +92,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 
 // findUnchanged returns the ID of the flow with the slug of a document if the document is its live
 // version, otherwise "".
-func (l *Library) findUnchanged(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (string, error) {
+func (l *Library) findUnchanged(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (flow.FlowID, error) {
 	id, err := l.Store.FindFlowID(ctx, ws, d.Slug)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return "", nil

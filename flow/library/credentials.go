@@ -40,7 +40,7 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 
 // SetLiveVersion makes an older version live again, unless problems with its credentials or the
 // flows that it runs prevent that.
-func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error {
+func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
 		return err

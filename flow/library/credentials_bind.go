@@ -118,7 +118,7 @@ func (d *destinations) fixed(credential string) []string {
 // eachDocument calls visit with the draft of every flow of a workspace, and with
 // the document of its live version.
 func eachDocument(ctx context.Context, store FlowReader, ws flow.WorkspaceID, visit func(f *flow.Flow, d *flow.Document, live bool)) error {
-	for after := ""; ; {
+	for after := flow.FlowID(""); ; {
 		flows, err := store.ListFlows(ctx, ws, after, usesPage)
 		if err != nil {
 			return fmt.Errorf("list the flows of %s: %w", ws, err)

@@ -363,7 +363,7 @@ func mustParseData(t *testing.T, data []byte) *flow.Document {
 // literalStore lists the flows of a shelf.
 type literalStore struct{ *shelf }
 
-func (s literalStore) ListFlows(context.Context, flow.WorkspaceID, string, int) (list []flow.Flow, _ error) {
+func (s literalStore) ListFlows(context.Context, flow.WorkspaceID, flow.FlowID, int) (list []flow.Flow, _ error) {
 	for _, f := range s.flows {
 		list = append(list, *f)
 	}

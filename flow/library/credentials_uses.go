@@ -10,9 +10,10 @@ import (
 
 // CredentialUse is a node that uses a credential.
 type CredentialUse struct {
-	FlowID, FlowName string
-	Node             string
-	Live             bool // in the live version; otherwise in the draft
+	FlowID   flow.FlowID
+	FlowName string
+	Node     string
+	Live     bool // in the live version; otherwise in the draft
 }
 
 // DocumentStore reads the flows and credentials of a workspace.
@@ -23,7 +24,7 @@ type DocumentStore interface {
 
 // FlowReader reads flows and the documents of their versions.
 type FlowReader interface {
-	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
+	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID flow.FlowID, limit int) ([]flow.Flow, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 }
 

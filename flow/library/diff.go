@@ -9,7 +9,7 @@ import (
 )
 
 // Changes compares the draft with the live version.
-func (l *Library) Changes(ctx context.Context, ws flow.WorkspaceID, flowID string) (*document.Diff, error) {
+func (l *Library) Changes(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*document.Diff, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ type Comparison struct {
 }
 
 // CompareVersions compares two versions of a flow; 0 is the draft.
-func (l *Library) CompareVersions(ctx context.Context, ws flow.WorkspaceID, flowID string, from, to int64) (*Comparison, error) {
+func (l *Library) CompareVersions(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, from, to int64) (*Comparison, error) {
 	old, err := l.Document(ctx, ws, flowID, from)
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 // EditStore stores the edit log of drafts.
 type EditStore interface {
 	SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error)
-	FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID, txID string) (*document.EditTx, error)
-	ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string, afterRev int64, limit int) ([]document.EditTx, error)
+	FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, txID string) (*document.EditTx, error)
+	ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, afterRev int64, limit int) ([]document.EditTx, error)
 }
 
 const maxMissed = 100 // missed transactions above which a client must load the draft again
@@ -22,13 +22,13 @@ const maxMissed = 100 // missed transactions above which a client must load the 
 // EditFlow applies a transaction to the draft. When it returns, the draft is on disk. It returns
 // *EditsMissed if the draft has newer edits than the base, or CodeEditsGone if the log no longer
 // has them.
-func (l *Library) EditFlow(ctx context.Context, ws flow.WorkspaceID, flowID, user string, r document.EditRequest) (*document.EditResult, error) {
+func (l *Library) EditFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user string, r document.EditRequest) (*document.EditResult, error) {
 	return l.editFlow(ctx, ws, flowID, user, r, func(*document.Edit) {})
 }
 
 // editFlow is EditFlow with hide, which removes secrets from each edit of the
 // logged inverse.
-func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID, user string, r document.EditRequest, hide func(*document.Edit)) (*document.EditResult, error) {
+func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user string, r document.EditRequest, hide func(*document.Edit)) (*document.EditResult, error) {
 	if err := document.EditsInvalid(r.Problems()); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (l *Library) repeated(f *flow.Flow, tx *document.EditTx) *document.EditResu
 
 // EditsSince returns up to limit transactions after a revision, oldest first. It returns
 // CodeEditsGone if the log has a gap there, because it was truncated or the draft was replaced.
-func (l *Library) EditsSince(ctx context.Context, ws flow.WorkspaceID, flowID string, rev int64, limit int) ([]document.EditTx, error) {
+func (l *Library) EditsSince(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, rev int64, limit int) ([]document.EditTx, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

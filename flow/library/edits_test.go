@@ -31,7 +31,7 @@ func (s *shelf) SaveEdit(_ context.Context, e document.NewEdit) (bool, error) {
 	return true, nil
 }
 
-func (s *shelf) FindEdit(_ context.Context, _ flow.WorkspaceID, _ string, txID string) (*document.EditTx, error) {
+func (s *shelf) FindEdit(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, txID string) (*document.EditTx, error) {
 	for _, tx := range s.log {
 		if tx.TxID == txID {
 			return &tx, nil
@@ -40,7 +40,7 @@ func (s *shelf) FindEdit(_ context.Context, _ flow.WorkspaceID, _ string, txID s
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such change.")
 }
 
-func (s *shelf) ListEdits(_ context.Context, _ flow.WorkspaceID, _ string, afterRev int64, limit int) (list []document.EditTx, _ error) {
+func (s *shelf) ListEdits(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, afterRev int64, limit int) (list []document.EditTx, _ error) {
 	for _, tx := range s.log {
 		if tx.Rev > afterRev && len(list) < limit {
 			list = append(list, tx)
@@ -54,7 +54,7 @@ type desk struct {
 	t *testing.T
 	*Library
 	*shelf
-	id string
+	id flow.FlowID
 }
 
 func newDesk(t *testing.T, lines string) *desk {

@@ -9,7 +9,7 @@ import (
 // ImportSource is a document to import.
 type ImportSource struct {
 	Data   []byte
-	FlowID string // flow whose draft it replaces; empty for a new flow
+	FlowID flow.FlowID // flow whose draft it replaces; empty for a new flow
 }
 
 // Imported is a flow that was imported.
@@ -47,7 +47,7 @@ func (e ImportErrors) Unwrap() []error {
 // all of them in one transaction, or none. Documents that cannot be imported are
 // reported as ImportErrors before anything is written.
 func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []ImportSource, publishedBy string) ([]Imported, error) {
-	staged := &stagedStore{LibraryStore: l.Store, flows: map[string]*flow.Flow{}, credentials: map[string]flow.Credential{}, versions: map[string]flow.Version{}}
+	staged := &stagedStore{LibraryStore: l.Store, flows: map[flow.FlowID]*flow.Flow{}, credentials: map[string]flow.Credential{}, versions: map[flow.FlowID]flow.Version{}}
 	into := *l
 	into.Store = staged
 	list, problems, bad := make([]Imported, len(sources)), make(ImportErrors, len(sources)), false
@@ -74,9 +74,9 @@ func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []
 type stagedStore struct {
 	LibraryStore
 	writes      []func(ctx context.Context) error
-	flows       map[string]*flow.Flow
-	credentials map[string]flow.Credential // by name
-	versions    map[string]flow.Version    // published by write, by flow ID
+	flows       map[flow.FlowID]*flow.Flow
+	credentials map[string]flow.Credential   // by name
+	versions    map[flow.FlowID]flow.Version // published by write, by flow ID
 }
 
 // write performs the buffered writes.
@@ -102,7 +102,7 @@ func (s *stagedStore) CreateFlow(_ context.Context, f *flow.Flow) error {
 }
 
 // UpdateDraft buffers a draft.
-func (s *stagedStore) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
+func (s *stagedStore) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, name, description string, draft []byte) error {
 	f, err := s.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *stagedStore) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flow
 }
 
 // FindFlow finds a flow as it will be after write.
-func (s *stagedStore) FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error) {
+func (s *stagedStore) FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*flow.Flow, error) {
 	if f, ok := s.flows[flowID]; ok {
 		found := *f
 		return &found, nil
@@ -125,7 +125,7 @@ func (s *stagedStore) FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID 
 }
 
 // FindFlowID finds a flow by its slug as it will be after write.
-func (s *stagedStore) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+func (s *stagedStore) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error) {
 	for id, f := range s.flows {
 		if f.Slug == slug {
 			return id, nil
@@ -150,7 +150,7 @@ func (s *stagedStore) FindCredential(ctx context.Context, ws flow.WorkspaceID, n
 }
 
 // PublishFlow buffers a version. Its number is not known before write.
-func (s *stagedStore) PublishFlow(_ context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error) {
+func (s *stagedStore) PublishFlow(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, document []byte, summary, by string) (flow.Version, bool, error) {
 	s.later(func(ctx context.Context) error {
 		v, _, err := s.LibraryStore.PublishFlow(ctx, ws, flowID, document, summary, by)
 		s.versions[flowID] = v

@@ -15,9 +15,9 @@ import (
 
 // KeyStore stores keys. It returns CodeNotFound for a missing key or flow.
 type KeyStore interface {
-	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
-	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error)
 	FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error)
 	// ListKeyTree returns the IDs of a key and of the keys that it created, directly or through
 	// others.
@@ -272,7 +272,7 @@ func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string, err error) {
 	k.Flows = slices.Clone(k.Flows)
 	for i, name := range k.Flows {
-		id := name
+		id := flow.FlowID(name)
 		if !flow.ValidID(flow.PrefixFlow, name) {
 			if !document.ValidSlug(name) {
 				return fmt.Sprintf("There is no flow %.40q.", name), nil
@@ -287,7 +287,7 @@ func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string,
 		if err != nil {
 			return "", fmt.Errorf("find %s for a key: %w", name, err)
 		}
-		k.Flows[i] = id
+		k.Flows[i] = string(id)
 	}
 	slices.Sort(k.Flows)
 	k.Flows = slices.Compact(k.Flows)

@@ -124,7 +124,7 @@ func flowsWithin(outer, k *flow.Key) bool {
 	if len(outer.Flows) == 0 {
 		return true
 	}
-	return len(k.Flows) > 0 && !slices.ContainsFunc(k.Flows, func(id string) bool { return !outer.Allows(id) })
+	return len(k.Flows) > 0 && !slices.ContainsFunc(k.Flows, func(id string) bool { return !outer.Allows(flow.FlowID(id)) })
 }
 
 // exceeds returns an error that lists all rights of a key that another key lacks, or nil.

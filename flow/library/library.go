@@ -22,31 +22,31 @@ type Library struct {
 // LibraryStore is the part of the store that a Library needs.
 type LibraryStore interface {
 	CreateFlow(ctx context.Context, f *flow.Flow) error
-	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error
+	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, name, description string, draft []byte) error
 	// ReplaceDraft is UpdateDraft if the draft is at a revision; otherwise it returns
 	// CodeEditsMissed.
-	ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID string, base int64, name, description string, draft []byte) error
-	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
+	ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, base int64, name, description string, draft []byte) error
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
-	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error)
 	// ReleaseAlias makes a former slug of a flow available. It returns CodeNotFound if
 	// the flow does not have it, or has it as its current slug.
-	ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID, slug string) error
+	ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string) error
 	// ListAliasCallers lists the valid keys that used a former slug on the day of since
 	// or later, those with most requests first.
 	ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error)
-	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
+	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
-	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
-	SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error
-	RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error
-	MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error
-	ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error
-	RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error
+	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, document []byte, summary, by string) (flow.Version, bool, error)
+	SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error
+	RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string, takeAlias bool) error
+	MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, source string) error
+	ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error
+	RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
-	ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error)
-	ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) ([]flow.Caller, error)
-	DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string, d flow.Decision,
+	ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Version, error)
+	ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) ([]flow.Caller, error)
+	DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, d flow.Decision,
 		check func(q *flow.Question, startedBy string) (flow.Decision, error)) (*flow.Approval, error)
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
@@ -72,14 +72,14 @@ func (l *Library) Check(data []byte) (*flow.Document, error) {
 // Import creates a flow from a document or, if flowID is set, replaces the draft of that flow.
 // Literal secrets move to encrypted storage first. Nodes without a position keep theirs from the
 // draft, or get a new one.
-func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string, data []byte) (*flow.Flow, error) {
+func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, data []byte) (*flow.Flow, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
 		return nil, documentInvalid(problems)
 	}
 	f, err := &flow.Flow{ID: flowID, WorkspaceID: ws}, error(nil)
 	if flowID == "" {
-		f.ID = l.IDs.New(flow.PrefixFlow)
+		f.ID = l.IDs.NewFlow()
 	} else if f, err = l.Store.FindFlow(ctx, ws, flowID); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *secretNamer) keep(ctx context.Context, list []*document.ExtractedSecret
 
 // extractedFrom returns the provider that marks a credential as extracted from a flow, so that
 // importing the document again replaces it.
-func extractedFrom(f *flow.Flow) string { return flow.ExtractedPrefix + f.ID }
+func extractedFrom(f *flow.Flow) string { return flow.ExtractedPrefix + string(f.ID) }
 
 // free returns an unused credential name, derived from base.
 func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
@@ -211,7 +211,7 @@ func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 
 // Publish makes the draft the live version. It creates no version if the draft equals the newest
 // one.
-func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID, by string) (v flow.Version, created bool, err error) {
+func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, by string) (v flow.Version, created bool, err error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return flow.Version{}, false, err
@@ -290,7 +290,7 @@ func changes(old, now *flow.Document) string {
 }
 
 // Export returns the document of a version, or of the draft if version is 0.
-func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string, version int64) ([]byte, error) {
+func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, version int64) ([]byte, error) {
 	d, err := l.Document(ctx, ws, flowID, version)
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string
 }
 
 // Document parses the document of a version, or of the draft if version is 0.
-func (l *Library) Document(ctx context.Context, ws flow.WorkspaceID, flowID string, version int64) (*flow.Document, error) {
+func (l *Library) Document(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, version int64) (*flow.Document, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

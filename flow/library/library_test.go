@@ -15,7 +15,7 @@ import (
 // those that its tests do not call; tests of the API cover them on the database.
 type shelf struct {
 	LibraryStore
-	flows       map[string]*flow.Flow
+	flows       map[flow.FlowID]*flow.Flow
 	documents   map[string][]byte
 	versions    []flow.Version
 	credentials map[string]flow.Credential
@@ -25,26 +25,26 @@ type shelf struct {
 }
 
 func newLibrary() (*Library, *shelf) {
-	s := &shelf{flows: map[string]*flow.Flow{}, documents: map[string][]byte{}, credentials: map[string]flow.Credential{}, secrets: map[string]string{}}
+	s := &shelf{flows: map[flow.FlowID]*flow.Flow{}, documents: map[string][]byte{}, credentials: map[string]flow.Credential{}, secrets: map[string]string{}}
 	return &Library{Store: s, Kinds: flowtest.Kinds, IDs: flow.NewIDs()}, s
 }
 
 func (s *shelf) CreateFlow(_ context.Context, f *flow.Flow) error { s.flows[f.ID] = f; return nil }
 
-func (s *shelf) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id string, name string, description string, draft []byte) error {
+func (s *shelf) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, name string, description string, draft []byte) error {
 	f := s.flows[id]
 	f.Name, f.Description, f.Draft = name, description, draft
 	return nil
 }
 
-func (s *shelf) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, id string, base int64, name, description string, draft []byte) error {
+func (s *shelf) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID, base int64, name, description string, draft []byte) error {
 	if s.flows[id].Rev != base {
 		return flow.Errorf(document.CodeEditsMissed, "changed")
 	}
 	return s.UpdateDraft(ctx, ws, id, name, description, draft)
 }
 
-func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id string) (*flow.Flow, error) {
+func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	if f, ok := s.flows[id]; ok {
 		found := *f
 		return &found, nil
@@ -52,7 +52,7 @@ func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id string) (*flo
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
-func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (string, error) {
+func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (flow.FlowID, error) {
 	for id, f := range s.flows {
 		if f.Slug == slug {
 			return id, nil
@@ -61,7 +61,7 @@ func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (
 	return "", flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
-func (s *shelf) FindVersion(_ context.Context, _ flow.WorkspaceID, _ string, n int64) (*flow.Version, error) {
+func (s *shelf) FindVersion(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, n int64) (*flow.Version, error) {
 	if n < 1 || int(n) > len(s.versions) {
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such version.")
 	}
@@ -72,7 +72,7 @@ func (s *shelf) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string)
 	return s.documents[hash], nil
 }
 
-func (s *shelf) PublishFlow(_ context.Context, _ flow.WorkspaceID, id string, document []byte, summary string, _ string) (flow.Version, bool, error) {
+func (s *shelf) PublishFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, document []byte, summary string, _ string) (flow.Version, bool, error) {
 	f, hash := s.flows[id], flow.Hash(document)
 	if f.LiveHash == hash {
 		return s.versions[len(s.versions)-1], false, nil
@@ -86,7 +86,7 @@ func (s *shelf) Together(ctx context.Context, fn func(ctx context.Context) error
 	return fn(ctx)
 }
 
-func (s *shelf) SetLiveVersion(context.Context, flow.WorkspaceID, string, int64, string) error {
+func (s *shelf) SetLiveVersion(context.Context, flow.WorkspaceID, flow.FlowID, int64, string) error {
 	return nil
 }
 

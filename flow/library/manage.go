@@ -121,7 +121,7 @@ func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
 // CreateSent creates a flow from a document that CheckSent accepts. Unlike Import, it returns
 // CodeSlugTaken if another flow has the slug.
 func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.Actor, d *flow.Document) (*flow.Flow, error) {
-	f := &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: d.Slug}
+	f := &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Slug: d.Slug}
 	takeDocument(f, d)
 	err := l.Store.Together(ctx, func(ctx context.Context) error {
 		if err := l.Store.CreateFlow(ctx, f); err != nil {
@@ -294,5 +294,5 @@ func (l *Library) Restore(ctx context.Context, f *flow.Flow, by flow.Actor) erro
 
 // audit appends an entry about a flow to the workspace's audit log.
 func (l *Library) audit(ctx context.Context, f *flow.Flow, by flow.Actor, action, detail string) error {
-	return l.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: f.WorkspaceID, Actor: by.ID, IP: by.IP, Action: action, Target: f.ID, Detail: detail})
+	return l.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: f.WorkspaceID, Actor: by.ID, IP: by.IP, Action: action, Target: string(f.ID), Detail: detail})
 }

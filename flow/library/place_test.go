@@ -14,7 +14,7 @@ import (
 func TestImport_places_nodes(t *testing.T) {
 	t.Parallel()
 	l, s := newLibrary()
-	places := func(id string) map[string]flow.Position {
+	places := func(id flow.FlowID) map[string]flow.Position {
 		d, problems := document.ParseDocument(s.flows[id].Draft)
 		if d == nil {
 			t.Fatal(problems)
@@ -25,7 +25,7 @@ func TestImport_places_nodes(t *testing.T) {
 		}
 		return at
 	}
-	same := func(id string, want map[string]flow.Position) {
+	same := func(id flow.FlowID, want map[string]flow.Position) {
 		t.Helper()
 		got := places(id)
 		if len(got) != len(want) {
@@ -37,7 +37,7 @@ func TestImport_places_nodes(t *testing.T) {
 			}
 		}
 	}
-	take := func(id, text string) string {
+	take := func(id flow.FlowID, text string) flow.FlowID {
 		t.Helper()
 		f, err := l.Import(t.Context(), "ws", id, flowtest.Document(strings.ReplaceAll(text, " ; ", "\n")))
 		if err != nil {

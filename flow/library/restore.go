@@ -22,7 +22,7 @@ const restoreTries = 5
 // RestoreVersion makes the draft equal to a version. It uses a transaction of the edit log, so that
 // it can be undone and open editors show the change. An unreadable draft is replaced, so other
 // editors get CodeEditsGone.
-func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, user, txID string) (*Restored, error) {
+func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, user, txID string) (*Restored, error) {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 
 // UndoEdit undoes a transaction of the edit log. Later edits of other fields stay. It is idempotent.
 // After concurrent edits it retries, up to restoreTries times.
-func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID, user, txID string) error {
+func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user, txID string) error {
 	r := document.EditRequest{Tab: "undo", TxID: document.UndoTx(txID), Undo: txID}
 	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return err
@@ -57,7 +57,7 @@ func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID, use
 
 // restore makes the draft equal to another document by one undoable transaction of edits, so
 // that open editors show the change like any other.
-func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID string, to *flow.Document, user, txID string) (*Restored, error) {
+func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, to *flow.Document, user, txID string) (*Restored, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // MoveSecret moves a text that looks like a secret to a new credential, bound to the host that the
 // node sends it to if that host is fixed. index is the index in the suggestions for the field. It
 // returns the name of the credential.
-func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, user, node, field string, index int) (string, error) {
+func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user, node, field string, index int) (string, error) {
 	for try := 0; ; try++ {
 		name, err := l.moveSecret(ctx, ws, flowID, user, node, field, index)
 		if _, missed := errors.AsType[*document.EditsMissed](err); !missed || try == 3 {
@@ -25,7 +25,7 @@ func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, u
 
 // moveSecret moves the suggested secret at an index of a field to a credential. The index
 // counts the suggestions for the field as it is stored now.
-func (l *Library) moveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, user, node, field string, index int) (string, error) {
+func (l *Library) moveSecret(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user, node, field string, index int) (string, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return "", err

@@ -51,7 +51,7 @@ func TestSetUp(t *testing.T) {
 	t.Parallel()
 	var starters []string
 	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) {
-		c.Welcome = func(_ context.Context, ws flow.WorkspaceID) (string, error) {
+		c.Welcome = func(_ context.Context, ws flow.WorkspaceID) (flow.FlowID, error) {
 			starters = append(starters, string(ws))
 			return "flow_first", nil
 		}

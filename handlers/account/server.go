@@ -21,7 +21,7 @@ import (
 type Config struct {
 	// Welcome adds the first flows to a workspace without flows, and returns the ID of
 	// the flow to show first, or "". It may be nil.
-	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
+	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID flow.FlowID, err error)
 }
 
 // Server serves users and workspaces.

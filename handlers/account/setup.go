@@ -161,5 +161,5 @@ func (c *call) redirectToFirstFlow(ws flow.WorkspaceID) error {
 	if id == "" {
 		return c.Redirect("/flows")
 	}
-	return c.Redirect("/flows/" + id)
+	return c.Redirect("/flows/" + string(id))
 }

@@ -133,10 +133,10 @@ type Credential struct {
 
 // CredentialUse is the JSON of a node that uses a credential, in a live version or a draft.
 type CredentialUse struct {
-	FlowID string `json:"flow_id"`
-	Flow   string `json:"flow" doc:"Name of the flow."`
-	Node   string `json:"node"`
-	Live   bool   `json:"live" doc:"Whether the live version uses it; otherwise the draft does."`
+	FlowID flow.FlowID `json:"flow_id"`
+	Flow   string      `json:"flow" doc:"Name of the flow."`
+	Node   string      `json:"node"`
+	Live   bool        `json:"live" doc:"Whether the live version uses it; otherwise the draft does."`
 }
 
 // CredentialList is the response to GET credentials. It has no pages.

@@ -14,7 +14,7 @@ import (
 
 // LimitStore sets the limits of flows. FindFlow returns them with the flow.
 type LimitStore interface {
-	SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID string, l flow.Limits) error
+	SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, l flow.Limits) error
 	// FlowBudgets returns the budgets of a flow for this UTC day and their usage.
 	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
 }
@@ -56,15 +56,15 @@ func (s *Server) limitRoutes() []api.Route {
 
 // FlowLimits is the JSON of the limits of a flow, with what was used today.
 type FlowLimits struct {
-	FlowID        string   `json:"flow_id"`
-	MaxRunning    *int64   `json:"max_running" doc:"Runs at once; null for no limit, as in the others."`
-	MaxQueued     *int64   `json:"max_queued" doc:"Runs in the queue."`
-	RunsPerDay    *int64   `json:"runs_per_day" doc:"Runs per UTC day."`
-	USDPerDay     *string  `json:"usd_per_day" doc:"Dollars per UTC day, as a decimal number."`
-	AllowUnpriced bool     `json:"allow_unpriced" doc:"Whether runs may use models without a price although there is a limit in dollars."`
-	RunsToday     *int64   `json:"runs_today" doc:"Null without a limit of runs."`
-	USDToday      *string  `json:"usd_today" doc:"Null without a limit in dollars."`
-	Unpriced      []string `json:"unpriced" doc:"With a limit in dollars: models of the draft without a price."`
+	FlowID        flow.FlowID `json:"flow_id"`
+	MaxRunning    *int64      `json:"max_running" doc:"Runs at once; null for no limit, as in the others."`
+	MaxQueued     *int64      `json:"max_queued" doc:"Runs in the queue."`
+	RunsPerDay    *int64      `json:"runs_per_day" doc:"Runs per UTC day."`
+	USDPerDay     *string     `json:"usd_per_day" doc:"Dollars per UTC day, as a decimal number."`
+	AllowUnpriced bool        `json:"allow_unpriced" doc:"Whether runs may use models without a price although there is a limit in dollars."`
+	RunsToday     *int64      `json:"runs_today" doc:"Null without a limit of runs."`
+	USDToday      *string     `json:"usd_today" doc:"Null without a limit in dollars."`
+	Unpriced      []string    `json:"unpriced" doc:"With a limit in dollars: models of the draft without a price."`
 }
 
 // FlowLimitsObject returns the JSON of the limits of a flow, of its budgets for today, and of
@@ -147,7 +147,7 @@ func (s *Server) changeLimits(c *api.Call) error {
 			if err := s.store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, f.Limits); err != nil {
 				return err
 			}
-			return s.audit(ctx, c, "flow.limits", f.ID, changes)
+			return s.audit(ctx, c, "flow.limits", string(f.ID), changes)
 		})
 		if err != nil {
 			return err

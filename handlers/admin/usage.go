@@ -68,14 +68,14 @@ type usageReport struct {
 
 // usageGroup is the sum of one day, flow, key or model.
 type usageGroup struct {
-	Day    string     `json:"day,omitempty" doc:"With by=day."`
-	FlowID string     `json:"flow_id,omitempty" doc:"With by=flow."`
-	KeyID  *string    `json:"key_id,omitempty" doc:"With by=key; empty for runs without a key, such as those of forms."`
-	Name   string     `json:"name,omitempty" doc:"Of the flow or key."`
-	Model  string     `json:"model,omitempty" doc:"With by=model."`
-	Runs   *runCounts `json:"runs,omitempty" doc:"Runs that ended. Absent with by=model, since a run may use several models."`
-	Usage  flow.Usage `json:"usage"`
-	Cost   api.Cost   `json:"cost"`
+	Day    string      `json:"day,omitempty" doc:"With by=day."`
+	FlowID flow.FlowID `json:"flow_id,omitempty" doc:"With by=flow."`
+	KeyID  *string     `json:"key_id,omitempty" doc:"With by=key; empty for runs without a key, such as those of forms."`
+	Name   string      `json:"name,omitempty" doc:"Of the flow or key."`
+	Model  string      `json:"model,omitempty" doc:"With by=model."`
+	Runs   *runCounts  `json:"runs,omitempty" doc:"Runs that ended. Absent with by=model, since a run may use several models."`
+	Usage  flow.Usage  `json:"usage"`
+	Cost   api.Cost    `json:"cost"`
 }
 
 // runCounts are the runs of a group and how long they took.
@@ -141,7 +141,7 @@ func (s *Server) showUsage(c *api.Call) error {
 			continue
 		}
 		total.add(d)
-		name := map[string]string{byDay: d.Day, byFlow: d.FlowID, byKey: d.KeyID, byModel: d.Model}[by]
+		name := map[string]string{byDay: d.Day, byFlow: string(d.FlowID), byKey: d.KeyID, byModel: d.Model}[by]
 		if by == byModel && name == "" {
 			continue
 		}
@@ -205,7 +205,7 @@ func (s *Server) usageGroups(c *api.Call, by string, sums map[string]*usageSum) 
 		case byDay:
 			g.Day = name
 		case byFlow:
-			g.FlowID = name
+			g.FlowID = flow.FlowID(name)
 		case byKey:
 			g.KeyID = &name
 		case byModel:
@@ -226,7 +226,7 @@ func (s *Server) usageLabels(c *api.Call, by string) (map[string]string, error) 
 		var heads []flow.Flow
 		heads, err = s.store.ListFlowHeads(ctx, ws)
 		for i := range heads {
-			names[heads[i].ID] = heads[i].Name
+			names[string(heads[i].ID)] = heads[i].Name
 		}
 	case byKey:
 		var keys []flow.Key

@@ -79,7 +79,7 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 		if secret, err = s.store.RotateWebhookSecret(ctx, owner, overlap); err != nil {
 			return err
 		}
-		return s.audit(ctx, c, "flow.secret.rotate", f.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" overlap "+overlap.String()))
+		return s.audit(ctx, c, "flow.secret.rotate", string(f.ID), strings.TrimSpace(owner.Node+" "+owner.Host+" overlap "+overlap.String()))
 	})
 	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
 		return flow.Errorf(flow.CodeInputInvalid, "Another request is replacing this secret. Read the secret and try again.")

@@ -157,9 +157,9 @@ func (c *Call) checkFlow() error {
 // resolveFlow returns the ID of the flow that a path names by its ID or slug. An ID
 // is returned without checking that the flow exists. A former slug still names its
 // flow; its uses are counted, so that users see which keys would lose it.
-func (c *Call) resolveFlow(name string) (id string, err error) {
+func (c *Call) resolveFlow(name string) (id flow.FlowID, err error) {
 	if flow.ValidID(flow.PrefixFlow, name) {
-		return name, nil
+		return flow.FlowID(name), nil
 	}
 	if !document.ValidSlug(name) {
 		return "", errNotFound
@@ -173,7 +173,7 @@ func (c *Call) resolveFlow(name string) (id string, err error) {
 
 // allow returns an error if the key may not call a flow: "not allowed" for a flow of
 // the same workspace, "not found" for any other.
-func (c *Call) allowFlow(flowID string) error {
+func (c *Call) allowFlow(flowID flow.FlowID) error {
 	if c.Key.Allows(flowID) {
 		return nil
 	}

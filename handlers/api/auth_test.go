@@ -48,7 +48,7 @@ func setupMatrix(t *testing.T) *matrix {
 	m.run = path[strings.LastIndexByte(path, '/')+1:]
 	m.delivery = m.ids.New(flow.PrefixDelivery)
 	m.store.deliveries = append(m.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{
-		ID: m.delivery, WorkspaceID: "default", FlowID: m.echo, RunID: m.run, URL: "https://example.com", Body: []byte(`{}`), State: flow.DeliveryFailed}})
+		ID: m.delivery, WorkspaceID: "default", FlowID: flow.FlowID(m.echo), RunID: flow.RunID(m.run), URL: "https://example.com", Body: []byte(`{}`), State: flow.DeliveryFailed}})
 	m.foreign = m.addFlow("ws_other", echoDocument)
 	other := m.addKey(flow.Key{WorkspaceID: "ws_other", Scopes: []flow.Scope{flow.ScopeRun}})
 	a := m.send(request{method: "POST", path: "/v1/flow/" + m.foreign + "/run", key: other, body: `{"ticket": "a"}`, headers: []string{"Prefer", "wait=60"}})

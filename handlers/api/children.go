@@ -10,31 +10,31 @@ import (
 
 // callerObject names the step that started a child run.
 type callerObject struct {
-	RunID string `json:"run_id"`
-	Path  string `json:"path" doc:"The step."`
-	Item  int    `json:"item" doc:"The item that the run is for, counted from 0."`
+	RunID flow.RunID `json:"run_id"`
+	Path  string     `json:"path" doc:"The step."`
+	Item  int        `json:"item" doc:"The item that the run is for, counted from 0."`
 }
 
 // childStep is the JSON of the totals of all child runs of one step.
 type childStep struct {
-	Path      string     `json:"path"`
-	FlowID    string     `json:"flow_id" doc:"The flow that the children run."`
-	Version   int64      `json:"version" doc:"0 for the draft."`
-	Total     int        `json:"total" doc:"Items; -1 while the list is being stored."`
-	Pending   int        `json:"pending" doc:"Items that have not started."`
-	Running   int        `json:"running"`
-	Succeeded int        `json:"succeeded" doc:"Reused results included."`
-	Failed    int        `json:"failed" doc:"Canceled items included."`
-	Reused    int        `json:"reused" doc:"Results taken over from the run that was repeated."`
-	Cost      costObject `json:"cost"`
+	Path      string      `json:"path"`
+	FlowID    flow.FlowID `json:"flow_id" doc:"The flow that the children run."`
+	Version   int64       `json:"version" doc:"0 for the draft."`
+	Total     int         `json:"total" doc:"Items; -1 while the list is being stored."`
+	Pending   int         `json:"pending" doc:"Items that have not started."`
+	Running   int         `json:"running"`
+	Succeeded int         `json:"succeeded" doc:"Reused results included."`
+	Failed    int         `json:"failed" doc:"Canceled items included."`
+	Reused    int         `json:"reused" doc:"Results taken over from the run that was repeated."`
+	Cost      costObject  `json:"cost"`
 }
 
 // childObject is the JSON of an item.
 type childObject struct {
 	Path    string         `json:"path"`
 	Item    int            `json:"item"`
-	RunID   *string        `json:"run_id" doc:"null if the inputs are wrong, so that no run was started."`
-	FlowID  string         `json:"flow_id"`
+	RunID   *flow.RunID    `json:"run_id" doc:"null if the inputs are wrong, so that no run was started."`
+	FlowID  flow.FlowID    `json:"flow_id"`
 	Status  flow.RunState  `json:"status"`
 	Reused  bool           `json:"reused" doc:"The run is that of the run that was repeated: the inputs and the flow were the same, so it was not run again."`
 	Inputs  map[string]any `json:"inputs"`

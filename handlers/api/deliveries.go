@@ -10,8 +10,8 @@ import (
 // deliveryObject is the JSON of a webhook delivery.
 type deliveryObject struct {
 	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same for every attempt."`
-	FlowID     string             `json:"flow_id"`
-	RunID      *string            `json:"run_id" doc:"Null for a test, which belongs to no run."`
+	FlowID     flow.FlowID        `json:"flow_id"`
+	RunID      *flow.RunID        `json:"run_id" doc:"Null for a test, which belongs to no run."`
 	Node       *string            `json:"node" doc:"The webhook node; null for the webhook of the run itself."`
 	URL        string             `json:"url"`
 	Status     flow.DeliveryState `json:"status"`

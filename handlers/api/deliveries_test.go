@@ -11,9 +11,9 @@ func TestListDeliveries(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	at := time.Date(2026, 1, 31, 12, 0, 0, 123456789, time.UTC)
-	run := w.ids.New(flow.PrefixRun)
+	run := w.ids.NewRun()
 	add := func(flowID string, d flow.DeliveryRecord) string {
-		d.ID, d.WorkspaceID, d.FlowID, d.RunID = w.ids.New(flow.PrefixDelivery), "default", flowID, run
+		d.ID, d.WorkspaceID, d.FlowID, d.RunID = w.ids.New(flow.PrefixDelivery), "default", flow.FlowID(flowID), run
 		w.store.deliveries = append(w.store.deliveries, d)
 		return d.ID
 	}
@@ -48,7 +48,7 @@ func TestRedeliver(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	id := w.ids.New(flow.PrefixDelivery)
-	w.store.deliveries = append(w.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{ID: id, WorkspaceID: "default", FlowID: w.echo, State: flow.DeliveryFailed}})
+	w.store.deliveries = append(w.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{ID: id, WorkspaceID: "default", FlowID: flow.FlowID(w.echo), State: flow.DeliveryFailed}})
 	manager := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeManage}})
 	a := w.send(request{method: "POST", path: "/v1/deliveries/" + id + "/redeliver", key: manager})
 	a.want(t, 202)

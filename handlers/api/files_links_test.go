@@ -121,7 +121,7 @@ func TestWebhooksLinkToFiles(t *testing.T) {
 	kept := []byte(`{"picture":{"file":"` + id + `"}}`)
 	w.store.mu.Lock()
 	w.store.deliveries = append(w.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{
-		ID: w.ids.New(flow.PrefixDelivery), WorkspaceID: "default", FlowID: w.echo, Node: "hook", Body: kept, CreatedAt: time.Now(), State: flow.DeliveryDelivered}})
+		ID: w.ids.New(flow.PrefixDelivery), WorkspaceID: "default", FlowID: flow.FlowID(w.echo), Node: "hook", Body: kept, CreatedAt: time.Now(), State: flow.DeliveryDelivered}})
 	w.store.mu.Unlock()
 	a := w.get("/v1/flow/" + w.echo + "/deliveries")
 	a.body = a.body["deliveries"].([]any)[0].(map[string]any)
@@ -131,7 +131,7 @@ func TestWebhooksLinkToFiles(t *testing.T) {
 	w.now = func() time.Time { return now }
 	w.send(request{method: "GET", path: link, key: "-"}).want(t, 404)
 
-	run := &flow.Run{ID: w.ids.New(flow.PrefixRun), WorkspaceID: "default", State: flow.RunSucceeded, Outputs: map[string]any{"picture": map[string]any{"file": id}}}
+	run := &flow.Run{ID: w.ids.NewRun(), WorkspaceID: "default", State: flow.RunSucceeded, Outputs: map[string]any{"picture": map[string]any{"file": id}}}
 	typ, data := w.server.RunEnded(run)
 	if typ != "run.succeeded" || strings.Contains(string(data), "signature") || !strings.Contains(string(data), `"file":"`+id) {
 		t.Errorf("what is kept of the end of a run is %s %s", typ, data)

@@ -13,7 +13,7 @@ import (
 
 // flowObject is the JSON of a flow: what a client needs to call it.
 type flowObject struct {
-	FlowID      string         `json:"flow_id"`
+	FlowID      flow.FlowID    `json:"flow_id"`
 	Slug        string         `json:"slug" doc:"Name of the flow in URLs, in place of its ID."`
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
@@ -84,7 +84,7 @@ func (s *Server) listFlows(c *Call) error {
 	if err != nil {
 		return err
 	}
-	flows, next := Page(flows, limit, func(f *flow.Flow) string { return f.ID })
+	flows, next := Page(flows, limit, func(f *flow.Flow) string { return string(f.ID) })
 	list := flowList{Flows: make([]flowObject, 0, len(flows)), NextCursor: next}
 	for i := range flows {
 		o, err := s.newFlowObject(c.Request().Context(), &flows[i])
@@ -100,14 +100,14 @@ func (s *Server) listFlows(c *Call) error {
 func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 	ctx, store := c.Request().Context(), c.s.Store
 	if len(c.Key.Flows) == 0 {
-		return store.ListFlows(ctx, c.Key.WorkspaceID, after, limit)
+		return store.ListFlows(ctx, c.Key.WorkspaceID, flow.FlowID(after), limit)
 	}
 	var list []flow.Flow
 	for _, id := range slices.Sorted(slices.Values(c.Key.Flows)) {
 		if id <= after || len(list) == limit {
 			continue
 		}
-		f, err := store.FindFlow(ctx, c.Key.WorkspaceID, id)
+		f, err := store.FindFlow(ctx, c.Key.WorkspaceID, flow.FlowID(id))
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		case err != nil:
@@ -122,11 +122,11 @@ func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 // newFlowObject describes the live version of a flow. An unpublished flow only has a
 // name, a description and limits.
 func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, error) {
-	self := s.PublicURL + "/v1/flow/" + f.ID
+	self := s.PublicURL + "/v1/flow/" + string(f.ID)
 	o := flowObject{
 		FlowID: f.ID, Slug: f.Slug, Name: f.Name, Description: f.Description,
 		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), f.AllowUnpriced, usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
-		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
+		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + string(f.ID)},
 	}
 	if f.LiveVersion == 0 {
 		return o, nil

@@ -13,13 +13,13 @@ import (
 
 // draftObject is the JSON of a flow whose draft was created or changed.
 type draftObject struct {
-	FlowID   string   `json:"flow_id"`
-	Slug     string   `json:"slug" doc:"Name of the flow in URLs, in place of its ID."`
-	Name     string   `json:"name"`
-	Revision int64    `json:"revision" doc:"Counts changes of the draft."`
-	Version  *int64   `json:"version" doc:"The live version; null when the flow was never published."`
-	Archived bool     `json:"archived"`
-	URLs     flowURLs `json:"urls"`
+	FlowID   flow.FlowID `json:"flow_id"`
+	Slug     string      `json:"slug" doc:"Name of the flow in URLs, in place of its ID."`
+	Name     string      `json:"name"`
+	Revision int64       `json:"revision" doc:"Counts changes of the draft."`
+	Version  *int64      `json:"version" doc:"The live version; null when the flow was never published."`
+	Archived bool        `json:"archived"`
+	URLs     flowURLs    `json:"urls"`
 }
 
 // validationObject lists what is wrong with a document.
@@ -61,7 +61,7 @@ func (c *Call) requireAllFlows() error {
 func draftTag(f *flow.Flow) string { return `"rev-` + strconv.FormatInt(f.Rev, 10) + `"` }
 
 // writeDraft responds with the current state of a flow.
-func (c *Call) writeDraft(status int, id string) error {
+func (c *Call) writeDraft(status int, id flow.FlowID) error {
 	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, id)
 	if err != nil {
 		return err
@@ -73,8 +73,8 @@ func (c *Call) writeDraft(status int, id string) error {
 
 // flowURLs returns the addresses of a flow. They have its ID, because a slug may be changed.
 func (s *Server) flowURLs(f *flow.Flow) flowURLs {
-	self := s.PublicURL + "/v1/flow/" + f.ID
-	return flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID}
+	self := s.PublicURL + "/v1/flow/" + string(f.ID)
+	return flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + string(f.ID)}
 }
 
 // readDocument reads a flow document from the body and checks it.
@@ -103,7 +103,7 @@ func (s *Server) createFlow(c *Call) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Location", "/v1/flow/"+f.ID)
+	c.Response().Header().Set("Location", "/v1/flow/"+string(f.ID))
 	return c.writeDraft(http.StatusCreated, f.ID)
 }
 

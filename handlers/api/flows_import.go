@@ -4,16 +4,17 @@ import (
 	"context"
 	"net/http"
 
+	"sluice/flow"
 	"sluice/flow/library"
 )
 
 // importedObject is the JSON of a flow that an import created.
 type importedObject struct {
-	FlowID  string   `json:"flow_id"`
-	Slug    string   `json:"slug" doc:"Name of the flow in URLs, in place of its ID. It has a number if another flow had the slug of the document."`
-	Name    string   `json:"name"`
-	Version *int64   `json:"version" doc:"The live version; null without publish."`
-	URLs    flowURLs `json:"urls"`
+	FlowID  flow.FlowID `json:"flow_id"`
+	Slug    string      `json:"slug" doc:"Name of the flow in URLs, in place of its ID. It has a number if another flow had the slug of the document."`
+	Name    string      `json:"name"`
+	Version *int64      `json:"version" doc:"The live version; null without publish."`
+	URLs    flowURLs    `json:"urls"`
 }
 
 // importedList is the response to an import, in the order of the documents.
@@ -54,7 +55,7 @@ func (s *Server) importFlows(c *Call) error {
 			return err
 		}
 		for i := range made {
-			if err := c.auditIn(ctx, "flow.create", made[i].Flow.ID, made[i].Flow.Name); err != nil {
+			if err := c.auditIn(ctx, "flow.create", string(made[i].Flow.ID), made[i].Flow.Name); err != nil {
 				return err
 			}
 		}

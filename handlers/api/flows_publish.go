@@ -30,7 +30,7 @@ type diffObject struct {
 // takenAlias is the JSON of a former slug of a flow that a document claims for another flow.
 type takenAlias struct {
 	Slug   string        `json:"slug"`
-	FlowID string        `json:"flow_id" doc:"The flow that had the slug."`
+	FlowID flow.FlowID   `json:"flow_id" doc:"The flow that had the slug."`
 	Now    string        `json:"flow_slug" doc:"The current slug of that flow."`
 	Name   string        `json:"flow_name"`
 	Keys   []noticingKey `json:"keys" doc:"Keys that used the former slug in the last 30 days."`
@@ -38,11 +38,11 @@ type takenAlias struct {
 
 // followingFlow is a node that runs whatever version of a flow is live.
 type followingFlow struct {
-	FlowID  string   `json:"flow_id"`
-	Slug    string   `json:"slug"`
-	Name    string   `json:"name"`
-	Node    string   `json:"node"`
-	Dropped []string `json:"dropped" doc:"Connections of the node that lose their port, such as each.double > out.value."`
+	FlowID  flow.FlowID `json:"flow_id"`
+	Slug    string      `json:"slug"`
+	Name    string      `json:"name"`
+	Node    string      `json:"node"`
+	Dropped []string    `json:"dropped" doc:"Connections of the node that lose their port, such as each.double > out.value."`
 }
 
 // nodeChange is a node that was added, changed or removed.
@@ -191,10 +191,10 @@ func (s *Server) listVersions(c *Call) error {
 
 // publishedObject is the response to a publish.
 type publishedObject struct {
-	FlowID  string     `json:"flow_id"`
-	Slug    string     `json:"slug"`
-	Version int64      `json:"version" doc:"The live version."`
-	Diff    diffObject `json:"diff" doc:"Changes over the version that was live before."`
+	FlowID  flow.FlowID `json:"flow_id"`
+	Slug    string      `json:"slug"`
+	Version int64       `json:"version" doc:"The live version."`
+	Diff    diffObject  `json:"diff" doc:"Changes over the version that was live before."`
 }
 
 // publishFlow is POST flow/publish: makes the draft or an older version live.
@@ -223,7 +223,7 @@ func (s *Server) publishFlow(c *Call) error {
 // appliedObject is what an apply did to one flow.
 type appliedObject struct {
 	Slug    string       `json:"slug"`
-	FlowID  string       `json:"flow_id,omitempty" doc:"Absent for a flow that a dry run would create."`
+	FlowID  flow.FlowID  `json:"flow_id,omitempty" doc:"Absent for a flow that a dry run would create."`
 	Change  string       `json:"change" doc:"created, changed, unchanged or archived."`
 	Version *int64       `json:"version" doc:"The live version, or null."`
 	Diff    *diffObject  `json:"diff,omitempty" doc:"Changes over the live version."`

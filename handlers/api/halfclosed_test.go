@@ -145,7 +145,7 @@ func TestLostClient_cancels_its_call(t *testing.T) {
 			conn := w.sendRaw(r)
 			w.eventually(func() bool { return w.server.gate.held.Load() == 1 })
 			w.eventually(func() bool {
-				list, err := w.store.ListRuns(t.Context(), flow.RunFilter{WorkspaceID: "default", FlowID: w.held, Limit: 1})
+				list, err := w.store.ListRuns(t.Context(), flow.RunFilter{WorkspaceID: "default", FlowID: flow.FlowID(w.held), Limit: 1})
 				return err == nil && len(list) == 1
 			})
 			c.lose(conn)

@@ -92,7 +92,7 @@ func (a *agent) heldCall(gate string) (s *stream, first rpc, run *flow.Run) {
 
 func (w *env) newestRun(flowID string) *flow.Run {
 	w.t.Helper()
-	list, err := w.store.ListRuns(w.t.Context(), flow.RunFilter{WorkspaceID: "default", FlowID: flowID, Limit: 1})
+	list, err := w.store.ListRuns(w.t.Context(), flow.RunFilter{WorkspaceID: "default", FlowID: flow.FlowID(flowID), Limit: 1})
 	if err != nil || len(list) == 0 {
 		w.t.Fatalf("no run: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestMCPCancel(t *testing.T) {
 	}
 	cancel(a, 1)
 	w.eventually(func() bool { return state(run) == flow.RunCanceled })
-	s.message().wantError(t, "canceled", run.ID)
+	s.message().wantError(t, "canceled", string(run.ID))
 
 	s, _, run = a.heldCall("nor this")
 	second := New(Config{Store: w.store, Files: w.files, Links: w.server.Links, Runner: w.runner, Kinds: w.server.Kinds, PublicURL: publicURL})
@@ -193,7 +193,7 @@ func TestMCPCancel(t *testing.T) {
 	}
 	notify("s1")
 	w.eventually(func() bool { return state(run) == flow.RunCanceled })
-	s.message().wantError(t, "canceled", run.ID)
+	s.message().wantError(t, "canceled", string(run.ID))
 
 	s, _, run = other.heldCall("never either")
 	s.resp.Body.Close()
@@ -227,7 +227,7 @@ func TestMCPCall_ends_with_its_key_or_server(t *testing.T) {
 			w.server.PingInterval = 5 * time.Millisecond
 			s, _, run := w.agent(w.key).heldCall("never")
 			c.let(w, w.key)
-			s.message().wantError(t, c.says, run.ID)
+			s.message().wantError(t, c.says, string(run.ID))
 			w.eventually(func() bool { return w.newestRun(w.held).State == c.state })
 		})
 	}

@@ -65,7 +65,7 @@ func TestMCPToolNames(t *testing.T) {
 	}
 	runs := func(tool, flowID string) {
 		t.Helper()
-		if r := a.call(tool, nil); r.Error != nil || w.runner.lastStart().FlowID != flowID {
+		if r := a.call(tool, nil); r.Error != nil || string(w.runner.lastStart().FlowID) != flowID {
 			t.Errorf("%s runs %s, wanted %s: %+v", tool, w.runner.lastStart().FlowID, flowID, r.Error)
 		}
 	}

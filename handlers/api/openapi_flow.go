@@ -44,7 +44,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 		switch r := &s.routes[i]; {
 		case slices.Contains(notForCallers, r.access):
 		case strings.Contains(r.path, ":flow_id"):
-			d.Add(r.described(strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1)))
+			d.Add(r.described(strings.Replace(pathOf(r.path), "{flow_id}", string(f.ID), 1)))
 		case strings.HasPrefix(r.path, "/v1/files") && openapi.TakesFiles(out.Inputs):
 			d.Add(r.described(pathOf(r.path))) // not needed otherwise
 		}

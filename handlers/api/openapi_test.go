@@ -186,7 +186,7 @@ func TestResponses_match_the_OpenAPI_document(t *testing.T) {
 	run, failed, held := w.endedRun(w.echo, `{"ticket": "a"}`), w.endedRun(w.failing, `{}`), w.heldRun("never")
 	w.store.mu.Lock()
 	id := w.ids.New(flow.PrefixDelivery)
-	w.store.deliveries = append(w.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{ID: id, WorkspaceID: "default", FlowID: w.echo, Body: []byte(`{}`), State: flow.DeliveryPending}, Attempts: []flow.DeliveryAttempt{{Number: 1}}})
+	w.store.deliveries = append(w.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{ID: id, WorkspaceID: "default", FlowID: flow.FlowID(w.echo), Body: []byte(`{}`), State: flow.DeliveryPending}, Attempts: []flow.DeliveryAttempt{{Number: 1}}})
 	w.store.mu.Unlock()
 	before := wholeAPI().count()
 	for _, r := range []request{

@@ -79,7 +79,7 @@ type Call struct {
 	s   *Server
 	Key *flow.Key // the authenticated key; nil on public routes and for signed links
 
-	flow string // ID of the flow in the path, which may have its slug; see resolveFlow
+	flow flow.FlowID // ID of the flow in the path, which may have its slug; see resolveFlow
 
 	accepted string // media type of the response; "" if the route offers no choice
 
@@ -176,10 +176,10 @@ func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
 
 // Parameters of the path; "" if the route does not have them.
 
-func (c *Call) flowID() string     { return c.flow }
-func (c *Call) runID() string      { return c.Param("run_id") }
-func (c *Call) deliveryID() string { return c.Param("delivery_id") }
-func (c *Call) fileID() string     { return c.Param("file_id") }
+func (c *Call) flowID() flow.FlowID { return c.flow }
+func (c *Call) runID() flow.RunID   { return flow.RunID(c.Param("run_id")) }
+func (c *Call) deliveryID() string  { return c.Param("delivery_id") }
+func (c *Call) fileID() string      { return c.Param("file_id") }
 
 // admit rejects requests other than health checks while an exposed server has no owner.
 func (s *Server) admit(ctx context.Context, r *route) error {

@@ -25,19 +25,22 @@ type runner struct {
 
 	mu       sync.Mutex
 	keys     map[string]idempotent // by workspace and Idempotency-Key
-	cancels  map[string]context.CancelFunc
-	watchers map[string][]*watcher
-	output   map[string]map[string]flow.Delta // text of steps so far, by run and path
-	starts   []flow.Start                     // as they came
-	refuse   error                            // error of the next starts
+	cancels  map[flow.RunID]context.CancelFunc
+	watchers map[flow.RunID][]*watcher
+	output   map[flow.RunID]map[string]flow.Delta // text of steps so far, by run and path
+	starts   []flow.Start                         // as they came
+	refuse   error                                // error of the next starts
 }
 
-type idempotent struct{ fingerprint, runID string }
+type idempotent struct {
+	fingerprint string
+	runID       flow.RunID
+}
 
 func newRunner(store *memory, kinds *flow.Registry) *runner {
 	return &runner{
 		store: store, kinds: kinds, ids: flow.NewIDs(), keys: map[string]idempotent{},
-		cancels: map[string]context.CancelFunc{}, watchers: map[string][]*watcher{}, output: map[string]map[string]flow.Delta{},
+		cancels: map[flow.RunID]context.CancelFunc{}, watchers: map[flow.RunID][]*watcher{}, output: map[flow.RunID]map[string]flow.Delta{},
 	}
 }
 
@@ -131,7 +134,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 		}
 		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "The inputs are invalid.", Fields: problems}
 	}
-	run.ID, run.WorkspaceID, run.FlowID = r.ids.New(flow.PrefixRun), s.WorkspaceID, s.FlowID
+	run.ID, run.WorkspaceID, run.FlowID = r.ids.NewRun(), s.WorkspaceID, s.FlowID
 	run.State, run.Trigger, run.Inputs, run.CreatedAt = flow.RunQueued, s.Trigger, values, time.Now().UTC()
 	run.Save, run.Seq, run.RunSeq, run.Progress.Total = !s.Options.Discard, 1, 1, g.Len()
 	if run.Timeout = s.Options.Timeout; run.Timeout == 0 {
@@ -190,14 +193,14 @@ func notify(c chan struct{}) {
 	}
 }
 
-func (r *runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
+func (r *runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	r.mu.Lock()
 	r.cancels[runID]()
 	r.mu.Unlock()
 	return r.AwaitRun(ctx, ws, flowID, runID, time.Minute)
 }
 
-func (r *runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error) {
+func (r *runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error) {
 	watch := r.WatchRun(runID)
 	defer watch.Stop()
 	late := time.After(limit)
@@ -223,7 +226,7 @@ type watcher struct {
 }
 
 // emit receives text of running steps from the engine.
-func (r *runner) emit(runID, path string, attempt int, text string) {
+func (r *runner) emit(runID flow.RunID, path string, attempt int, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.output[runID] == nil {
@@ -241,9 +244,9 @@ func (r *runner) emit(runID, path string, attempt int, text string) {
 	}
 }
 
-func (r *runner) WatchRun(runID string) flow.Watch { return r.WatchText(runID) }
+func (r *runner) WatchRun(runID flow.RunID) flow.Watch { return r.WatchText(runID) }
 
-func (r *runner) WatchText(runID string) flow.Watch {
+func (r *runner) WatchText(runID flow.RunID) flow.Watch {
 	w := &watcher{changes: make(chan struct{}, 1), texts: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -271,7 +274,7 @@ func (r *runner) readTexts(w *watcher, ready func(path string, attempt int) bool
 	return list
 }
 
-func (r *runner) leave(runID string, w *watcher) {
+func (r *runner) leave(runID flow.RunID, w *watcher) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watchers[runID] = slices.DeleteFunc(r.watchers[runID], func(other *watcher) bool { return other == w })

@@ -183,7 +183,7 @@ func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
 	if err == nil && !run.State.Ended() {
 		if run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID); err == nil {
-			err = c.audit("run.cancel", run.ID, "")
+			err = c.audit("run.cancel", string(run.ID), "")
 		}
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Server) eraseRun(c *Call) error {
 		if err := s.Store.EraseRun(ctx, ws, run.FlowID, run.ID, flow.CodeResultNotSaved); err != nil {
 			return err
 		}
-		if err := c.audit("run.erase", run.ID, ""); err != nil {
+		if err := c.audit("run.erase", string(run.ID), ""); err != nil {
 			return err
 		}
 	}

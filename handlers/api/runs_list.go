@@ -45,7 +45,7 @@ func (s *Server) writeRuns(c *Call, list func(context.Context, flow.RunFilter) (
 	if err != nil {
 		return err
 	}
-	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
+	runs, next := Page(runs, limit, func(r *flow.Run) string { return string(r.ID) })
 	if err := s.hideFileQueries(c.Request().Context(), runs); err != nil {
 		return err
 	}
@@ -82,7 +82,8 @@ func (s *Server) listRunsOf(ctx context.Context, flowIDs []string, filter flow.R
 	if len(flowIDs) == 0 {
 		return s.Store.ListRuns(ctx, filter)
 	}
-	for _, filter.FlowID = range flowIDs {
+	for _, id := range flowIDs {
+		filter.FlowID = flow.FlowID(id)
 		list, err := s.Store.ListRuns(ctx, filter)
 		if err != nil {
 			return nil, err

@@ -33,8 +33,8 @@ func (t *stampOrNull) UnmarshalJSON(data []byte) error {
 // runObject is the JSON of a run. The doc tags of this and other JSON types are their
 // descriptions in the OpenAPI document.
 type runObject struct {
-	RunID       string          `json:"run_id"`
-	FlowID      string          `json:"flow_id"`
+	RunID       flow.RunID      `json:"run_id"`
+	FlowID      flow.FlowID     `json:"flow_id"`
 	Slug        string          `json:"slug" doc:"The slug of the flow."`
 	Version     *int64          `json:"version" doc:"The published version; null for a draft."`
 	Status      flow.RunState   `json:"status"`
@@ -52,10 +52,10 @@ type runObject struct {
 	Models      []string        `json:"models" doc:"The models that answered in the run, as provider/model; without those of child runs."`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
-	ParentRunID *string         `json:"parent_run_id" doc:"The run that this run repeats."`
+	ParentRunID *flow.RunID     `json:"parent_run_id" doc:"The run that this run repeats."`
 	WaitingFor  *flow.WaitsFor  `json:"waiting_for" doc:"What a waiting run waits for; null otherwise, and in lists, events and webhooks."`
 	Caller      *callerObject   `json:"caller" doc:"The step of another run that started this one; null for a run that was started otherwise."`
-	RootRunID   *string         `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
+	RootRunID   *flow.RunID     `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
 	Metadata    map[string]any  `json:"metadata"`
 	URLs        runURLs         `json:"urls"`
 }
@@ -126,12 +126,12 @@ func newRunURLs(publicURL string, r *flow.Run) runURLs {
 	self := publicURL + runPath(r)
 	return runURLs{
 		Self: self, Result: self + "/result", Cancel: self + "/cancel", Events: self + "/events",
-		Dashboard: publicURL + "/flows/" + r.FlowID + "/runs/" + r.ID,
+		Dashboard: publicURL + "/flows/" + string(r.FlowID) + "/runs/" + string(r.ID),
 	}
 }
 
 // runPath returns the path of a run in the API.
-func runPath(r *flow.Run) string { return "/v1/flow/" + r.FlowID + "/run/" + r.ID }
+func runPath(r *flow.Run) string { return "/v1/flow/" + string(r.FlowID) + "/run/" + string(r.ID) }
 
 // newErrorObject returns nil for a run or step without an error.
 func newErrorObject(e *flow.Error) *errorObject {

@@ -243,7 +243,7 @@ func TestIdempotency(t *testing.T) {
 	w.send(request{method: "POST", path: "/v1/flow/" + w.held + "/run", key: run, body: `{"gate": "g"}`, headers: []string{"Idempotency-Key", "k 1"}}).
 		wantCode(t, 422, flow.CodeIdempotencyMismatch)
 
-	if err := w.store.EraseRun(t.Context(), "default", w.held, first.field("run_id").(string), flow.CodeRunExpired); err != nil {
+	if err := w.store.EraseRun(t.Context(), "default", flow.FlowID(w.held), flow.RunID(first.field("run_id").(string)), flow.CodeRunExpired); err != nil {
 		t.Fatal(err)
 	}
 	w.post("/v1/flow/"+w.held+"/run", `{"gate": "g"}`, "Idempotency-Key", "k 1").wantCode(t, 410, flow.CodeRunExpired)

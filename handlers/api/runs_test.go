@@ -186,7 +186,7 @@ func TestEraseRun(t *testing.T) {
 		w.post(path+"/rerun", `{}`).wantCode(t, 410, flow.CodeResultNotSaved)
 	}
 	expired := w.endedRun(w.echo, `{"ticket": "a"}`)
-	if err := w.store.EraseRun(t.Context(), "default", w.echo, expired[strings.LastIndexByte(expired, '/')+1:], flow.CodeRunExpired); err != nil {
+	if err := w.store.EraseRun(t.Context(), "default", flow.FlowID(w.echo), flow.RunID(expired[strings.LastIndexByte(expired, '/')+1:]), flow.CodeRunExpired); err != nil {
 		t.Fatal(err)
 	}
 	w.get(expired+"/result").wantCode(t, 410, flow.CodeRunExpired)

@@ -23,7 +23,7 @@ type Runner interface {
 	web.Runner
 	// AwaitRun waits until the run has ended or the limit has passed, and returns
 	// its current state.
-	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error)
+	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error)
 	// ChildUsage returns the usage of the child runs of a run so far.
 	ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error)
 	// Draining reports whether this process is shutting down.
@@ -44,31 +44,31 @@ type Store interface {
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
 
 	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
-	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Children, error)
+	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 
-	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
-	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error)
 	// FindSlug is FindFlowID that also reports whether the slug is a former one.
-	FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, former bool, err error)
+	FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, former bool, err error)
 	// AddAliasUses adds the counts of requests that named a flow by a former slug.
 	AddAliasUses(ctx context.Context, uses []flow.AliasUse) error
-	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
+	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID flow.FlowID, limit int) ([]flow.Flow, error)
 	// ListFlowHeads lists all flows, archived ones too, without their drafts.
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
-	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
+	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 
-	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error)
-	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]bool, error)
+	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
+	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
-	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error)
-	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error
+	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error)
+	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error
 
-	ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
-	DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flowID string, err error)
+	ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
+	DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flowID flow.FlowID, err error)
 	Redeliver(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (*flow.Delivery, error)
 	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
 	KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, keyID string) (string, error)

@@ -161,11 +161,11 @@ func (w *env) addDraft(ws flow.WorkspaceID, doc string) string {
 	if len(problems) > 0 {
 		w.t.Fatal(problems)
 	}
-	f := &flow.Flow{ID: w.ids.New(flow.PrefixFlow), WorkspaceID: ws, Name: d.Name, Description: d.Description, Draft: d.Canonical(), CreatedAt: time.Now()}
+	f := &flow.Flow{ID: w.ids.NewFlow(), WorkspaceID: ws, Name: d.Name, Description: d.Description, Draft: d.Canonical(), CreatedAt: time.Now()}
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
-	w.store.flows[f.ID] = f
-	return f.ID
+	w.store.flows[string(f.ID)] = f
+	return string(f.ID)
 }
 
 func (w *env) addFlow(ws flow.WorkspaceID, document string) string {
@@ -181,7 +181,7 @@ func (w *env) publish(id string) {
 	f := w.store.flows[id]
 	f.LiveVersion, f.LiveHash = f.LiveVersion+1, flow.Hash(f.Draft)
 	w.store.documents[f.LiveHash] = f.Draft
-	w.store.versions[id] = append(w.store.versions[id], flow.Version{FlowID: id, Number: f.LiveVersion, DocumentHash: f.LiveHash, CreatedAt: time.Now()})
+	w.store.versions[id] = append(w.store.versions[id], flow.Version{FlowID: flow.FlowID(id), Number: f.LiveVersion, DocumentHash: f.LiveHash, CreatedAt: time.Now()})
 }
 
 // reply is a response read to its end.

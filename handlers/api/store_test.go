@@ -20,8 +20,8 @@ type memory struct {
 	flows      map[string]*flow.Flow
 	versions   map[string][]flow.Version // by flow
 	documents  map[string][]byte
-	runs       map[string]*flow.Run
-	steps      map[string]map[string]flow.Step // by run, path
+	runs       map[flow.RunID]*flow.Run
+	steps      map[flow.RunID]map[string]flow.Step // by run, path
 	deliveries []flow.DeliveryRecord
 	broken     error // returned by methods about runs
 	others     func(topic, text string)
@@ -32,7 +32,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		keys: map[string]*flow.Key{}, flows: map[string]*flow.Flow{}, versions: map[string][]flow.Version{},
-		documents: map[string][]byte{}, runs: map[string]*flow.Run{}, steps: map[string]map[string]flow.Step{},
+		documents: map[string][]byte{}, runs: map[flow.RunID]*flow.Run{}, steps: map[flow.RunID]map[string]flow.Step{},
 	}
 }
 
@@ -69,29 +69,29 @@ func (m *memory) KeyWebhookSecret(_ context.Context, ws flow.WorkspaceID, keyID 
 }
 
 // askedOf returns the question of a run in memory, which a step called ask waits for.
-func askedOf(ws flow.WorkspaceID, runID string) flow.Approval {
+func askedOf(ws flow.WorkspaceID, runID flow.RunID) flow.Approval {
 	return flow.Approval{WorkspaceID: ws, RunID: runID, Path: "ask", Node: "ask", Question: flow.Question{Title: "Send?", Audience: flow.AudienceLink,
 		Values: []flow.ApprovalValue{{Name: "n", Value: 1.0, Editable: true}}}}
 }
 
-func (m *memory) ListApprovals(_ context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error) {
+func (m *memory) ListApprovals(_ context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error) {
 	return []flow.Approval{askedOf(ws, runID)}, nil
 }
 
 // FindSlug never reports a former slug: this store does not keep them.
-func (m *memory) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (string, bool, error) {
+func (m *memory) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, bool, error) {
 	id, err := m.FindFlowID(ctx, ws, slug)
 	return id, false, err
 }
 
 func (m *memory) AddAliasUses(context.Context, []flow.AliasUse) error { return nil }
 
-func (m *memory) FindFlowID(_ context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+func (m *memory) FindFlowID(_ context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, f := range m.flows {
 		if f.WorkspaceID == ws && f.Slug == slug {
-			return id, nil
+			return flow.FlowID(id), nil
 		}
 	}
 	return "", missing("flow")
@@ -105,15 +105,15 @@ type shelved struct {
 	*memory
 }
 
-func (s shelved) FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error) {
+func (s shelved) FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	return s.memory.FindFlow(ctx, ws, id)
 }
 
-func (s shelved) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+func (s shelved) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error) {
 	return s.memory.FindFlowID(ctx, ws, slug)
 }
 
-func (s shelved) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
+func (s shelved) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
 	return s.memory.FindVersion(ctx, ws, flowID, n)
 }
 
@@ -121,11 +121,11 @@ func (s shelved) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash str
 	return s.memory.FindDocument(ctx, ws, hash)
 }
 
-func (s shelved) ListVersions(context.Context, flow.WorkspaceID, string) ([]flow.Version, error) {
+func (s shelved) ListVersions(context.Context, flow.WorkspaceID, flow.FlowID) ([]flow.Version, error) {
 	return nil, nil
 }
 
-func (s shelved) PublishFlow(_ context.Context, _ flow.WorkspaceID, flowID string, _ []byte, _, _ string) (flow.Version, bool, error) {
+func (s shelved) PublishFlow(_ context.Context, _ flow.WorkspaceID, flowID flow.FlowID, _ []byte, _, _ string) (flow.Version, bool, error) {
 	return flow.Version{FlowID: flowID, Number: 1}, false, nil
 }
 
@@ -137,8 +137,8 @@ func (s shelved) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow
 	return s.memory.ListFlowHeads(ctx, ws)
 }
 
-func (s shelved) ArchiveFlow(context.Context, flow.WorkspaceID, string) error { return nil }
-func (s shelved) AddAudit(context.Context, flow.AuditEntry) error             { return nil }
+func (s shelved) ArchiveFlow(context.Context, flow.WorkspaceID, flow.FlowID) error { return nil }
+func (s shelved) AddAudit(context.Context, flow.AuditEntry) error                  { return nil }
 
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
 
@@ -166,10 +166,10 @@ func (m *memory) TouchKeys(_ context.Context, uses []flow.KeyUse) error {
 	return nil
 }
 
-func (m *memory) FindFlow(_ context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error) {
+func (m *memory) FindFlow(_ context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f, ok := m.flows[id]
+	f, ok := m.flows[string(id)]
 	if !ok || f.WorkspaceID != ws {
 		return nil, missing("flow")
 	}
@@ -177,7 +177,7 @@ func (m *memory) FindFlow(_ context.Context, ws flow.WorkspaceID, id string) (*f
 	return &found, nil
 }
 
-func (m *memory) ListFlows(_ context.Context, ws flow.WorkspaceID, after string, limit int) ([]flow.Flow, error) {
+func (m *memory) ListFlows(_ context.Context, ws flow.WorkspaceID, after flow.FlowID, limit int) ([]flow.Flow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.Flow
@@ -198,11 +198,11 @@ func (m *memory) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow
 	return list, err
 }
 
-func (m *memory) FindVersion(_ context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
+func (m *memory) FindVersion(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.versions[flowID]
-	if f, ok := m.flows[flowID]; !ok || f.WorkspaceID != ws || n < 1 || n > int64(len(list)) {
+	list := m.versions[string(flowID)]
+	if f, ok := m.flows[string(flowID)]; !ok || f.WorkspaceID != ws || n < 1 || n > int64(len(list)) {
 		return nil, missing("version")
 	}
 	return &list[n-1], nil
@@ -218,7 +218,7 @@ func (m *memory) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string
 	return d, nil
 }
 
-func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
+func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.broken != nil {
@@ -232,7 +232,7 @@ func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID, runID s
 	return &found, nil
 }
 
-func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID string) ([]flow.Step, error) {
+func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.Step
@@ -243,7 +243,7 @@ func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID string) 
 	return list, nil
 }
 
-func (m *memory) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]bool, error) {
+func (m *memory) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error) {
 	kinds := map[string]bool{}
 	steps, err := m.FindSteps(ctx, ws, runID)
 	for i := range steps {
@@ -261,7 +261,7 @@ func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, erro
 	for _, r := range m.runs {
 		switch {
 		case r.WorkspaceID != f.WorkspaceID, f.FlowID != "" && r.FlowID != f.FlowID, f.KeyID != "" && r.KeyID != f.KeyID:
-		case len(f.States) > 0 && !slices.Contains(f.States, r.State), f.BeforeID != "" && r.ID >= f.BeforeID:
+		case len(f.States) > 0 && !slices.Contains(f.States, r.State), f.BeforeID != "" && string(r.ID) >= f.BeforeID:
 		case !f.CreatedAfter.IsZero() && !r.CreatedAt.After(f.CreatedAfter):
 		case !f.CreatedBefore.IsZero() && !r.CreatedAt.Before(f.CreatedBefore):
 		default:
@@ -272,7 +272,7 @@ func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, erro
 	return list[:min(f.Limit, len(list))], nil
 }
 
-func (m *memory) EraseRun(_ context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error {
+func (m *memory) EraseRun(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.runs[runID]
@@ -284,7 +284,7 @@ func (m *memory) EraseRun(_ context.Context, ws flow.WorkspaceID, flowID, runID 
 	return nil
 }
 
-func (m *memory) ListDeliveries(_ context.Context, ws flow.WorkspaceID, flowID, before string, limit int) ([]flow.DeliveryRecord, error) {
+func (m *memory) ListDeliveries(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]flow.DeliveryRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.DeliveryRecord
@@ -306,7 +306,7 @@ func (m *memory) delivery(ws flow.WorkspaceID, id string) (*flow.DeliveryRecord,
 	return nil, missing("delivery")
 }
 
-func (m *memory) DeliveryFlow(_ context.Context, ws flow.WorkspaceID, id string) (string, error) {
+func (m *memory) DeliveryFlow(_ context.Context, ws flow.WorkspaceID, id string) (flow.FlowID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, err := m.delivery(ws, id)
@@ -346,7 +346,7 @@ func (m *memory) FindChildren(context.Context, flow.CallingStep) (*flow.Children
 	return nil, nil
 }
 
-func (m *memory) ListChildren(context.Context, flow.WorkspaceID, string) ([]flow.Children, error) {
+func (m *memory) ListChildren(context.Context, flow.WorkspaceID, flow.RunID) ([]flow.Children, error) {
 	return nil, nil
 }
 

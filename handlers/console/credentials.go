@@ -115,9 +115,9 @@ func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]lib
 
 // addUse adds a use to the list, grouped by flow.
 func addUse(list []consoleview.CredentialUse, u library.CredentialUse) []consoleview.CredentialUse {
-	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == u.FlowID })
+	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == string(u.FlowID) })
 	if i < 0 {
-		return append(list, consoleview.CredentialUse{FlowID: u.FlowID, Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
+		return append(list, consoleview.CredentialUse{FlowID: string(u.FlowID), Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
 	}
 	if !slices.Contains(list[i].Nodes, u.Node) {
 		list[i].Nodes = append(list[i].Nodes, u.Node)

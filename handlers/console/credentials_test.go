@@ -226,7 +226,7 @@ func TestModelShelves(t *testing.T) {
 	b.Get("/models/acme/none").Is(http.StatusNotFound)
 	h.Anonymous().Get("/models").RedirectsTo("/sign-in?next=%2Fmodels")
 
-	id := b.Post("/flows", url.Values{"model": {"acme/paint"}}).CreatedFlow()
+	id := flow.FlowID(b.Post("/flows", url.Values{"model": {"acme/paint"}}).CreatedFlow())
 	f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func (c *webhookCall) fillDeliveriesPage(page *consoleview.DeliveriesPage) (err 
 func (c *webhookCall) flowOptions() (list []components.Option, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	for i := range flows {
-		list = append(list, components.Option{Value: flows[i].ID, Label: flows[i].Name})
+		list = append(list, components.Option{Value: string(flows[i].ID), Label: flows[i].Name})
 	}
 	slices.SortStableFunc(list, func(a, b components.Option) int {
 		return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
@@ -116,7 +116,7 @@ func optionLabel(list []components.Option, value string) string {
 // because they may contain secrets.
 func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.DeliveryRow {
 	row := consoleview.DeliveryRow{
-		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: optionLabel(flows, r.FlowID), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "",
+		ID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Flow: optionLabel(flows, string(r.FlowID)), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "",
 		At: r.CreatedAt, NextAt: r.NextAt, Tries: int(r.Tries),
 	}
 	if r.Last != nil {
@@ -137,7 +137,7 @@ func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow
 		Time: span.Time, From: span.From, Until: span.Until, Errors: span.Errors,
 	}
 	choice := flow.DeliveryQuery{
-		WorkspaceID: c.WorkspaceID(), FlowID: f.Flow, EndpointID: f.Endpoint, From: runs.From, Until: runs.Until, Limit: deliveriesPerPage,
+		WorkspaceID: c.WorkspaceID(), FlowID: flow.FlowID(f.Flow), EndpointID: f.Endpoint, From: runs.From, Until: runs.Until, Limit: deliveriesPerPage,
 		Before: validID(flow.PrefixDelivery, q.Get("after")), After: validID(flow.PrefixDelivery, q.Get("before")),
 	}
 	choice.Host, choice.URL = parseReceiver(f.To)
@@ -190,10 +190,10 @@ func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Op
 	now := c.s.Now()
 	page := consoleview.DeliveryPage{
 		DeliveryRow: consoleview.DeliveryRow{
-			ID: d.ID, State: string(d.State), FlowID: d.FlowID, Flow: optionLabel(flows, d.FlowID), Node: d.Node, URL: flow.ShownURL(d.URL), Test: d.Test(),
+			ID: d.ID, State: string(d.State), FlowID: string(d.FlowID), Flow: optionLabel(flows, string(d.FlowID)), Node: d.Node, URL: flow.ShownURL(d.URL), Test: d.Test(),
 			At: d.CreatedAt, Tries: len(d.Attempts),
 		},
-		RunID: d.RunID, Custom: d.Header, MayEdit: c.MayEdit(), Now: now,
+		RunID: string(d.RunID), Custom: d.Header, MayEdit: c.MayEdit(), Now: now,
 	}
 	if d.State == flow.DeliveryPending {
 		page.NextAt, page.Poll = d.NextAt, "load delay:30s"

@@ -28,7 +28,7 @@ func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, er
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
 		return a, flow.FailedQuery{}, web.ErrNotFound
 	}
-	choice := flow.FailedQuery{WorkspaceID: c.WorkspaceID(), FlowID: a.Flow, EndpointID: a.Endpoint, Since: readTime(a.Errors, "since", a.Since), Asked: c.s.Now()}
+	choice := flow.FailedQuery{WorkspaceID: c.WorkspaceID(), FlowID: flow.FlowID(a.Flow), EndpointID: a.Endpoint, Since: readTime(a.Errors, "since", a.Since), Asked: c.s.Now()}
 	flows, err := c.flowOptions()
 	if err != nil {
 		return a, choice, err
@@ -39,7 +39,7 @@ func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, er
 		if err != nil {
 			return a, choice, err
 		}
-		a.Host, a.FlowName = e.Host, optionLabel(flows, e.FlowID)
+		a.Host, a.FlowName = e.Host, optionLabel(flows, string(e.FlowID))
 	}
 	return a, choice, nil
 }

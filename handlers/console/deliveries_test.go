@@ -114,7 +114,7 @@ func TestWebhooks_secret(t *testing.T) {
 	at := "/flows/" + flowID + "/webhooks"
 	b := h.As(flow.MemberEditor)
 	secret := func() string {
-		s, err := h.Store.WebhookSecret(context.Background(), flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Node: "hook", Host: flow.HostOf(to.URL)})
+		s, err := h.Store.WebhookSecret(context.Background(), flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(flowID), Node: "hook", Host: flow.HostOf(to.URL)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestWebhooks_with_a_secret_in_the_URL(t *testing.T) {
 			if err := h.Store.CreateFlow(t.Context(), f); err != nil {
 				t.Fatal(err)
 			}
-			flowID := f.ID
+			flowID := string(f.ID)
 			b, at := h.As(flow.MemberEditor), "/flows/"+flowID+"/webhooks"
 			shown := to.URL + "/in?token=" + value
 			if name == "in clear" {

@@ -21,14 +21,14 @@ func (c *webhookCall) listEndpoints() error {
 
 // endpoints returns the receivers of a flow, or of the whole workspace if
 // flowID is empty. failing selects those whose last attempt failed.
-func (c *webhookCall) endpoints(flowID string, failing bool) (views []consoleview.EndpointView, err error) {
+func (c *webhookCall) endpoints(flowID flow.FlowID, failing bool) (views []consoleview.EndpointView, err error) {
 	list, err := c.s.Store.ListEndpoints(c.Ctx(), c.WorkspaceID(), flowID, failing, maxEndpoints)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
 	flows, err := c.flowOptions()
 	for i := range list {
-		views = append(views, c.endpointView(&list[i], optionLabel(flows, list[i].FlowID)))
+		views = append(views, c.endpointView(&list[i], optionLabel(flows, string(list[i].FlowID))))
 	}
 	return views, err
 }
@@ -40,7 +40,7 @@ const maxBars = 40
 // it fails for a known reason, advice.
 func (c *webhookCall) endpointView(e *endpoints.Endpoint, name string) consoleview.EndpointView {
 	v := consoleview.EndpointView{
-		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
+		ID: e.ID, FlowID: string(e.FlowID), Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),
 	}
 	for _, a := range e.Attempts[max(0, len(e.Attempts)-maxBars):] {

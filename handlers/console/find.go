@@ -76,14 +76,14 @@ func (c *call) findRunByID(query string) ([]found, error) {
 	if !strings.HasPrefix(query, "run_") {
 		return nil, nil
 	}
-	r, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", query)
+	r, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", flow.RunID(query))
 	if web.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return []found{{Title: r.ID, Note: string(r.State), Heading: "Runs", Icon: "history", Href: "/runs/" + url.PathEscape(r.ID)}}, nil
+	return []found{{Title: string(r.ID), Note: string(r.State), Heading: "Runs", Icon: "history", Href: "/runs/" + url.PathEscape(string(r.ID))}}, nil
 }
 
 // findFlows finds flows by name, description, tags and ID. Flows whose name begins with the query
@@ -91,7 +91,7 @@ func (c *call) findRunByID(query string) ([]found, error) {
 func findFlows(heads []flow.Flow, query string) (items []found) {
 	var hits []flow.Flow
 	for i := range heads {
-		if f := heads[i]; containsAll(f.Name+"\n"+f.Description+"\n"+strings.Join(f.Tags, "\n")+"\n"+f.ID, query) {
+		if f := heads[i]; containsAll(f.Name+"\n"+f.Description+"\n"+strings.Join(f.Tags, "\n")+"\n"+string(f.ID), query) {
 			hits = append(hits, f)
 		}
 	}
@@ -103,7 +103,7 @@ func findFlows(heads []flow.Flow, query string) (items []found) {
 	}
 	slices.SortStableFunc(hits, func(a, b flow.Flow) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, f := range hits[:min(len(hits), maxFound)] {
-		items = append(items, found{Title: f.Name, Note: truncate(f.Description, 80), Heading: "Flows", Icon: "workflow", Href: "/flows/" + url.PathEscape(f.ID)})
+		items = append(items, found{Title: f.Name, Note: truncate(f.Description, 80), Heading: "Flows", Icon: "workflow", Href: "/flows/" + url.PathEscape(string(f.ID))})
 	}
 	return items
 }
@@ -135,7 +135,7 @@ func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err er
 				icon, kind = k.Icon, k.Title
 			}
 			if containsAll(title+"\n"+kind+"\n"+n.ID, query) {
-				items = append(items, found{Title: title, Note: kind + " in " + f.Name, Heading: "Nodes", Icon: icon, Href: "/flows/" + url.PathEscape(f.ID) + "?node=" + url.QueryEscape(n.ID)})
+				items = append(items, found{Title: title, Note: kind + " in " + f.Name, Heading: "Nodes", Icon: icon, Href: "/flows/" + url.PathEscape(string(f.ID)) + "?node=" + url.QueryEscape(n.ID)})
 			}
 			if len(items) == maxFound {
 				return items, nil

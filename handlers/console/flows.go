@@ -110,7 +110,7 @@ func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 	byName := func(a, b *flow.Flow) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
 	}
-	var days map[string]flow.Day
+	var days map[flow.FlowID]flow.Day
 	if by == consoleview.SortRuns || by == consoleview.SortCost {
 		var err error
 		if days, err = c.s.Store.FlowStats(c.Ctx(), c.WorkspaceID(), flowIDs(list), c.s.Now()); err != nil {
@@ -132,8 +132,8 @@ func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 }
 
 // flowIDs returns the IDs of flows.
-func flowIDs(list []flow.Flow) []string {
-	ids := make([]string, len(list))
+func flowIDs(list []flow.Flow) []flow.FlowID {
+	ids := make([]flow.FlowID, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
 	}
@@ -180,7 +180,7 @@ func (c *call) flowCards(heads []flow.Flow) ([]consoleview.FlowCard, error) {
 // flowCard converts a flow with its statistics of the last day.
 func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 	card := consoleview.FlowCard{
-		ID: f.ID, Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
+		ID: string(f.ID), Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
 		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
 	if d, _ := document.ParseDocument(f.Draft); d != nil {

@@ -18,7 +18,7 @@ import (
 
 // findAnyFlow finds the flow of the path, archived or not.
 func (c *call) findAnyFlow() (*flow.Flow, error) {
-	return c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
+	return c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), flow.FlowID(c.Param("flow")))
 }
 
 // backToFlows redirects to the list of flows and keeps its filter.
@@ -70,15 +70,15 @@ func (c *call) duplicateFlow() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
-	f, err := c.s.Library.DuplicateFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
+	f, err := c.s.Library.DuplicateFlow(c.Ctx(), c.WorkspaceID(), flow.FlowID(c.Param("flow")))
 	if err != nil {
 		return err
 	}
-	if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
+	if err := c.Audit("flow.create", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "“"+f.Name+"” was created. It is a draft until you publish it.")
-	return c.Redirect("/flows/" + f.ID)
+	return c.Redirect("/flows/" + string(f.ID))
 }
 
 // archiveFlow is POST /flows/{id}/archive. The API of an archived flow responds with
@@ -87,14 +87,14 @@ func (c *call) archiveFlow(f *flow.Flow) error {
 	if err := c.s.Store.ArchiveFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
 		return err
 	}
-	if err := c.Audit("flow.archive", f.ID, f.Name); err != nil {
+	if err := c.Audit("flow.archive", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	text := "“" + f.Name + "” was archived."
 	if f.LiveVersion > 0 {
 		text = "“" + f.Name + "” was archived. Its API now responds with not_found."
 	}
-	c.toastUndo(text, "/flows/"+f.ID+"/restore")
+	c.toastUndo(text, "/flows/"+string(f.ID)+"/restore")
 	return c.backToFlows()
 }
 
@@ -106,7 +106,7 @@ func (c *call) restoreFlow(f *flow.Flow) error {
 	if err := c.s.Store.RestoreFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
 		return err
 	}
-	if err := c.Audit("flow.restore", f.ID, f.Name); err != nil {
+	if err := c.Audit("flow.restore", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	text := "“" + f.Name + "” was restored."
@@ -129,7 +129,7 @@ func (c *call) tagsForm(status int, f *flow.Flow, text string, errors components
 	if err != nil {
 		return err
 	}
-	form := consoleview.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
+	form := consoleview.TagsForm{FlowID: string(f.ID), Name: f.Name, Tags: text, Errors: errors}
 	own, _ := library.ParseTags(text)
 	for _, tag := range allTags(heads) {
 		if !slices.ContainsFunc(own, func(t string) bool { return strings.EqualFold(t, tag) }) {

@@ -58,11 +58,11 @@ func (c *call) importFlow() error {
 	if err != nil {
 		return err
 	}
-	if err := c.Audit("flow.import", f.ID, f.Name); err != nil {
+	if err := c.Audit("flow.import", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "“"+f.Name+"” was imported.")
-	return c.Redirect("/flows/" + f.ID)
+	return c.Redirect("/flows/" + string(f.ID))
 }
 
 // readImport reads the uploaded or pasted document and the name of the file. If they
@@ -174,10 +174,10 @@ func (c *call) importAIFlow(data []byte, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Audit("flow.import", f.ID, f.Name); err != nil {
+	if err := c.Audit("flow.import", string(f.ID), f.Name); err != nil {
 		return err
 	}
-	shown.FlowID = f.ID
+	shown.FlowID = string(f.ID)
 	if err := c.markConfigured(shown.Needed); err != nil {
 		return err
 	}

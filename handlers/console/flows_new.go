@@ -41,11 +41,11 @@ func (c *call) createFlow() error {
 		return fmt.Errorf("create a flow: %w", err)
 	}
 	for _, f := range made {
-		if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
+		if err := c.Audit("flow.create", string(f.ID), f.Name); err != nil {
 			return err
 		}
 	}
-	return c.Redirect("/flows/" + made[0].ID)
+	return c.Redirect("/flows/" + string(made[0].ID))
 }
 
 // newDocument returns the document that the form requests, and the flows that come with a

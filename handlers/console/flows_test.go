@@ -36,7 +36,7 @@ func TestListFlows(t *testing.T) {
 		b.Get("/flows").Is(http.StatusOK).Has("Start with “A start”", "Blank flow").Lacks(`value="later"`)
 		h.As(flow.MemberViewer).Get("/flows").Is(http.StatusOK).Has("No flows yet").Lacks("<form class=\"starters\"", "Blank flow")
 	})
-	first, second := h.Flow(named("Zebra crossing")), h.Flow(named("Apple pie"))
+	first, second := flow.FlowID(h.Flow(named("Zebra crossing"))), flow.FlowID(h.Flow(named("Apple pie")))
 	h.Store.TagFlow(context.Background(), flow.DefaultWorkspace, first, []string{"animals"})
 	other := &flow.Flow{WorkspaceID: "ws_other", Name: "Foreign", Draft: []byte(lineFlow)}
 	if err := h.Store.CreateWorkspace(context.Background(), flow.Workspace{ID: "ws_other", Name: "Other"}); err != nil {
@@ -138,7 +138,7 @@ func TestExportFlow(t *testing.T) {
 	}
 	b.Get("/flows/" + id + "/export?version=1").Is(http.StatusNotFound)
 	b.Get("/flows/" + id + "/export?version=x").Is(http.StatusNotFound)
-	if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, id, "me"); err != nil {
+	if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), "me"); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.Get("/flows/" + id + "/export?version=1").Is(http.StatusOK).Header.Get("Content-Disposition"); !strings.Contains(got, ".v1.json") {
@@ -150,7 +150,7 @@ func TestFlowTags(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(lineFlow)
-	other := h.Flow(named("Other"))
+	other := flow.FlowID(h.Flow(named("Other")))
 	h.Store.TagFlow(context.Background(), flow.DefaultWorkspace, other, []string{"known"})
 	b.Get("/flows/"+id+"/tags").Is(http.StatusOK).Has("Tags of “A line”", `value="known"`)
 	b.Post("/flows/"+id+"/tags", url.Values{"tags": {"new, nightly"}, "add": {"known"}}).RedirectsTo("/flows")
@@ -167,7 +167,7 @@ func TestCreateFlow(t *testing.T) {
 	for name, form := range map[string]url.Values{"blank": nil, "from a template": {"template": {"start"}}, "blank among templates": {"template": {""}}} {
 		t.Run(name, func(t *testing.T) {
 			id := b.Post("/flows", form).CreatedFlow()
-			f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
+			f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, flow.FlowID(id))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestImportFlow(t *testing.T) {
 	})
 	t.Run("moves secrets to credentials", func(t *testing.T) {
 		secret := `{"schema": "sluice.flow/v1", "name": "S", "nodes": [{"id": "a", "kind": "http_request", "config": {"url": "https://example.com", "headers": {"Authorization": "Bearer hunter2"}}}]}`
-		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, upload(b, "", "", secret).CreatedFlow())
+		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, flow.FlowID(upload(b, "", "", secret).CreatedFlow()))
 		if err != nil || strings.Contains(string(f.Draft), "hunter2") {
 			t.Errorf("the draft is %s, %v", f.Draft, err)
 		}
@@ -230,7 +230,7 @@ func TestImportAIFlow(t *testing.T) {
 		_, rest, _ := strings.Cut(a.Body, `href="/flows/flow_`)
 		id, _, _ := strings.Cut(rest, `"`)
 		b.Get("/flows/flow_" + id).Is(http.StatusOK)
-		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, "flow_"+id)
+		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, flow.FlowID("flow_"+id))
 		if err != nil || strings.Contains(string(f.Draft), "very-secret") || strings.Contains(string(f.Draft), "tok_1234567890") || strings.Contains(a.Body, "very-secret") {
 			t.Errorf("a secret stayed: %s, %v", f.Draft, err)
 		}

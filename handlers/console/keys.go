@@ -39,7 +39,7 @@ type keyNames struct {
 	heads  []flow.Flow
 	keys   []flow.Key // all keys of the workspace
 	makers map[string]flow.KeyMaker
-	flows  map[string]string
+	flows  map[flow.FlowID]string
 	now    time.Time
 }
 
@@ -61,7 +61,7 @@ func (c *keyCall) keyNames(keys []flow.Key) (n keyNames, err error) {
 	if n.heads, err = c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID()); err != nil {
 		return n, err
 	}
-	n.now, n.flows = c.s.Now(), map[string]string{}
+	n.now, n.flows = c.s.Now(), map[flow.FlowID]string{}
 	for i := range n.heads {
 		n.flows[n.heads[i].ID] = n.heads[i].Name
 	}
@@ -73,7 +73,7 @@ func (c *keyCall) keyNames(keys []flow.Key) (n keyNames, err error) {
 func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 	row := consoleview.KeyRow{KeyFacts: *keyFacts(k, n.now), Now: n.now}
 	for _, id := range k.Flows {
-		row.FlowNames = append(row.FlowNames, n.flows[id])
+		row.FlowNames = append(row.FlowNames, n.flows[flow.FlowID(id)])
 	}
 	slices.Sort(row.FlowNames)
 	maker, known := n.makers[k.CreatedBy]

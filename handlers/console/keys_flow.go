@@ -41,7 +41,7 @@ func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview
 	if err != nil {
 		return err
 	}
-	panel.FlowID, panel.Flow, panel.MayEdit = f.ID, f.Name, c.MayEdit()
+	panel.FlowID, panel.Flow, panel.MayEdit = string(f.ID), f.Name, c.MayEdit()
 	for i := range slices.Backward(keys) { // the newest first
 		if k := &keys[i]; k.State(names.now) == flow.KeyActive && k.Allows(f.ID) {
 			panel.Keys = append(panel.Keys, names.row(k))
@@ -97,7 +97,7 @@ func (c *keyCall) renderFlowKeys(status int, f *flow.Flow, panel consoleview.Flo
 func (c *keyCall) createFlowKey(f *flow.Flow) error {
 	form := consoleview.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: components.Errors{}}
 	c.readKeyFields(&form)
-	form.Only, form.Flows = true, []string{f.ID}
+	form.Only, form.Flows = true, []string{string(f.ID)}
 	k, text, err := c.createKeyFrom(&form)
 	switch {
 	case errors.Is(err, errKeyInvalid):
@@ -115,7 +115,7 @@ func (c *keyCall) createFlowKey(f *flow.Flow) error {
 func (c *keyCall) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 	done := ""
 	if !c.IsFragment() {
-		done = "/flows/" + f.ID + "/keys"
+		done = "/flows/" + string(f.ID) + "/keys"
 	}
 	made, err := c.createdKey(k, text, done)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *keyCall) finishFlowKey(f *flow.Flow, message string) error {
 	if c.IsFragment() {
 		return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 	}
-	return c.Redirect("/flows/" + f.ID + "/keys")
+	return c.Redirect("/flows/" + string(f.ID) + "/keys")
 }
 
 // KeysPanel renders the keys that may call a flow. keys are all keys of the

@@ -30,8 +30,8 @@ func (c *keyCall) keyForm(k *flow.Key) (consoleview.KeyForm, error) {
 func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
 	form := consoleview.KeyForm{Existing: keyFacts(k, c.s.Now()), Now: c.s.Now(), Errors: components.Errors{}}
 	for i := range heads {
-		if heads[i].ArchivedAt.IsZero() || k != nil && slices.Contains(k.Flows, heads[i].ID) {
-			form.Choices = append(form.Choices, consoleview.KeyFlow{ID: heads[i].ID, Name: heads[i].Name})
+		if heads[i].ArchivedAt.IsZero() || k != nil && slices.Contains(k.Flows, string(heads[i].ID)) {
+			form.Choices = append(form.Choices, consoleview.KeyFlow{ID: string(heads[i].ID), Name: heads[i].Name})
 		}
 	}
 	slices.SortFunc(form.Choices, func(a, b consoleview.KeyFlow) int {

@@ -26,7 +26,7 @@ func TestFlowKeys(t *testing.T) {
 		t.Errorf("HX-Trigger: %s", a.Header.Get("HX-Trigger"))
 	}
 	k := onlyKey(h)
-	if k.Name != "staging" || !k.Allows(id) || len(k.Flows) != 1 || k.Hash != flow.Hash([]byte(text)) {
+	if k.Name != "staging" || !k.Allows(flow.FlowID(id)) || len(k.Flows) != 1 || k.Hash != flow.Hash([]byte(text)) {
 		t.Errorf("the key is %+v", k)
 	}
 	editor.Get("/flows/"+id+"/keys").Has("staging", k.Prefix).Lacks(text)

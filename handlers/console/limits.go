@@ -59,7 +59,7 @@ func dollarsText(nano flow.NanoUSD) string {
 // limitsForm renders the settings with today's usage. With a budget in dollars, it
 // also lists the models without a price, because the budget cannot limit them.
 func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm) error {
-	form.FlowID, form.Name, form.MayEdit = f.ID, f.Name, c.MayEdit()
+	form.FlowID, form.Name, form.MayEdit = string(f.ID), f.Name, c.MayEdit()
 	budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 			return err
 		}
 	}
-	settings := consoleview.FlowSettings{FlowID: f.ID, Name: f.Name, TypedName: f.Name, Tags: strings.Join(f.Tags, ", "), Limits: form, MayEdit: form.MayEdit}
+	settings := consoleview.FlowSettings{FlowID: string(f.ID), Name: f.Name, TypedName: f.Name, Tags: strings.Join(f.Tags, ", "), Limits: form, MayEdit: form.MayEdit}
 	if d != nil {
 		settings.Description = d.Description
 	}
@@ -110,9 +110,9 @@ func (c *call) saveSettings(f *flow.Flow) error {
 	}
 	if len(problems) > 0 {
 		limits := limitsFormOf(f)
-		limits.FlowID, limits.Name, limits.MayEdit = f.ID, f.Name, true
+		limits.FlowID, limits.Name, limits.MayEdit = string(f.ID), f.Name, true
 		return c.renderSettings(http.StatusUnprocessableEntity, consoleview.FlowSettings{
-			FlowID: f.ID, Name: f.Name, TypedName: name, Description: description, Tags: tagsText, MayEdit: true, Errors: problems,
+			FlowID: string(f.ID), Name: f.Name, TypedName: name, Description: description, Tags: tagsText, MayEdit: true, Errors: problems,
 			Limits: limits,
 		})
 	}
@@ -120,7 +120,7 @@ func (c *call) saveSettings(f *flow.Flow) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "The settings were saved.")
-	return c.Redirect("/flows/" + f.ID + "/settings")
+	return c.Redirect("/flows/" + string(f.ID) + "/settings")
 }
 
 // saveLimits is POST /flows/{id}/limits.
@@ -137,7 +137,7 @@ func (c *call) saveLimits(f *flow.Flow) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "The limits were saved.")
-	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, audittext.LimitChanges(f.Limits, limits))
+	return c.AuditAndRedirect("/flows/"+string(f.ID)+"/limits", "flow.limits", string(f.ID), audittext.LimitChanges(f.Limits, limits))
 }
 
 // readLimits parses the fields of the form. An invalid number becomes -1, which

@@ -20,8 +20,8 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	ctx := context.Background()
-	id := h.Flow(chatFlow)
-	path := "/flows/" + id + "/limits"
+	id := flow.FlowID(h.Flow(chatFlow))
+	path := "/flows/" + string(id) + "/limits"
 	b := h.As(flow.MemberEditor)
 	b.Get(path).Is(http.StatusOK).Has("<h1>Settings</h1>", ">Limits</h2>", "No limit").Lacks("Used today", "openai/gpt-x")
 	wrong := url.Values{"max_running": {"two"}, "max_queued": {"-1"}, "runs_per_day": {"10"}, "usd_per_day": {"1,5"}}

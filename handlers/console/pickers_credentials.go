@@ -67,7 +67,7 @@ func (c *credentialCall) addCredential(f *flow.Flow) error {
 	if c.IsFragment() {
 		return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "provider": made.Provider})
 	}
-	return c.Redirect("/flows/" + f.ID)
+	return c.Redirect("/flows/" + string(f.ID))
 }
 
 // connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models. It

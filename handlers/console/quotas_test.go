@@ -18,7 +18,7 @@ func TestFullWorkspace_refuses_growth(t *testing.T) {
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	form := h.FormOf(webtest.TicketRouting)
 	run := h.RunDraft(b, id, webtest.Ticket("kept"))
-	f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
+	f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, flow.FlowID(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestFullWorkspace_refuses_growth(t *testing.T) {
 	file := map[string]webtest.FormFile{"file": {Name: "a.txt", MIME: "text/plain", Content: []byte("hello")}}
 	const full = "Delete runs or files"
 	for name, refused := range map[string]func(b *webtest.Browser) *webtest.Answer{
-		"a rerun":     func(b *webtest.Browser) *webtest.Answer { return b.Post("/runs/"+run.ID+"/rerun", nil) },
+		"a rerun":     func(b *webtest.Browser) *webtest.Answer { return b.Post("/runs/"+string(run.ID)+"/rerun", nil) },
 		"a file":      func(b *webtest.Browser) *webtest.Answer { return b.SendForm("/flows/"+id+"/files", nil, file) },
 		"a new flow":  func(b *webtest.Browser) *webtest.Answer { return b.Post("/flows", nil) },
 		"an import":   func(b *webtest.Browser) *webtest.Answer { return upload(b, "greet.json", webtest.PublishGreeting, "") },

@@ -51,7 +51,7 @@ func (c *call) findRun() (*flow.Run, error) {
 	if !flow.ValidID(flow.PrefixRun, c.Param("run")) {
 		return nil, web.ErrNotFound
 	}
-	return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", c.Param("run"))
+	return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", flow.RunID(c.Param("run")))
 }
 
 // viewRun reads the flow, the children, the document and the steps of a run. An
@@ -170,10 +170,10 @@ func (c *call) followRun(run *flow.Run) error {
 // redirectToRun is GET /flows/{flow}/runs/{run}, the URL that the API returns for a
 // run.
 func (c *call) redirectToRun(run *flow.Run) error {
-	if run.FlowID != c.Param("flow") {
+	if string(run.FlowID) != c.Param("flow") {
 		return web.ErrNotFound
 	}
-	return c.Redirect("/runs/" + url.PathEscape(run.ID))
+	return c.Redirect("/runs/" + url.PathEscape(string(run.ID)))
 }
 
 // runPage converts a run to its page.
@@ -183,8 +183,8 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		return consoleview.RunPage{}, err
 	}
 	r := consoleview.RunPage{
-		ID: run.ID, FlowID: run.FlowID, FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
-		Parent: run.ParentRunID, MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
+		ID: string(run.ID), FlowID: string(run.FlowID), FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
+		Parent: string(run.ParentRunID), MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
 	if r.Facts, err = c.runFacts(run, v.childUsage); err != nil {
 		return r, err
@@ -273,7 +273,7 @@ func (c *call) runFacts(run *flow.Run, childUsage flow.Usage) ([]consoleview.Fac
 	if err != nil {
 		return nil, err
 	}
-	version := consoleview.Fact{Title: "Version", Text: editorview.VersionName(run.Version), Href: "/flows/" + url.PathEscape(run.FlowID) + "/versions"}
+	version := consoleview.Fact{Title: "Version", Text: editorview.VersionName(run.Version), Href: "/flows/" + url.PathEscape(string(run.FlowID)) + "/versions"}
 	if run.Draft {
 		version.Text = "Draft"
 	}

@@ -57,7 +57,7 @@ func (c *call) cancelRun(run *flow.Run) error {
 	} else {
 		c.Toast(components.ToneOK, "The run is being canceled.")
 	}
-	return c.Redirect("/runs/" + url.PathEscape(run.ID))
+	return c.Redirect("/runs/" + url.PathEscape(string(run.ID)))
 }
 
 // rerun is POST /runs/{run}/rerun: a new run of the same document, from the
@@ -72,7 +72,7 @@ func (c *call) rerun() error {
 	if err != nil {
 		return err
 	}
-	return c.Redirect("/runs/" + url.PathEscape(out.Run.ID))
+	return c.Redirect("/runs/" + url.PathEscape(string(out.Run.ID)))
 }
 
 // maxCURL bounds the inputs in a command, in bytes: Linux accepts at most 128
@@ -85,7 +85,7 @@ func (s *Server) curl(run *flow.Run) (string, error) {
 	if len(flow.EncodeJSON(run.Inputs)) > maxCURL {
 		return "", nil
 	}
-	call := snippets.Call{BaseURL: s.PublicURL, FlowID: run.FlowID}
+	call := snippets.Call{BaseURL: s.PublicURL, FlowID: string(run.FlowID)}
 	for _, name := range slices.Sorted(maps.Keys(run.Inputs)) {
 		call.Inputs = append(call.Inputs, snippets.Input{Name: name, Value: run.Inputs[name]})
 	}

@@ -33,7 +33,7 @@ const (
 // parseRunLink reads the selection and the filter of a run page from the query.
 func (c *call) parseRunLink(run *flow.Run) consoleview.RunLink {
 	show, _ := strconv.Atoi(c.QueryParam("show"))
-	l := consoleview.RunLink{RunID: run.ID, Step: c.QueryParam("step"), Of: c.QueryParam("of"), Code: c.QueryParam("code"), Text: strings.TrimSpace(c.QueryParam("q")), Show: min(max(show, 0), maxShown)}
+	l := consoleview.RunLink{RunID: string(run.ID), Step: c.QueryParam("step"), Of: c.QueryParam("of"), Code: c.QueryParam("code"), Text: strings.TrimSpace(c.QueryParam("q")), Show: min(max(show, 0), maxShown)}
 	if state := items.State(c.QueryParam("items")); slices.Contains([]items.State{items.Done, items.Running, items.Failed, items.Waiting}, state) {
 		l.State = string(state)
 	}
@@ -127,7 +127,7 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 	}
 	out.About = strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
 	if f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), s.FlowID); err == nil {
-		out.Flow, out.FlowPath = f.Name, "/flows/"+f.ID
+		out.Flow, out.FlowPath = f.Name, "/flows/"+string(f.ID)
 	}
 	if err := c.fillStrip(&out, s, link); err != nil {
 		return out, err
@@ -197,7 +197,7 @@ func childItem(i *items.Item, now time.Time) consoleview.ChildItem {
 	if run == nil {
 		return item
 	}
-	item.State, item.Path, item.Output = string(run.State), components.RunPath(run.ID), contract.Summary(run.Outputs)
+	item.State, item.Path, item.Output = string(run.State), components.RunPath(string(run.ID)), contract.Summary(run.Outputs)
 	if i.Reused {
 		item.State = string(flow.StepReused)
 		return item
@@ -276,7 +276,7 @@ func (c *call) findCaller(run *flow.Run) (caller *consoleview.CallerView, err er
 		return nil, err
 	}
 	item := strconv.Itoa(run.Caller.Item)
-	caller = &consoleview.CallerView{Flow: f.Name, Path: consoleview.StepPath(parent.ID, consoleview.ItemPath(run.Caller.Path, run.Caller.Item)), Step: run.Caller.Path, Item: item}
+	caller = &consoleview.CallerView{Flow: f.Name, Path: consoleview.StepPath(string(parent.ID), consoleview.ItemPath(run.Caller.Path, run.Caller.Item)), Step: run.Caller.Path, Item: item}
 	if data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), parent.DocumentHash); err == nil {
 		if d, _ := document.ParseDocument(data); d != nil {
 			caller.Step = web.NodeLabel(d, run.Caller.Path)

@@ -11,7 +11,7 @@ import (
 // showCURL is GET curl: the curl command, as plain text, that starts a run with the
 // same inputs.
 func (c *call) showCURL(run *flow.Run) error {
-	if run.FlowID != c.Param("flow") {
+	if string(run.FlowID) != c.Param("flow") {
 		return web.ErrNotFound
 	}
 	if run.Erased != "" {

@@ -29,17 +29,17 @@ func TestRunPage(t *testing.T) {
 		if err != nil || run.State != flow.RunSucceeded {
 			t.Fatalf("%v %+v", err, run.Error)
 		}
-		page := viewer.Get("/runs/"+run.ID).Is(200).Has("Ask around", run.ID, "succeeded", "v1", "production", "4 of 4 done",
+		page := viewer.Get("/runs/"+string(run.ID)).Is(200).Has("Ask around", string(run.ID), "succeeded", "v1", "production", "4 of 4 done",
 			"you said it&#39;s &lt;b&gt;, please", `attempt 1: retrying`, `attempt 2: succeeded`, "Copy as cURL").Lacks("Rerun", "Cancel run", "run-live-")
 		if !strings.Contains(page.Body, `class="box g-source succeeded"`) {
 			t.Error("the picture has no states")
 		}
-		step := viewer.Get("/runs/"+run.ID+"?step=ask").Has("Attempts", "http_failed: ", `aria-current`)
+		step := viewer.Get("/runs/"+string(run.ID)+"?step=ask").Has("Attempts", "http_failed: ", `aria-current`)
 		if strings.Index(step.Body, "http_failed") < strings.Index(step.Body, "Steps") {
 			t.Error("a run that succeeded has an error box")
 		}
-		viewer.Get("/flows/" + id + "/runs/" + run.ID).RedirectsTo("/runs/" + run.ID)
-		viewer.Get("/flows/flow_00000000000000000000000000/runs/" + run.ID).Is(404)
+		viewer.Get("/flows/" + id + "/runs/" + string(run.ID)).RedirectsTo("/runs/" + string(run.ID))
+		viewer.Get("/flows/flow_00000000000000000000000000/runs/" + string(run.ID)).Is(404)
 	})
 	t.Run("advises on a failed run", func(t *testing.T) {
 		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99)))
@@ -48,22 +48,22 @@ func TestRunPage(t *testing.T) {
 		if err != nil || run.State != flow.RunFailed {
 			t.Fatalf("%v %+v", err, run)
 		}
-		viewer.Get("/runs/"+run.ID).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "give the node retries", "attempt 3: failed", `id="step"`, "not reached").Lacks("Rerun from")
+		viewer.Get("/runs/"+string(run.ID)).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "give the node retries", "attempt 3: failed", `id="step"`, "not reached").Lacks("Rerun from")
 		editor := h.As(flow.MemberEditor)
-		editor.Get("/runs/"+run.ID).Has("Rerun from “Ask the server”", "reuses 2 finished steps")
-		to := editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"ask"}}).Is(303).Header.Get("Location")
-		h.Ended(strings.TrimPrefix(to, "/runs/"))
-		editor.Get(to).Is(200).Has("Rerun of", run.ID, "from “Ask the server”", "reused from the previous run", ">you<")
-		editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"nobody"}}).Is(422)
+		editor.Get("/runs/"+string(run.ID)).Has("Rerun from “Ask the server”", "reuses 2 finished steps")
+		to := editor.Post("/runs/"+string(run.ID)+"/rerun", url.Values{"from": {"ask"}}).Is(303).Header.Get("Location")
+		h.Ended(flow.RunID(strings.TrimPrefix(to, "/runs/")))
+		editor.Get(to).Is(200).Has("Rerun of", string(run.ID), "from “Ask the server”", "reused from the previous run", ">you<")
+		editor.Post("/runs/"+string(run.ID)+"/rerun", url.Values{"from": {"nobody"}}).Is(422)
 	})
 	t.Run("explains an erased run", func(t *testing.T) {
 		id := h.Flow(webtest.PublishGreeting)
 		h.Publish(id)
 		run, _ := h.Call(id, h.Key("k2"), map[string]any{"who": "Ada"})
-		if err := h.Store.EraseRun(context.Background(), flow.DefaultWorkspace, id, run.ID, flow.CodeRunExpired); err != nil {
+		if err := h.Store.EraseRun(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), run.ID, flow.CodeRunExpired); err != nil {
 			t.Fatal(err)
 		}
-		h.As(flow.MemberEditor).Get("/runs/"+run.ID).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "Outputs and inputs", "Rerun", "cURL")
+		h.As(flow.MemberEditor).Get("/runs/"+string(run.ID)).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "Outputs and inputs", "Rerun", "cURL")
 	})
 }
 
@@ -81,12 +81,12 @@ func TestRunPage_follows_run(t *testing.T) {
 	t.Cleanup(s.Close)
 	id := h.Flow(webtest.RequestFlow(s.URL))
 	h.Publish(id)
-	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"q": "x"}})
+	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Trigger: flow.TriggerAPI, Given: map[string]any{"q": "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-asked
-	editor, path := h.As(flow.MemberEditor), "/runs/"+out.Run.ID
+	editor, path := h.As(flow.MemberEditor), "/runs/"+string(out.Run.ID)
 	page := editor.Get(path+"?step=ask").Is(200).Has("running", "Cancel run", `data-hx-trigger="load`, "step=ask")
 	seen := strings.Split(strings.SplitAfter(page.Body, "events?seen=")[1], "&")[0]
 	news := make(chan *answerOf, 1)
@@ -114,14 +114,14 @@ func TestRunPage_access(t *testing.T) {
 	}
 	owner, viewer := h.As(flow.MemberOwner), h.As(flow.MemberViewer)
 	missing := owner.Get("/runs/run_00000000000000000000000000").Is(404).Body
-	for _, path := range []string{"/runs/" + out.Run.ID, "/runs/nonsense", "/runs/" + out.Run.ID + "/events"} {
+	for _, path := range []string{"/runs/" + string(out.Run.ID), "/runs/nonsense", "/runs/" + string(out.Run.ID) + "/events"} {
 		if owner.Get(path).Is(404).Body != missing {
 			t.Errorf("%s answers otherwise than a run that is missing", path)
 		}
 	}
 	for _, act := range []string{"/cancel", "/rerun"} {
-		owner.Post("/runs/"+out.Run.ID+act, nil).Is(404)
-		viewer.Post("/runs/"+out.Run.ID+act, nil).Is(403)
+		owner.Post("/runs/"+string(out.Run.ID)+act, nil).Is(404)
+		viewer.Post("/runs/"+string(out.Run.ID)+act, nil).Is(403)
 	}
 }
 

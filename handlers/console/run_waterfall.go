@@ -46,7 +46,7 @@ func (f *waterfallBuilder) add(v *runView, prefix string, level int) error {
 		if row.Current {
 			f.detail = v.stepView(s.Path, f.c.s.Kinds)
 			if f.detail.Path = path; level > 0 {
-				f.detail.MayRerun, f.detail.RunPath = false, components.RunPath(v.run.ID)
+				f.detail.MayRerun, f.detail.RunPath = false, components.RunPath(string(v.run.ID))
 			}
 		}
 		children := v.children[s.Path]
@@ -129,7 +129,7 @@ func (f *waterfallBuilder) addItem(v *runView, s *flow.Children, above consolevi
 	if err != nil {
 		return err
 	}
-	row.Open = components.RunPath(run.ID)
+	row.Open = components.RunPath(string(run.ID))
 	if !v.isMap(s.Caller.Path, s) {
 		row.Label = child.flow.Name
 	}

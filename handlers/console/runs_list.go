@@ -98,7 +98,7 @@ func (c *call) nameRuns(page *consoleview.RunsPage) error {
 		page.Versions = []components.Option{{Value: draftWord, Label: "Drafts"}}
 		return nil
 	}
-	versions, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), page.Filter.Flow)
+	versions, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), flow.FlowID(page.Filter.Flow))
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (c *call) listRunLabels(page *consoleview.RunsPage) (n runLabels, err error
 	n = runLabels{map[string]string{}, map[string]string{}}
 	page.HasFlows = len(flows) > 0
 	for i := range flows {
-		n.flows[flows[i].ID] = flows[i].Name
-		page.Flows = append(page.Flows, components.Option{Value: flows[i].ID, Label: flows[i].Name})
+		n.flows[string(flows[i].ID)] = flows[i].Name
+		page.Flows = append(page.Flows, components.Option{Value: string(flows[i].ID), Label: flows[i].Name})
 	}
 	for i := range keys {
 		n.keys[keys[i].ID] = keys[i].Name
@@ -155,7 +155,7 @@ func (n *runLabels) name(r *consoleview.RunLine) {
 // seconds, so that the list changes at most once a second.
 func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
-		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
+		ID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
 		Took: r.Took(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
 		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Failure: string(r.ErrorCode), FailureText: r.ErrorMessage, Erased: r.Erased != "",
 	}
@@ -181,7 +181,7 @@ func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunQuery) {
 		f.Trigger = ""
 	}
 	choice := flow.RunQuery{
-		WorkspaceID: c.WorkspaceID(), FlowID: f.Flow, KeyID: f.Key, Trigger: flow.Trigger(f.Trigger), Text: f.Query, Limit: runsPerPage,
+		WorkspaceID: c.WorkspaceID(), FlowID: flow.FlowID(f.Flow), KeyID: f.Key, Trigger: flow.Trigger(f.Trigger), Text: f.Query, Limit: runsPerPage,
 		Before: validID(flow.PrefixRun, q.Get("after")), After: validID(flow.PrefixRun, q.Get("before")),
 	}
 	choice.Version, _ = strconv.ParseInt(f.Version, 10, 32)

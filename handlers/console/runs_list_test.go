@@ -77,9 +77,9 @@ func TestListRuns_hides_other_workspaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := h.RunEcho("ws_other", f.ID, "theirs")
-	b.Get("/runs").Has("mine").Lacks(theirs, f.ID)
-	b.Get("/runs?flow=" + f.ID).Has("No runs match")
+	theirs := h.RunEcho("ws_other", string(f.ID), "theirs")
+	b.Get("/runs").Has("mine").Lacks(theirs, string(f.ID))
+	b.Get("/runs?flow=" + string(f.ID)).Has("No runs match")
 	b.Get("/runs/export?format=jsonl").Lacks(theirs)
 	h.Anonymous().Get("/runs").RedirectsTo("/sign-in?next=%2Fruns")
 }

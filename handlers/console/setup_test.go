@@ -37,7 +37,7 @@ func databaseFiles(h *webtest.Env) (files []string) {
 }
 
 // foreignFlow returns a flow of a workspace in which no user of the test is a member.
-func foreignFlow(h *webtest.Env) string {
+func foreignFlow(h *webtest.Env) flow.FlowID {
 	h.T.Helper()
 	ctx := context.Background()
 	if err := h.Store.CreateWorkspace(ctx, flow.Workspace{ID: "foreign", Name: "Foreign"}); err != nil {
@@ -50,7 +50,7 @@ func foreignFlow(h *webtest.Env) string {
 	return f.ID
 }
 
-func publishIn(h *webtest.Env, ws flow.WorkspaceID, id string) {
+func publishIn(h *webtest.Env, ws flow.WorkspaceID, id flow.FlowID) {
 	h.T.Helper()
 	if _, _, err := h.Library.Publish(context.Background(), ws, id, "cli"); err != nil {
 		h.T.Fatal(err)

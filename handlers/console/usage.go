@@ -163,7 +163,7 @@ func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 		b := &budgets[i]
 		shown := consoleview.UsageBudget{Name: b.Name, Key: b.KeyID != "", Runs: b.Unit == flow.BudgetRuns, Used: b.Used, Allowed: b.Limit}
 		if b.FlowID != "" {
-			shown.Href = "/flows/" + b.FlowID + "/limits"
+			shown.Href = "/flows/" + string(b.FlowID) + "/limits"
 		}
 		if !shown.Runs {
 			shown.Used, shown.Allowed = b.Used/1000, b.Limit/1000
@@ -232,7 +232,7 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows [
 		}
 		now.add(d)
 		days.add(d.Day, d)
-		flows.add(d.FlowID, d)
+		flows.add(string(d.FlowID), d)
 		keys.add(d.KeyID, d)
 		if d.Model != "" {
 			models.add(d.Model, d)
@@ -257,7 +257,7 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows [
 
 // matchesUsage reports whether a row matches the filter.
 func matchesUsage(f *consoleview.UsageFilter, d *flow.UsageDay) bool {
-	return (f.Flow == "" || d.FlowID == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
+	return (f.Flow == "" || string(d.FlowID) == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
 }
 
 // topUsage returns the largest parts by the measure of usageMeasure. nameless is the

@@ -54,8 +54,8 @@ func TestUsage_ignores_other_workspaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.RunEcho("ws_other", f.ID, "theirs")
-	h.As(flow.MemberOwner).Get("/usage").Has("No usage in the last 30 days").Lacks(f.ID)
+	h.RunEcho("ws_other", string(f.ID), "theirs")
+	h.As(flow.MemberOwner).Get("/usage").Has("No usage in the last 30 days").Lacks(string(f.ID))
 }
 
 func TestUsage_shows_budgets(t *testing.T) {
@@ -66,7 +66,7 @@ func TestUsage_shows_budgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := h.Flow(webtest.EchoFlow)
-	if err := h.Store.SetFlowLimits(context.Background(), flow.DefaultWorkspace, id, flow.Limits{RunsPerDay: 3}); err != nil {
+	if err := h.Store.SetFlowLimits(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), flow.Limits{RunsPerDay: 3}); err != nil {
 		t.Fatal(err)
 	}
 	h.RunEcho(flow.DefaultWorkspace, id, "one")

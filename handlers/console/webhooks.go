@@ -50,7 +50,7 @@ func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPag
 	if err != nil {
 		return err
 	}
-	page := consoleview.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.WebhooksPage{FlowID: string(f.ID), Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
 	sent, err := c.webhookNodes(f)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (c *webhookCall) showSecret() error {
 	if err != nil {
 		return err
 	}
-	if err := c.Audit("flow.secret.read", f.ID, n.target(f)); err != nil {
+	if err := c.Audit("flow.secret.read", string(f.ID), n.target(f)); err != nil {
 		return err
 	}
 	return c.webhooksPage(http.StatusOK, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
@@ -206,7 +206,7 @@ func (c *webhookCall) rotateSecret() error {
 	if n != nil {
 		detail = n.target(f) + ", " + detail
 	}
-	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.rotate", f.ID, detail)
+	return c.AuditAndRedirect("/flows/"+string(f.ID)+"/webhooks", "flow.secret.rotate", string(f.ID), detail)
 }
 
 // endSecret is POST end: replaced secrets stop signing immediately.
@@ -224,7 +224,7 @@ func (c *webhookCall) endSecret() error {
 		return err
 	}
 	c.Toast(components.ToneOK, "Messages are now signed with the new secret only.")
-	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, n.target(f))
+	return c.AuditAndRedirect("/flows/"+string(f.ID)+"/webhooks", "flow.secret.end", string(f.ID), n.target(f))
 }
 
 // webhookNode is a webhook node of a document.
@@ -381,7 +381,7 @@ func (c *webhookCall) sendTest(f *flow.Flow, n *webhookNode) error {
 	if err != nil {
 		return err
 	}
-	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.test", f.ID, flow.ShownURL(to))
+	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.test", string(f.ID), flow.ShownURL(to))
 }
 
 // receiverProblem explains why a test cannot be sent to a URL, or returns "". It uses

@@ -117,10 +117,10 @@ func (c *apiCall) renderAPI(status int, a *liveAPI, change func(*editorview.APIP
 func (c *apiCall) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 	switch {
 	case d.readOnlyVersion:
-		f.API = editorview.APIElsewhere(d.flow.ID)
+		f.API = editorview.APIElsewhere(string(d.flow.ID))
 		return nil
 	case c.chosenPane() != editorview.PaneAPI:
-		f.API = editorview.APILater(d.flow.ID)
+		f.API = editorview.APILater(string(d.flow.ID))
 		return nil
 	}
 	a, err := c.loadLiveAPI(d, next)
@@ -155,9 +155,9 @@ func (c *apiCall) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
 // apiDraft fills in the part that depends on the draft.
 func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 	f := a.flow
-	pane = editorview.APIPane{FlowID: f.ID, Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
+	pane = editorview.APIPane{FlowID: string(f.ID), Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
 	pane.State = editorview.APIState{
-		FlowID: f.ID, Live: f.LiveVersion, Next: a.next, URL: c.startURL(f.ID), Base: c.s.PublicURL, ReadOnly: !c.MayEdit(),
+		FlowID: string(f.ID), Live: f.LiveVersion, Next: a.next, URL: c.startURL(f.ID), Base: c.s.PublicURL, ReadOnly: !c.MayEdit(),
 		Breaks: len(a.diff.Breaking) > 0,
 	}
 	if f.LiveVersion > 0 && f.LiveHash != flow.Hash(f.Draft) {
@@ -171,7 +171,7 @@ func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 // the served document.
 func (c *apiCall) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
 	doc := a.servedDocument()
-	s = editorview.APISnippets{FlowID: a.flow.ID, Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
+	s = editorview.APISnippets{FlowID: string(a.flow.ID), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
 	lang, manner := c.chosenSnippet()
 	s.Language, s.Manner = editorview.APILanguage(lang), string(manner)
 	s.Languages = apiLanguages()
@@ -258,13 +258,13 @@ func (c *apiCall) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
 		"type": "http", "url": mcp, "headers": map[string]any{"Authorization": "Bearer " + snippets.Placeholder},
 	}}})
 	return editorview.APIAddresses{
-		FlowID: f.ID, OpenAPI: c.s.PublicURL + openAPIPath(f.ID), MCP: mcp, Client: components.CodePieces(snippets.Highlight("json", client)), Form: form,
+		FlowID: string(f.ID), OpenAPI: c.s.PublicURL + openAPIPath(f.ID), MCP: mcp, Client: components.CodePieces(snippets.Highlight("json", client)), Form: form,
 	}, err
 }
 
 // openAPIPath returns the path of a flow's OpenAPI document in the API.
-func openAPIPath(flowID string) string {
-	return "/v1/flow/" + url.PathEscape(flowID) + "/openapi.json"
+func openAPIPath(flowID flow.FlowID) string {
+	return "/v1/flow/" + url.PathEscape(string(flowID)) + "/openapi.json"
 }
 
 // downloadOpenAPI is GET openapi.json. The API requires a key for the document, so
@@ -276,6 +276,6 @@ func (c *apiCall) downloadOpenAPI(f *flow.Flow) error {
 	}
 	r.RemoteAddr = c.Request().RemoteAddr
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="openapi.json"`)
-	c.s.API(&flow.Key{WorkspaceID: c.WorkspaceID(), Name: "OpenAPI document", Scopes: []flow.Scope{flow.ScopeRead}, Flows: []string{f.ID}}, c.Response(), r)
+	c.s.API(&flow.Key{WorkspaceID: c.WorkspaceID(), Name: "OpenAPI document", Scopes: []flow.Scope{flow.ScopeRead}, Flows: []string{string(f.ID)}}, c.Response(), r)
 	return nil
 }

@@ -53,7 +53,7 @@ func TestAPIPane(t *testing.T) {
 	t.Run("is quick", func(t *testing.T) { timed(p, t) })
 
 	h.Publish(id)
-	h.Server.Editor.AnnounceLive(id, 2)
+	h.Server.Editor.AnnounceLive(flow.FlowID(id), 2)
 	p.Until(`document.querySelector("#api-state").textContent.includes("v2 live") && !document.querySelector("#api-fields .tag")`)
 	p.Until(`document.querySelector("#api-code").textContent.includes("voice") || document.querySelector("#api-code").textContent.includes("ticket")`)
 
@@ -104,7 +104,7 @@ func TestAPIPane(t *testing.T) {
 	p.Mouse(input.DispatchMouseEventTypeMouseMoved, p.Middle("#tab-api"))
 	p.Until(`document.querySelector("#api-state")?.textContent.includes("draft differs")`)
 	h.Publish(id)
-	h.Server.Editor.AnnounceLive(id, 3)
+	h.Server.Editor.AnnounceLive(flow.FlowID(id), 3)
 	p.Click("#tab-api")
 	p.Until(`document.querySelector("#api-state").textContent.includes("v3 live")`)
 }

@@ -16,7 +16,7 @@ const maxCalls = 20
 // of its rows, and gets 204 if nothing has changed.
 func (c *apiCall) showCalls(f *flow.Flow) error {
 	if !c.IsFragment() {
-		return c.Redirect("/flows/" + f.ID + "/api#api-calls")
+		return c.Redirect("/flows/" + string(f.ID) + "/api#api-calls")
 	}
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -33,8 +33,8 @@ func (c *apiCall) showCalls(f *flow.Flow) error {
 }
 
 // apiCalls returns the latest calls of a flow, with the names of their keys.
-func (c *apiCall) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, error) {
-	calls := editorview.APICalls{FlowID: flowID, Now: c.s.Now()}
+func (c *apiCall) apiCalls(flowID flow.FlowID, keys []flow.Key) (editorview.APICalls, error) {
+	calls := editorview.APICalls{FlowID: string(flowID), Now: c.s.Now()}
 	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: maxCalls})
 	if err != nil {
 		return calls, err

@@ -41,7 +41,7 @@ func (c *apiCall) apiFields(a *liveAPI) []editorview.APIField {
 
 // add appends a field, with the changes that publishing makes to it.
 func (t *fieldTable) add(f editorview.APIField) {
-	f.FlowID, f.Next = t.flow.ID, t.next
+	f.FlowID, f.Next = string(t.flow.ID), t.next
 	for _, change := range t.changes[f.Role][f.Name] {
 		f.Change = change.Change
 		if change.Change != document.ChangeAdded || change.Breaking {

@@ -51,7 +51,7 @@ func TestAPI(t *testing.T) {
 	t.Run("follows the draft and marks unpublished changes", func(t *testing.T) {
 		t.Parallel()
 		id := h.Live(webtest.Greeting)
-		h.Replace(id, greetingNext)
+		h.Replace(flow.FlowID(id), greetingNext)
 		part := owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("draft differs: 1 input added, 1 input changed, 1 output added, 1 output removed", "View changes", "/compare?from=1", "breaks programs that call v1",
 			"in v2", "changes in v2", "gone in v2", "is required now: callers who leave it out are refused", "Tell sales", "to hooks.example.com", "This calls v1, which is live")
 		part.Lacks("token-17", `id="api-try"`)
@@ -183,7 +183,7 @@ func TestAPICalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := called.ID
+	run := string(called.ID)
 	list := b.Fragment().Get("/flows/"+id+"/api/calls").Is(200).Has(run, "succeeded", "shop&lt;b&gt;", "p95", `href="/runs/`+run+`"`, "/runs/"+run+"/curl")
 	_, rest, _ := strings.Cut(list.Body, `data-mark="`)
 	mark, _, _ := strings.Cut(rest, `"`)
@@ -194,7 +194,7 @@ func TestAPICalls(t *testing.T) {
 	b.Get("/flows/" + h.Live(webtest.Greeting) + "/runs/" + run + "/curl").Is(404)
 	b.Get("/flows/"+id+"/api/openapi.json").Is(200).Has(`"openapi"`, "Whom to greet.")
 
-	if err := h.Store.EraseRun(t.Context(), flow.DefaultWorkspace, id, run, flow.CodeResultNotSaved); err != nil {
+	if err := h.Store.EraseRun(t.Context(), flow.DefaultWorkspace, flow.FlowID(id), flow.RunID(run), flow.CodeResultNotSaved); err != nil {
 		t.Fatal(err)
 	}
 	b.Get("/flows/" + id + "/runs/" + run + "/curl").Is(410)

@@ -26,7 +26,7 @@ const tryWait = 30 * time.Second
 // apiTry returns the form for a test call, filled with the values that the code
 // samples show.
 func (c *apiCall) apiTry(a *liveAPI) editorview.APITry {
-	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
+	t := editorview.APITry{FlowID: string(a.flow.ID), Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
 	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.servedDocument(), c.s.Kinds))
 	return t
 }
@@ -85,7 +85,7 @@ const tryPoll = 50 * time.Millisecond
 // as the run exists, so that the page can follow it while the response waits for
 // its end. The caller must call stop. If several forms are sent at the same moment,
 // it may announce the run of another one; the response has the right run.
-func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
+func (c *apiCall) announceTriedRun(flowID flow.FlowID, tab string) (stop func()) {
 	if tab == "" {
 		return func() {}
 	}
@@ -161,7 +161,7 @@ func (c *apiCall) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchang
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
-	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.Status, Reason: http.StatusText(w.Status), Took: took, Run: startedRun(w)}
+	x := &editorview.APIExchange{FlowID: string(a.flow.ID), Status: w.Status, Reason: http.StatusText(w.Status), Took: took, Run: startedRun(w)}
 	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, web.Indented(withoutSecrets(sent, inputs)))))
 	text, cut := responseText(w)
 	x.Response, x.Cut = components.CodePieces(snippets.Highlight("http", text)), cut
@@ -182,16 +182,16 @@ func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any
 // tryKey returns a temporary key that can call this flow and read its runs. With
 // uploaded files, which belong to no run of the flow yet, the key may access the
 // whole workspace, as the user may.
-func (c *apiCall) tryKey(flowID string, typed *web.Inputs) *flow.Key {
+func (c *apiCall) tryKey(flowID flow.FlowID, typed *web.Inputs) *flow.Key {
 	key := &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Trigger: flow.TriggerBuilder}
 	if len(typed.Files)+len(typed.Last) == 0 {
-		key.Flows = []string{flowID}
+		key.Flows = []string{string(flowID)}
 	}
 	return key
 }
 
 // tryRequest returns the request that a program would send.
-func (c *apiCall) tryRequest(flowID, body string) *http.Request {
+func (c *apiCall) tryRequest(flowID flow.FlowID, body string) *http.Request {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodPost, c.startURL(flowID), bytes.NewReader([]byte(body)))
 	if err != nil {
 		panic(fmt.Sprintf("editor: invalid public URL: %v", err)) // it was checked at start

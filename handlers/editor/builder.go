@@ -66,7 +66,7 @@ func (c *call) findDisplayed() (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id := c.QueryParam("run"); id != "" {
+	if id := flow.RunID(c.QueryParam("run")); id != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), d.flow.ID, id)
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (c *call) canChange(d *draft) bool { return c.MayEdit() && !d.readOnlyVersi
 // showBuilder is GET /flows/{id}: the editor with the draft, or with ?run= or
 // ?version= with an earlier document.
 func (c *call) showBuilder(d *draft) error {
-	if run := c.QueryParam("run"); run != "" {
+	if run := flow.RunID(c.QueryParam("run")); run != "" {
 		return c.showReplay(d, run)
 	}
 	if n := c.QueryParam("version"); n != "" {
@@ -113,7 +113,7 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		return err
 	}
 	b := editorview.BuilderPage{
-		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.canChange(d),
+		FlowID: string(d.flow.ID), Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.canChange(d),
 		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.Member.UserID), Outlined: c.QueryParam("node") != "",
 		Pane: c.chosenPane(), Fill: fill,
@@ -122,7 +122,7 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		change(&b)
 	}
 	if !b.ReadOnly {
-		if b.Replaced, err = c.newestReplacement(b.FlowID); err != nil {
+		if b.Replaced, err = c.newestReplacement(flow.FlowID(b.FlowID)); err != nil {
 			return err
 		}
 		b.Replaced.Rev = b.Rev

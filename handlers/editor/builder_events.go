@@ -23,14 +23,14 @@ import (
 // safe for concurrent use.
 type editing struct {
 	mu             sync.Mutex
-	flows          map[string][]*listener     // by flow ID
-	remotePresence map[string]*remotePresence // by flow ID, for flows with a listener
+	flows          map[flow.FlowID][]*listener     // by flow ID
+	remotePresence map[flow.FlowID]*remotePresence // by flow ID, for flows with a listener
 }
 
 // listener is one open page of the editor. Its channels are buffered, and senders
 // never block on them.
 type listener struct {
-	flowID string
+	flowID flow.FlowID
 	user   string
 	person layout.Person
 	edited chan struct{} // signals that the draft has changed
@@ -49,7 +49,7 @@ type event struct {
 func (e *editing) addPage(l *listener) (first bool) {
 	e.mu.Lock()
 	if e.flows == nil {
-		e.flows, e.remotePresence = map[string][]*listener{}, map[string]*remotePresence{}
+		e.flows, e.remotePresence = map[flow.FlowID][]*listener{}, map[flow.FlowID]*remotePresence{}
 	}
 	if first = e.remotePresence[l.flowID] == nil; first {
 		e.remotePresence[l.flowID] = &remotePresence{at: map[string]presence{}}
@@ -76,7 +76,7 @@ func (e *editing) removePage(l *listener) {
 // publish sends an event to all pages of a flow in this process. It never
 // blocks: a page whose queue is full is disconnected, and reloads everything when
 // it reconnects.
-func (e *editing) publish(flowID, name string, detail any) {
+func (e *editing) publish(flowID flow.FlowID, name string, detail any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range slices.Clone(e.flows[flowID]) {
@@ -90,7 +90,7 @@ func (e *editing) publish(flowID, name string, detail any) {
 }
 
 // notify makes the pages of a flow read the edit log of its draft.
-func (e *editing) notify(flowID string) {
+func (e *editing) notify(flowID flow.FlowID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range e.flows[flowID] {
@@ -108,7 +108,7 @@ func notify(edited chan<- struct{}) {
 
 // others returns the users who have a flow open at any instance, except the given
 // one. Each user is listed once.
-func (e *editing) others(flowID, user string) []layout.Person {
+func (e *editing) others(flowID flow.FlowID, user string) []layout.Person {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var list []layout.Person
@@ -134,7 +134,7 @@ func (e *editing) others(flowID, user string) []layout.Person {
 
 // FlowEdited notifies the pages of a flow that its draft has changed. The store
 // calls it after each commit by any instance.
-func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.notify(flowID) }
+func (s *Server) FlowEdited(_ string, flowID flow.FlowID, _ int64) { s.editing.notify(flowID) }
 
 // flowStream is the event stream of one page.
 type flowStream struct {

@@ -26,15 +26,17 @@ const (
 
 // remoteEvent is an event for the pages of other instances.
 type remoteEvent struct {
-	Flow, Name string
-	Detail     any
+	Flow   flow.FlowID
+	Name   string
+	Detail any
 }
 
 // presenceMessage is the list of users who have a flow open at one instance.
 type presenceMessage struct {
-	Flow, From string
-	People     []participant
-	Ask        bool // requests the lists of the other instances
+	Flow   flow.FlowID
+	From   string
+	People []participant
+	Ask    bool // requests the lists of the other instances
 }
 
 // participant is a user who has a flow open.
@@ -57,7 +59,7 @@ type presence struct {
 
 // Announce sends an event such as "flow:published" or "flow:run" to all pages
 // that show a flow, at all instances.
-func (s *Server) Announce(flowID, name string, detail any) {
+func (s *Server) Announce(flowID flow.FlowID, name string, detail any) {
 	s.editing.publish(flowID, name, detail)
 	s.broadcast(topicPage, remoteEvent{flowID, name, detail})
 }
@@ -104,14 +106,14 @@ func (s *Server) removePage(l *listener) {
 
 // broadcastPresence sends the users who have a flow open in this process. With
 // ask, the other instances reply with theirs.
-func (s *Server) broadcastPresence(flowID string, ask bool) {
+func (s *Server) broadcastPresence(flowID flow.FlowID, ask bool) {
 	s.broadcast(topicPeople, presenceMessage{flowID, s.name, s.editing.localParticipants(flowID, s.Now()), ask})
 }
 
 // refreshPresence broadcasts the users of this process once per presenceInterval,
 // and drops instances that have been silent for presenceTimeout, for example
 // because they crashed.
-func (s *Server) refreshPresence(flowID string) {
+func (s *Server) refreshPresence(flowID flow.FlowID) {
 	dropped, due := s.editing.refreshPresence(flowID, s.Now())
 	if dropped {
 		s.editing.publish(flowID, "flow:people", nil)
@@ -123,7 +125,7 @@ func (s *Server) refreshPresence(flowID string) {
 
 // localParticipants returns the users who have a flow open in this process, and
 // records now as the time of the broadcast.
-func (e *editing) localParticipants(flowID string, now time.Time) []participant {
+func (e *editing) localParticipants(flowID flow.FlowID, now time.Time) []participant {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if o := e.remotePresence[flowID]; o != nil {
@@ -161,7 +163,7 @@ func (e *editing) receive(n *presenceMessage, now time.Time) bool {
 
 // refreshPresence drops silent instances and reports whether it did, and
 // whether the presence of this instance is due.
-func (e *editing) refreshPresence(flowID string, now time.Time) (dropped, due bool) {
+func (e *editing) refreshPresence(flowID flow.FlowID, now time.Time) (dropped, due bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o := e.remotePresence[flowID]

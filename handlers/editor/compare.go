@@ -31,7 +31,7 @@ func (c *versionCall) showCompare(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	p := editorview.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: diffOf(comparison.Diff), Picture: c.s.diffPicture(comparison), Nodes: nodeDiffs(comparison.Diff)}
+	p := editorview.ComparePage{FlowID: string(f.ID), Name: f.Name, From: from, To: to, Diff: diffOf(comparison.Diff), Picture: c.s.diffPicture(comparison), Nodes: nodeDiffs(comparison.Diff)}
 	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(comparison.Diff.Breaking) > 0; p.LiveBreaks {
 		if p.Callers, err = c.callers(f.ID); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 
 // findRunOrLast returns the run with the ID, or the last run of the flow if the ID
 // is empty. It returns nil if the flow has no runs.
-func (c *call) findRunOrLast(flowID, runID string) (*flow.Run, error) {
+func (c *call) findRunOrLast(flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	if runID != "" {
 		return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
 	}
@@ -32,7 +32,7 @@ func (c *call) findRunOrLast(flowID, runID string) (*flow.Run, error) {
 
 // lastSteps returns the last run of a flow and its steps by node. Without a run, both are
 // nil.
-func (c *call) lastSteps(flowID string) (*flow.Run, map[string]*flow.Step, error) {
+func (c *call) lastSteps(flowID flow.FlowID) (*flow.Run, map[string]*flow.Step, error) {
 	run, err := c.findRunOrLast(flowID, "")
 	if err != nil || run == nil {
 		return nil, nil, err
@@ -78,13 +78,13 @@ func (c *call) showData() error {
 	if err != nil {
 		return err
 	}
-	return c.dataPanel(http.StatusOK, d, n, c.QueryParam("run"), nil)
+	return c.dataPanel(http.StatusOK, d, n, flow.RunID(c.QueryParam("run")), nil)
 }
 
 // nodeOfRun returns the node of the path from the document of the run, for nodes
 // that the draft no longer has.
 func (c *call) nodeOfRun(d *draft) (*flow.Node, error) {
-	run, err := c.findRunOrLast(d.flow.ID, c.QueryParam("run"))
+	run, err := c.findRunOrLast(d.flow.ID, flow.RunID(c.QueryParam("run")))
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (c *call) nodeOfRun(d *draft) (*flow.Node, error) {
 
 // dataPanel renders the data of a node, and the error of a refused pin unless
 // pinErr is nil.
-func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, pinErr *pinError) error {
-	panel := editorview.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
+func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID flow.RunID, pinErr *pinError) error {
+	panel := editorview.DataPanel{FlowID: string(d.flow.ID), Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
 	k := c.s.Kinds.For(n)
 	panel.Title, panel.CanPin = document.NodeTitle(n, k), k != nil && k.CanPin()
 	run, err := c.findRunOrLast(d.flow.ID, runID)
@@ -157,8 +157,8 @@ func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string,
 // valueURL returns the URL from which parts of a value of a step are loaded. side
 // is "input" or "output".
 func valueURL(run *flow.Run, node, side, port string) string {
-	q := url.Values{"run": {run.ID}, "side": {side}, "port": {port}}
-	return components.FlowPath(run.FlowID) + "/data/" + url.PathEscape(node) + "?" + q.Encode()
+	q := url.Values{"run": {string(run.ID)}, "side": {side}, "port": {port}}
+	return components.FlowPath(string(run.FlowID)) + "/data/" + url.PathEscape(node) + "?" + q.Encode()
 }
 
 // fillPin fills in the pinned outputs, or else offers the outputs of the run as a
@@ -200,7 +200,7 @@ func (c *call) showBranch() error {
 	if err != nil {
 		return err
 	}
-	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.QueryParam("run"))
+	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, flow.RunID(c.QueryParam("run")))
 	if err != nil {
 		return err
 	}

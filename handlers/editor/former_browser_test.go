@@ -25,7 +25,7 @@ func TestReplay_ignores_edits_of_draft(t *testing.T) {
 	}
 	webtest.Value[bool](draft, `(canvas.commit("Set", [{ op: "set", node: "hello", field: "template", value: "Bye {{ticket}}" }]), true)`)
 	rename("Greet")
-	for _, query := range []string{"?run=" + run.ID, "?version=1"} {
+	for _, query := range []string{"?run=" + string(run.ID), "?version=1"} {
 		p := ada.Tab(b, 1200, 800).Builder("/flows/" + id + query)
 		p.Want(`canvas.readonly && !canvas.hasAttribute("ops")`, `true`)
 		was := webtest.Value[string](p, `document.querySelector("#node-hello [data-title]").textContent`)
@@ -36,7 +36,7 @@ func TestReplay_ignores_edits_of_draft(t *testing.T) {
 		if was == "Greet" {
 			t.Errorf("%s shows the draft", query)
 		}
-		if others := h.Server.Editor.Others(id, ""); len(others) != 1 {
+		if others := h.Server.Editor.Others(flow.FlowID(id), ""); len(others) != 1 {
 			t.Errorf("%s hears of the draft: %v", query, others)
 		}
 	}

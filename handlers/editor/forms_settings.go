@@ -68,7 +68,7 @@ func (c *formCall) showFormSettings(f *flow.Flow) error {
 // renderFormSettings renders the settings. s has the values to show in the fields;
 // form has the stored settings.
 func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
-	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
+	s.FlowID, s.Flow, s.Description = string(f.ID), f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
@@ -138,7 +138,7 @@ func (c *formCall) changeForm(f *flow.Flow) error {
 		return err
 	}
 	c.Toast(components.ToneOK, savedText(f, before, &form))
-	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/form")
+	return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/form")
 }
 
 // savedText returns the message after saving.

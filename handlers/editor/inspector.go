@@ -71,7 +71,7 @@ func (c *call) nodePane(t *draftNode) (editorview.NodePane, error) {
 	if err != nil {
 		return editorview.NodePane{}, err
 	}
-	facts := editorview.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.canChange(t.draft)}
+	facts := editorview.PaneFacts{FlowID: string(t.flow.ID), Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.canChange(t.draft)}
 	for _, credential := range list {
 		facts.Credentials = append(facts.Credentials, editorview.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
@@ -84,12 +84,12 @@ func (c *call) nodePane(t *draftNode) (editorview.NodePane, error) {
 }
 
 // flowChoices lists the other flows of the workspace, for a node that runs one.
-func (c *call) flowChoices(own string) ([]editorview.FlowChoice, error) {
+func (c *call) flowChoices(own flow.FlowID) ([]editorview.FlowChoice, error) {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	var list []editorview.FlowChoice
 	for i := range heads {
 		if f := &heads[i]; f.ID != own && f.ArchivedAt.IsZero() {
-			list = append(list, editorview.FlowChoice{ID: f.ID, Slug: f.Slug, Name: f.Name, Live: f.LiveVersion})
+			list = append(list, editorview.FlowChoice{ID: string(f.ID), Slug: f.Slug, Name: f.Name, Live: f.LiveVersion})
 		}
 	}
 	slices.SortFunc(list, func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) })
@@ -137,7 +137,7 @@ func (c *call) saveNode(t *draftNode) error {
 	if err := c.edit(t.flow.ID, form.edits); err != nil {
 		return err
 	}
-	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
+	return c.Redirect("/flows/" + string(t.flow.ID) + "/node/" + t.node.ID)
 }
 
 // moveSecret is POST /flows/{id}/node/{node}/secret: it moves a text that looks
@@ -152,19 +152,19 @@ func (c *call) moveSecret(t *draftNode) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Audit("credential.save", name, "flow:"+t.flow.ID); err != nil {
+	if err := c.Audit("credential.save", name, "flow:"+string(t.flow.ID)); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "Moved to the credential “"+name+"”.")
 	if c.IsFragment() {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
+	return c.Redirect("/flows/" + string(t.flow.ID) + "/node/" + t.node.ID)
 }
 
 // edit applies edits to the current draft. After a conflict with a concurrent edit
 // it retries up to three times: each edit changes one field, so it still applies.
-func (c *call) edit(flowID string, edits []document.Edit) error {
+func (c *call) edit(flowID flow.FlowID, edits []document.Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
@@ -189,5 +189,5 @@ func (c *call) showOverview(d *draft) error {
 // inspector returns the pane without a selected node, which is how the editor
 // opens.
 func (c *call) inspector(d *draft) templ.Component {
-	return editorview.FlowOverview(editorview.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
+	return editorview.FlowOverview(editorview.FlowPaneOf(string(d.flow.ID), d.Document, c.s.Kinds))
 }

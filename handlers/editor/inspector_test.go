@@ -52,7 +52,7 @@ func TestShowNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{node(id, "none"), node(foreign.ID, "write")} {
+		for _, path := range []string{node(id, "none"), node(string(foreign.ID), "write")} {
 			if got := b.Get(path).Is(http.StatusNotFound); got.Body != want.Body {
 				t.Errorf("%s answers differently", path)
 			}

@@ -139,7 +139,7 @@ func TestInteractions_replay(t *testing.T) {
 	p := b.Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
 	webtest.Value[bool](p, `(canvas.selection.set(["hello"]), canvas.erase(), true)`)
 	p.Saved()
-	p.Builder("/flows/" + id + "?run=" + run.ID)
+	p.Builder("/flows/" + id + "?run=" + string(run.ID))
 	p.Until(`document.querySelector("#node-hello")?.dataset.state === "succeeded" && canvas.readonly`)
 	webtest.Value[bool](p, `(canvas.selection.set(["hello"]), canvas.keys.focus("hello"), true)`)
 	p.Press("Delete")

@@ -68,7 +68,7 @@ func (c *call) applyOps() error {
 		return c.respondOpsError(err)
 	}
 	sent := req.Ops
-	result, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"), c.Member.UserID, req)
+	result, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), flow.FlowID(c.Param("flow")), c.Member.UserID, req)
 	if missed, ok := errors.AsType[*document.EditsMissed](err); ok {
 		return c.respondConflict(missed)
 	}
@@ -76,7 +76,7 @@ func (c *call) applyOps() error {
 		return c.respondOpsError(err)
 	}
 	response := opsResponse{Rev: result.Rev, Ops: document.Replaced(sent, result.Ops)}
-	d := &draft{Document: result.Document, problems: result.Problems, flow: &flow.Flow{ID: c.Param("flow"), WorkspaceID: c.WorkspaceID()}}
+	d := &draft{Document: result.Document, problems: result.Problems, flow: &flow.Flow{ID: flow.FlowID(c.Param("flow")), WorkspaceID: c.WorkspaceID()}}
 	if response.HTML, response.Problems, err = c.renderChanged(d, result.Ops); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c *call) missedOps() error {
 	if err != nil {
 		return c.respondOpsError(err)
 	}
-	d, list, err := c.findMissed(c.WorkspaceID(), c.Param("flow"), since)
+	d, list, err := c.findMissed(c.WorkspaceID(), flow.FlowID(c.Param("flow")), since)
 	if err != nil {
 		return c.respondOpsError(err)
 	}
@@ -153,7 +153,7 @@ func (c *call) missedOps() error {
 }
 
 // findMissed returns the transactions after a revision, and the draft after them.
-func (c *call) findMissed(ws flow.WorkspaceID, flowID string, rev int64) (*draft, []document.EditTx, error) {
+func (c *call) findMissed(ws flow.WorkspaceID, flowID flow.FlowID, rev int64) (*draft, []document.EditTx, error) {
 	list, err := c.s.Library.EditsSince(c.Ctx(), ws, flowID, rev, maxMissed)
 	if err != nil {
 		return nil, nil, err

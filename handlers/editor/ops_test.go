@@ -64,7 +64,7 @@ func TestOps(t *testing.T) {
 	})
 	t.Run("report that the log is too short", func(t *testing.T) {
 		path, rev := open()
-		id := strings.Split(path, "/")[2]
+		id := flow.FlowID(strings.Split(path, "/")[2])
 		if _, err := h.Library.Import(t.Context(), flow.DefaultWorkspace, id, []byte(strings.Replace(webtest.SampleFlow, "Hello", "Dear", 1))); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
 		n := &d.Nodes[i]
 		o.nodes[n.ID], o.faces[n.ID] = n, o.line(n, len(problems[n.ID]))
 	}
-	panel := editorview.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.canChange(d), Palette: c.s.palette()}
+	panel := editorview.OutlinePanel{FlowID: string(d.flow.ID), ReadOnly: !c.canChange(d), Palette: c.s.palette()}
 	for _, id := range o.order() {
 		line := o.faces[id]
 		line.From = o.from(id)

@@ -25,7 +25,7 @@ func (c *pickerCall) listModels() error {
 	}
 	list := editorview.ModelList{Query: strings.TrimSpace(c.QueryParam("q")), Current: c.QueryParam("model"), Connected: c.QueryParam("connected")}
 	if c.MayEdit() {
-		list.FlowID = f.ID
+		list.FlowID = string(f.ID)
 	}
 	left := maxModels
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), c.QueryParam("task"), list.Query) {
@@ -112,7 +112,7 @@ func (c *pickerCall) showUpgrade(t *draftNode) error {
 	if err != nil {
 		return err
 	}
-	up.FlowID, up.Node = t.flow.ID, t.node.ID
+	up.FlowID, up.Node = string(t.flow.ID), t.node.ID
 	return c.Render(http.StatusOK, editorview.UpgradeOf(up))
 }
 
@@ -125,7 +125,7 @@ func (c *pickerCall) showFlowUpgrade(t *draftNode) error {
 	if up == nil {
 		return c.Render(http.StatusOK, editorview.UpgradeOf(editorview.Upgrade{Newest: true, Name: "the flow"}))
 	}
-	view := editorview.Upgrade{FlowID: t.flow.ID, Node: t.node.ID, Name: up.Flow, Version: up.To}
+	view := editorview.Upgrade{FlowID: string(t.flow.ID), Node: t.node.ID, Name: up.Flow, Version: up.To}
 	for _, change := range up.Changes {
 		view.Changes = append(view.Changes, editorview.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}

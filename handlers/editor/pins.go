@@ -72,7 +72,7 @@ func (c *pinCall) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 	if text := strings.TrimSpace(c.FormValue("outputs")); text != "" {
 		return c.typedOutputs(text)
 	}
-	run, err := c.findRunOrLast(d.flow.ID, c.FormValue("run"))
+	run, err := c.findRunOrLast(d.flow.ID, flow.RunID(c.FormValue("run")))
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +117,9 @@ func (c *pinCall) typedOutputs(text string) (map[string]any, error) {
 func (c *pinCall) pinChanged(d *draft, n *flow.Node, pinned bool) error {
 	c.s.Announce(d.flow.ID, "flow:pinned", map[string]any{"node": n.ID, "pinned": pinned})
 	if !c.IsFragment() {
-		return c.Redirect("/flows/" + d.flow.ID + "?node=" + n.ID)
+		return c.Redirect("/flows/" + string(d.flow.ID) + "?node=" + n.ID)
 	}
-	return c.dataPanel(http.StatusOK, d, n, c.FormValue("run"), nil)
+	return c.dataPanel(http.StatusOK, d, n, flow.RunID(c.FormValue("run")), nil)
 }
 
 // refusePin renders the data of the node with the submitted text and the error.
@@ -129,7 +129,7 @@ func (c *pinCall) refusePin(d *draft, n *flow.Node, typed string, cause error) e
 	if e.Code == flow.CodeInternal || e.Code == flow.CodeNotFound {
 		return cause
 	}
-	return c.dataPanel(http.StatusUnprocessableEntity, d, n, c.FormValue("run"), &pinError{typed, e.Message})
+	return c.dataPanel(http.StatusUnprocessableEntity, d, n, flow.RunID(c.FormValue("run")), &pinError{typed, e.Message})
 }
 
 // pinError is a refused pin: the submitted text and the error message.

@@ -15,5 +15,5 @@ func (c *call) showProblems(d *draft) error {
 // problemsOf returns the panel of a draft's problems. The page, its fragment and the response to
 // edits all use it, so that they agree.
 func (c *call) problemsOf(d *draft) editorview.ProblemsPanel {
-	return editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, d.problems)
+	return editorview.ProblemsOf(string(d.flow.ID), d.Document, c.s.Kinds, d.problems)
 }

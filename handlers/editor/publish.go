@@ -33,7 +33,7 @@ func (s *Server) publishRoutes() []route {
 
 // publishState returns the state that the publish button shows.
 func (c *versionCall) publishState(f *flow.Flow) (editorview.PublishState, error) {
-	state := editorview.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
+	state := editorview.PublishState{FlowID: string(f.ID), Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
 	var err error
 	if state.Next, err = c.nextVersion(f); err != nil {
@@ -91,7 +91,7 @@ func (c *versionCall) publishProblems(f *flow.Flow) (list []editorview.PublishPr
 // publishForm returns the dialog: the changes, the nodes of other flows that follow
 // the live version, and if changes are breaking, the recent callers.
 func (c *versionCall) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
-	form = editorview.PublishForm{FlowID: f.ID, Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
+	form = editorview.PublishForm{FlowID: string(f.ID), Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
 	if form.State, err = c.publishState(f); err != nil {
 		return form, err
 	}
@@ -120,7 +120,7 @@ func (c *versionCall) followers(f *flow.Flow, d *flow.Document) (list []editorvi
 	}
 	found, err := c.s.Library.Followers(c.Ctx(), f, d)
 	for _, n := range found {
-		v := editorview.Follower{FlowID: n.FlowID, Name: n.Name, Node: n.Node}
+		v := editorview.Follower{FlowID: string(n.FlowID), Name: n.Name, Node: n.Node}
 		for _, e := range n.Dropped {
 			v.Dropped = append(v.Dropped, e.From+" → "+e.To)
 		}
@@ -130,7 +130,7 @@ func (c *versionCall) followers(f *flow.Flow, d *flow.Document) (list []editorvi
 }
 
 // callers returns the keys that called a flow recently.
-func (c *versionCall) callers(flowID string) (list []editorview.Caller, err error) {
+func (c *versionCall) callers(flowID flow.FlowID) (list []editorview.Caller, err error) {
 	found, err := c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-flow.CallerPeriod))
 	for _, k := range found {
 		list = append(list, editorview.Caller{Name: k.Name, Prefix: k.Prefix, Runs: k.Runs, LastDay: k.LastDay})
@@ -139,8 +139,8 @@ func (c *versionCall) callers(flowID string) (list []editorview.Caller, err erro
 }
 
 // startURL returns the URL of the API at which runs of a flow are started.
-func (c *call) startURL(flowID string) string {
-	return c.s.PublicURL + "/v1/flow/" + url.PathEscape(flowID) + "/run"
+func (c *call) startURL(flowID flow.FlowID) string {
+	return c.s.PublicURL + "/v1/flow/" + url.PathEscape(string(flowID)) + "/run"
 }
 
 // showPublish is GET /flows/{id}/publish.
@@ -222,7 +222,7 @@ func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) er
 		c.Toast(components.ToneOK, message+" POST "+form.URL)
 	}
 	if !c.IsFragment() {
-		return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
+		return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/versions")
 	}
 	c.Trigger("flow:published", map[string]any{"flow": f.ID, "version": v.Number, "url": form.URL, "first": f.LiveVersion == 0})
 	return c.Render(http.StatusOK, editorview.Published(form))
@@ -260,7 +260,7 @@ func (c *versionCall) testCall(f *flow.Flow, d *flow.Document) []components.RunF
 }
 
 // AnnounceLive notifies the pages of a flow, at all instances, that a version is live.
-func (s *Server) AnnounceLive(flowID string, version int64) {
+func (s *Server) AnnounceLive(flowID flow.FlowID, version int64) {
 	s.Announce(flowID, "flow:live", map[string]any{"version": version})
 }
 

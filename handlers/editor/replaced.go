@@ -32,24 +32,24 @@ func (s *Server) replacedRoutes() []route {
 
 // listReplacements returns the replacements of a draft over the API that can be undone, newest
 // first: at most limit, and none older than maxAge.
-func (c *call) listReplacements(flowID string, maxAge time.Duration, limit int) ([]editorview.Replacement, error) {
+func (c *call) listReplacements(flowID flow.FlowID, maxAge time.Duration, limit int) ([]editorview.Replacement, error) {
 	list, err := c.s.Store.ListUndoable(c.Ctx(), c.WorkspaceID(), flowID, document.TabAPI, c.s.Now().Add(-maxAge), limit)
 	if err != nil {
 		return nil, err
 	}
 	userName, out := c.UserNames(), make([]editorview.Replacement, len(list))
 	for i, tx := range list {
-		out[i] = editorview.Replacement{FlowID: flowID, TxID: tx.TxID, By: userName(tx.UserID), At: tx.CreatedAt, Now: c.s.Now()}
+		out[i] = editorview.Replacement{FlowID: string(flowID), TxID: tx.TxID, By: userName(tx.UserID), At: tx.CreatedAt, Now: c.s.Now()}
 	}
 	return out, nil
 }
 
 // newestReplacement returns the replacement that the builder shows. Its TxID is empty if
 // there was no replacement within replacedFor.
-func (c *call) newestReplacement(flowID string) (editorview.Replacement, error) {
+func (c *call) newestReplacement(flowID flow.FlowID) (editorview.Replacement, error) {
 	list, err := c.listReplacements(flowID, replacedFor, 1)
 	if err != nil || len(list) == 0 {
-		return editorview.Replacement{FlowID: flowID}, err
+		return editorview.Replacement{FlowID: string(flowID)}, err
 	}
 	return list[0], nil
 }
@@ -57,14 +57,14 @@ func (c *call) newestReplacement(flowID string) (editorview.Replacement, error) 
 // showReplaced is GET /flows/{id}/replaced: the note in the builder. ?keep=1 hides the note on
 // this page only; other users still see it.
 func (c *call) showReplaced(f *flow.Flow) error {
-	r := editorview.Replacement{FlowID: f.ID}
+	r := editorview.Replacement{FlowID: string(f.ID)}
 	if c.QueryParam("keep") == "" {
 		var err error
 		if r, err = c.newestReplacement(f.ID); err != nil {
 			return err
 		}
 	} else if !c.IsFragment() {
-		return c.Redirect("/flows/" + url.PathEscape(f.ID))
+		return c.Redirect("/flows/" + url.PathEscape(string(f.ID)))
 	}
 	return c.Render(http.StatusOK, editorview.Replaced(r))
 }
@@ -85,12 +85,12 @@ func (c *call) undoReplaced(f *flow.Flow) error {
 	if err != nil {
 		return explainConflict(err)
 	}
-	if err := c.Audit("flow.edit", f.ID, f.Name); err != nil {
+	if err := c.Audit("flow.edit", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The replacement was undone.")
 	if c.IsFragment() {
-		return c.Render(http.StatusOK, editorview.Replaced(editorview.Replacement{FlowID: f.ID}))
+		return c.Render(http.StatusOK, editorview.Replaced(editorview.Replacement{FlowID: string(f.ID)}))
 	}
-	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
+	return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/versions")
 }

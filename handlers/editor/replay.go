@@ -36,7 +36,7 @@ func (c *call) draftOfRun(d *draft, run *flow.Run) (*draft, error) {
 
 // showReplay is GET /flows/{id}?run=: the editor with the states of a run. If
 // the draft has changed since, the document of the run is shown, read-only.
-func (c *call) showReplay(d *draft, runID string) error {
+func (c *call) showReplay(d *draft, runID flow.RunID) error {
 	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), d.flow.ID, runID)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (c *call) showReplay(d *draft, runID string) error {
 	return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) {
 		b.Fill.RunBar = editorview.RunBar(note.Run, c.s.Now().UnixMilli())
 		if note.Differs {
-			b.Replay = run.ID
+			b.Replay = string(run.ID)
 			b.Fill.Banner = editorview.ReplayNote(note)
 		}
 	})
@@ -62,8 +62,8 @@ func (c *call) fillRunning(d *draft, fill *editorview.BuilderFill) error {
 	}
 	fill.Runs = editorview.FlowRuns(list)
 	if c.MayEdit() {
-		fill.RunButton = editorview.RunButton(d.flow.ID)
-		fill.Dialogs = append(fill.Dialogs, editorview.RunDialog(d.flow.ID))
+		fill.RunButton = editorview.RunButton(string(d.flow.ID))
+		fill.Dialogs = append(fill.Dialogs, editorview.RunDialog(string(d.flow.ID)))
 	}
 	return nil
 }

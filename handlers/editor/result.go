@@ -14,12 +14,12 @@ import (
 // showResult is GET /flows/{id}/runs/{run}/result: the inputs and outputs of a run,
 // and the next step after a success, which is to publish the draft.
 func (c *call) showResult(f *flow.Flow) error {
-	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
+	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, flow.RunID(c.Param("run")))
 	if err != nil {
 		return err
 	}
 	m := c.mark(run)
-	r := editorview.ResultPane{FlowID: f.ID, Run: &m, Now: c.s.Now()}
+	r := editorview.ResultPane{FlowID: string(f.ID), Run: &m, Now: c.s.Now()}
 	if run.Erased != "" {
 		r.Erased = "The content of this run was erased: it was not saved, or its retention period is over."
 		return c.Render(http.StatusOK, editorview.Result(r))

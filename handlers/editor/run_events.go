@@ -33,7 +33,7 @@ type runStream struct {
 // changed since the last one, so a client that is slow, connects late or reconnects
 // misses nothing.
 func (c *call) runEvents(f *flow.Flow) error {
-	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
+	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, flow.RunID(c.Param("run")))
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func stepTook(step *flow.Step, now time.Time) time.Duration {
 
 // runEvent is the state of the run.
 type runEvent struct {
-	Run   string              `json:"run"`
+	Run   flow.RunID          `json:"run"`
 	State flow.RunState       `json:"state"`
 	Done  int                 `json:"done"`
 	All   int                 `json:"all"`

@@ -66,15 +66,15 @@ func (s *runStream) writeItems(run *flow.Run) error {
 		if c.Total < 0 || previous == current {
 			continue
 		}
-		current.Details = consoleview.StepPath(run.ID, path)
+		current.Details = consoleview.StepPath(string(run.ID), path)
 		first, err := s.s.Store.ListItems(s.Ctx(), c.Caller, items.Filter{Limit: 1})
 		if err != nil {
 			return err
 		}
 		if len(first) > 0 {
-			current.Item, current.Details = first[0].Number, consoleview.StepPath(run.ID, consoleview.ItemPath(path, first[0].Number))
+			current.Item, current.Details = first[0].Number, consoleview.StepPath(string(run.ID), consoleview.ItemPath(path, first[0].Number))
 			if child := first[0].Run; child != nil {
-				current.Open = string(components.FlowURL(c.FlowID, "?run="+child.ID))
+				current.Open = string(components.FlowURL(string(c.FlowID), "?run="+string(child.ID)))
 			}
 		}
 		s.items.sent[path], changed = current, append(changed, current)

@@ -61,7 +61,7 @@ func (c *call) showRun(status int, form editorview.RunForm) error {
 // runForm returns the form with the submitted values, or else with the inputs of the
 // last run or the examples. If the draft has problems, they replace the fields.
 func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) (editorview.RunForm, error) {
-	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: options.Until, From: options.From, Parent: options.Parent}
+	form := editorview.RunForm{FlowID: string(d.flow.ID), Flow: d.Name, Until: options.Until, From: options.From, Parent: options.Parent}
 	if n := d.Node(targetNode(options)); n != nil {
 		k := c.s.Kinds.For(n)
 		form.Node, form.Sends = document.NodeTitle(n, k), k != nil && k.OutputsField != ""
@@ -69,13 +69,13 @@ func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) 
 	form.Webhooks, form.Flows, form.Drafts = c.countWebhooks(d), c.runsFlows(d), options.Drafts
 	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, options.Until)
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
-		form.Problems = editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, e.Fields)
+		form.Problems = editorview.ProblemsOf(string(d.flow.ID), d.Document, c.s.Kinds, e.Fields)
 		return form, nil
 	}
 	if err != nil {
 		return form, err
 	}
-	last, err := c.lastInputs(d.flow.ID, options.Parent)
+	last, err := c.lastInputs(d.flow.ID, flow.RunID(options.Parent))
 	if err != nil {
 		return form, err
 	}
@@ -122,7 +122,7 @@ func (c *call) runsFlows(d *draft) bool {
 // lastInputs returns the inputs of the given run, or if runID is empty, of the last
 // run that was started in the builder. It returns nil without such a
 // run.
-func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
+func (c *call) lastInputs(flowID flow.FlowID, runID flow.RunID) (map[string]any, error) {
 	if runID != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
 		if err != nil {
@@ -153,11 +153,11 @@ func (c *call) startRun(d *draft) error {
 	if err != nil {
 		return c.renderRunRefusal(d, typed, err)
 	}
-	c.s.Announce(d.flow.ID, "flow:run", map[string]string{"run": started.Run.ID})
+	c.s.Announce(d.flow.ID, "flow:run", map[string]flow.RunID{"run": started.Run.ID})
 	if c.IsFragment() {
-		return c.JSON(http.StatusOK, map[string]string{"run": started.Run.ID})
+		return c.JSON(http.StatusOK, map[string]flow.RunID{"run": started.Run.ID})
 	}
-	return c.Redirect("/flows/" + d.flow.ID + "?run=" + started.Run.ID)
+	return c.Redirect("/flows/" + string(d.flow.ID) + "?run=" + string(started.Run.ID))
 }
 
 // startDraft starts a run of the draft, or with a parent a rerun of part of it.
@@ -179,7 +179,7 @@ func (c *call) startDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 	if typed.Options.Parent == "" {
 		return c.s.Runner.StartRun(c.Ctx(), s)
 	}
-	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Options.Parent, From: typed.Options.From, ChildVersions: s.Options.Children})
+	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: flow.RunID(typed.Options.Parent), From: typed.Options.From, ChildVersions: s.Options.Children})
 }
 
 // renderRunRefusal renders the form again with the submitted values and the errors.
@@ -223,14 +223,14 @@ func problemText(p flow.Problem) string {
 
 // cancelRun is POST /flows/{id}/runs/{run}/cancel. It is idempotent.
 func (c *call) cancelRun(f *flow.Flow) error {
-	run, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
+	run, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), f.ID, flow.RunID(c.Param("run")))
 	if err != nil {
 		return err
 	}
 	if c.IsFragment() {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return c.Redirect("/flows/" + f.ID + "?run=" + run.ID)
+	return c.Redirect("/flows/" + string(f.ID) + "?run=" + string(run.ID))
 }
 
 // maxRuns is the largest number of runs in the pane.
@@ -245,12 +245,12 @@ func (c *call) showFlowRuns(f *flow.Flow) error {
 	if c.IsFragment() {
 		return c.Render(http.StatusOK, editorview.FlowRuns(list))
 	}
-	return c.Redirect("/flows/" + f.ID)
+	return c.Redirect("/flows/" + string(f.ID))
 }
 
 // flowRuns returns the latest runs. current is the ID of the run to mark.
-func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
-	list := editorview.RunList{FlowID: flowID, MayRun: c.MayEdit(), Now: c.s.Now()}
+func (c *call) flowRuns(flowID flow.FlowID, current string) (editorview.RunList, error) {
+	list := editorview.RunList{FlowID: string(flowID), MayRun: c.MayEdit(), Now: c.s.Now()}
 	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
 	if err != nil {
 		return list, fmt.Errorf("list the runs of %s: %w", flowID, err)

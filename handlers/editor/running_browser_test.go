@@ -102,7 +102,7 @@ func TestData_expands_large_value(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	id := h.Flow(`{"schema":"sluice.flow/v1","name":"Big","nodes":[{"id":"in","kind":"input","config":{"name":"in","type":"json"}},{"id":"out","kind":"output","config":{"name":"out"}}],"edges":[{"from":"in.value","to":"out.value"}]}`)
 	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.in": {`{"deep":{"notes":"` + strings.Repeat("x", 9000) + `","word":"found"},"small":[1,[2]]}`}})
-	p := runChromium(b, "/flows/"+id+"?run="+run.ID)
+	p := runChromium(b, "/flows/"+id+"?run="+string(run.ID))
 	p.Until(`document.querySelector("#node-out")?.dataset.state === "succeeded"`)
 	p.Eval(`document.querySelector("#canvas").selection.set(["out"]); document.querySelector("#drawer-fold").click(); document.querySelector("#tab-data").click()`)
 	p.Until(`document.querySelector("#node-data .tree .later") !== null && !document.querySelector("#node-data").textContent.includes("found")`)
@@ -114,7 +114,7 @@ func TestData_expands_large_value(t *testing.T) {
 // talking is a runner whose steps produce text while they run.
 type talking struct{ handlers.Runner }
 
-func (r *talking) WatchText(runID string) flow.Watch {
+func (r *talking) WatchText(runID flow.RunID) flow.Watch {
 	w, texts, said := r.Runner.WatchText(runID), make(chan struct{}, 1), false
 	texts <- struct{}{}
 	w.Texts = texts

@@ -15,7 +15,7 @@ func usageOf(u flow.Usage) editorview.Usage {
 // markOf converts a run.
 func markOf(run *flow.Run, now time.Time) editorview.RunMark {
 	m := editorview.RunMark{
-		FlowID: run.FlowID, ID: run.ID, State: string(run.State), Draft: run.Draft, Version: run.Version, Trigger: string(run.Trigger),
+		FlowID: string(run.FlowID), ID: string(run.ID), State: string(run.State), Draft: run.Draft, Version: run.Version, Trigger: string(run.Trigger),
 		Done: run.Progress.Done, All: run.Progress.Total, Usage: usageOf(run.Usage), CreatedAt: run.CreatedAt, Error: troubleOf(run.Error),
 	}
 	switch {

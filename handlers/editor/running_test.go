@@ -45,12 +45,12 @@ func TestRunForm(t *testing.T) {
 	t.Run("lists the problems of the draft", func(t *testing.T) {
 		broken := h.Flow(webtest.Routing)
 		b.PostJSON("/flows/"+broken+"/ops", `{"base":1,"tab":"t","txid":"x1","ops":[{"op":"deledge","edge":{"from":"ticket.value","to":"hello.ticket"}}]}`)
-		d, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, broken)
+		d, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, flow.FlowID(broken))
 		if err != nil {
 			t.Fatal(err)
 		}
 		cut := strings.Replace(string(d.Draft), `{"from":"ticket.value","to":"hello.ticket"},`, "", 1)
-		if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, broken, "Route", "", []byte(cut)); err != nil {
+		if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, flow.FlowID(broken), "Route", "", []byte(cut)); err != nil {
 			t.Fatal(err)
 		}
 		b.Fragment().Get("/flows/"+broken+"/run").Is(200).Has("Fix 1 problem to run", `data-jump="hello"`).Lacks("in.ticket")
@@ -65,18 +65,18 @@ func TestRunAccess(t *testing.T) {
 	id, foreign := h.Flow(webtest.Routing), h.FlowElsewhere()
 	editor, viewer := h.As(flow.MemberEditor), h.As(flow.MemberViewer)
 	run := h.RunDraft(editor, id, webtest.Ticket("there"))
-	for _, path := range []string{"/run", "/pin/hello", "/unpin/hello", "/runs/" + run.ID + "/cancel"} {
+	for _, path := range []string{"/run", "/pin/hello", "/unpin/hello", "/runs/" + string(run.ID) + "/cancel"} {
 		viewer.Post("/flows/"+id+path, webtest.Ticket("x")).Is(http.StatusForbidden)
 	}
-	for _, path := range []string{"?run=" + run.ID, "/data/hello?run=" + run.ID, "/runs/" + run.ID + "/events"} {
+	for _, path := range []string{"?run=" + string(run.ID), "/data/hello?run=" + string(run.ID), "/runs/" + string(run.ID) + "/events"} {
 		viewer.Get("/flows/" + id + path).Is(http.StatusOK)
 	}
-	viewer.Fragment().Get("/flows/" + id + "/runs").Is(http.StatusOK).Has(run.ID).Lacks("data-command")
+	viewer.Fragment().Get("/flows/" + id + "/runs").Is(http.StatusOK).Has(string(run.ID)).Lacks("data-command")
 	unknown := editor.Get("/flows/flow_unknown/run").Is(http.StatusNotFound).Body
 	if got := editor.Get("/flows/" + foreign + "/run").Is(http.StatusNotFound).Body; got != unknown {
 		t.Errorf("a foreign flow says %s", got)
 	}
-	for _, path := range []string{"/runs", "/data/hello", "/runs/" + run.ID + "/events", "?run=" + run.ID} {
+	for _, path := range []string{"/runs", "/data/hello", "/runs/" + string(run.ID) + "/events", "?run=" + string(run.ID)} {
 		editor.Get("/flows/" + foreign + path).Is(http.StatusNotFound)
 	}
 	editor.Get("/flows/" + id + "/runs/run_unknown/events").Is(http.StatusNotFound)
@@ -92,18 +92,18 @@ func TestRunUntilAndFrom(t *testing.T) {
 		t.Errorf("run to here: %s", got)
 	}
 	whole := h.RunDraft(b, id, webtest.Ticket("there"))
-	again := h.RunDraft(b, id, url.Values{"parent": {whole.ID}, "from": {"again"}})
+	again := h.RunDraft(b, id, url.Values{"parent": {string(whole.ID)}, "from": {"again"}})
 	if got := stepStates(h, again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
 		t.Errorf("run from here: %s", got)
 	}
 	if again.ParentRunID != whole.ID || again.Outputs["reply"] != "Hello there!" {
 		t.Errorf("%+v", again)
 	}
-	rerun := h.RunDraft(b, id, url.Values{"parent": {part.ID}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
+	rerun := h.RunDraft(b, id, url.Values{"parent": {string(part.ID)}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
 	if got := stepStates(h, rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
 		t.Errorf("rerun: %s", got)
 	}
-	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {part.ID}, "from": {"nobody"}}).Is(422)
+	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {string(part.ID)}, "from": {"nobody"}}).Is(422)
 	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {"run_unknown"}}).Is(404)
 }
 
@@ -114,8 +114,8 @@ func TestPins(t *testing.T) {
 	path := "/flows/" + id
 	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has no outputs yet")
 	run := h.RunDraft(b, id, webtest.Ticket("there"))
-	b.Fragment().Get(path+"/data/hello?run="+run.ID).Is(200).Has("Pin output", "Hello there")
-	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {run.ID}}).Is(200).Has("Unpin", "Pinned output")
+	b.Fragment().Get(path+"/data/hello?run="+string(run.ID)).Is(200).Has("Pin output", "Hello there")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {string(run.ID)}}).Is(200).Has("Unpin", "Pinned output")
 	if got := stepStates(h, h.RunDraft(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
 		t.Errorf("with a pin: %s", got)
 	}
@@ -140,7 +140,7 @@ func TestRunEvents(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
 	run := h.RunDraft(h.As(flow.MemberEditor), h.Flow(webtest.Routing), webtest.Ticket("there"))
-	events := runStream(b, "/flows/"+run.FlowID+"/runs/"+run.ID+"/events")
+	events := runStream(b, "/flows/"+string(run.FlowID)+"/runs/"+string(run.ID)+"/events")
 	if len(events["over"]) != 1 || len(events["steps"]) != 1 || len(events["run"]) != 1 {
 		t.Fatalf("%v", events)
 	}
@@ -163,7 +163,7 @@ func TestRunEventsItems(t *testing.T) {
  {"id":"words","kind":"input","config":{"name":"words","type":"list","default":["a","b","c"]}},
  {"id":"all","kind":"output","config":{"name":"all"}}],
  "edges":[{"from":"words.value","to":"all.value"}]}`), url.Values{})
-	events := runStream(h.As(flow.MemberViewer), "/flows/"+run.FlowID+"/runs/"+run.ID+"/events")
+	events := runStream(h.As(flow.MemberViewer), "/flows/"+string(run.FlowID)+"/runs/"+string(run.ID)+"/events")
 	if all := strings.Join(events["steps"], ""); !strings.Contains(all, `"items":{"value":3}`) {
 		t.Errorf("no items by port in %s", all)
 	}
@@ -224,21 +224,21 @@ func TestReplay(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
-	b.Get("/flows/"+id+"?run="+run.ID).Is(200).Has(`data-run="`+run.ID, `data-id="again"`).Lacks("Back to the draft", "data-replay=\""+run.ID+"\">\n")
+	b.Get("/flows/"+id+"?run="+string(run.ID)).Is(200).Has(`data-run="`+string(run.ID), `data-id="again"`).Lacks("Back to the draft", "data-replay=\""+string(run.ID)+"\">\n")
 	other := strings.Replace(webtest.Routing, "Hello {{ticket}}", "Bye {{ticket}}", 1)
-	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Route", "", []byte(other)); err != nil {
+	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), "Route", "", []byte(other)); err != nil {
 		t.Fatal(err)
 	}
-	b.Get("/flows/"+id+"?run="+run.ID).Is(200).Has("Back to the draft", "data-readonly", "Hello {{ticket}}").Lacks(`data-id="again"`, "Bye {{ticket}}")
+	b.Get("/flows/"+id+"?run="+string(run.ID)).Is(200).Has("Back to the draft", "data-readonly", "Hello {{ticket}}").Lacks(`data-id="again"`, "Bye {{ticket}}")
 	b.Get("/flows/" + id + "?run=run_unknown").Is(404)
 	t.Run("shows all parts of the past run", func(t *testing.T) {
 		b, at := b.Fragment(), "/flows/"+id
-		b.Get(at + "/outline?node=hello&run=" + run.ID).Is(200).Has("hello").Lacks("data-edit")
+		b.Get(at + "/outline?node=hello&run=" + string(run.ID)).Is(200).Has("hello").Lacks("data-edit")
 		b.Get(at + "/outline?node=hello").Is(200).Has("data-edit")
-		b.Get(at + "/node/hello?run=" + run.ID).Is(200).Has("Hello {{ticket}}").Has("data-readonly").Lacks("Bye {{ticket}}")
+		b.Get(at + "/node/hello?run=" + string(run.ID)).Is(200).Has("Hello {{ticket}}").Has("data-readonly").Lacks("Bye {{ticket}}")
 		b.Get(at + "/node/hello").Is(200).Has("Bye {{ticket}}").Lacks("data-readonly")
-		b.Get(at + "/face?node=hello&run=" + run.ID).Is(200).Has("Hello {{ticket}}").Lacks("Bye {{ticket}}")
-		b.Get(at + "/overview?run=" + run.ID).Is(200)
+		b.Get(at + "/face?node=hello&run=" + string(run.ID)).Is(200).Has("Hello {{ticket}}").Lacks("Bye {{ticket}}")
+		b.Get(at + "/overview?run=" + string(run.ID)).Is(200)
 		b.Get(at + "/outline?run=run_unknown").Is(404)
 		b.Get(at + "/outline?version=7").Is(404)
 	})
@@ -250,10 +250,10 @@ func TestData(t *testing.T) {
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	b.Fragment().Get("/flows/" + id + "/data/hello").Is(200).Has("has not run yet")
 	run := h.RunDraft(b, id, webtest.Ticket("there"))
-	b.Fragment().Get("/flows/"+id+"/data/hello").Is(200).Has("Hello there", "Input", "Output", run.ID)
+	b.Fragment().Get("/flows/"+id+"/data/hello").Is(200).Has("Hello there", "Input", "Output", string(run.ID))
 	b.Get("/flows/"+id+"/data/hello").Is(200).Has("<html", "Hello there")
 	b.Fragment().Get("/flows/" + id + "/data/nobody").Is(404)
-	branch := "/flows/" + id + "/data/hello?run=" + run.ID + "&side=output&port="
+	branch := "/flows/" + id + "/data/hello?run=" + string(run.ID) + "&side=output&port="
 	b.Fragment().Get(branch + "text&at=").Is(200).Has("Hello there")
 	b.Fragment().Get(branch + "none").Is(404)
 	b.Fragment().Get(branch + "text&at=/deeper").Is(404)
@@ -265,6 +265,6 @@ func TestFlowRuns(t *testing.T) {
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	b.Fragment().Get("/flows/" + id + "/runs").Is(200).Has("has not run yet")
 	run := h.RunDraft(b, id, webtest.Ticket("there"))
-	b.Fragment().Get("/flows/"+id+"/runs?run="+run.ID).Is(200).Has("?run="+run.ID, "succeeded", "Builder", `aria-current`)
+	b.Fragment().Get("/flows/"+id+"/runs?run="+string(run.ID)).Is(200).Has("?run="+string(run.ID), "succeeded", "Builder", `aria-current`)
 	b.Get("/flows/" + id + "/runs").RedirectsTo("/flows/" + id)
 }

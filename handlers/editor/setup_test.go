@@ -31,8 +31,8 @@ func stepStates(h *webtest.Env, run *flow.Run) string {
 func starts(h *webtest.Env, b *webtest.Browser, flowID string) (runID string) {
 	h.T.Helper()
 	a := b.Post("/flows/"+flowID+"/run", url.Values{"filled": {"1"}}).Is(http.StatusSeeOther)
-	_, runID, _ = strings.Cut(a.Header.Get("Location"), "?run=")
-	return runID
+	_, id, _ := strings.Cut(a.Header.Get("Location"), "?run=")
+	return id
 }
 
 // runStream reads the events of a run until it is over.
@@ -95,7 +95,7 @@ const paneEdits = 12
 // setDraft replaces a draft by one that may have problems.
 func setDraft(h *webtest.Env, id, document string) {
 	h.T.Helper()
-	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Answer a ticket", "", []byte(document)); err != nil {
+	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), "Answer a ticket", "", []byte(document)); err != nil {
 		h.T.Fatal(err)
 	}
 }

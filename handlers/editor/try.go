@@ -75,7 +75,7 @@ func originOfTry(run *flow.Run, node string, now time.Time) flow.Origin {
 	if run == nil {
 		return flow.Origin{Time: now, Seed: "try"}
 	}
-	return flow.Origin{Time: run.CreatedAt, Seed: run.ID + ":" + node}
+	return flow.Origin{Time: run.CreatedAt, Seed: string(run.ID) + ":" + node}
 }
 
 // setLastInputs sets the inputs of a node to values of a run: the outputs of the connected

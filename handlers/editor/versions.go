@@ -29,7 +29,7 @@ func (s *Server) versionRoutes() []route {
 
 // showVersions is GET /flows/{id}/versions: the draft and all versions.
 func (c *versionCall) showVersions(f *flow.Flow) error {
-	v := editorview.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
+	v := editorview.VersionsPage{FlowID: string(f.ID), Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
 	var err error
 	if v.State, err = c.publishState(f); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *versionCall) showVersion(d *draft, text string) error {
 	n, _ := parseVersion(text) // versionOf has checked it
 	return c.builder(http.StatusOK, shown, func(b *editorview.BuilderPage) {
 		b.Replay = editorview.VersionName(n)
-		b.Fill.Banner = editorview.VersionNote(d.flow.ID, n, n == d.flow.LiveVersion)
+		b.Fill.Banner = editorview.VersionNote(string(d.flow.ID), n, n == d.flow.LiveVersion)
 		b.Fill.RunButton, b.Fill.PublishButton = nil, nil
 	})
 }
@@ -125,7 +125,7 @@ func (c *versionCall) confirmLive(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	form := editorview.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: diffOf(comparison.Diff)}
+	form := editorview.LiveForm{FlowID: string(f.ID), Name: f.Name, Live: f.LiveVersion, Number: n, Diff: diffOf(comparison.Diff)}
 	if len(comparison.Diff.Breaking) > 0 {
 		if form.Callers, err = c.callers(f.ID); err != nil {
 			return err
@@ -144,13 +144,13 @@ func (c *versionCall) makeLive() error {
 		if err := c.s.Library.SetLiveVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID); err != nil {
 			return err
 		}
-		if err := c.Audit("flow.live", f.ID, fmt.Sprintf("%s in place of %s", editorview.VersionName(n), editorview.VersionName(f.LiveVersion))); err != nil {
+		if err := c.Audit("flow.live", string(f.ID), fmt.Sprintf("%s in place of %s", editorview.VersionName(n), editorview.VersionName(f.LiveVersion))); err != nil {
 			return err
 		}
 	}
 	c.s.AnnounceLive(f.ID, n)
 	c.Toast(components.ToneOK, fmt.Sprintf("%s of “%s” is live.", editorview.VersionName(n), f.Name))
-	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
+	return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/versions")
 }
 
 // flowAndVersion finds the flow and the version number of the path.
@@ -179,11 +179,11 @@ func (c *versionCall) restoreVersion() error {
 		return explainConflict(err)
 	}
 	if out.Changed {
-		if err := c.Audit("flow.revert", f.ID, editorview.VersionName(n)+" to the draft"); err != nil {
+		if err := c.Audit("flow.revert", string(f.ID), editorview.VersionName(n)+" to the draft"); err != nil {
 			return err
 		}
 	}
-	to := "/flows/" + url.PathEscape(f.ID) + "/versions"
+	to := "/flows/" + url.PathEscape(string(f.ID)) + "/versions"
 	if out.Edit != nil {
 		return c.Redirect(to + "?" + url.Values{"restored": {strconv.FormatInt(n, 10)}, "tx": {tx}}.Encode())
 	}
@@ -197,7 +197,7 @@ func (c *versionCall) undoRestore(f *flow.Flow) error {
 		return explainConflict(err)
 	}
 	c.Toast(components.ToneOK, "The restore was undone.")
-	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
+	return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/versions")
 }
 
 // restoredText returns the message after a restore that cannot be undone.

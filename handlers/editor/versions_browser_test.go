@@ -68,7 +68,7 @@ func TestRunPageInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := h.Open(b, flow.MemberEditor, "/runs/"+run.ID)
+	p := h.Open(b, flow.MemberEditor, "/runs/"+string(run.ID))
 	p.Has("#step", "Ask the server")
 	p.Shot("run-failed")
 	p.Theme("dark")

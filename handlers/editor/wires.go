@@ -19,7 +19,7 @@ func (c *call) showWire() error {
 	if err != nil {
 		return err
 	}
-	run, err := c.findRunOrLast(f.ID, c.QueryParam("run"))
+	run, err := c.findRunOrLast(f.ID, flow.RunID(c.QueryParam("run")))
 	if err != nil || run == nil {
 		return noValue(c, err)
 	}
@@ -33,7 +33,7 @@ func (c *call) showWire() error {
 		return noValue(c, nil)
 	}
 	w := wireValue(value)
-	w.RunID, w.At, w.Now = run.ID, run.CreatedAt, c.s.Now()
+	w.RunID, w.At, w.Now = string(run.ID), run.CreatedAt, c.s.Now()
 	return c.Render(http.StatusOK, editorview.Wire(w))
 }
 

@@ -29,7 +29,7 @@ func TestWire(t *testing.T) {
 	} {
 		run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.in": {sent}})
 		for _, text := range want {
-			if got := b.Get(wire + "&run=" + run.ID).Is(http.StatusOK).Body; !strings.Contains(got, text) {
+			if got := b.Get(wire + "&run=" + string(run.ID)).Is(http.StatusOK).Body; !strings.Contains(got, text) {
 				t.Errorf("%.30s gives %s, want %s", sent, got, text)
 			}
 		}

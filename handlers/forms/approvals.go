@@ -36,7 +36,7 @@ func (c *call) listApprovals() error {
 	if err != nil {
 		return err
 	}
-	names := map[string]string{}
+	names := map[flow.FlowID]string{}
 	rows := make([]formsview.ApprovalRow, len(open))
 	for i := range open {
 		a := &open[i]
@@ -109,7 +109,7 @@ func (c *call) findLinked() (*approvalCall, error) {
 
 // findForMember returns the question in the path for the signed-in member.
 func (c *call) findForMember() (*approvalCall, error) {
-	approval, err := c.s.Store.FindApproval(c.Ctx(), c.WorkspaceID(), c.Param("run"), c.Param("path"))
+	approval, err := c.s.Store.FindApproval(c.Ctx(), c.WorkspaceID(), flow.RunID(c.Param("run")), c.Param("path"))
 	if err != nil {
 		return nil, err
 	}

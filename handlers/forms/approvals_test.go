@@ -25,7 +25,7 @@ const invoice = `{"schema":"sluice.flow/v1","name":"Pay supplier invoices","node
 // to answer.
 func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
 	h.T.Helper()
-	id := h.Live(document)
+	id := flow.FlowID(h.Live(document))
 	started, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"supplier": "Northwind Paper"}})
 	if err != nil {
 		h.T.Fatal(err)
@@ -42,12 +42,12 @@ func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
 	}
 	a, err := h.Store.FindApproval(context.Background(), flow.DefaultWorkspace, run.ID, "ask")
 	if err == nil {
-		err = h.Store.SaveApproval(context.Background(), flow.Hash([]byte("token-of-"+run.ID)), a)
+		err = h.Store.SaveApproval(context.Background(), flow.Hash([]byte("token-of-"+string(run.ID))), a)
 	}
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	return run, flow.ApprovalLink("token-of-" + run.ID)
+	return run, flow.ApprovalLink("token-of-" + string(run.ID))
 }
 
 func TestApprovalPages(t *testing.T) {
@@ -56,7 +56,7 @@ func TestApprovalPages(t *testing.T) {
 	run, link := asked(h, invoice)
 	h.Anonymous().Get(link).Is(http.StatusOK).Has("Pay Northwind Paper?", "<strong>12% above</strong>", "Pay supplier invoices", `value="4820"`, "Your name").Lacks("<img")
 	viewer, editor := h.As(flow.MemberViewer), h.As(flow.MemberEditor)
-	page := "/approvals/" + run.ID + "/ask"
+	page := "/approvals/" + string(run.ID) + "/ask"
 	viewer.Get("/approvals").Is(http.StatusOK).Has("Pay Northwind Paper?", page, "7 days left")
 	viewer.Get("/flows").Is(http.StatusOK).Has("Waiting for you:")
 	viewer.Get(page).Is(http.StatusOK).Has("Viewers cannot answer.").Lacks(`value="approved"`)

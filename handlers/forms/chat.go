@@ -251,7 +251,7 @@ func (v *formCall) respondRefusal(r *formRefusal, text string, fields []formsvie
 
 // chatPage returns the page of a chat. text is a refused message, or "".
 func (v *formCall) chatPage(in *contract.Input, f formsview.FormPage, text string) formsview.ChatPage {
-	page := formsview.ChatPage{FormPage: f, Name: web.InputPrefix + in.Name, Text: text, FlowID: v.flow.ID, Pictures: in.Images, MostPictures: maxChatPictures, MostFile: v.maxFileSize(), Kept: v.form.Keep}
+	page := formsview.ChatPage{FormPage: f, Name: web.InputPrefix + in.Name, Text: text, FlowID: string(v.flow.ID), Pictures: in.Images, MostPictures: maxChatPictures, MostFile: v.maxFileSize(), Kept: v.form.Keep}
 	if in.Images {
 		page.Picture, page.Accept = web.InputPrefix+pictureField(in, 0), strings.Join(in.AcceptedFiles(), ",")
 	}

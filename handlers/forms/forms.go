@@ -56,7 +56,7 @@ type formCall struct {
 // these apart.
 func onForm(handle func(*formCall) error) func(*call) error {
 	return func(c *call) error {
-		v, err := c.findFormCall(c.Param("flow"))
+		v, err := c.findFormCall(flow.FlowID(c.Param("flow")))
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func onForm(handle func(*formCall) error) func(*call) error {
 // findFormCall reads the form, its flow and the live document. The form belongs
 // to a workspace, but visitors have none, so the form is looked up only by flow
 // ID.
-func (c *call) findFormCall(flowID string) (*formCall, error) {
+func (c *call) findFormCall(flowID flow.FlowID) (*formCall, error) {
 	if !flow.ValidID(flow.PrefixFlow, flowID) {
 		return nil, web.ErrNotFound
 	}

@@ -72,7 +72,7 @@ func TestForm_in_frame_of_another_site(t *testing.T) {
 		fmt.Fprintf(w, `<!doctype html><title>Elsewhere</title><link rel="icon" href="data:,"><iframe src=%q width="700" height="600" onload="this.dataset.loaded=1"></iframe>`, h.Http.URL+"/f/"+id)
 	}))
 	t.Cleanup(elsewhere.Close)
-	f, err := h.Store.FindForm(t.Context(), id)
+	f, err := h.Store.FindForm(t.Context(), flow.FlowID(id))
 	if err != nil {
 		t.Fatal(err)
 	}

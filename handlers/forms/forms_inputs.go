@@ -107,7 +107,7 @@ func (s *rateLimiters) take(key string, perMinute int64, now time.Time) (wait ti
 // form again. It is counted in this process first and then in the database, which all
 // instances share; a request that is refused in this process costs no write.
 func (v *formCall) takeRate(now time.Time) (time.Duration, error) {
-	key := v.flow.ID + " " + web.RateLimitKey(v.IP())
+	key := string(v.flow.ID) + " " + web.RateLimitKey(v.IP())
 	if wait := v.s.rateLimiters.take(key, v.form.PerMinute, now); wait > 0 {
 		return wait, nil
 	}

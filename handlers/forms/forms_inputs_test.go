@@ -75,7 +75,7 @@ func TestFormRefusesInputs(t *testing.T) {
 		h.As(flow.MemberEditor).Send("POST", "/flows/"+id+"/run", mime, strings.NewReader("xx")).Is(http.StatusUnprocessableEntity).Has("The form could not be read.")
 	})
 	t.Run("erases the files of refused forms", func(t *testing.T) {
-		kept, err := h.Store.FindForm(t.Context(), id)
+		kept, err := h.Store.FindForm(t.Context(), flow.FlowID(id))
 		if err != nil || kept.Taken != 0 {
 			t.Errorf("refused forms count: %+v, %v", kept, err)
 		}
@@ -132,7 +132,7 @@ func TestFormLimits(t *testing.T) {
 			submit(id, "kept words").Is(want.status).Has(want.says, "kept words").Lacks("slu_1", "USD")
 			h.Server.Forms.Runner = real
 		}
-		if f, err := h.Store.FindForm(t.Context(), id); err != nil || f.Taken != 0 {
+		if f, err := h.Store.FindForm(t.Context(), flow.FlowID(id)); err != nil || f.Taken != 0 {
 			t.Errorf("refused starts count: %+v, %v", f, err)
 		}
 	})

@@ -87,7 +87,7 @@ func (v *formCall) submitPassword() error {
 		return v.Redirect(v.destination(ticket))
 	}
 	address := web.RateLimitKey(v.IP())
-	perForm := fairness.Try{Name: web.AttemptKey("form", v.flow.ID+" "+address), Free: web.FreeTriesPerAccount}
+	perForm := fairness.Try{Name: web.AttemptKey("form", string(v.flow.ID)+" "+address), Free: web.FreeTriesPerAccount}
 	perAddress := fairness.Try{Name: web.AttemptKey("address", address), Free: web.FreeTriesPerAddress}
 	wait, err := v.s.Store.TakeTry(v.Ctx(), perForm, perAddress)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/flow"
 	"sluice/flow/forms"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
@@ -41,7 +42,7 @@ func TestFormPassword(t *testing.T) {
 		c.Get(path).Is(http.StatusOK).Has("refund")
 	})
 	t.Run("invalidates cookies when it changes", func(t *testing.T) {
-		f, err := h.Store.FindForm(t.Context(), id)
+		f, err := h.Store.FindForm(t.Context(), flow.FlowID(id))
 		if err != nil {
 			t.Fatal(err)
 		}

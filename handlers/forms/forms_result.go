@@ -46,7 +46,7 @@ func (v *formCall) findResult() (*resultCall, error) {
 }
 
 // find reads the current state of the run.
-func (t *resultCall) find(runID string) (err error) {
+func (t *resultCall) find(runID flow.RunID) (err error) {
 	t.run, err = t.s.Store.FindRun(t.Ctx(), t.flow.WorkspaceID, t.flow.ID, runID)
 	if err == nil && t.run.Trigger != flow.TriggerForm {
 		return web.ErrNotFound
@@ -71,7 +71,7 @@ func (v *formCall) showResult() error {
 func (t *resultCall) result() formsview.FormRun {
 	r := formsview.FormRun{
 		Title: t.title(), Path: t.runPath(t.Param("ticket")), Again: t.path() + "?again=" + t.Param("ticket"), URL: t.s.PublicURL + t.runPath(t.Param("ticket")),
-		State: string(t.run.State), Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: t.run.ID,
+		State: string(t.run.State), Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: string(t.run.ID),
 		Erased: t.run.Erased != "",
 	}
 	if t.run.State == flow.RunFailed {

@@ -230,7 +230,7 @@ func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (starte
 	if once := fields["once"]; once != "" {
 		// A double click starts only one run. The hash keeps visitors from choosing the
 		// idempotency keys of others.
-		s.IdempotencyKey = "form-" + flow.Hash([]byte(v.flow.ID+"\n"+once+"\n"+string(flow.EncodeJSON(given))))
+		s.IdempotencyKey = "form-" + flow.Hash([]byte(string(v.flow.ID)+"\n"+once+"\n"+string(flow.EncodeJSON(given))))
 		s.Fingerprint = s.IdempotencyKey
 	}
 	started, err = v.s.Runner.StartRun(v.Ctx(), s)

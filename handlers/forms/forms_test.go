@@ -89,11 +89,11 @@ func TestForm(t *testing.T) {
 		if got := fmt.Sprintln(run.Inputs["pages"], run.Inputs["urgent"], run.Inputs["tone"], run.Inputs["labels"], run.Inputs["extra"]); got != "3 true calm [red blue] map[a:[1 2]]\n" {
 			t.Errorf("inputs %s", got)
 		}
-		h.As(flow.MemberViewer).Get("/runs/"+run.ID).Is(http.StatusOK).Has("Form", "How much")
+		h.As(flow.MemberViewer).Get("/runs/"+string(run.ID)).Is(http.StatusOK).Has("Form", "How much")
 	})
 	t.Run("keeps the inputs and the file for another run", func(t *testing.T) {
 		first := lastRun(h, id)
-		path := "/f/" + id + "?again=" + h.Server.Forms.Seals().Ticket(id, first.ID, time.Now().Add(time.Hour))
+		path := "/f/" + id + "?again=" + h.Server.Forms.Seals().Ticket(flow.FlowID(id), first.ID, time.Now().Add(time.Hour))
 		page := b.Get(path).Is(http.StatusOK).Has("How much &lt;b&gt;is&lt;/b&gt; it?", `value="grace"`, "red\nblue", "me.png", `name="last.in.photo"`)
 		previousRun := regexp.MustCompile(`name="again" value="([^"]+)"`).FindStringSubmatch(page.Body)[1]
 		texts := good()
@@ -115,7 +115,7 @@ func TestForm(t *testing.T) {
 		if one, two := strings.Split(a.Header.Get("Location"), ".")[0], strings.Split(c.Header.Get("Location"), ".")[0]; one != two {
 			t.Errorf("%s and %s", one, two)
 		}
-		if f, err := h.Store.FindForm(t.Context(), other); err != nil || f.Taken != 1 {
+		if f, err := h.Store.FindForm(t.Context(), flow.FlowID(other)); err != nil || f.Taken != 1 {
 			t.Errorf("counted %+v, %v", f, err)
 		}
 		texts["in.ticket"] = "other words"
@@ -131,12 +131,12 @@ func TestForm_unavailable_is_not_found(t *testing.T) {
 	h := webtest.Setup(t)
 	off := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.On = false })
 	archived := h.FormOf(webtest.TicketRouting)
-	if err := h.Store.ArchiveFlow(t.Context(), flow.DefaultWorkspace, archived); err != nil {
+	if err := h.Store.ArchiveFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(archived)); err != nil {
 		t.Fatal(err)
 	}
 	never := h.Flow(webtest.TicketRouting)
 	draft := h.Flow(webtest.TicketRouting)
-	form := forms.New(flow.DefaultWorkspace, draft)
+	form := forms.New(flow.DefaultWorkspace, flow.FlowID(draft))
 	form.On, form.Origins = true, []string{"https://a.example"}
 	if err := h.Store.SaveForm(t.Context(), form); err != nil {
 		t.Fatal(err)
@@ -158,25 +158,25 @@ func TestForm_unavailable_is_not_found(t *testing.T) {
 func TestFormTicket(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id, other := h.FormOf(webtest.TicketRouting), h.FormOf(webtest.TicketRouting)
+	id, other := h.FormOf(webtest.TicketRouting), flow.FlowID(h.FormOf(webtest.TicketRouting))
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, map[string]string{"in.ticket": "refund"}, nil).Is(http.StatusSeeOther).Header.Get("Location")
 	b.Ended(path)
 	run := lastRun(h, id)
-	short, seals := strings.TrimPrefix(run.ID, flow.PrefixRun), h.Server.Forms.Seals()
-	byKey, err := h.Runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"ticket": "private"}})
+	short, seals := strings.TrimPrefix(string(run.ID), flow.PrefixRun), h.Server.Forms.Seals()
+	byKey, err := h.Runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Trigger: flow.TriggerAPI, Given: map[string]any{"ticket": "private"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := b.Get("/nothing").Body
 	for name, ticket := range map[string]string{
 		"the run alone":       short,
-		"its whole ID":        run.ID,
-		"tampered with":       strings.Replace(path[strings.LastIndex(path, "/")+1:], short, strings.TrimPrefix(byKey.Run.ID, flow.PrefixRun), 1),
-		"expired":             seals.Ticket(id, run.ID, time.Now().Add(-time.Second)),
+		"its whole ID":        string(run.ID),
+		"tampered with":       strings.Replace(path[strings.LastIndex(path, "/")+1:], short, strings.TrimPrefix(string(byKey.Run.ID), flow.PrefixRun), 1),
+		"expired":             seals.Ticket(flow.FlowID(id), run.ID, time.Now().Add(-time.Second)),
 		"of another form":     seals.Ticket(other, run.ID, time.Now().Add(time.Hour)),
-		"for a run of a key":  seals.Ticket(id, byKey.Run.ID, time.Now().Add(time.Hour)),
-		"for a run that none": seals.Ticket(id, "run_01jd3v8m2kq4r5t6w7x8y9z0ab", time.Now().Add(time.Hour)),
+		"for a run of a key":  seals.Ticket(flow.FlowID(id), byKey.Run.ID, time.Now().Add(time.Hour)),
+		"for a run that none": seals.Ticket(flow.FlowID(id), "run_01jd3v8m2kq4r5t6w7x8y9z0ab", time.Now().Add(time.Hour)),
 	} {
 		for _, a := range []*webtest.Answer{b.Get("/f/" + id + "/r/" + ticket), b.Get("/f/" + id + "/r/" + ticket + "/events"), b.Post("/f/"+id+"/r/"+ticket+"/cancel", nil)} {
 			if a.Status != http.StatusNotFound || a.Body != want {
@@ -184,10 +184,10 @@ func TestFormTicket(t *testing.T) {
 			}
 		}
 	}
-	b.Get(strings.Replace(path, id, other, 1)).Is(http.StatusNotFound)
-	b.Get("/runs/" + run.ID).Is(http.StatusSeeOther) // to the sign-in
+	b.Get(strings.Replace(path, id, string(other), 1)).Is(http.StatusNotFound)
+	b.Get("/runs/" + string(run.ID)).Is(http.StatusSeeOther) // to the sign-in
 	b.Get("/f/" + id + "?again=" + seals.Ticket(other, run.ID, time.Now().Add(time.Hour))).Is(http.StatusOK).Lacks("refund")
-	b.Get("/f/" + id + "?again=" + seals.Ticket(id, byKey.Run.ID, time.Now().Add(time.Hour))).Is(http.StatusOK).Lacks("private")
+	b.Get("/f/" + id + "?again=" + seals.Ticket(flow.FlowID(id), byKey.Run.ID, time.Now().Add(time.Hour))).Is(http.StatusOK).Lacks("private")
 	offForm(h, id)
 	b.Get(path).Is(http.StatusNotFound)
 }
@@ -238,7 +238,7 @@ func TestForm_refuses_cross_site_posts(t *testing.T) {
 	if got := post("/f/"+id, "same-origin", h.Http.URL); got != http.StatusSeeOther {
 		t.Errorf("a form inside a frame: %d", got)
 	}
-	ticket := h.Server.Forms.Seals().Ticket(id, lastRun(h, id).ID, time.Now().Add(time.Hour))
+	ticket := h.Server.Forms.Seals().Ticket(flow.FlowID(id), lastRun(h, id).ID, time.Now().Add(time.Hour))
 	if got := post("/f/"+id+"/r/"+ticket+"/cancel", "", "null"); got != http.StatusSeeOther {
 		t.Errorf("cancel by a browser that says not where from: %d", got)
 	}
@@ -262,7 +262,7 @@ func TestFormFailure(t *testing.T) {
 	id := h.FormOf(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[{"id":"ask-vault","kind":"http_request","label":"Ask the vault","config":{"url":"http://127.0.0.1:1/private"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"ask-vault.body","to":"o.value"}]}`)
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
-	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+lastRun(h, id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed")
+	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+string(lastRun(h, id).ID)).Lacks("127.0.0.1:1", "private", "vault", "http_failed")
 }
 
 func TestFormEvents(t *testing.T) {

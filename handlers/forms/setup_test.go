@@ -10,7 +10,7 @@ import (
 // lastRun is the newest run of a flow.
 func lastRun(h *webtest.Env, flowID string) *flow.Run {
 	h.T.Helper()
-	list, err := h.Store.ListRuns(context.Background(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 1})
+	list, err := h.Store.ListRuns(context.Background(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(flowID), Limit: 1})
 	if err != nil || len(list) == 0 {
 		h.T.Fatalf("no run of %s: %v", flowID, err)
 	}
@@ -19,7 +19,7 @@ func lastRun(h *webtest.Env, flowID string) *flow.Run {
 
 func countRuns(h *webtest.Env, flowID string) int {
 	h.T.Helper()
-	list, err := h.Store.ListRuns(context.Background(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 50})
+	list, err := h.Store.ListRuns(context.Background(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(flowID), Limit: 50})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func countRuns(h *webtest.Env, flowID string) int {
 
 func offForm(h *webtest.Env, id string) {
 	h.T.Helper()
-	if err := h.Store.SaveForm(context.Background(), forms.New(flow.DefaultWorkspace, id)); err != nil {
+	if err := h.Store.SaveForm(context.Background(), forms.New(flow.DefaultWorkspace, flow.FlowID(id))); err != nil {
 		h.T.Fatal(err)
 	}
 }

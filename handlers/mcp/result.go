@@ -92,7 +92,7 @@ func (m *message) inline(ctx context.Context, f *flow.File) sdk.Content {
 
 // toolError returns a result that describes an error to a model: the message, each problem
 // with the name of its input, and the delay before a retry. runID may be empty.
-func (m *message) toolError(err error, runID string) *sdk.CallToolResult {
+func (m *message) toolError(err error, runID flow.RunID) *sdk.CallToolResult {
 	e := m.s.api.PublicError(err, m)
 	var b strings.Builder
 	b.WriteString(e.Message)

@@ -116,8 +116,8 @@ func (m *message) flowTools(ctx context.Context) ([]flowTool, error) {
 func addSuffixes(base string, sameBase []*flowTool, taken map[string]bool) {
 	for _, t := range sameBase {
 		if t.name == "" {
-			if t.name = joinTail(base, tail(t.flow.ID, idTail)); taken[t.name] {
-				t.name = joinTail(base, strings.TrimPrefix(t.flow.ID, flow.PrefixFlow))
+			if t.name = joinTail(base, tail(string(t.flow.ID), idTail)); taken[t.name] {
+				t.name = joinTail(base, strings.TrimPrefix(string(t.flow.ID), flow.PrefixFlow))
 			}
 			taken[t.name] = true
 		}
@@ -177,7 +177,7 @@ func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) 
 	}
 	var found *flowTool
 	for i := range list {
-		if strings.HasSuffix(name, "_"+tail(list[i].flow.ID, idTail)) {
+		if strings.HasSuffix(name, "_"+tail(string(list[i].flow.ID), idTail)) {
 			if found != nil {
 				return nil, nil
 			}

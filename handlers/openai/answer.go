@@ -79,7 +79,7 @@ func (s *Server) complete(c *api.Call) error {
 		return c.LimitRuns(err)
 	}
 	h := c.Response().Header()
-	h.Set("X-Sluice-Run", started.Run.ID)
+	h.Set("X-Sluice-Run", string(started.Run.ID))
 	h.Set("X-Should-Retry", "false") // a retry would start, and charge for, another run
 	a := &answer{Server: s, Call: c, request: r, run: started.Run, begun: time.Now()}
 	if r.stream {
@@ -185,7 +185,7 @@ func (a *answer) checkClient() error {
 }
 
 // id returns the ID of the response, which contains that of the run.
-func (a *answer) id() string { return "chatcmpl-" + a.run.ID }
+func (a *answer) id() string { return "chatcmpl-" + string(a.run.ID) }
 
 // checkWait returns an error if the request should not wait for the end of the run: the run waits
 // for an approval or a delay, maxHold is over, or the server shuts down. The run continues.

@@ -94,13 +94,13 @@ func (s *Server) listModels(c *api.Call) error {
 				return err
 			}
 			if _, fault := findTarget(out.Inputs); fault == nil && out.Reply != "" {
-				list = append(list, model{ID: cmp.Or(f.Slug, f.ID), Object: "model", Created: f.CreatedAt.Unix(), OwnedBy: "sluice"})
+				list = append(list, model{ID: cmp.Or(f.Slug, string(f.ID)), Object: "model", Created: f.CreatedAt.Unix(), OwnedBy: "sluice"})
 			}
 		}
 		if len(flows) < 200 {
 			break
 		}
-		after = flows[len(flows)-1].ID
+		after = string(flows[len(flows)-1].ID)
 	}
 	slices.SortFunc(list, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
 	return c.WriteJSON(http.StatusOK, map[string]any{"object": "list", "data": list[:min(len(list), maxModels)]})

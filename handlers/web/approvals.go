@@ -1,8 +1,12 @@
 package web
 
-import "net/url"
+import (
+	"net/url"
+
+	"sluice/flow"
+)
 
 // ApprovalPath returns the path of the dashboard's page that answers a question.
-func ApprovalPath(runID, path string) string {
-	return "/approvals/" + url.PathEscape(runID) + "/" + url.PathEscape(path)
+func ApprovalPath(runID flow.RunID, path string) string {
+	return "/approvals/" + url.PathEscape(string(runID)) + "/" + url.PathEscape(path)
 }

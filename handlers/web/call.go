@@ -76,7 +76,7 @@ func (c *Call) Redirect(path string) error {
 // FindFlow returns the flow of the path parameter. For an archived flow it returns
 // an error that says so, because pages of its runs still link here.
 func (c *Call) FindFlow() (*flow.Flow, error) {
-	f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
+	f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), flow.FlowID(c.Param("flow")))
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (c *Call) FormAddress(f *flow.Flow) (string, error) {
 }
 
 // FormURL returns the absolute URL of a flow's public form, for links that are copied.
-func (s *Site) FormURL(flowID string) string { return s.PublicURL + FormPath(flowID) }
+func (s *Site) FormURL(flowID flow.FlowID) string { return s.PublicURL + FormPath(flowID) }
 
 // FormPath returns the path of a flow's public form on this server.
-func FormPath(flowID string) string { return "/f/" + url.PathEscape(flowID) }
+func FormPath(flowID flow.FlowID) string { return "/f/" + url.PathEscape(string(flowID)) }

@@ -28,11 +28,11 @@ type Runner interface {
 	// Rerun starts a run of the document that another run ran.
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
 	// CancelRun cancels a run and returns it once it has ended.
-	CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
+	CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	// WatchRun notifies of each write to a run.
-	WatchRun(runID string) flow.Watch
+	WatchRun(runID flow.RunID) flow.Watch
 	// WatchText is WatchRun with the output text of running steps.
-	WatchText(runID string) flow.Watch
+	WatchText(runID flow.RunID) flow.Watch
 }
 
 // Config is shared by all packages of the dashboard. Store and Kinds are required.

@@ -19,5 +19,5 @@ func (h *Env) FlowElsewhere() string {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	return f.ID
+	return string(f.ID)
 }

@@ -59,7 +59,7 @@ func (h *Env) DeliverWebhook(flowID, state string) (id string) {
 func (h *Env) DeliveryIs(flowID, state string) string {
 	h.T.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		p, err := h.Store.ListDeliveryRows(context.Background(), flow.DeliveryQuery{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 1})
+		p, err := h.Store.ListDeliveryRows(context.Background(), flow.DeliveryQuery{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(flowID), Limit: 1})
 		if err != nil {
 			h.T.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func (h *Env) FormOf(document string, set ...func(*forms.Form)) (id string) {
 func (h *Env) openForm(id string, set ...func(*forms.Form)) {
 	h.T.Helper()
 	h.Publish(id)
-	f := forms.New(flow.DefaultWorkspace, id)
+	f := forms.New(flow.DefaultWorkspace, flow.FlowID(id))
 	f.On = true
 	for _, s := range set {
 		s(f)

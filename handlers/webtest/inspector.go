@@ -70,7 +70,7 @@ func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret stri
 // Draft returns the parsed draft of a flow in the store. Problems of parsing fail the test.
 func (h *Env) Draft(id string) *flow.Document {
 	h.T.Helper()
-	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)
+	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, flow.FlowID(id))
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func (h *Env) Workspace() string {
 // Rev returns the revision of a flow's draft, which every edit increases.
 func (h *Env) Rev(id string) int64 {
 	h.T.Helper()
-	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)
+	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, flow.FlowID(id))
 	if err != nil {
 		h.T.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const PublishGreeting = `{"schema": "sluice.flow/v1", "name": "Greet", "nodes": 
 	"edges": [{"from": "who.value", "to": "say.who"}, {"from": "tone.value", "to": "say.tone"}, {"from": "say.text", "to": "out.value"}]}`
 
 // Replace replaces the draft of a flow.
-func (h *Env) Replace(id, document string) {
+func (h *Env) Replace(id flow.FlowID, document string) {
 	h.T.Helper()
 	if _, err := h.Library.Import(context.Background(), flow.DefaultWorkspace, id, []byte(document)); err != nil {
 		h.T.Fatal(err)
@@ -37,7 +37,7 @@ func (h *Env) Key(name string) *flow.Key {
 // Call runs the live version with a key, and returns the ended run.
 func (h *Env) Call(id string, k *flow.Key, inputs map[string]any) (*flow.Run, error) {
 	h.T.Helper()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Key: k, Trigger: flow.TriggerAPI, Given: inputs, Wait: 10 * time.Second}
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Key: k, Trigger: flow.TriggerAPI, Given: inputs, Wait: 10 * time.Second}
 	out, err := h.Runner.StartRun(context.Background(), s)
 	return out.Run, err
 }

@@ -41,13 +41,13 @@ func FlakyServer(t *testing.T, fails int32) (url string) {
 // problems.
 func (h *Env) Publish(id string) {
 	h.T.Helper()
-	if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, id, "cli"); err != nil {
+	if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), "cli"); err != nil {
 		h.T.Fatal(err)
 	}
 }
 
 // Ended waits until a run has ended, and returns it.
-func (h *Env) Ended(runID string) *flow.Run {
+func (h *Env) Ended(runID flow.RunID) *flow.Run {
 	h.T.Helper()
 	watch := h.Runner.WatchRun(runID)
 	defer watch.Stop()

@@ -30,11 +30,11 @@ func Ticket(text string) url.Values {
 // RunDraft runs the draft through the builder and waits until the run has ended.
 func (h *Env) RunDraft(b *Browser, flowID string, form url.Values) *flow.Run {
 	h.T.Helper()
-	var started struct{ Run string }
+	var started struct{ Run flow.RunID }
 	if err := json.Unmarshal([]byte(b.Fragment().Post("/flows/"+flowID+"/run", form).Is(http.StatusOK).Body), &started); err != nil {
 		h.T.Fatal(err)
 	}
-	run, err := h.Runner.AwaitRun(context.Background(), flow.DefaultWorkspace, flowID, started.Run, 20*time.Second)
+	run, err := h.Runner.AwaitRun(context.Background(), flow.DefaultWorkspace, flow.FlowID(flowID), started.Run, 20*time.Second)
 	if err != nil || !run.State.Ended() {
 		h.T.Fatalf("%+v, %v", run, err)
 	}

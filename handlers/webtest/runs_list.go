@@ -17,10 +17,10 @@ const EchoFlow = `{"schema": "sluice.flow/v1", "name": "Echo <b>", "nodes": [
 func (h *Env) RunEcho(ws flow.WorkspaceID, flowID, word string) string {
 	h.T.Helper()
 	s, err := h.Runner.StartRun(context.Background(), flow.Start{
-		WorkspaceID: ws, FlowID: flowID, Trigger: flow.TriggerBuilder, Given: map[string]any{"word": word}, Options: flow.RunOptions{Draft: true}, Wait: 20 * time.Second,
+		WorkspaceID: ws, FlowID: flow.FlowID(flowID), Trigger: flow.TriggerBuilder, Given: map[string]any{"word": word}, Options: flow.RunOptions{Draft: true}, Wait: 20 * time.Second,
 	})
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	return s.Run.ID
+	return string(s.Run.ID)
 }

@@ -125,7 +125,7 @@ func (h *Env) Flow(document string) (id string) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	return f.ID
+	return string(f.ID)
 }
 
 // Password is the password of all users in tests.

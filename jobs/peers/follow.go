@@ -39,7 +39,7 @@ func (p *Peers) newTransport() *transport {
 // Follow calls receive with the text of a run that the peer works on, frame by frame.
 // It returns nil once the peer no longer has the run, and an error if the stream
 // breaks before, which is a reason to reconnect.
-func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID string, receive func(flow.PeerText)) error {
+func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID flow.RunID, receive func(flow.PeerText)) error {
 	addr, err := netip.ParseAddrPort(peer.Addr)
 	if err != nil || !reachable(addr.Addr()) {
 		return fmt.Errorf("%s has an address that cannot belong to a peer", peer.Instance)

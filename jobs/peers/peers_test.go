@@ -48,8 +48,8 @@ func serveHolder(t *testing.T, stream StreamFunc, set ...func(*Config)) flow.Pee
 	return flow.Peer{Instance: "holder", Addr: l.Addr().String()}
 }
 
-func streamHello(_ context.Context, runID string, send func(flow.PeerText) error) error {
-	return send(flow.PeerText{Deltas: []flow.Delta{{Path: runID, Attempt: 1, Text: "hello"}}})
+func streamHello(_ context.Context, runID flow.RunID, send func(flow.PeerText) error) error {
+	return send(flow.PeerText{Deltas: []flow.Delta{{Path: string(runID), Attempt: 1, Text: "hello"}}})
 }
 
 func TestFollow(t *testing.T) {
@@ -61,7 +61,7 @@ func TestFollow(t *testing.T) {
 			{Over: []string{"a", "b"}},
 			{Deltas: []flow.Delta{{Path: "c", Attempt: 1, Text: strings.Repeat("ü\x00", 1<<20)}}, Seq: 9},
 		}
-		peer := serveHolder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(_ context.Context, _ flow.RunID, send func(flow.PeerText) error) error {
 			for _, p := range sent {
 				if err := send(p); err != nil {
 					return err
@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 	})
 	t.Run("returns an error when the stream breaks", func(t *testing.T) {
 		t.Parallel()
-		peer := serveHolder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(_ context.Context, _ flow.RunID, send func(flow.PeerText) error) error {
 			return errors.Join(send(flow.PeerText{Seq: 1}), errors.New("the run was frozen"))
 		})
 		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
@@ -93,7 +93,7 @@ func TestFollow(t *testing.T) {
 	})
 	t.Run("returns an error when the peer never had the run", func(t *testing.T) {
 		t.Parallel()
-		peer := serveHolder(t, func(context.Context, string, func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(context.Context, flow.RunID, func(flow.PeerText) error) error {
 			return flow.Errorf(flow.CodeNotFound, "Not here.")
 		})
 		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
@@ -103,7 +103,7 @@ func TestFollow(t *testing.T) {
 	t.Run("stops the peer when the reader leaves", func(t *testing.T) {
 		t.Parallel()
 		ended := make(chan struct{})
-		peer := serveHolder(t, func(ctx context.Context, _ string, send func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(ctx context.Context, _ flow.RunID, send func(flow.PeerText) error) error {
 			defer close(ended)
 			_ = send(flow.PeerText{Seq: 1})
 			<-ctx.Done()
@@ -229,7 +229,7 @@ func TestReplayCache_outlives_validity(t *testing.T) {
 func TestServe_accepts_only_same_master_key(t *testing.T) {
 	t.Parallel()
 	var passed atomic.Bool
-	peer := serveHolder(t, func(ctx context.Context, runID string, send func(flow.PeerText) error) error {
+	peer := serveHolder(t, func(ctx context.Context, runID flow.RunID, send func(flow.PeerText) error) error {
 		passed.Store(true)
 		return streamHello(ctx, runID, send)
 	})

@@ -32,7 +32,7 @@ var http2Config = http.HTTP2Config{MaxConcurrentStreams: maxRunsPerConnection, S
 
 // StreamFunc sends the text of a run until this instance no longer has it. Its error
 // is a flow.Error with CodeNotFound if the instance never had the run.
-type StreamFunc func(ctx context.Context, runID string, send func(flow.PeerText) error) error
+type StreamFunc func(ctx context.Context, runID flow.RunID, send func(flow.PeerText) error) error
 
 // Serve answers other instances on l until Close. It returns immediately, and calls
 // failed if it ends earlier. Call it at most once.
@@ -75,7 +75,7 @@ func (p *Peers) streamText(w http.ResponseWriter, r *http.Request, stream Stream
 		return
 	}
 	out := http.NewResponseController(w)
-	err := stream(r.Context(), r.Header.Get(headerRun), func(t flow.PeerText) error {
+	err := stream(r.Context(), flow.RunID(r.Header.Get(headerRun)), func(t flow.PeerText) error {
 		if err := out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return err
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"sluice/flow"
 )
 
 // validity is how far the time in a request may be from the time of its check. Both
@@ -43,10 +45,10 @@ func (p *Peers) mac(h http.Header) []byte {
 }
 
 // sign sets the headers of a request.
-func (p *Peers) sign(h http.Header, to, runID string) {
+func (p *Peers) sign(h http.Header, to string, runID flow.RunID) {
 	h.Set(headerFrom, p.cfg.Instance)
 	h.Set(headerTo, to)
-	h.Set(headerRun, runID)
+	h.Set(headerRun, string(runID))
 	h.Set(headerTime, strconv.FormatInt(p.cfg.Now().UnixMicro(), 10))
 	h.Set(headerNonce, rand.Text())
 	h.Set(headerMAC, base64.StdEncoding.EncodeToString(p.mac(h)))
