@@ -2,7 +2,7 @@
 // code that would fail at run time. It is loaded with the first Code node that is edited.
 import { completeFromList, snippetCompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { javascript, localCompletionSource, scopeCompletionSource } from "@codemirror/lang-javascript";
-import { indentOnInput, syntaxTree } from "@codemirror/language";
+import { forceParsing, indentOnInput, syntaxTree } from "@codemirror/language";
 import { linter, type Diagnostic } from "@codemirror/lint";
 import { EditorState, type Extension } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
@@ -43,6 +43,9 @@ function first(state: EditorState, e: Entry): { name?: string; pattern?: SyntaxN
 
 /** marks lists syntax errors, inputs and outputs that are not declared, and a function that returns nothing. */
 export function marks(view: EditorView): Diagnostic[] {
+  // The editor parses in slices of some milliseconds. On a busy machine the tree may end before the text does, and
+  // nothing would look at the rest before the next change.
+  forceParsing(view, view.state.doc.length, 200);
   const { state } = view, found: Diagnostic[] = [];
   const mark = (node: { from: number; to: number }, message: string, severity: Diagnostic["severity"] = "error") => {
     const end = Math.min(Math.max(node.to, node.from + 1), state.doc.length);
