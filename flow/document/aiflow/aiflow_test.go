@@ -269,7 +269,7 @@ func TestEdges(t *testing.T) {
 		{"a place that is taken", source + `{"name": "b", "processorType": "url_input", "inputs": [{"inputNode": "a", "inputName": "url"}, {"inputNode": "a", "inputName": "url"}]}`, "text.text>web_page.url", "has an edge already"},
 		{"types that do not fit", `{"name": "a", "processorType": "file"}, {"name": "b", "processorType": "llm-prompt", "inputs": [{"inputNode": "a"}]}`, "", "type mismatch"},
 		{"through two nodes", source + `{"name": "t", "processorType": "transition", "inputs": [{"inputNode": "a"}]}, {"name": "u", "processorType": "display", "inputs": [{"inputNode": "t"}]}, {"name": "b", "processorType": "llm-prompt", "inputs": [{"inputNode": "u"}]}`, "text.text>chat.system", ""},
-		{"in a circle", `{"name": "t", "processorType": "transition", "inputs": [{"inputNode": "u"}]}, {"name": "u", "processorType": "transition", "inputs": [{"inputNode": "t"}]}`, "", "in a circle"},
+		{"in a circle", `{"name": "t", "processorType": "transition", "inputs": [{"inputNode": "u"}]}, {"name": "u", "processorType": "transition", "inputs": [{"inputNode": "t"}]}`, "", "form a loop"},
 		{"to a result that is shown", source + `{"name": "b", "processorType": "display", "inputs": [{"inputNode": "a"}]}`, "text.text>output.value", ""},
 		{"a merger", source + `{"name": "b", "processorType": "merger-prompt", "prompt": "${input-1}", "inputs": [{"inputNode": "a"}, {"inputNode": "a", "inputName": "input-2"}]}`, "text.text>template.input_1", "no such port"},
 		{"a hosted model", source + `{"name": "b", "processorType": "replicate", "model": "a/b", "inputs": [{"inputNode": "a", "inputName": "prompt"}]}`, "text.text>hosted_model.input.prompt", ""},
