@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"sluice/e2e/npm":                     {"sluice/e2e/need"},
 	"sluice/flow":                        {},
 	"sluice/flow/audittext":              {"sluice/flow"},
-	"sluice/flow/busy":                   {"sluice/flow"},
+	"sluice/flow/busy":                   {},
 	"sluice/flow/contract":               {"sluice/flow", "sluice/flow/media"},
 	"sluice/flow/document":               {"sluice/flow", "sluice/flow/contract"},
 	"sluice/flow/document/aiflow":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},

@@ -31,7 +31,7 @@ func (s Instances) BusyMarks() *busy.Marks {
 	region, before, err := mapBusyFile(filepath.Join(s.Config.DataDir, BusyFile), size)
 	s.BusyBefore = map[flow.RunID]bool{}
 	for _, id := range busy.Read(before) {
-		s.BusyBefore[id] = true
+		s.BusyBefore[flow.RunID(id)] = true
 	}
 	if err != nil {
 		s.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)

@@ -111,7 +111,7 @@ func (st *starter) check(t *testing.T, conn *pgx.Conn, want int) {
 	n := 0
 	st.ids.Range(func(key, id any) bool {
 		n++
-		if got := queryOne[string](t, conn, "SELECT run_id FROM idempotency WHERE name = $1", key); got != string(id.(flow.RunID)) {
+		if got := queryOne[flow.RunID](t, conn, "SELECT run_id FROM idempotency WHERE name = $1", key); got != id {
 			t.Errorf("%v started %v, and %s is stored", key, id, got)
 		}
 		return true

@@ -128,7 +128,7 @@ func (w *fixture) dies(instance string, busy, idle []flow.RunID, trial map[flow.
 	if w.Pool() == nil {
 		marks := w.BusyMarks()
 		for _, id := range busy {
-			marks.Open(id).Enter()
+			marks.Open(string(id)).Enter()
 		}
 		w.BusyMarks() // of the next engine
 	}

@@ -198,7 +198,8 @@ func newBusySaver(r *Runner) *busySaver {
 func (b *busySaver) run(ctx context.Context) error {
 	var started, ended []flow.RunID
 	busy := map[flow.RunID]bool{}
-	for _, id := range b.cfg.Busy.Busy() {
+	for _, text := range b.cfg.Busy.Busy() {
+		id := flow.RunID(text)
 		busy[id] = true
 		if b.seen[id] && !b.saved[id] {
 			started = append(started, id)

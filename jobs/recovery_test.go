@@ -20,7 +20,7 @@ func crash(t *testing.T, fx *fixture, runIDs ...flow.RunID) {
 		if _, err := fx.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run' AND json_extract(args, '$.id') = ?`, id); err != nil {
 			t.Fatal(err)
 		}
-		marks.Open(id).Enter()
+		marks.Open(string(id)).Enter()
 	}
 	fx.store.BusyMarks() // of the next engine
 	if _, err := fx.store.Recover(context.Background(), "gone"); err != nil {

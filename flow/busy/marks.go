@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
-
-	"sluice/flow"
 )
 
 // slotSize is the size in bytes of a run's entry in the region: a uint32 counter of
@@ -48,11 +46,11 @@ func NewMarks(region []byte) *Marks {
 
 // Read returns the IDs of the busy runs in a region, which may have been
 // written by a process that has ended.
-func Read(region []byte) (runIDs []flow.RunID) {
+func Read(region []byte) (runIDs []string) {
 	for ; len(region) >= slotSize; region = region[slotSize:] {
 		n := int(region[4])
 		if busyCount(region, 0).Load() > 0 && n > 0 && n <= slotSize-slotHeader {
-			runIDs = append(runIDs, flow.RunID(region[slotHeader:slotHeader+n]))
+			runIDs = append(runIDs, string(region[slotHeader:slotHeader+n]))
 		}
 	}
 	return runIDs
@@ -64,7 +62,7 @@ func busyCount(region []byte, offset int) *atomic.Uint32 {
 
 // Open reserves a slot and returns the mark of a run, which is not busy yet. It returns nil
 // if no slot is free, the ID is too long or b is nil. Close frees the slot.
-func (b *Marks) Open(runID flow.RunID) (m *Mark) {
+func (b *Marks) Open(runID string) (m *Mark) {
 	if b == nil || len(runID) > slotSize-slotHeader {
 		return nil
 	}
@@ -84,7 +82,7 @@ func (b *Marks) Open(runID flow.RunID) (m *Mark) {
 }
 
 // Busy returns the IDs of the runs that are busy now.
-func (b *Marks) Busy() []flow.RunID {
+func (b *Marks) Busy() []string {
 	b.mu.Lock() // no slot is reserved or freed while Read runs
 	defer b.mu.Unlock()
 	return Read(b.region)

@@ -3,8 +3,6 @@ package busy
 import (
 	"slices"
 	"testing"
-
-	"sluice/flow"
 )
 
 func TestBusyMarks(t *testing.T) {
@@ -17,19 +15,19 @@ func TestBusyMarks(t *testing.T) {
 	}
 	for i, c := range []struct {
 		do   func()
-		busy []flow.RunID
+		busy []string
 	}{
 		{func() {}, nil},
-		{a.Enter, []flow.RunID{"run_a"}},
-		{a.Enter, []flow.RunID{"run_a"}},
-		{b.Enter, []flow.RunID{"run_a", "run_b"}},
-		{a.Leave, []flow.RunID{"run_a", "run_b"}},
-		{a.Leave, []flow.RunID{"run_b"}},
+		{a.Enter, []string{"run_a"}},
+		{a.Enter, []string{"run_a"}},
+		{b.Enter, []string{"run_a", "run_b"}},
+		{a.Leave, []string{"run_a", "run_b"}},
+		{a.Leave, []string{"run_b"}},
 		{b.Close, nil},
-		{func() { marks.Open("run_c").Enter() }, []flow.RunID{"run_c"}},
+		{func() { marks.Open("run_c").Enter() }, []string{"run_c"}},
 	} {
 		c.do()
-		for what, got := range map[string][]flow.RunID{"Busy": marks.Busy(), "ReadBusy": Read(slices.Clone(region))} {
+		for what, got := range map[string][]string{"Busy": marks.Busy(), "ReadBusy": Read(slices.Clone(region))} {
 			slices.Sort(got)
 			if !slices.Equal(got, c.busy) {
 				t.Errorf("%d: %s returns %v, want %v", i, what, got, c.busy)

@@ -31,7 +31,7 @@ func TestEngine_marks_run_busy_while_step_works(t *testing.T) {
 			t.Parallel()
 			marks := busy.NewMarks(make([]byte, busy.RegionSize(4)))
 			var report func(bool)
-			inside := make(chan []flow.RunID, 1)
+			inside := make(chan []string, 1)
 			g := graphOf(t, "p probe {}", flow.Kind{Name: "probe", Title: "Probe", Group: "test", Summary: "For tests.", Class: c.class, Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
 				Run: func(context.Context, *flow.In) (flow.Out, error) {
 					for _, working := range c.report {

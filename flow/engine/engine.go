@@ -119,7 +119,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	if ahead := p.latestTime.Sub(e.Now()); ahead > 0 && !p.latestTime.IsZero() {
 		e = e.withClockAhead(ahead)
 	}
-	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(p.run.ID)}
+	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(string(p.run.ID))}
 	defer c.mark.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
