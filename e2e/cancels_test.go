@@ -33,7 +33,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestRevokedKey_ends_waiting_requests checks that a revoked key gets no more of a run, not even in
+// TestRevokedKey_ends_waiting_requests checks that a revoked key receives nothing more of a run, not even in
 // response to a request that was waiting when the key was revoked.
 func TestRevokedKey_ends_waiting_requests(t *testing.T) {
 	t.Parallel()

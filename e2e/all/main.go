@@ -13,7 +13,7 @@
 // such as a run with the race detector, has tested already:
 //
 //	-complete FILE  write the packages whose tests all ran, without a skipped one, to FILE
-//	-except FILE    leave out the packages that are listed in FILE
+//	-except FILE    test all packages but those that are listed in FILE
 package main
 
 import (
@@ -21,7 +21,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"iter"
@@ -44,12 +43,9 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // run returns the exit code: 0 if all tests passed.
 func run(args []string) int {
-	own, rest := ownFlags(args)
-	flags := flag.NewFlagSet("all", flag.ExitOnError)
-	complete, except := flags.String("complete", "", ""), flags.String("except", "", "")
-	_ = flags.Parse(own)
-	if *except != "" {
-		packages, err := othersThan(*except)
+	complete, except, rest := ownFlags(args)
+	if except != "" {
+		packages, err := othersThan(except)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
@@ -76,9 +72,9 @@ func run(args []string) int {
 		return max(1, cmd.ProcessState.ExitCode())
 	}
 	printLeftOut(os.Stdout, leftOut(bytes.NewReader(data)))
-	if *complete != "" {
+	if complete != "" {
 		list := strings.Join(completePackages(bytes.NewReader(data)), "\n")
-		if err := os.WriteFile(*complete, []byte(list), 0o600); err != nil {
+		if err := os.WriteFile(complete, []byte(list), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
 		}
@@ -86,12 +82,20 @@ func run(args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// ownFlags splits the flags of this program, which come first, from those of go test.
-func ownFlags(args []string) (own, rest []string) {
-	for len(args) > 1 && (args[0] == "-complete" || args[0] == "-except") {
-		own, args = append(own, args[:2]...), args[2:]
+// ownFlags splits the flags of this program, which come first, from the arguments of go test.
+func ownFlags(args []string) (complete, except string, rest []string) {
+	for len(args) > 1 {
+		switch args[0] {
+		case "-complete":
+			complete = args[1]
+		case "-except":
+			except = args[1]
+		default:
+			return complete, except, args
+		}
+		args = args[2:]
 	}
-	return own, args
+	return complete, except, args
 }
 
 // othersThan lists the packages of the module that are not listed in a file.

@@ -245,7 +245,7 @@ func TestKeysStayWithinTheCaller(t *testing.T) {
 	}
 }
 
-// TestKeys_gain_nothing_by_rotation checks that nobody gets a budget beside its own, or a look at
+// TestKeys_gain_nothing_by_rotation checks that no key gets a budget besides its own, or a look at
 // runs of others, by rotating a key that it did not make.
 func TestKeys_gain_nothing_by_rotation(t *testing.T) {
 	t.Parallel()
