@@ -196,6 +196,9 @@ func (c *versionCall) undoRestore(f *flow.Flow) error {
 	if err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx")); err != nil {
 		return explainConflict(err)
 	}
+	if err := c.Audit("flow.edit", string(f.ID), f.Name); err != nil {
+		return err
+	}
 	c.Toast(components.ToneOK, "The restore was undone.")
 	return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/versions")
 }
