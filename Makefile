@@ -65,7 +65,7 @@ drift: generate
 vuln: ## look for known vulnerabilities in code that the program calls
 	@found=$$(mktemp) && code=0 && go run $(GOVULNCHECK) -db "$(GOVULNDB)" ./... >$$found 2>&1 || code=$$?; \
 	if grep -q '^govulncheck: fetching vulnerabilities' $$found; then \
-	  echo "LEFT OUT: known vulnerabilities, because the database cannot be reached: $$(sed -n 's/^govulncheck: fetching vulnerabilities: //p' $$found)"; code=0; \
+	  echo "SKIPPED: known vulnerabilities, because the database cannot be reached: $$(sed -n 's/^govulncheck: fetching vulnerabilities: //p' $$found)"; code=0; \
 	else cat $$found; fi; rm -f $$found; exit $$code
 
 generate: assets ## regenerate queries, the node reference, views and assets

@@ -13,30 +13,30 @@ import (
 // sourceFile matches a file of the tree between backticks. A star stands for several.
 var sourceFile = regexp.MustCompile("`([a-z0-9_/]+/[a-z0-9_.*-]+\\.(?:go|ts|templ|css|md))`")
 
-// roomName matches the names at the beginning of a line of the tree of rooms, as in
+// treeNames matches the names at the beginning of a line of the tree of packages, as in
 // "├─ upstream, catalog".
-var roomName = regexp.MustCompile(`^[ │├└─►]*[├└]─+►? *([a-z0-9]+(?:, [a-z0-9]+)*)`)
+var treeNames = regexp.MustCompile(`^[ │├└─►]*[├└]─+►? *([a-z0-9]+(?:, [a-z0-9]+)*)`)
 
-// design returns docs/design.md and its section "Rooms", the map of the packages.
-func design(t *testing.T) (all, rooms string) {
+// design returns docs/design.md and its section "Packages", the map of the packages.
+func design(t *testing.T) (all, tree string) {
 	t.Helper()
 	text, err := os.ReadFile("docs/design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "## Rooms\n")
-	rooms, _, ended := strings.Cut(rest, "\n## ")
+	_, rest, found := strings.Cut(string(text), "## Packages\n")
+	tree, _, ended := strings.Cut(rest, "\n## ")
 	if !found || !ended {
-		t.Fatal("docs/design.md has no section Rooms, or nothing after it")
+		t.Fatal("docs/design.md has no section Packages, or nothing after it")
 	}
-	return string(text), rooms
+	return string(text), tree
 }
 
-// TestDesign_names_every_package compares the rooms of docs/design.md with the packages
+// TestDesign_names_every_package compares the tree of docs/design.md with the packages
 // of the tree, in both directions. New developers look there first.
 func TestDesign_names_every_package(t *testing.T) {
 	t.Parallel()
-	_, rooms := design(t)
+	_, tree := design(t)
 	names := []string{"sluice"}
 	for _, p := range packages(t) {
 		name := path.Base(p.ImportPath)
@@ -44,18 +44,18 @@ func TestDesign_names_every_package(t *testing.T) {
 		if generator(p) || p.ImportPath == "sluice/e2e/all" {
 			continue // programs that write files of the package above, and a list of tests
 		}
-		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(rooms) {
-			t.Errorf("the rooms of docs/design.md lack %s; say in a few words what it owns", strings.TrimPrefix(p.ImportPath, "sluice/"))
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(tree) {
+			t.Errorf("docs/design.md lacks %s; say in a few words what it owns", strings.TrimPrefix(p.ImportPath, "sluice/"))
 		}
 	}
-	for line := range strings.Lines(rooms) {
-		m := roomName.FindStringSubmatch(line)
+	for line := range strings.Lines(tree) {
+		m := treeNames.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
 		for name := range strings.SplitSeq(m[1], ", ") {
 			if !slices.Contains(names, name) {
-				t.Errorf("docs/design.md has a room %s, which is not a package", name)
+				t.Errorf("docs/design.md has %s, which is not a package", name)
 			}
 		}
 	}

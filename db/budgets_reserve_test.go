@@ -88,7 +88,7 @@ func TestReserveSpending_refuses_an_unknown_price(t *testing.T) {
 		}
 		_, err = w.tryStart(byKey, func(n *flow.NewRun) { n.Unpriced = []string{"openai/x"} })
 		wantCode(t, err, flow.CodePriceUnknown)
-		w.start(func(n *flow.NewRun) { n.Prices = false }) // without a budget nobody asks
+		w.start(func(n *flow.NewRun) { n.Prices = false }) // without a budget nothing is reserved
 		k.AllowUnpriced = true
 		w.must(w.updateKey(k))
 		w.must(w.ReserveSpending(w.ctx, reservation))

@@ -26,7 +26,7 @@ func (w *fixture) tryEdit(base int64, txID string, change ...func(*document.NewE
 	e := document.NewEdit{
 		WorkspaceID: ws, FlowID: w.flow.ID, Base: base, Name: "Answer", Description: "it", Draft: fmt.Appendf(nil, `{"name":%q}`, txID),
 		Tx: document.EditTx{
-			TxID: txID, Tab: "tab", UserID: "user_1", Ops: labelled("new\x00"), Inverse: labelled("old"),
+			TxID: txID, Tab: "tab", UserID: "user_1", Ops: labeled("new\x00"), Inverse: labeled("old"),
 			Skipped: []document.Skipped{{Op: 1, Code: document.SkippedNodeGone, Node: "b", Detail: "gone"}},
 		},
 	}
@@ -36,7 +36,7 @@ func (w *fixture) tryEdit(base int64, txID string, change ...func(*document.NewE
 	return w.SaveEdit(w.ctx, e)
 }
 
-func labelled(text string) []document.Edit {
+func labeled(text string) []document.Edit {
 	return []document.Edit{{Op: document.OpSet, Node: "a", Field: "text", Value: text}}
 }
 
@@ -115,7 +115,7 @@ func TestSaveEdit_limits_the_log(t *testing.T) {
 		w.must(err)
 		wantEqual(t, "dropped", n, 1)
 		wantEqual(t, "by age", w.revs(0, 9), fmt.Sprint(document.MaxLoggedEdits+4))
-		large := func(e *document.NewEdit) { e.Tx.Inverse = labelled(strings.Repeat("x", document.MaxLoggedBytes/3)) }
+		large := func(e *document.NewEdit) { e.Tx.Inverse = labeled(strings.Repeat("x", document.MaxLoggedBytes/3)) }
 		for i := range int64(4) {
 			w.edit(document.MaxLoggedEdits+4+i, fmt.Sprint("large", i), large)
 		}

@@ -28,7 +28,7 @@ func freeze(t testing.TB, s *db.Store, flowID flow.FlowID) *frozen {
 	f := &frozen{thaw: make(chan struct{}), done: make(chan error, 1)}
 	holds := make(chan struct{}, 100)
 	go func() {
-		f.done <- s.Together(context.Background(), func(ctx context.Context) error {
+		f.done <- s.InTransaction(context.Background(), func(ctx context.Context) error {
 			f.runs.Add(1)
 			if _, err := s.StartRun(ctx, newRun(flowID)); err != nil {
 				return err
@@ -132,7 +132,7 @@ func TestVital_works_without_free_connections(t *testing.T) {
 	begun := make(chan struct{})
 	for range 2 {
 		all.Go(func() {
-			err := s.Together(context.Background(), func(context.Context) error {
+			err := s.InTransaction(context.Background(), func(context.Context) error {
 				begun <- struct{}{}
 				<-thaw
 				return nil

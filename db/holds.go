@@ -85,12 +85,12 @@ func release(tx *core.Tx, instance string, h flow.Hold) error {
 		tx.Batch.Deliveries = true
 		return tx.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: h.ID, Fence: h.Attempt, Now: tx.Store.NowMicros()})
 	}
-	return handBack(tx, flow.RunID(h.ID), h.Attempt)
+	return requeueRun(tx, flow.RunID(h.ID), h.Attempt)
 }
 
-// TakeHold assigns a run to this instance, whichever instance holds it, and returns
+// TakeOverRun assigns a run to this instance, whichever instance holds it, and returns
 // the new attempt number. It returns ErrFenced if the run has changed.
-func (s Recovery) TakeHold(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error) {
+func (s Recovery) TakeOverRun(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		next, err = tx.TakeRun(tx.Ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})
 		if dbconn.IsNoRows(err) {

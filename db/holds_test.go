@@ -76,10 +76,10 @@ func TestListHolds_runs_that_should_have_ended(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	next, err := w.TakeHold(w.ctx, late.ID, 1)
+	next, err := w.TakeOverRun(w.ctx, late.ID, 1)
 	w.must(err)
 	wantEqual(t, "attempt", next, 2)
-	if _, err := w.TakeHold(w.ctx, late.ID, 1); !errors.Is(err, flow.ErrFenced) {
+	if _, err := w.TakeOverRun(w.ctx, late.ID, 1); !errors.Is(err, flow.ErrFenced) {
 		t.Errorf("taken twice: %v", err)
 	}
 	if err := w.finish(late, flow.RunSucceeded); !errors.Is(err, flow.ErrFenced) {

@@ -109,22 +109,22 @@ func TestInvites_end_with_the_role_of_their_creator(t *testing.T) {
 		}
 		hand(ada, "kept ")
 		hand(bob, "")
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner, flow.KeyFate{}))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner, flow.KeyHandover{}))
 		_, err := w.FindInvite(w.ctx, "invite")
 		w.must(err) // still an owner
 
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyFate{}))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyHandover{}))
 		void("invite")
 		void("password")
 
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner, flow.KeyFate{}))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner, flow.KeyHandover{}))
 		hand(bob, "again ")
-		w.must(w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyFate{}))
+		w.must(w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyHandover{}))
 		void("again invite")
 		void("again password")
 
 		hand(ada, "own ")
-		w.must(w.RemoveMember(w.ctx, ws, lin.ID, flow.KeyFate{}))
+		w.must(w.RemoveMember(w.ctx, ws, lin.ID, flow.KeyHandover{}))
 		void("own password") // the user does not exist any longer
 		_, err = w.FindInvite(w.ctx, "kept invite")
 		w.must(err)

@@ -194,24 +194,24 @@ func (s Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
 	})
 }
 
-// RollKey replaces the secret of a key, which becomes the previous one. If the
+// RotateKey replaces the secret of a key, which becomes the previous one. If the
 // current secret does not have the prefix in k.Previous, because it was rotated
-// in the meantime, RollKey returns CodeNotFound.
-func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
+// in the meantime, RotateKey returns CodeNotFound.
+func (s Keys) RotateKey(ctx context.Context, k *flow.Key) error {
 	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		return tx.RollKey(tx.Ctx, gen.RollKeyParams{
+		return tx.RotateKey(tx.Ctx, gen.RotateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
 			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RotatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
 	})
 }
 
-// EndPreviousKeyText ends the previous secret of a key immediately.
-func (s Keys) EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error {
+// RevokePreviousSecret ends the previous secret of a key immediately.
+func (s Keys) RevokePreviousSecret(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		return tx.EndPreviousKeyText(tx.Ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
+		return tx.RevokePreviousSecret(tx.Ctx, gen.RevokePreviousSecretParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
 	})
 }
 

@@ -225,7 +225,7 @@ func TestMadeKeys_of_a_member_who_leaves(t *testing.T) {
 		w.must(err)
 		top := w.presented(text)
 		low := w.madeKey(top, flow.Key{})
-		w.must(w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyFate{By: flow.Actor{ID: boss.ID}}))
+		w.must(w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyHandover{By: flow.Actor{ID: boss.ID}}))
 		for _, k := range []*flow.Key{top, low} {
 			wantEqual(t, "state", w.reread(k).State(w.clock.Now()), flow.KeyRevoked)
 		}

@@ -45,7 +45,7 @@ func (w *fixture) makeKey() (*flow.Key, string) {
 	return k, text
 }
 
-func TestRollKey(t *testing.T) {
+func TestRotateKey(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k, first := w.makeKey()
 		w.clock.move(24 * time.Hour)
@@ -84,7 +84,7 @@ func TestRollKey(t *testing.T) {
 	})
 }
 
-func TestRollKey_ends(t *testing.T) {
+func TestRotateKey_ends(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k, first := w.makeKey()
 		w.clock.move(9 * 24 * time.Hour)
@@ -172,7 +172,7 @@ func TestListKeyMakers(t *testing.T) {
 		makers, err := w.ListKeyMakers(w.ctx, ws)
 		w.must(err)
 		wantEqual(t, "member", makers[u.ID], flow.KeyMaker{Name: "Ada", Member: true})
-		w.must(w.RemoveMember(w.ctx, ws, u.ID, flow.KeyFate{}))
+		w.must(w.RemoveMember(w.ctx, ws, u.ID, flow.KeyHandover{}))
 		makers, err = w.ListKeyMakers(w.ctx, ws)
 		w.must(err)
 		wantEqual(t, "no longer", makers[u.ID], flow.KeyMaker{Name: "Ada"})

@@ -62,7 +62,7 @@ func addMember(tx *core.Tx, ws flow.WorkspaceID, userID string, role flow.Member
 // SetRole changes the role of a member. The last owner cannot lose the role. Links
 // that a former owner created become invalid. A viewer has no keys, so the keys of
 // a member who becomes one are revoked or handed over.
-func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole, keys flow.KeyFate) error {
+func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole, keys flow.KeyHandover) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := checkLastOwner(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string
 
 // RemoveMember removes a member from a workspace and revokes their keys or hands
 // them over. The last owner cannot be removed.
-func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyFate) error {
+func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyHandover) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := checkLastOwner(tx, ws, userID, false); err != nil {
 			return err
@@ -103,16 +103,16 @@ func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID s
 
 // settleKeys revokes the keys that a user created and the keys that those made, or hands
 // the former over to another member who may have keys. It audits each key.
-func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) error {
-	list, action, words, err := revokeOrHandOver(tx, ws, userID, fate)
+func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, handover flow.KeyHandover) error {
+	list, action, words, err := revokeOrHandOver(tx, ws, userID, handover)
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		k := &list[i]
 		err := appendAudit(tx, gen.Audit{
-			ID: tx.Store.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
-			Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.Store.NowMicros(),
+			ID: tx.Store.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: handover.By.ID, Action: action,
+			Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(handover.By.IP), CreatedAt: tx.Store.NowMicros(),
 		})
 		if err != nil {
 			return fmt.Errorf("settle the key %s: %w", k.ID, err)
@@ -122,8 +122,8 @@ func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFa
 }
 
 // revokeOrHandOver does what settleKeys records.
-func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) (list []flow.Key, action, detail string, err error) {
-	if fate.HeirID == "" {
+func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, handover flow.KeyHandover) (list []flow.Key, action, detail string, err error) {
+	if handover.HeirID == "" {
 		list, err = revokeMade(tx, ws, userID)
 		return list, "key.revoke", "revoked with its creator's membership", err
 	}
@@ -131,13 +131,13 @@ func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow
 	if err != nil || len(rows) == 0 {
 		return nil, "", "", err
 	}
-	heir, err := findHeir(tx, ws, userID, fate)
+	heir, err := findHeir(tx, ws, userID, handover)
 	if err != nil {
 		return nil, "", "", err
 	}
 	tx.Batch.KeysChanged = true
 	for _, r := range rows {
-		if err := tx.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: r.ID, WorkspaceID: ws, CreatedBy: fate.HeirID}); err != nil {
+		if err := tx.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: r.ID, WorkspaceID: ws, CreatedBy: handover.HeirID}); err != nil {
 			return nil, "", "", fmt.Errorf("hand over the key %s: %w", r.ID, err)
 		}
 	}
@@ -145,12 +145,12 @@ func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow
 }
 
 // findHeir returns the member who takes over the keys.
-func findHeir(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) (*gen.FindMemberRow, error) {
-	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: fate.HeirID})
+func findHeir(tx *core.Tx, ws flow.WorkspaceID, userID string, handover flow.KeyHandover) (*gen.FindMemberRow, error) {
+	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: handover.HeirID})
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
 	}
-	return &m, fate.CheckHeir(userID, flow.MemberRole(m.Role))
+	return &m, handover.CheckHeir(userID, flow.MemberRole(m.Role))
 }
 
 // voidLinks deletes the invitations and password reset links that a former owner

@@ -13,25 +13,25 @@ func TestMembers(t *testing.T) {
 		second := &flow.Workspace{Name: "Second"}
 		w.must(w.CreateOwnedWorkspace(w.ctx, second, ada.ID))
 
-		w.must(w.SetRole(w.ctx, ws, lin.ID, flow.MemberEditor, flow.KeyFate{}))
+		w.must(w.SetRole(w.ctx, ws, lin.ID, flow.MemberEditor, flow.KeyHandover{}))
 		m, err := w.FindMember(w.ctx, ws, lin.ID)
 		w.must(err)
 		wantEqual(t, "role", m.Role, flow.MemberEditor)
 		_, err = w.FindMember(w.ctx, second.ID, lin.ID)
 		wantCode(t, err, flow.CodeNotFound)
-		wantCode(t, w.SetRole(w.ctx, second.ID, lin.ID, flow.MemberOwner, flow.KeyFate{}), flow.CodeNotFound)
-		wantCode(t, w.RemoveMember(w.ctx, second.ID, lin.ID, flow.KeyFate{}), flow.CodeNotFound)
+		wantCode(t, w.SetRole(w.ctx, second.ID, lin.ID, flow.MemberOwner, flow.KeyHandover{}), flow.CodeNotFound)
+		wantCode(t, w.RemoveMember(w.ctx, second.ID, lin.ID, flow.KeyHandover{}), flow.CodeNotFound)
 
-		wantCode(t, w.SetRole(w.ctx, ws, ada.ID, flow.MemberEditor, flow.KeyFate{}), flow.CodeInputInvalid)
-		wantCode(t, w.RemoveMember(w.ctx, ws, ada.ID, flow.KeyFate{}), flow.CodeInputInvalid)
-		w.must(w.SetRole(w.ctx, ws, ada.ID, flow.MemberOwner, flow.KeyFate{}))
+		wantCode(t, w.SetRole(w.ctx, ws, ada.ID, flow.MemberEditor, flow.KeyHandover{}), flow.CodeInputInvalid)
+		wantCode(t, w.RemoveMember(w.ctx, ws, ada.ID, flow.KeyHandover{}), flow.CodeInputInvalid)
+		w.must(w.SetRole(w.ctx, ws, ada.ID, flow.MemberOwner, flow.KeyHandover{}))
 
 		of, err := w.ListMemberships(w.ctx, ada.ID)
 		w.must(err)
 		wantEqual(t, "memberships", len(of), 2)
 		w.must(w.AddMember(w.ctx, second.ID, lin.ID, flow.MemberViewer))
 		wantCode(t, w.AddMember(w.ctx, second.ID, lin.ID, flow.MemberOwner), flow.CodeInputInvalid)
-		w.must(w.RemoveMember(w.ctx, second.ID, lin.ID, flow.KeyFate{}))
+		w.must(w.RemoveMember(w.ctx, second.ID, lin.ID, flow.KeyHandover{}))
 		_, err = w.FindMember(w.ctx, second.ID, lin.ID)
 		wantCode(t, err, flow.CodeNotFound)
 		w.must(w.RenameWorkspace(w.ctx, second.ID, " Third "))
@@ -47,7 +47,7 @@ func TestRemoveMember_keeps_an_owner(t *testing.T) {
 		owners := []*flow.User{w.newUser("ada@example.com", flow.MemberOwner), w.newUser("lin@example.com", flow.MemberOwner)}
 		var all sync.WaitGroup
 		for _, u := range owners {
-			all.Go(func() { _ = w.RemoveMember(w.ctx, ws, u.ID, flow.KeyFate{}) })
+			all.Go(func() { _ = w.RemoveMember(w.ctx, ws, u.ID, flow.KeyHandover{}) })
 		}
 		all.Wait()
 		left, err := w.ListMembers(w.ctx, ws)
@@ -72,26 +72,26 @@ func TestSettleKeys(t *testing.T) {
 		by := flow.Actor{ID: ada.ID, IP: "192.0.2.1"}
 		_, kept := make(bob)
 		_, revoked := make(lin)
-		w.must(w.RemoveMember(w.ctx, ws, lin.ID, flow.KeyFate{By: by}))
+		w.must(w.RemoveMember(w.ctx, ws, lin.ID, flow.KeyHandover{By: by}))
 		wantCode(t, w.bear(revoked), flow.CodeKeyRevoked)
 		w.must(w.bear(kept))
 
 		id, handed := make(bob)
 		for _, heir := range []string{"nobody", bob.ID, kim.ID, lin.ID} {
-			wantCode(t, w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyFate{HeirID: heir, By: by}), flow.CodeInputInvalid)
-			wantCode(t, w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyFate{HeirID: heir, By: by}), flow.CodeInputInvalid)
+			wantCode(t, w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyHandover{HeirID: heir, By: by}), flow.CodeInputInvalid)
+			wantCode(t, w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyHandover{HeirID: heir, By: by}), flow.CodeInputInvalid)
 		}
 		m, err := w.FindMember(w.ctx, ws, bob.ID)
 		w.must(err)
 		wantEqual(t, "role after refusals", m.Role, flow.MemberEditor)
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyFate{HeirID: ada.ID, By: by}))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyHandover{HeirID: ada.ID, By: by}))
 		w.must(w.bear(handed))
 		k, err := w.FindKey(w.ctx, ws, id)
 		w.must(err)
 		wantEqual(t, "made by", k.CreatedBy, ada.ID)
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberEditor, flow.KeyFate{By: by}))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberEditor, flow.KeyHandover{By: by}))
 		_, demoted := make(bob)
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyFate{By: by}))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyHandover{By: by}))
 		wantCode(t, w.bear(demoted), flow.CodeKeyRevoked)
 
 		log, err := w.ListAudit(w.ctx, ws, "", 100)

@@ -61,7 +61,7 @@ func TestStartRun_refuses_an_outdated_cached_key(t *testing.T) {
 		"text": func(w *fixture, k *flow.Key) error {
 			k.Previous = flow.PreviousSecret{Prefix: k.Prefix, Until: time.Now()}
 			k.Prefix, k.Hash = "slu_new", "another"
-			return w.RollKey(w.ctx, k)
+			return w.RotateKey(w.ctx, k)
 		},
 	}
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {

@@ -123,25 +123,25 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempt
 	return attempts, err
 }
 
-// HandBack returns runs to the queue at shutdown, given the attempts by run ID. It
+// RequeueRuns returns runs to the queue at shutdown, given the attempts by run ID. It
 // counts no crash and skips runs that are fenced.
-func (s Recovery) HandBack(ctx context.Context, attempts map[flow.RunID]int64) error {
+func (s Recovery) RequeueRuns(ctx context.Context, attempts map[flow.RunID]int64) error {
 	if len(attempts) == 0 {
 		return nil
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(attempts)) {
-			if err := handBack(tx, id, attempts[id]); err != nil {
-				return fmt.Errorf("hand back %s: %w", id, err)
+			if err := requeueRun(tx, id, attempts[id]); err != nil {
+				return fmt.Errorf("requeue %s: %w", id, err)
 			}
 		}
 		return nil
 	})
 }
 
-// handBack returns a run to the queue, unless it is fenced.
-func handBack(tx *core.Tx, runID flow.RunID, attempt int64) error {
-	next, err := tx.HandBackRun(tx.Ctx, gen.HandBackRunParams{ID: runID, Attempt: attempt})
+// requeueRun returns a run to the queue, unless it is fenced.
+func requeueRun(tx *core.Tx, runID flow.RunID, attempt int64) error {
+	next, err := tx.RequeueRun(tx.Ctx, gen.RequeueRunParams{ID: runID, Attempt: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (s Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, e
 	k := newRunFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Until: time.Now().Add(cmp.Or(c.SearchTime, searchTime)), Match: s.matchText(c.Text),
-		Next: func(ctx context.Context, n int) ([]string, error) { return s.chooseRuns(ctx, &k, n) },
+		Next: func(ctx context.Context, n int) ([]string, error) { return s.filterRuns(ctx, &k, n) },
 	}
 	ids, err := search.First(ctx, c.Limit+1)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
 	})
-	ids, err := s.chooseRuns(ctx, &k, f.Limit)
+	ids, err := s.filterRuns(ctx, &k, f.Limit)
 	if err != nil {
 		return nil, err
 	}

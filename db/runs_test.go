@@ -94,7 +94,7 @@ func TestWriteRun_many_steps(t *testing.T) {
 func TestWriteRun_is_fenced(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		stale := w.take(w.start().ID)
-		w.must(w.HandBack(w.ctx, map[flow.RunID]int64{stale.ID: stale.Attempt}))
+		w.must(w.RequeueRuns(w.ctx, map[flow.RunID]int64{stale.ID: stale.Attempt}))
 		err := w.WriteRun(w.ctx, flow.RunWrite{Run: stale, Steps: []flow.Step{step("a")}})
 		if !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("a stale attempt wrote: %v", err)

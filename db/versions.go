@@ -103,7 +103,7 @@ func (s Versions) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash st
 }
 
 // maxCountedRuns bounds how many runs CountVersionRuns reads in each group of runs;
-// see runs_choice.go. manyGroups is the number of groups in one query: SQLite
+// see runs_filter.go. manyGroups is the number of groups in one query: SQLite
 // allows 500 terms in a compound SELECT.
 const (
 	maxCountedRuns = 20_000

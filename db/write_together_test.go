@@ -32,7 +32,7 @@ func TestTogether(t *testing.T) {
 			wantEqual(t, "credentials", len(all), credentials)
 		}
 
-		err := w.Together(w.ctx, func(ctx context.Context) error {
+		err := w.InTransaction(w.ctx, func(ctx context.Context) error {
 			w.must(create(ctx, ws, "one"))
 			w.must(w.UpdateDraft(ctx, ws, w.flow.ID, "New", "", []byte(`{"name":"New"}`)))
 			return create(ctx, "ws_none", "two")
@@ -44,7 +44,7 @@ func TestTogether(t *testing.T) {
 		wantEqual(t, "draft", f.Name, "Answer")
 		wantEqual(t, "edits that were announced", len(edits), 0)
 
-		w.must(w.Together(w.ctx, func(ctx context.Context) error {
+		w.must(w.InTransaction(w.ctx, func(ctx context.Context) error {
 			w.must(create(ctx, ws, "one"))
 			w.must(w.UpdateDraft(ctx, ws, w.flow.ID, "New", "", []byte(`{"name":"New"}`)))
 			wantEqual(t, "edits before the commit", len(edits), 0)

@@ -27,7 +27,7 @@ func TestWebhookSamples(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for _, l := range snippets.Languages() {
-		code, err := snippets.Render(l.ID, snippets.MannerWebhook, snippets.Call{BaseURL: sampleURL})
+		code, err := snippets.Render(l.ID, snippets.ModeWebhook, snippets.Call{BaseURL: sampleURL})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,14 +68,14 @@ func TestServe_starts_on_full_disk(t *testing.T) {
 			} else {
 				s.stop()
 			}
-			room := fillDisk(t, disk)
+			free := fillDisk(t, disk)
 			s.start()
 			c := s.client(key)
 			if r := c.want(200, "GET", done.path(), nil).run(t); r.Status != "succeeded" {
 				t.Errorf("read on a full disk, a run is %s", r.Status)
 			}
 			c.rejected(503, "storage_full", "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
-			room()
+			free()
 			s.waitUntil("runs are accepted", func() bool {
 				a, err := c.try("POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
 				return err == nil && a.status == 202

@@ -172,9 +172,9 @@ func TestFleetFullDisk(t *testing.T) {
 			f := newFleet(t, fleetConfig{postgres: cfg})
 			f.begin()
 			for range fleetRounds(1) {
-				room := fillDisk(t, disk)
+				free := fillDisk(t, disk)
 				f.awaitFull()
-				room()
+				free()
 				f.revive()
 				f.awaitStarts(50)
 			}
@@ -206,7 +206,7 @@ func (f *fleet) awaitFull() {
 	}
 	before := rejected()
 	var at string
-	_ = f.query(&at, "SELECT pg_switch_wal()::text") // so that the log needs room
+	_ = f.query(&at, "SELECT pg_switch_wal()::text") // so that the log needs space
 	waitUntil(f.t, "starts are refused on a full disk", func() bool { return rejected() > before+20 })
 }
 

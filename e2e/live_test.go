@@ -16,7 +16,7 @@ func TestLiveChat(t *testing.T) {
 	} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(t, variable+"="+need.Live(t, variable))
+			s := newServer(t, variable+"="+need.RealProvider(t, variable))
 			id := s.publish(asking(object{"model": model, "max_tokens": 2000}))
 			r := s.client(s.key()).succeed(id, object{"q": "Answer with the single word pineapple."})
 			if text, _ := r.Outputs["text"].(string); !strings.Contains(strings.ToLower(text), "pineapple") {
@@ -29,7 +29,7 @@ func TestLiveChat(t *testing.T) {
 // TestLiveHosted runs a cheap hosted model and stores its output.
 func TestLiveHosted(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, "REPLICATE_API_TOKEN="+need.Live(t, "REPLICATE_API_TOKEN"))
+	s := newServer(t, "REPLICATE_API_TOKEN="+need.RealProvider(t, "REPLICATE_API_TOKEN"))
 	id := s.publish(documentOf("Draw", []object{
 		input("q"), node("draw", "hosted_model", object{"model": "black-forest-labs/flux-schnell"}), output("picture"),
 	}, "q.value > draw.input.prompt", "draw.output > out_picture.value"))

@@ -25,7 +25,7 @@ type seeded struct {
 	*dashboard
 	flow, broken     string // IDs of flows
 	run, failed, key string // IDs of runs, and the secret of a key
-	delivery         string // ID of one that nobody takes
+	delivery         string // ID of a delivery that no receiver accepts
 }
 
 // seed creates runs that succeed and runs that fail.

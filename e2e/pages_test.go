@@ -10,7 +10,7 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// What everybody signs in with.
+// The sign-in of all users.
 const (
 	ownerEmail = "ada@example.com"
 	passphrase = "correct horse battery"
@@ -28,7 +28,7 @@ func newDashboard(t *testing.T, env ...string) *dashboard {
 	if raceEnabled {
 		t.Skip("handlers/editor has what a browser can race for")
 	}
-	chrome.Path(t) // no server is started in vain
+	chrome.Path(t) // skip before a server is started
 	d := &dashboard{server: newServer(t, env...)}
 	d.person(ownerEmail, "owner")
 	d.browser = chrome.Start(t)

@@ -125,7 +125,7 @@ func TestReplaceDraft_can_be_undone(t *testing.T) {
 	replace("Good day")
 	shown("Good day")
 	tab.Until(says)
-	// What the person does since stays, although the replacement below it is undone.
+	// Later edits of the person stay when the replacement before them is undone.
 	tab.Eval(`document.querySelector("flow-canvas").commit("Edit", [{op: "set", node: document.querySelector("flow-canvas").document().nodes.find((n) => n.kind === "input").id, field: "description", value: "Drawn since."}])`)
 	tab.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
 	tab.Eval(`[...document.querySelectorAll("#replaced button")].find((b) => b.textContent.includes("Undo")).click()`)

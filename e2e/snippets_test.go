@@ -170,26 +170,26 @@ func (c *called) attempts(id string) map[string]attempt {
 	call := func(flowID string, inputs ...snippets.Input) snippets.Call {
 		return snippets.Call{BaseURL: c.address, FlowID: flowID, FlowName: `Echo "it" */ ?> \u000a`, Key: c.key, Inputs: inputs, Outputs: []document.Output{{Output: flowcontract.Output{Name: "text-1"}, Schema: map[string]any{"type": "string"}}, {Output: flowcontract.Output{Name: "json"}}}, Webhook: snippets.Webhook{Secret: nodeSecret}}
 	}
-	plain := func(manner string) snippets.Call {
-		return call(c.plain, value("who", id+"-"+manner), value("a-b", awkward), value("_x", json.Number("-0.25")), value("class", nested), value("__proto__", true), value("yield", []any{"x", nil, json.Number("2")}))
+	plain := func(mode string) snippets.Call {
+		return call(c.plain, value("who", id+"-"+mode), value("a-b", awkward), value("_x", json.Number("-0.25")), value("class", nested), value("__proto__", true), value("yield", []any{"x", nil, json.Number("2")}))
 	}
 	refused := plain("refused")
 	refused.Key = ""
 	return map[string]attempt{
-		"start":  {snippets.MannerStart, plain("start")},
-		"stream": {snippets.MannerStream, plain("stream")},
-		"wait": {snippets.MannerWait, call(c.filed, value("who", id+"-wait"), value("a-b", awkward), value("beyond", beyond),
+		"start":  {snippets.ModeStart, plain("start")},
+		"stream": {snippets.ModeStream, plain("stream")},
+		"wait": {snippets.ModeWait, call(c.filed, value("who", id+"-wait"), value("a-b", awkward), value("beyond", beyond),
 			snippets.Input{Name: "photo", Value: "it's a photo.txt", File: true})},
-		"refused": {snippets.MannerWait, refused},
-		"deltas":  {snippets.MannerStream, snippets.Call{BaseURL: c.talking, FlowID: "flow_1"}},
-		"failed":  {snippets.MannerStart, call(c.failing, value("who", "no number"))},
-		"webhook": {snippets.MannerWebhook, call(c.hook)},
+		"refused": {snippets.ModeWait, refused},
+		"deltas":  {snippets.ModeStream, snippets.Call{BaseURL: c.talking, FlowID: "flow_1"}},
+		"failed":  {snippets.ModeStart, call(c.failing, value("who", "no number"))},
+		"webhook": {snippets.ModeWebhook, call(c.hook)},
 	}
 }
 
 type attempt struct {
-	manner snippets.Manner
-	call   snippets.Call
+	mode snippets.Mode
+	call snippets.Call
 }
 
 // TestSnippets runs every snippet with values and names that would break naive quoting.
@@ -237,11 +237,11 @@ func (l *language) test(t *testing.T, c *called) {
 func (l *language) write(t *testing.T, c *called, dir string, port int) (paths []string) {
 	t.Helper()
 	for name, a := range c.attempts(l.id) {
-		code, err := snippets.Render(l.id, a.manner, a.call)
+		code, err := snippets.Render(l.id, a.mode, a.call)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.manner == snippets.MannerWebhook {
+		if a.mode == snippets.ModeWebhook {
 			code = strings.ReplaceAll(code, "8000", strconv.Itoa(port)) // as a reader would
 		}
 		path := filepath.Join(dir, name, l.file)

@@ -88,9 +88,9 @@ type KeyMaker struct {
 	Member bool
 }
 
-// KeyFate determines what happens to the keys of a user who leaves a workspace or loses the
+// KeyHandover determines what happens to the keys of a user who leaves a workspace or loses the
 // right to create keys. The zero value revokes them.
-type KeyFate struct {
+type KeyHandover struct {
 	HeirID string // the member who takes them over; their secrets keep working
 	By     Actor  // author of the decision, for the audit log
 }

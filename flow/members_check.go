@@ -17,7 +17,7 @@ func CheckOwnerLeaves(name string, owners int64) error {
 
 // CheckHeir returns an error unless the heir is another member whose role may own keys. role is
 // that of the heir, or empty if they are not a member.
-func (f KeyFate) CheckHeir(userID string, role MemberRole) error {
+func (f KeyHandover) CheckHeir(userID string, role MemberRole) error {
 	if f.HeirID == userID || !role.AtLeast(MemberEditor) {
 		return Errorf(CodeInputInvalid, "Choose an editor or owner of this workspace to hand the keys over to.")
 	}

@@ -42,8 +42,8 @@ type RunRow struct {
 	Erased        Code   // why the content was erased; empty while it exists
 }
 
-// Took returns the time from start to end, or to now if the run has not ended.
-func (r *RunRow) Took(now time.Time) time.Duration {
+// Duration returns the time from start to end, or to now if the run has not ended.
+func (r *RunRow) Duration(now time.Time) time.Duration {
 	switch {
 	case r.StartedAt.IsZero():
 		return 0

@@ -82,7 +82,7 @@ func TestAPIRoutes_require_a_scope(t *testing.T) {
 			}
 			continue
 		}
-		id := h.Live(webtest.PublishGreeting)
+		id := h.PublishedFlow(webtest.PublishGreeting)
 		for _, scope := range flow.Scopes {
 			for name, maker := range map[string]*caller{"person": nil, "key": top} {
 				p := newCaller(h, maker, flow.Key{Scopes: []flow.Scope{scope}})
@@ -154,7 +154,7 @@ var beyondList = map[string]struct{ path, body, code string }{
 func TestAPIRoutes_respect_the_list_of_flows(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	hidden, own := h.Live(webtest.PublishGreeting), h.Live(webtest.PublishGreeting)
+	hidden, own := h.PublishedFlow(webtest.PublishGreeting), h.PublishedFlow(webtest.PublishGreeting)
 	other := newCaller(h, nil, flow.Key{Scopes: flow.Scopes, Flows: []string{hidden}})
 	first := newCaller(h, nil, flow.Key{Scopes: flow.Scopes, Flows: []string{own}})
 	for _, p := range []*caller{first, newCaller(h, first, flow.Key{Scopes: flow.Scopes, Flows: []string{own}})} {
@@ -232,7 +232,7 @@ func TestAPIWrites_are_audited(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	p := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
-	id := h.Live(webtest.PublishGreeting)
+	id := h.PublishedFlow(webtest.PublishGreeting)
 	other := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeRun}})
 	run, err := h.Call(id, p.key, map[string]any{"who": "Ada"})
 	if err != nil {
@@ -242,7 +242,7 @@ func TestAPIWrites_are_audited(t *testing.T) {
 	defer close(let)
 	h.Publish(waiting)
 	open := startRun(p, waiting)
-	asking := h.Live(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[
+	asking := h.PublishedFlow(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[
 		{"id":"ask","kind":"approval","config":{"title":"Go?","audience":"anyone with the link"}}, {"id":"out","kind":"output","config":{"name":"out"}}],
 		"edges":[{"from":"ask.approved","to":"out.value"}]}`)
 	asked := startRun(other, asking)
@@ -258,7 +258,7 @@ func TestAPIWrites_are_audited(t *testing.T) {
 		}
 		<-watch.Changes
 	}
-	telling := h.Live(webtest.WebhookFlow(webtest.NewHook(t, http.StatusOK).URL))
+	telling := h.PublishedFlow(webtest.WebhookFlow(webtest.NewHook(t, http.StatusOK).URL))
 	delivery := h.DeliverWebhook(telling, "delivered")
 	file, err := h.Store.SaveFile(t.Context(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: "a.txt", KeyID: p.key.ID, MaxSize: 100}, strings.NewReader("a"))
 	if err != nil {

@@ -238,7 +238,7 @@ func TestImportFlows(t *testing.T) {
 	}
 	p.send(422, "POST", "flow/import", `{}`)
 	p.send(422, "POST", "flow/import", `{"documents": [], "prune": true}`)
-	narrow := newProgram(h, flow.Scopes, h.Live(webtest.Greeting))
+	narrow := newProgram(h, flow.Scopes, h.PublishedFlow(webtest.Greeting))
 	narrow.send(403, "POST", "flow/import", `{"documents": [`+greet("x", "text")+`]}`)
 }
 

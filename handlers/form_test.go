@@ -21,7 +21,7 @@ import (
 func TestForms_reject_malformed_bodies(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	b, id := h.As(flow.MemberOwner), h.Live(webtest.Greeting)
+	b, id := h.As(flow.MemberOwner), h.PublishedFlow(webtest.Greeting)
 	const field = "--b\r\nContent-Disposition: form-data; name=\"tags\"\r\n\r\n"
 	for name, form := range map[string]struct{ mime, body string }{
 		"no boundary":         {"multipart/form-data", field},

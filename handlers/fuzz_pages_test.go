@@ -305,7 +305,7 @@ func TestPagesAnswerAnyRequest(t *testing.T) {
 	h.Http.Config.ErrorLog = log.New(h.Log, "", 0)
 	f := &wireFuzzer{Rand: rand.New(rand.NewPCG(*pageSeed, 1)), h: h, names: fieldNames(t)}
 	hook := webtest.NewHook(t, http.StatusNoContent)
-	go func() { // it keeps what it gets until somebody takes it
+	go func() { // it keeps received data until it is read
 		for range hook.Got {
 			<-hook.Bodies
 		}

@@ -135,8 +135,8 @@ func New(cfg Config) *Server {
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Library: cfg.Library, Links: cfg.Links, MaxFile: cfg.MaxFile})
-	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Docs, s.Editor, s.Forms} {
-		s.Site.Mount(room.Routes())
+	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Docs, s.Editor, s.Forms} {
+		s.Site.Mount(pages.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
 	return s

@@ -307,7 +307,7 @@ func (c *childRuns) see(ctx context.Context, children *flow.Children) (*flow.Chi
 	if !children.Decided() {
 		return children, nil
 	}
-	if err := c.r.store.SeeChildren(ctx, c.step); err != nil {
+	if err := c.r.store.MarkChildrenRead(ctx, c.step); err != nil {
 		return nil, fmt.Errorf("see the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
 	}
 	return children, nil

@@ -102,8 +102,7 @@ func TestFencing_stops_webhooks_of_frozen_worker(t *testing.T) {
 	}
 }
 
-// TestRecovery_saves_busy_runs has a step process data for a while. Other instances must
-// see that in the database, and that it is over.
+// TestRecovery_saves_busy_runs has a step process data for a while. Other instances must see its start and its end in the database.
 func TestRecovery_saves_busy_runs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)

@@ -168,7 +168,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 	finalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
 	_ = waitGroup(finalCtx, &r.detached) // those that stopLoops aborted
-	if e := r.store.HandBack(finalCtx, r.runsToHandBack()); e != nil {
+	if e := r.store.RequeueRuns(finalCtx, r.runsToRequeue()); e != nil {
 		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
 	}
 	if e := r.store.LeaveInstance(finalCtx, r.cfg.Instance); e != nil {
@@ -177,12 +177,12 @@ func (r *Runner) Drain(ctx context.Context) error {
 	return err
 }
 
-// runsToHandBack returns the attempt numbers of the runs that a shutdown returns to the
+// runsToRequeue returns the attempt numbers of the runs that a shutdown returns to the
 // queue, by run ID.
-func (r *Runner) runsToHandBack() map[flow.RunID]int64 {
+func (r *Runner) runsToRequeue() map[flow.RunID]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return maps.Clone(r.handBack)
+	return maps.Clone(r.toRequeue)
 }
 
 // listen passes on notifications of runs that other processes wrote. After an

@@ -97,7 +97,7 @@ func (r *Runner) endOverdueRun(ctx context.Context, h flow.Hold) {
 		return
 	}
 	r.detached.Go(func() {
-		attempt, err := r.store.TakeHold(ctx, flow.RunID(h.ID), h.Attempt)
+		attempt, err := r.store.TakeOverRun(ctx, flow.RunID(h.ID), h.Attempt)
 		if errors.Is(err, flow.ErrFenced) {
 			return // it has ended, or another instance is ending it
 		}

@@ -78,7 +78,7 @@ func TestReconcile_returns_run_after_lost_fetch(t *testing.T) {
 	proxy.LoseAnswers(dbtest.LosesAnswersTo(fetchSQL))
 	// Handed back, the run waits in the queue's table for any instance.
 	fx.waitUntil("the run is handed back", func() bool {
-		return fx.store.HandBack(t.Context(), map[flow.RunID]int64{run.ID: 1}) == nil
+		return fx.store.RequeueRuns(t.Context(), map[flow.RunID]int64{run.ID: 1}) == nil
 	})
 	awaitLostFetch(t, fx, proxy, direct, flow.JobRun)
 	for range 5 { // the first attempt is fenced

@@ -94,7 +94,7 @@ type Runner struct {
 	mu               sync.Mutex
 	active           map[flow.RunID]*activeRun // runs that workers of this process have, by ID
 	sending          map[string]int            // number of attempts at work, by delivery ID
-	handBack         map[flow.RunID]int64      // attempt numbers of runs to return to the queue, by run ID
+	toRequeue        map[flow.RunID]int64      // attempt numbers of runs to return to the queue, by run ID
 	retryingSuspects bool
 
 	drain       chan struct{}      // closed when Drain begins; see Draining
@@ -131,7 +131,7 @@ func New(cfg Config) *Runner {
 		ids:       flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random},
 		documents: newDocumentCache(cfg.Store, cfg.Kinds),
 		broker:    newBroker(),
-		active:    map[flow.RunID]*activeRun{}, sending: map[string]int{}, handBack: map[flow.RunID]int64{},
+		active:    map[flow.RunID]*activeRun{}, sending: map[string]int{}, toRequeue: map[flow.RunID]int64{},
 		drain: make(chan struct{}), epoch: time.Now(),
 	}
 	r.lifetime, r.endLifetime = context.WithCancel(context.Background())

@@ -46,7 +46,7 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 	case flow.IsPermanent(err):
 		return errors.Join(err, r.failRun(ctx, runID, attempt))
 	case outcome == engine.HandedBack && !errors.Is(err, flow.ErrFenced):
-		r.handBackLater(runID, attempt)
+		r.requeueLater(runID, attempt)
 	}
 	return err
 }
@@ -161,12 +161,12 @@ func (r *Runner) release(runID flow.RunID, a *activeRun) {
 	}
 }
 
-// handBackLater remembers a run that Drain returns to the queue once this process
+// requeueLater remembers a run that Drain returns to the queue once this process
 // has stopped working.
-func (r *Runner) handBackLater(runID flow.RunID, attempt int64) {
+func (r *Runner) requeueLater(runID flow.RunID, attempt int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.handBack[runID] = attempt
+	r.toRequeue[runID] = attempt
 }
 
 // WriteRun implements flow.Journal: it commits the engine's progress and then

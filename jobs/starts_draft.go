@@ -86,10 +86,10 @@ func requiredInputs(c *compiledDocument, pinned []flow.Step) []contract.Input {
 	})
 }
 
-// TrialInputs returns the inputs of a test run of the draft up to a node, or of the
+// DraftInputs returns the inputs of a test run of the draft up to a node, or of the
 // whole draft if until is empty. The error for a draft that cannot run lists all
 // of its problems in Fields.
-func (r *Runner) TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, until string) ([]contract.Input, error) {
+func (r *Runner) DraftInputs(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, until string) ([]contract.Input, error) {
 	f, err := r.store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

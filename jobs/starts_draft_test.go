@@ -156,7 +156,7 @@ func TestTrialInputs(t *testing.T) {
 		{"", "", "late"}, {"late", "", "late"}, {"g1", "", ""}, {"o", "", ""}, {"a", "x", ""}, {"b", "z", ""}, {"nobody", "", "nobody"},
 	} {
 		t.Run("until "+tt.until, func(t *testing.T) {
-			inputs, err := fx.runner.TrialInputs(context.Background(), flow.DefaultWorkspace, fx.flowID, tt.until)
+			inputs, err := fx.runner.DraftInputs(context.Background(), flow.DefaultWorkspace, fx.flowID, tt.until)
 			var names []string
 			for _, in := range inputs {
 				names = append(names, in.Name)

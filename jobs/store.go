@@ -68,7 +68,7 @@ type runStore interface {
 	AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error
 	StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (*flow.Children, error)
 	RecountChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
-	SeeChildren(ctx context.Context, step flow.CallingStep) error
+	MarkChildrenRead(ctx context.Context, step flow.CallingStep) error
 	StopChildren(ctx context.Context, step flow.CallingStep) ([]flow.OpenChild, error)
 	LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, ids ...string) error
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
@@ -97,15 +97,15 @@ type recoveryStore interface {
 	Heartbeat(ctx context.Context, instance string, workers int) error
 	LeaveInstance(ctx context.Context, instance string) error
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
-	// HandBack returns runs to the queue without counting a crash.
-	HandBack(ctx context.Context, attempts map[flow.RunID]int64) error
+	// RequeueRuns returns runs to the queue without counting a crash.
+	RequeueRuns(ctx context.Context, attempts map[flow.RunID]int64) error
 
 	TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error)
 	SaveBusy(ctx context.Context, started, ended []flow.RunID) error
 
 	ListHolds(ctx context.Context, instance string) ([]flow.Hold, error)
 	ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error
-	TakeHold(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error)
+	TakeOverRun(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error)
 }
 
 // expiryStore erases expired data.

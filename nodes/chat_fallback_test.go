@@ -118,7 +118,7 @@ func TestChatFallback(t *testing.T) {
 	t.Run("uses the credential of the other provider", func(t *testing.T) {
 		t.Parallel()
 		models, w := &moody{}, newFixture()
-		w.credentials = safe{"mine": {Provider: "openai"}}
+		w.credentials = memoryCredentials{"mine": {Provider: "openai"}}
 		w.environment = map[string]flow.Access{"anthropic": {Provider: "anthropic", Secret: "secret-of-anthropic"}}
 		u := ask(map[string]any{"model": "openai/busy", "credential": map[string]any{"credential": "mine"}, "fallback": []any{"openai/down", "anthropic/fine"}})
 		if r := u.executeIn(t, w, Deps{Providers: models}); r.State != flow.StepSucceeded {

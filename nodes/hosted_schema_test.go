@@ -112,9 +112,9 @@ func TestHostedModel_without_schema_accepts_any_input(t *testing.T) {
 func TestHostedModel_accepts_shipped_catalog(t *testing.T) {
 	t.Parallel()
 	kinds, tried := New(Deps{}), 0
-	for _, c := range hosted.Catalogue().Categories() {
-		for _, l := range hosted.Catalogue().Models(c.Slug) {
-			m, _ := hosted.Catalogue().Find(hosted.Ref{Owner: l.Owner, Name: l.Name})
+	for _, c := range hosted.Catalog().Categories() {
+		for _, l := range hosted.Catalog().Models(c.Slug) {
+			m, _ := hosted.Catalog().Find(hosted.Ref{Owner: l.Owner, Name: l.Name})
 			if m.Input == nil {
 				continue
 			}

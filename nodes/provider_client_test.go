@@ -50,7 +50,7 @@ func serveModels(t *testing.T) *upstream {
 		}
 	})
 	u.deps.Providers = reaching(t, outbound.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	u.fixture.credentials = safe{"house": {Provider: "openai_compatible", BaseURL: u.URL + "/v1"}}
+	u.fixture.credentials = memoryCredentials{"house": {Provider: "openai_compatible", BaseURL: u.URL + "/v1"}}
 	return u
 }
 
@@ -199,7 +199,7 @@ func TestProviderClient(t *testing.T) {
 	t.Run("does not reach a private address that a member typed", func(t *testing.T) {
 		t.Parallel()
 		u := serveModels(t)
-		u.fixture.credentials = safe{"inside": {Provider: "openai_compatible", BaseURL: "http://169.254.169.254/v1"}}
+		u.fixture.credentials = memoryCredentials{"inside": {Provider: "openai_compatible", BaseURL: "http://169.254.169.254/v1"}}
 		r := ask(map[string]any{"model": "inside/m"}).executeIn(t, u.fixture, u.deps)
 		if r.Error == nil || r.Error.Code != flow.CodeDestinationBlocked {
 			t.Errorf("got %+v", r.Error)

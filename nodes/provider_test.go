@@ -13,10 +13,10 @@ import (
 	"sluice/providers"
 )
 
-// safe is a vault with given credentials.
-type safe map[string]flow.Credential
+// memoryCredentials is a flow.CredentialStore with given credentials.
+type memoryCredentials map[string]flow.Credential
 
-func (s safe) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
+func (s memoryCredentials) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	var list []flow.Credential
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		c := s[name]
@@ -26,7 +26,7 @@ func (s safe) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credent
 	return list, nil
 }
 
-func (s safe) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
+func (s memoryCredentials) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	c, ok := s[name]
 	if !ok {
 		return c, "", flow.Errorf(flow.CodeNotFound, "There is no such credential.")
@@ -62,7 +62,7 @@ func ask(config map[string]any) use {
 
 func TestProvider(t *testing.T) {
 	t.Parallel()
-	keys := safe{
+	keys := memoryCredentials{
 		"mine":     {Provider: "openai"},
 		"gateway":  {Provider: "openai_compatible", BaseURL: "https://models.example.com/v1"},
 		"box":      {Provider: "openai_compatible", BaseURL: "http://10.0.0.7:8000/v1", Trusted: true, Hosts: []string{"10.0.0.7"}},
@@ -130,7 +130,7 @@ func TestProvider(t *testing.T) {
 
 func TestProvider_explains_missing_access(t *testing.T) {
 	t.Parallel()
-	keys := safe{
+	keys := memoryCredentials{
 		"gateway":  {Provider: "openai_compatible"},
 		"bound":    {Provider: "openai_compatible", BaseURL: "https://models.example.com/v1", Hosts: []string{"other.example.com"}},
 		"router":   {Provider: "openrouter"},

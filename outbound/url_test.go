@@ -84,7 +84,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// FuzzParseURL holds that whatever passes is read the same way by everybody.
+// FuzzParseURL checks that all parsers agree on the URLs that it accepts.
 func FuzzParseURL(f *testing.F) {
 	for _, host := range forbidden() {
 		f.Add("http://" + host + "/")

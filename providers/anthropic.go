@@ -21,7 +21,7 @@ func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *out
 		return nil, err
 	}
 	defer stream.close()
-	return s.readAnthropic(stream, out, talk.form != nil && talk.manner.schema == SchemaStrict)
+	return s.readAnthropic(stream, out, talk.form != nil && talk.dialect.schema == SchemaStrict)
 }
 
 // anthropicBody returns the request. max_tokens is required by this API, so it has a default.
@@ -42,7 +42,7 @@ func (c *conversation) anthropicBody() map[string]any {
 	if c.TopP != nil {
 		body["top_p"] = *c.TopP
 	}
-	if c.form != nil && c.manner.schema == SchemaStrict {
+	if c.form != nil && c.dialect.schema == SchemaStrict {
 		body["tools"] = []any{map[string]any{"name": answerName, "input_schema": c.form.toolSchema()}}
 		body["tool_choice"] = map[string]any{"type": "tool", "name": answerName}
 	}

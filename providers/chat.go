@@ -130,7 +130,7 @@ func (s *session) finishRepair(ctx context.Context, talk *conversation, first *r
 
 // promised reports whether the provider guarantees that the answer matches the schema.
 func (c *conversation) promised() bool {
-	return c.manner.schema == SchemaStrict && c.form.strict != nil
+	return c.dialect.schema == SchemaStrict && c.form.strict != nil
 }
 
 // unfit returns the error for an answer that does not match the schema. If the answer was
@@ -203,7 +203,7 @@ func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)
 		if err == nil {
 			return r, nil
 		}
-		if out.began() || !talk.manner.adapt(err, talk) {
+		if out.began() || !talk.dialect.adapt(err, talk) {
 			return out.begun(r), out.broken(err)
 		}
 	}

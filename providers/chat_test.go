@@ -222,9 +222,9 @@ func TestChatImages(t *testing.T) {
 	}
 }
 
-// TestChatManners tells the parameters of each preset apart, as its record has
+// TestChatDialects checks which parameters each preset sends, as its record has
 // them.
-func TestChatManners(t *testing.T) {
+func TestChatDialects(t *testing.T) {
 	t.Parallel()
 	for _, p := range Presets() {
 		if p.Wire != WireOpenAI {

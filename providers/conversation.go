@@ -18,13 +18,13 @@ const (
 // conversation is a chat request with its images read, independent of the wire format.
 type conversation struct {
 	ChatRequest
-	turns  []message
-	form   *form // nil: free text
-	manner manner
-	first  manner  // before any adaptation to a rejection
-	marks  bool    // the provider passes cache marks on to the model
-	repair *repair // nil on the first turn
-	tries  int     // number of requests sent; each needs its own idempotency key
+	turns   []message
+	form    *form // nil: free text
+	dialect dialect
+	first   dialect // before any adaptation to a rejection
+	marks   bool    // the provider passes cache marks on to the model
+	repair  *repair // nil on the first turn
+	tries   int     // number of requests sent; each needs its own idempotency key
 }
 
 // message is a turn with its images read.
@@ -47,8 +47,8 @@ func (m message) plain() (string, bool) {
 	return "", false
 }
 
-// manner is the form of a request: capabilities that a rejection can correct.
-type manner struct {
+// dialect is the form of a request: capabilities that a rejection can correct.
+type dialect struct {
 	schema      SchemaMode
 	maxTokens   string
 	streamUsage bool
@@ -85,16 +85,16 @@ func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conver
 	if err != nil {
 		return nil, badRequest("The schema of the answer cannot be used: %s.", err)
 	}
-	c := &conversation{ChatRequest: req, form: form, manner: manner{
+	c := &conversation{ChatRequest: req, form: form, dialect: dialect{
 		maxTokens: s.preset.MaxTokens, streamUsage: s.preset.StreamUsage, schema: s.preset.Schema, adaptive: req.ThinkingBudget == 0,
 	}}
 	switch {
 	case form != nil && !form.object:
-		c.manner.schema = SchemaNone // the other modes support only objects
+		c.dialect.schema = SchemaNone // the other modes support only objects
 	case s.preset.Wire == WireAnthropic && (req.thinks() || req.WebSearch):
-		c.manner.schema = SchemaJSON // a forced tool excludes thinking and web search
+		c.dialect.schema = SchemaJSON // a forced tool excludes thinking and web search
 	}
-	c.first = c.manner
+	c.first = c.dialect
 	c.marks = s.preset.Wire == WireOpenAI && s.preset.CacheMarks(req.Model)
 	c.turns, err = s.readTurns(ctx, &req)
 	return c, err
@@ -203,7 +203,7 @@ func readPicture(m Media, limit int64) ([]byte, error) {
 // instructions returns the system text, including the schema unless it is passed to the
 // provider in another way.
 func (c *conversation) instructions() string {
-	if c.form == nil || c.manner.schema == SchemaStrict {
+	if c.form == nil || c.dialect.schema == SchemaStrict {
 		return c.System
 	}
 	return strings.TrimSpace(c.System + "\n\n" + c.form.prompt())

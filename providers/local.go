@@ -44,7 +44,7 @@ type Finder struct {
 	cfg        FinderConfig
 	candidates []candidate
 
-	looked chan struct{} // closed after the first look
+	ready chan struct{} // closed after the first look
 
 	mu    sync.Mutex
 	found []LocalServer
@@ -61,12 +61,12 @@ func NewFinder(cfg FinderConfig) *Finder {
 	if cfg.lookup == nil {
 		cfg.lookup = net.DefaultResolver.LookupNetIP
 	}
-	return &Finder{cfg: cfg, candidates: candidates(cfg), looked: make(chan struct{})}
+	return &Finder{cfg: cfg, candidates: candidates(cfg), ready: make(chan struct{})}
 }
 
-// Looked returns a channel that is closed after the first search. Before that, an empty Found
+// Ready returns a channel that is closed after the first search. Before that, an empty Found
 // does not mean that there are no servers.
-func (f *Finder) Looked() <-chan struct{} { return f.looked }
+func (f *Finder) Ready() <-chan struct{} { return f.ready }
 
 // Run searches immediately and then every 30 s, until the context ends. It must be called
 // only once.
@@ -77,7 +77,7 @@ func (f *Finder) Run(ctx context.Context) {
 	for first := true; ; first = false {
 		f.look(ctx)
 		if first {
-			close(f.looked)
+			close(f.ready)
 		}
 		select {
 		case <-ctx.Done():

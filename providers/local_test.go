@@ -52,7 +52,7 @@ func (p *pages) addr(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(u.Host)
 }
 
-// Answers as the servers give them, cut to what tells them apart.
+// Responses of real servers, cut to what distinguishes them.
 var (
 	ollamaPages = map[string]string{"/api/version": `{"version":"0.12.3"}`, "/api/tags": `{"models":[{"name":"llama3:8b","digest":"365c0bd3c000"}]}`,
 		"/v1/models": `{"object":"list","data":[{"id":"llama3:8b","object":"model","owned_by":"library"}]}`}
@@ -67,12 +67,12 @@ var (
 	plainPages  = map[string]string{"/v1/models": `{"object":"list","data":[{"id":"x","owned_by":"me"}]}`, "/version": `{"version":"1"}`, "/health": `{}`}
 )
 
-// everywhere puts the ports of all presets where given, or where nobody listens.
+// everywhere maps the ports of all presets to the given addresses, or to ports without a listener.
 func everywhere(t *testing.T, at map[string]*pages) map[string]uint16 {
 	t.Helper()
 	ports := map[string]uint16{}
 	for _, p := range localPresets {
-		ports[p.Name] = 1 // tcpmux: nobody listens, and nobody else's test can
+		ports[p.Name] = 1 // tcpmux: nothing listens there, and no other test can
 		if s, ok := at[p.Name]; ok {
 			ports[p.Name] = s.addr(t).Port()
 		}
@@ -90,7 +90,7 @@ func run(t *testing.T, cfg FinderConfig) *Finder {
 	go func() { f.Run(ctx); close(ended) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	select {
-	case <-f.Looked():
+	case <-f.Ready():
 	case <-brief(t).Done():
 		t.Fatal("it does not look")
 	}

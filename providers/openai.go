@@ -40,7 +40,7 @@ func (s *session) openAIBody(talk *conversation) map[string]any {
 		body["top_p"] = *talk.TopP
 	}
 	if talk.MaxTokens > 0 {
-		body[talk.manner.maxTokens] = talk.MaxTokens
+		body[talk.dialect.maxTokens] = talk.MaxTokens
 	}
 	if len(talk.Stop) > 0 {
 		body["stop"] = talk.Stop
@@ -49,7 +49,7 @@ func (s *session) openAIBody(talk *conversation) map[string]any {
 		body[s.preset.seedField()] = *talk.Seed
 	}
 	s.setThinking(body, &talk.ChatRequest)
-	if talk.manner.streamUsage {
+	if talk.dialect.streamUsage {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	if format := talk.responseFormat(); format != nil {
@@ -143,9 +143,9 @@ func (m message) openAIParts() []any {
 // the prompt asks.
 func (c *conversation) responseFormat() map[string]any {
 	switch {
-	case c.form == nil || c.manner.schema == SchemaNone:
+	case c.form == nil || c.dialect.schema == SchemaNone:
 		return nil
-	case c.manner.schema == SchemaJSON:
+	case c.dialect.schema == SchemaJSON:
 		return map[string]any{"type": "json_object"}
 	}
 	ask := map[string]any{"name": answerName, "schema": c.form.schema, "strict": false}

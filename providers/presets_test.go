@@ -85,7 +85,7 @@ func TestParseModel(t *testing.T) {
 	}
 }
 
-// TestEndpoints tells the endpoints that are refused before anything is sent.
+// TestEndpoints checks which endpoints are rejected before a request is sent.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

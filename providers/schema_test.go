@@ -156,8 +156,7 @@ func TestSchemaNumbers(t *testing.T) {
 	}
 }
 
-// TestAnswerProblemWords holds that every way in which an answer can break a
-// schema is described in Sluice's words, not those of the library.
+// TestAnswerProblemWords checks that every way in which an answer can break a schema is described in Sluice's words, not those of the library.
 func TestAnswerProblemWords(t *testing.T) {
 	t.Parallel()
 	for schema, c := range map[string]struct{ answer, says string }{

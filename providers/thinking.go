@@ -71,7 +71,7 @@ func (c *conversation) setAnthropicThinking(body map[string]any) {
 	} else if c.ThinkingBudget == 0 {
 		budget = max(min(budget, c.MaxTokens/2), minBudget)
 	}
-	if c.manner.adaptive {
+	if c.dialect.adaptive {
 		body["thinking"] = map[string]any{"type": "adaptive"}
 		body["output_config"] = map[string]any{"effort": anthropicEffort[c.effort()]}
 		return

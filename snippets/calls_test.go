@@ -86,13 +86,13 @@ func TestRender_keeps_flow_name_in_comment(t *testing.T) {
 	c := ticket()
 	c.FlowName = "Line\nbreak \\u000a ?> */ \u2028 end"
 	for _, l := range Languages() {
-		code, err := Render(l.ID, MannerStart, c)
+		code, err := Render(l.ID, ModeStart, c)
 		if want := `"Line break /u000a ? > */ end"`; err != nil || !strings.Contains(code, want) {
 			t.Errorf("%s: %v, without %s:\n%s", l.ID, err, want, code)
 		}
 	}
 	for _, bad := range [][2]string{{"cobol", "start"}, {"go", "head"}, {"", ""}} {
-		if _, err := Render(bad[0], Manner(bad[1]), c); err == nil {
+		if _, err := Render(bad[0], Mode(bad[1]), c); err == nil {
 			t.Errorf("%q in %q was written", bad[1], bad[0])
 		}
 	}

@@ -28,7 +28,7 @@ func TestRender_formats_Go_like_gofmt(t *testing.T) {
 			c.Inputs = append(c.Inputs, Input{Name: keyOfAnyLength(random), Value: anyValue(random, 4)}, Input{Name: keyOfAnyLength(random), Value: value},
 				Input{Name: keyOfAnyLength(random), Value: []json.Number{"1E+5", "-0", "1e400", "0.10"}[random.IntN(4)]})
 		}
-		code, err := Render("go", Manners()[i%len(Manners())], c)
+		code, err := Render("go", Modes()[i%len(Modes())], c)
 		if err != nil {
 			t.Fatal(err)
 		}

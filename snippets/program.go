@@ -50,9 +50,9 @@ type receiver struct {
 // proxies allow less.
 const pollQuery = "wait=30"
 
-// programOf returns the data for the templates of all languages. The manner only determines
-// the header of the start; each template has a part for every manner.
-func programOf(m Manner, c Call) program {
+// programOf returns the data for the templates of all languages. The mode only determines
+// the header of the start; each template has a part for every mode.
+func programOf(m Mode, c Call) program {
 	p := program{
 		Flow: flowOf(c), Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
 		Start: request{Method: "POST", Path: "/v1/flow/" + c.FlowID + "/run", Headers: []header{{"Content-Type", "application/json"}}},
@@ -60,9 +60,9 @@ func programOf(m Manner, c Call) program {
 		Receiver: receiver{Secret: cmp.Or(c.Webhook.Secret, PlaceholderSecret), Port: 8000, Tolerance: 300},
 	}
 	switch m {
-	case MannerWait:
+	case ModeWait:
 		p.Start.Headers = append(p.Start.Headers, header{"Prefer", pollQuery})
-	case MannerStream:
+	case ModeStream:
 		p.Start.Headers = append(p.Start.Headers, header{"Accept", "text/event-stream"})
 	}
 	for _, in := range c.Inputs {

@@ -16,19 +16,19 @@ import (
 // Language is a programming language of snippets.
 type Language struct{ ID, Name string }
 
-// Manner is how a program gets the result of a run.
-type Manner string
+// Mode is how a program gets the result of a run.
+type Mode string
 
-// The manners, in the order of complexity.
+// The modes, in the order of complexity.
 const (
-	MannerStart   Manner = "start"   // start a run, then poll until it has ended
-	MannerWait    Manner = "wait"    // one request that waits up to 30 s for the end of the run
-	MannerStream  Manner = "stream"  // start a run and read its event stream
-	MannerWebhook Manner = "webhook" // receive a webhook and verify its signature
+	ModeStart   Mode = "start"   // start a run, then poll until it has ended
+	ModeWait    Mode = "wait"    // one request that waits up to 30 s for the end of the run
+	ModeStream  Mode = "stream"  // start a run and read its event stream
+	ModeWebhook Mode = "webhook" // receive a webhook and verify its signature
 )
 
-// Manners lists the manners in display order.
-func Manners() []Manner { return []Manner{MannerStart, MannerWait, MannerStream, MannerWebhook} }
+// Modes lists the modes in display order.
+func Modes() []Mode { return []Mode{ModeStart, ModeWait, ModeStream, ModeWebhook} }
 
 const (
 	// Placeholder stands for an API key. It is one word, so that scripts can replace it.
@@ -110,11 +110,11 @@ func onString(f func(string) string) func(args []any) string {
 	return func(args []any) string { return f(args[0].(string)) }
 }
 
-// Render returns the snippet of a language for a manner. It fails only for an unknown language
-// or manner.
-func Render(lang string, m Manner, c Call) (string, error) {
+// Render returns the snippet of a language for a mode. It fails only for an unknown language
+// or mode.
+func Render(lang string, m Mode, c Call) (string, error) {
 	r, known := renderers[lang]
-	if !known || !slices.Contains(Manners(), m) {
+	if !known || !slices.Contains(Modes(), m) {
 		return "", fmt.Errorf("there is no snippet in %q for %q", lang, m)
 	}
 	var b strings.Builder

@@ -46,9 +46,9 @@ func TestRender(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Call{"ticket": ticket(), "photo": photo()} {
 		for _, l := range Languages() {
-			for _, m := range Manners() {
-				if name == "photo" && m != MannerWait {
-					continue // an upload looks the same in each manner
+			for _, m := range Modes() {
+				if name == "photo" && m != ModeWait {
+					continue // an upload looks the same in each mode
 				}
 				t.Run(name+"/"+l.ID+"/"+string(m), func(t *testing.T) {
 					t.Parallel()

@@ -177,14 +177,14 @@ func TestNumbers_keep_their_digits(t *testing.T) {
 func TestHighlight(t *testing.T) {
 	t.Parallel()
 	for _, l := range Languages() {
-		for _, m := range Manners() {
+		for _, m := range Modes() {
 			for _, c := range []Call{ticket(), photo()} {
 				code, err := Render(l.ID, m, c)
 				if err != nil {
 					t.Fatal(err)
 				}
 				checkTokens(t, l.ID, code, "s")
-				if m == MannerStart {
+				if m == ModeStart {
 					checkTokens(t, l.ID, code, "c", "k", "s")
 				}
 			}

@@ -25,7 +25,7 @@ func TestCompletion(t *testing.T) {
 		{"credential limits openai --per", "--per-minute"},
 		{"flow apply ''", "FILE"},
 	}
-	// What FILE is for a shell: bash completes files after an empty answer, fish within it.
+	// How each shell completes FILE: bash completes files after an empty answer, fish within it.
 	files := map[string]string{"bash": "", "fish": "greet.flow.json"}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "greet.flow.json"), nil, 0o600); err != nil {

@@ -73,7 +73,7 @@ func TestDoctor_credentials(t *testing.T) {
 
 	change(save("fine"))
 	change(save("broken"))
-	// What is encrypted for one credential opens for no other, as with another key.
+	// A secret encrypted for one credential cannot be decrypted for another, as with a wrong key.
 	statement("UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'fine') WHERE name = 'broken'")
 	change(func(s *db.Store) error { return s.CreateFlow(ctx, inClear) })
 	change(func(s *db.Store) error {

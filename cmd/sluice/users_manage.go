@@ -50,16 +50,16 @@ func (c userRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return err
 	}
-	fate := flow.KeyFate{By: flow.Actor{ID: "cli"}}
+	handover := flow.KeyHandover{By: flow.Actor{ID: "cli"}}
 	if c.KeysTo != "" {
 		heir, err := findPerson(ctx, store, cfg.workspace(), c.KeysTo)
 		if err != nil {
 			return err
 		}
-		fate.HeirID = heir.UserID
+		handover.HeirID = heir.UserID
 	}
-	err = store.Together(ctx, func(ctx context.Context) error {
-		if err := store.RemoveMember(ctx, m.WorkspaceID, m.UserID, fate); err != nil {
+	err = store.InTransaction(ctx, func(ctx context.Context) error {
+		if err := store.RemoveMember(ctx, m.WorkspaceID, m.UserID, handover); err != nil {
 			return err
 		}
 		return store.Audit(ctx, m.WorkspaceID, "cli", "member.remove", m.Email, "")
@@ -88,7 +88,7 @@ func (c userPasswordCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store
 	if err != nil {
 		return err
 	}
-	err = store.Together(ctx, func(ctx context.Context) error {
+	err = store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := store.SetPassword(ctx, m.UserID, hash, ""); err != nil {
 			return err
 		}

@@ -131,10 +131,10 @@ func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c
 	return c, err
 }
 
-// SeeChildren records that a step has read the outcome of its children.
-func (s Children) SeeChildren(ctx context.Context, step flow.CallingStep) error {
+// MarkChildrenRead records that a step has read the outcome of its children.
+func (s Children) MarkChildrenRead(ctx context.Context, step flow.CallingStep) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.SeeChildren(tx.Ctx, gen.SeeChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+		return tx.MarkChildrenRead(tx.Ctx, gen.MarkChildrenReadParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	})
 }
 

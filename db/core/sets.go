@@ -59,7 +59,7 @@ func newSetWriter(s *DB) *setWriter {
 	return w
 }
 
-// writeRun executes a write that every run makes: on SQLite and within Together
+// writeRun executes a write that every run makes: on SQLite and within InTransaction
 // as a member of a transaction, on PostgreSQL in a set.
 func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {

@@ -12,9 +12,9 @@ type joinedTx struct {
 // joinedKey is the context key for the transaction that nested writes join.
 type joinedKey struct{}
 
-// Together runs all writes that fn makes with its context in one transaction. fn
+// InTransaction runs all writes that fn makes with its context in one transaction. fn
 // may run more than once. Reads in fn do not see its writes.
-func (s *DB) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+func (s *DB) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
 	var j *joinedTx
 	err := s.Write(ctx, Durable, func(tx *Tx) error {
 		j = &joinedTx{s: s, tx: tx}

@@ -556,6 +556,21 @@ func (q *Queries) LockChildren(ctx context.Context, arg LockChildrenParams) (Chi
 	return i, err
 }
 
+const markChildrenRead = `-- name: MarkChildrenRead :exec
+UPDATE children SET seen = 1 WHERE run_id = $1 AND path = $2 AND round = $3 AND seen = 0
+`
+
+type MarkChildrenReadParams struct {
+	RunID flow.RunID
+	Path  string
+	Round int64
+}
+
+func (q *Queries) MarkChildrenRead(ctx context.Context, arg MarkChildrenReadParams) error {
+	_, err := q.db.ExecContext(ctx, markChildrenRead, arg.RunID, arg.Path, arg.Round)
+	return err
+}
+
 const recountChildren = `-- name: RecountChildren :exec
 UPDATE children SET
     running = (SELECT count(*) FROM runs r WHERE r.caller_run_id = $1 AND r.caller_run_id <> '' AND r.caller_path = $2 AND r.caller_round = $3 AND r.place > 0),
@@ -575,21 +590,6 @@ type RecountChildrenParams struct {
 
 func (q *Queries) RecountChildren(ctx context.Context, arg RecountChildrenParams) error {
 	_, err := q.db.ExecContext(ctx, recountChildren, arg.RunID, arg.Path, arg.Round)
-	return err
-}
-
-const seeChildren = `-- name: SeeChildren :exec
-UPDATE children SET seen = 1 WHERE run_id = $1 AND path = $2 AND round = $3 AND seen = 0
-`
-
-type SeeChildrenParams struct {
-	RunID flow.RunID
-	Path  string
-	Round int64
-}
-
-func (q *Queries) SeeChildren(ctx context.Context, arg SeeChildrenParams) error {
-	_, err := q.db.ExecContext(ctx, seeChildren, arg.RunID, arg.Path, arg.Round)
 	return err
 }
 

@@ -213,24 +213,6 @@ func (q *Queries) FindRunPeer(ctx context.Context, id flow.RunID) (FindRunPeerRo
 	return i, err
 }
 
-const handBackRun = `-- name: HandBackRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
-WHERE id = $1 AND attempt = $2 AND place = 2
-RETURNING attempt
-`
-
-type HandBackRunParams struct {
-	ID      flow.RunID
-	Attempt int64
-}
-
-func (q *Queries) HandBackRun(ctx context.Context, arg HandBackRunParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, handBackRun, arg.ID, arg.Attempt)
-	var attempt int64
-	err := row.Scan(&attempt)
-	return attempt, err
-}
-
 const heartbeat = `-- name: Heartbeat :exec
 INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr) VALUES ($1, $2, $3, $3, $4)
 ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr
@@ -429,6 +411,24 @@ type MarkBusyParams struct {
 func (q *Queries) MarkBusy(ctx context.Context, arg MarkBusyParams) error {
 	_, err := q.db.ExecContext(ctx, markBusy, arg.Busy, arg.ID, arg.InstanceID)
 	return err
+}
+
+const requeueRun = `-- name: RequeueRun :one
+UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
+WHERE id = $1 AND attempt = $2 AND place = 2
+RETURNING attempt
+`
+
+type RequeueRunParams struct {
+	ID      flow.RunID
+	Attempt int64
+}
+
+func (q *Queries) RequeueRun(ctx context.Context, arg RequeueRunParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, requeueRun, arg.ID, arg.Attempt)
+	var attempt int64
+	err := row.Scan(&attempt)
+	return attempt, err
 }
 
 const silenceInstance = `-- name: SilenceInstance :exec

@@ -27,25 +27,6 @@ func (q *Queries) CountKeysBy(ctx context.Context, arg CountKeysByParams) (int64
 	return count, err
 }
 
-const endPreviousKeyText = `-- name: EndPreviousKeyText :execrows
-UPDATE keys SET previous_until = CASE WHEN previous_until > $1 THEN $1 ELSE previous_until END
-WHERE id = $2 AND workspace_id = $3 AND previous_hash > ''
-`
-
-type EndPreviousKeyTextParams struct {
-	EndedAt     int64
-	ID          string
-	WorkspaceID flow.WorkspaceID
-}
-
-func (q *Queries) EndPreviousKeyText(ctx context.Context, arg EndPreviousKeyTextParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, endPreviousKeyText, arg.EndedAt, arg.ID, arg.WorkspaceID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const findKey = `-- name: FindKey :one
 SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE id = $1 AND workspace_id = $2
 `
@@ -650,13 +631,32 @@ func (q *Queries) RevokeKey(ctx context.Context, arg RevokeKeyParams) (int64, er
 	return result.RowsAffected()
 }
 
-const rollKey = `-- name: RollKey :execrows
+const revokePreviousSecret = `-- name: RevokePreviousSecret :execrows
+UPDATE keys SET previous_until = CASE WHEN previous_until > $1 THEN $1 ELSE previous_until END
+WHERE id = $2 AND workspace_id = $3 AND previous_hash > ''
+`
+
+type RevokePreviousSecretParams struct {
+	EndedAt     int64
+	ID          string
+	WorkspaceID flow.WorkspaceID
+}
+
+func (q *Queries) RevokePreviousSecret(ctx context.Context, arg RevokePreviousSecretParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, revokePreviousSecret, arg.EndedAt, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const rotateKey = `-- name: RotateKey :execrows
 UPDATE keys SET previous_prefix = prefix, previous_hash = hash, previous_until = $1, previous_used_at = 0,
     previous_used_ip = '', previous_uses = 0, prefix = $2, hash = $3, rolled_at = $4, expires_at = $5
 WHERE id = $6 AND workspace_id = $7 AND revoked_at = 0 AND prefix = $8
 `
 
-type RollKeyParams struct {
+type RotateKeyParams struct {
 	PreviousUntil int64
 	NewPrefix     string
 	NewHash       string
@@ -667,8 +667,8 @@ type RollKeyParams struct {
 	OldPrefix     string
 }
 
-func (q *Queries) RollKey(ctx context.Context, arg RollKeyParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, rollKey,
+func (q *Queries) RotateKey(ctx context.Context, arg RotateKeyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, rotateKey,
 		arg.PreviousUntil,
 		arg.NewPrefix,
 		arg.NewHash,

@@ -204,7 +204,7 @@ CREATE TABLE runs (
     inputs           TEXT NOT NULL,
     outputs          TEXT NOT NULL
 );
--- All that a list of runs can be narrowed by, and then the ID: see db/runs_choice.go.
+-- All that a list of runs can be narrowed by, and then the ID: see db/runs_filter.go.
 CREATE INDEX runs_list ON runs (workspace_id, state, flow_id, version, key_id, run_trigger, id);
 CREATE INDEX runs_open ON runs (place, workspace_id, key_id, flow_id, id) WHERE place > 0;
 CREATE INDEX runs_expiry ON runs (expires_at) WHERE expires_at > 0 AND erased = '';

@@ -55,7 +55,7 @@ WHERE run_id = @run_id AND path = @path AND round = @round;
 -- name: StopChildren :exec
 UPDATE children SET stopped = 1, pending = 0 WHERE run_id = @run_id AND path = @path AND round = @round;
 
--- name: SeeChildren :exec
+-- name: MarkChildrenRead :exec
 UPDATE children SET seen = 1 WHERE run_id = @run_id AND path = @path AND round = @round AND seen = 0;
 
 -- name: ListChildRuns :many

@@ -73,7 +73,7 @@ UPDATE runs SET attempt = attempt + 1, instance_id = @instance_id, busy = 0
 WHERE id = @id AND attempt = @attempt AND place = 2
 RETURNING attempt;
 
--- name: HandBackRun :one
+-- name: RequeueRun :one
 UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
 WHERE id = @id AND attempt = @attempt AND place = 2
 RETURNING attempt;

@@ -53,12 +53,12 @@ UPDATE keys SET name = @name, flows = @flows, rpm = @rpm, concurrency = @concurr
     runs_per_day = @runs_per_day, allow_unpriced = @allow_unpriced, expires_at = @expires_at
 WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0;
 
--- name: RollKey :execrows
+-- name: RotateKey :execrows
 UPDATE keys SET previous_prefix = prefix, previous_hash = hash, previous_until = @previous_until, previous_used_at = 0,
     previous_used_ip = '', previous_uses = 0, prefix = @new_prefix, hash = @new_hash, rolled_at = @rolled_at, expires_at = @expires_at
 WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0 AND prefix = @old_prefix;
 
--- name: EndPreviousKeyText :execrows
+-- name: RevokePreviousSecret :execrows
 UPDATE keys SET previous_until = CASE WHEN previous_until > @ended_at THEN @ended_at ELSE previous_until END
 WHERE id = @id AND workspace_id = @workspace_id AND previous_hash > '';
 

@@ -17,7 +17,7 @@ func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) 
 	k := NewDeliveryFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Match: s.matchURL(&k, c.URL),
-		Next: func(ctx context.Context, n int) ([]string, error) { return s.chooseDeliveries(ctx, &k, n) },
+		Next: func(ctx context.Context, n int) ([]string, error) { return s.filterDeliveries(ctx, &k, n) },
 	}
 	ids, err := search.First(ctx, c.Limit+1)
 	if err != nil {

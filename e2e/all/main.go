@@ -71,7 +71,7 @@ func run(args []string) int {
 	if err != nil { // the tests never started, and why has been printed
 		return max(1, cmd.ProcessState.ExitCode())
 	}
-	printLeftOut(os.Stdout, leftOut(bytes.NewReader(data)))
+	printSkipped(os.Stdout, skipReasons(bytes.NewReader(data)))
 	if complete != "" {
 		list := strings.Join(completePackages(bytes.NewReader(data)), "\n")
 		if err := os.WriteFile(complete, []byte(list), 0o600); err != nil {
@@ -138,9 +138,9 @@ func command(events string, args []string) []string {
 	return all
 }
 
-// leftOut counts the skipped tests by reason. Only tests skipped by package need print
+// skipReasons counts the skipped tests by reason. Only tests skipped by package need print
 // "omitted: ".
-func leftOut(events io.Reader) map[string]int {
+func skipReasons(events io.Reader) map[string]int {
 	reasons := map[string]int{}
 	for e := range testEvents(events) {
 		if _, reason, ok := strings.Cut(e.Output, "omitted: "); ok && e.Action == "output" {
@@ -167,11 +167,11 @@ func testEvents(r io.Reader) iter.Seq[event] {
 	}
 }
 
-func printLeftOut(w io.Writer, reasons map[string]int) {
+func printSkipped(w io.Writer, reasons map[string]int) {
 	if len(reasons) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nLeft out on this machine:")
+	fmt.Fprintln(w, "\nSkipped on this machine:")
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(w, "  %3d × %s\n", reasons[reason], reason)
 	}

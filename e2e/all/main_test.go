@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLeftOut(t *testing.T) {
+func TestPrintSkipped(t *testing.T) {
 	t.Parallel()
 	const events = `{"Action":"run","Test":"TestA"}
 {"Action":"output","Test":"TestA","Output":"    need.go:22: omitted: no Chromium is installed\n"}
@@ -17,8 +17,8 @@ not JSON
 {"Action":"output","Test":"TestD","Output":"    need.go:22: omitted: npm is not installed\n"}
 `
 	var b strings.Builder
-	printLeftOut(&b, leftOut(strings.NewReader(events)))
-	const want = "\nLeft out on this machine:\n    2 × no Chromium is installed\n    1 × npm is not installed\n"
+	printSkipped(&b, skipReasons(strings.NewReader(events)))
+	const want = "\nSkipped on this machine:\n    2 × no Chromium is installed\n    1 × npm is not installed\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}

@@ -33,10 +33,10 @@ func Slow(t testing.TB) {
 	}
 }
 
-// Live skips a test that spends money at a real provider unless
+// RealProvider skips a test that spends money at a real provider unless
 // SLUICE_TEST_LIVE=1 is set and the variable holds a secret, which it returns.
 // Such tests are never required.
-func Live(t testing.TB, variable string) (secret string) {
+func RealProvider(t testing.TB, variable string) (secret string) {
 	t.Helper()
 	secret = os.Getenv(variable)
 	if os.Getenv("SLUICE_TEST_LIVE") != "1" || secret == "" {

@@ -185,7 +185,7 @@ func compileSchema(t *testing.T, s map[string]any) *jsonschema.Schema {
 	return schema
 }
 
-// TestInputsSchemaAgreesOnRandomValues tries values and bounds nobody chose.
+// TestInputsSchemaAgreesOnRandomValues tries random values and bounds.
 func TestInputsSchemaAgreesOnRandomValues(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -237,8 +237,7 @@ func TestClosest(t *testing.T) {
 	}
 }
 
-// What a step may not give, a caller may not either: a run that is accepted
-// must not fail for it.
+// A value that a step may not return is rejected from a caller too, so that an accepted run does not fail because of it.
 func TestCheckInputsRefusesDepth(t *testing.T) {
 	t.Parallel()
 	deep := any("x")

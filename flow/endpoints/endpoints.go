@@ -56,48 +56,48 @@ func (e *Endpoint) P95() time.Duration {
 	return took[(len(took)*95+99)/100-1]
 }
 
-// Trouble is a problem of an endpoint that needs attention.
-type Trouble string
+// Problem is a problem of an endpoint that needs attention.
+type Problem string
 
-// The troubles.
+// The problems.
 const (
-	TroubleNone     Trouble = ""
-	TroubleRedirect Trouble = "redirect" // it responds with a redirect
-	TroubleGone     Trouble = "gone"     // its owner disabled it
-	TroubleTLS      Trouble = "tls"      // the TLS handshake fails
-	TroubleTimeout  Trouble = "timeout"  // it does not respond in time
-	TroubleRefuses  Trouble = "refuses"  // 401, 403 or 404: a wrong secret or URL
-	TroubleOwn      Trouble = "own"      // the message could not be built
-	TroubleLong     Trouble = "long"     // another failure, for longer than longFailing
+	ProblemNone     Problem = ""
+	ProblemRedirect Problem = "redirect" // it responds with a redirect
+	ProblemGone     Problem = "gone"     // its owner disabled it
+	ProblemTLS      Problem = "tls"      // the TLS handshake fails
+	ProblemTimeout  Problem = "timeout"  // it does not respond in time
+	ProblemRefuses  Problem = "refuses"  // 401, 403 or 404: a wrong secret or URL
+	ProblemOwn      Problem = "own"      // the message could not be built
+	ProblemLong     Problem = "long"     // another failure, for longer than longFailing
 )
 
 // longFailing is how long failures are tolerated as transient. The third attempt of a
 // message comes later than that.
 const longFailing = 30 * time.Minute
 
-// Trouble returns the current problem of the endpoint. A success clears it.
-func (e *Endpoint) Trouble(now time.Time) Trouble {
+// Problem returns the current problem of the endpoint. A success clears it.
+func (e *Endpoint) Problem(now time.Time) Problem {
 	last := e.Last()
 	if last == nil || last.Error == "" {
-		return TroubleNone
+		return ProblemNone
 	}
 	switch last.Cause {
 	case flow.CauseRedirect:
-		return TroubleRedirect
+		return ProblemRedirect
 	case flow.CauseGone:
-		return TroubleGone
+		return ProblemGone
 	case flow.CauseTLS:
-		return TroubleTLS
+		return ProblemTLS
 	case flow.CauseTimeout:
-		return TroubleTimeout
+		return ProblemTimeout
 	case flow.CauseOwn:
-		return TroubleOwn
+		return ProblemOwn
 	}
 	if slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, last.Status) {
-		return TroubleRefuses
+		return ProblemRefuses
 	}
 	if !e.FailingSince.IsZero() && now.Sub(e.FailingSince) >= longFailing {
-		return TroubleLong
+		return ProblemLong
 	}
-	return TroubleNone
+	return ProblemNone
 }

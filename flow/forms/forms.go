@@ -76,8 +76,8 @@ func (s *Seals) Ticket(flowID flow.FlowID, runID flow.RunID, expires time.Time) 
 	return strings.TrimPrefix(string(runID), flow.PrefixRun) + "." + at + "." + s.sign("run", flowID, string(runID), at)
 }
 
-// Admits verifies a ticket and returns its run and when it expires.
-func (s *Seals) Admits(flowID flow.FlowID, ticket string, now time.Time) (runID flow.RunID, expires time.Time, ok bool) {
+// VerifyTicket verifies a ticket and returns its run and when it expires.
+func (s *Seals) VerifyTicket(flowID flow.FlowID, ticket string, now time.Time) (runID flow.RunID, expires time.Time, ok bool) {
 	parts := strings.Split(ticket, ".")
 	if len(parts) != 3 {
 		return "", expires, false
@@ -95,22 +95,22 @@ func (s *Seals) Pass(f *Form, expires time.Time) string {
 	return at + "." + s.sign("pass", f.FlowID, f.PasswordHash, at)
 }
 
-// Passes reports whether a pass is valid for the form's current password.
-func (s *Seals) Passes(f *Form, pass string, now time.Time) bool {
+// VerifyPass reports whether a pass is valid for the form's current password.
+func (s *Seals) VerifyPass(f *Form, pass string, now time.Time) bool {
 	at, signature, _ := strings.Cut(pass, ".")
 	expires, ok := sealTime(at)
 	return ok && now.Before(expires) && hmac.Equal([]byte(signature), []byte(s.sign("pass", f.FlowID, f.PasswordHash, at)))
 }
 
-// Turn signs a reply of the assistant in a chat, so that clients cannot forge one. digest
+// SignTurn signs a reply of the assistant in a chat, so that clients cannot forge one. digest
 // is a hash of the conversation up to and including the reply.
-func (s *Seals) Turn(flowID flow.FlowID, digest string) string {
+func (s *Seals) SignTurn(flowID flow.FlowID, digest string) string {
 	return s.sign("turn", flowID, digest, "")
 }
 
-// IsTurn reports whether a signature of Turn is valid for the conversation.
-func (s *Seals) IsTurn(flowID flow.FlowID, digest, signature string) bool {
-	return hmac.Equal([]byte(signature), []byte(s.Turn(flowID, digest)))
+// VerifyTurn reports whether a signature of SignTurn is valid for the conversation.
+func (s *Seals) VerifyTurn(flowID flow.FlowID, digest, signature string) bool {
+	return hmac.Equal([]byte(signature), []byte(s.SignTurn(flowID, digest)))
 }
 
 func sealTime(text string) (t time.Time, ok bool) {

@@ -36,7 +36,7 @@ func TestFormTickets(t *testing.T) {
 		"of another server":    {flowID, (&Seals{Key: []byte("other")}).Ticket(flowID, run, now.Add(time.Hour)), now, false},
 		"a pass instead of it": {flowID, parts[0] + "." + seals.Pass(&Form{FlowID: flowID, Settings: Settings{PasswordHash: string(run)}}, now.Add(time.Hour)), now, false},
 	} {
-		found, _, ok := seals.Admits(test.flowID, test.ticket, test.at)
+		found, _, ok := seals.VerifyTicket(test.flowID, test.ticket, test.at)
 		if ok != test.ok || ok && found != run {
 			t.Errorf("%s: %v, %s", name, ok, found)
 		}
@@ -50,12 +50,12 @@ func TestFormPass(t *testing.T) {
 	f := New(flow.DefaultWorkspace, "flow_1")
 	f.PasswordHash = "first"
 	pass := seals.Pass(f, now.Add(time.Hour))
-	if !seals.Passes(f, pass, now) || seals.Passes(f, pass, now.Add(time.Hour)) || seals.Passes(f, "", now) {
+	if !seals.VerifyPass(f, pass, now) || seals.VerifyPass(f, pass, now.Add(time.Hour)) || seals.VerifyPass(f, "", now) {
 		t.Error("a pass holds until it expires")
 	}
 	other, changed := *f, *f
 	other.FlowID, changed.PasswordHash = "flow_2", "second"
-	if seals.Passes(&other, pass, now) || seals.Passes(&changed, pass, now) {
+	if seals.VerifyPass(&other, pass, now) || seals.VerifyPass(&changed, pass, now) {
 		t.Error("a pass is for one form and one password")
 	}
 }

@@ -84,7 +84,7 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 		if err := refuseBreaking(plans, &r); err != nil {
 			return nil, err
 		}
-		err := l.Store.Together(ctx, func(ctx context.Context) error {
+		err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
 			for _, p := range plans {
 				if err := l.applyOne(ctx, p, &r); err != nil {
 					return err

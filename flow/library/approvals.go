@@ -20,7 +20,7 @@ type Answer struct {
 // Answer records an answer, after which the run continues. Only the first answer counts; later
 // ones get CodeAlreadyDecided with the name of who decided.
 func (l *Library) Answer(ctx context.Context, a Answer) (asked *flow.Approval, err error) {
-	err = l.Store.Together(ctx, func(ctx context.Context) error {
+	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		check := func(q *flow.Question, startedBy string) (flow.Decision, error) {
 			if err := q.MayAnswer(a.Decision.By, a.Email, startedBy); err != nil {
 				return a.Decision, err

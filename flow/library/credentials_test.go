@@ -13,14 +13,14 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// safe is a store of credentials whose secrets are "secret of NAME".
-type safe []flow.Credential
+// memoryCredentials is a store of credentials whose secrets are "secret of NAME".
+type memoryCredentials []flow.Credential
 
-func (s safe) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
+func (s memoryCredentials) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	return s, nil
 }
 
-func (s safe) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
+func (s memoryCredentials) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	for _, c := range s {
 		if c.Name == name {
 			return c, "secret of " + name, nil
@@ -39,7 +39,7 @@ func TestResolverAccess(t *testing.T) {
 	ref := func(name string) any { return map[string]any{"credential": name} }
 	tests := []struct {
 		name     string
-		store    safe
+		store    memoryCredentials
 		ws       flow.WorkspaceID
 		provider string
 		ref      any
@@ -47,15 +47,15 @@ func TestResolverAccess(t *testing.T) {
 		code     flow.Code
 		none     bool
 	}{
-		{"the credential that is named", safe{own, team}, flow.DefaultWorkspace, "openai", ref("team"), "secret of team", "", false},
-		{"the provider's namesake first", safe{team, own}, flow.DefaultWorkspace, "openai", nil, "secret of openai", "", false},
-		{"else the first that was made for it", safe{spare, team}, flow.DefaultWorkspace, "openai", nil, "secret of team", "", false},
-		{"a credential as a provider of its own", safe{gateway}, flow.DefaultWorkspace, "gateway", nil, "secret of gateway", "", false},
-		{"the environment last", safe{gateway}, flow.DefaultWorkspace, "openai", nil, "from the environment", "", false},
+		{"the credential that is named", memoryCredentials{own, team}, flow.DefaultWorkspace, "openai", ref("team"), "secret of team", "", false},
+		{"the provider's namesake first", memoryCredentials{team, own}, flow.DefaultWorkspace, "openai", nil, "secret of openai", "", false},
+		{"else the first that was made for it", memoryCredentials{spare, team}, flow.DefaultWorkspace, "openai", nil, "secret of team", "", false},
+		{"a credential as a provider of its own", memoryCredentials{gateway}, flow.DefaultWorkspace, "gateway", nil, "secret of gateway", "", false},
+		{"the environment last", memoryCredentials{gateway}, flow.DefaultWorkspace, "openai", nil, "from the environment", "", false},
 		{"the environment is the operator's alone", nil, "ws_other", "openai", nil, "", "", true},
 		{"nothing", nil, flow.DefaultWorkspace, "mistral", nil, "", "", true},
-		{"a plain secret is not for a provider of its name", safe{{Name: "mistral"}}, flow.DefaultWorkspace, "mistral", nil, "", "", true},
-		{"a name that is not there", safe{own}, flow.DefaultWorkspace, "openai", ref("gone"), "", flow.CodeProviderAuth, false},
+		{"a plain secret is not for a provider of its name", memoryCredentials{{Name: "mistral"}}, flow.DefaultWorkspace, "mistral", nil, "", "", true},
+		{"a name that is not there", memoryCredentials{own}, flow.DefaultWorkspace, "openai", ref("gone"), "", flow.CodeProviderAuth, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestResolverReachesWhatTheOperatorEntered(t *testing.T) {
 	t.Parallel()
 	var reached []string
 	r := &flow.Resolver{
-		Store: safe{
+		Store: memoryCredentials{
 			{Name: "mine", Provider: "vllm", BaseURL: "http://gpu:8000/v1", Trusted: true},
 			{Name: "theirs", Provider: "vllm", BaseURL: "http://10.0.0.1/v1"},
 			{Name: "lost", Provider: "vllm", BaseURL: "http://nowhere/v1", Trusted: true},
@@ -109,7 +109,7 @@ func TestResolverReachesWhatTheOperatorEntered(t *testing.T) {
 
 func TestResolverSecretIsBoundToHosts(t *testing.T) {
 	t.Parallel()
-	r := &flow.Resolver{Store: safe{{Name: "bound", Hosts: []string{"api.example.com"}}, {Name: "free"}}}
+	r := &flow.Resolver{Store: memoryCredentials{{Name: "bound", Hosts: []string{"api.example.com"}}, {Name: "free"}}}
 	tests := []struct {
 		name, host string
 		allowed    bool
@@ -143,7 +143,7 @@ var callKind = flow.Kind{
 	Run:     func(context.Context, *flow.In) (flow.Out, error) { return flow.Out{}, nil },
 }
 
-func requestLibrary() (*Library, *shelf) {
+func requestLibrary() (*Library, *memoryStore) {
 	l, s := newLibrary()
 	l.Kinds = flowtest.KindsAnd(callKind)
 	for name, hosts := range map[string][]string{"open": nil, "bound": {"api.example.com"}, "wide": {"*.example.com:443"}} {
@@ -339,7 +339,7 @@ func TestMoveSecret(t *testing.T) {
 }
 
 // logged returns the whole log of edits as text.
-func logged(s *shelf) string {
+func logged(s *memoryStore) string {
 	var all []any
 	for i := range s.log {
 		all = append(all, s.log[i].Ops, s.log[i].Inverse)
@@ -360,8 +360,8 @@ func mustParseData(t *testing.T, data []byte) *flow.Document {
 	return d
 }
 
-// literalStore lists the flows of a shelf.
-type literalStore struct{ *shelf }
+// literalStore lists the flows of a memoryStore.
+type literalStore struct{ *memoryStore }
 
 func (s literalStore) ListFlows(context.Context, flow.WorkspaceID, flow.FlowID, int) (list []flow.Flow, _ error) {
 	for _, f := range s.flows {

@@ -4,7 +4,7 @@ import "testing"
 
 func TestLibraryChanges(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "i input {\"name\": \"x\"}\n o output {\"name\": \"y\"}\n i.value -> o.value")
+	d := newEditFixture(t, "i input {\"name\": \"x\"}\n o output {\"name\": \"y\"}\n i.value -> o.value")
 	diff, err := d.Changes(t.Context(), "ws", d.id)
 	if err != nil || len(diff.Nodes) != 2 || len(diff.Breaking) > 0 {
 		t.Fatalf("%v %+v", err, diff)

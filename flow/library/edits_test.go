@@ -15,7 +15,7 @@ import (
 )
 
 // SaveEdit, FindEdit and ListEdits implement the log in memory.
-func (s *shelf) SaveEdit(_ context.Context, e document.NewEdit) (bool, error) {
+func (s *memoryStore) SaveEdit(_ context.Context, e document.NewEdit) (bool, error) {
 	f := s.flows[e.FlowID]
 	if s.before != nil {
 		before := s.before
@@ -31,7 +31,7 @@ func (s *shelf) SaveEdit(_ context.Context, e document.NewEdit) (bool, error) {
 	return true, nil
 }
 
-func (s *shelf) FindEdit(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, txID string) (*document.EditTx, error) {
+func (s *memoryStore) FindEdit(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, txID string) (*document.EditTx, error) {
 	for _, tx := range s.log {
 		if tx.TxID == txID {
 			return &tx, nil
@@ -40,7 +40,7 @@ func (s *shelf) FindEdit(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, t
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such change.")
 }
 
-func (s *shelf) ListEdits(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, afterRev int64, limit int) (list []document.EditTx, _ error) {
+func (s *memoryStore) ListEdits(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, afterRev int64, limit int) (list []document.EditTx, _ error) {
 	for _, tx := range s.log {
 		if tx.Rev > afterRev && len(list) < limit {
 			list = append(list, tx)
@@ -49,15 +49,15 @@ func (s *shelf) ListEdits(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, 
 	return list, nil
 }
 
-// desk is a library with one flow to edit.
-type desk struct {
+// editFixture is a library with one flow to edit.
+type editFixture struct {
 	t *testing.T
 	*Library
-	*shelf
+	*memoryStore
 	id flow.FlowID
 }
 
-func newDesk(t *testing.T, lines string) *desk {
+func newEditFixture(t *testing.T, lines string) *editFixture {
 	t.Helper()
 	l, s := newLibrary()
 	f, err := l.Import(t.Context(), "ws", "", flowtest.Document(lines))
@@ -65,10 +65,10 @@ func newDesk(t *testing.T, lines string) *desk {
 		t.Fatal(err)
 	}
 	s.flows[f.ID].Rev = 1
-	return &desk{t: t, Library: l, shelf: s, id: f.ID}
+	return &editFixture{t: t, Library: l, memoryStore: s, id: f.ID}
 }
 
-func (d *desk) edit(base int64, txID, ops string) (*document.EditResult, error) {
+func (d *editFixture) edit(base int64, txID, ops string) (*document.EditResult, error) {
 	d.t.Helper()
 	list, err := document.DecodeEdits([]byte(ops))
 	if err != nil {
@@ -77,7 +77,7 @@ func (d *desk) edit(base int64, txID, ops string) (*document.EditResult, error) 
 	return d.EditFlow(d.t.Context(), "ws", d.id, "user_1", document.EditRequest{Base: base, Tab: "tab", TxID: txID, Ops: list})
 }
 
-func (d *desk) mustEdit(base int64, txID, ops string) *document.EditResult {
+func (d *editFixture) mustEdit(base int64, txID, ops string) *document.EditResult {
 	d.t.Helper()
 	r, err := d.edit(base, txID, ops)
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *desk) mustEdit(base int64, txID, ops string) *document.EditResult {
 	return r
 }
 
-func (d *desk) draft() string { return string(d.flows[d.id].Draft) }
+func (d *editFixture) draft() string { return string(d.flows[d.id].Draft) }
 
 const label = `[{"op": "put", "node": "a", "member": "label", "value": "%s"}]`
 
@@ -94,7 +94,7 @@ func TestEditFlow(t *testing.T) {
 	t.Parallel()
 	t.Run("counts up, logs and validates", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call\n b call\n a.text -> b.text")
+		d := newEditFixture(t, "a call\n b call\n a.text -> b.text")
 		r := d.mustEdit(1, "t1", `[{"op": "add", "node": {"id": "c", "kind": "cal"}}, {"op": "name", "name": "New"}]`)
 		if r.Rev != 2 || len(r.Problems) != 1 || r.Problems[0].Code != "unknown_kind" || r.Document.Node("c") == nil {
 			t.Errorf("%+v", r)
@@ -105,7 +105,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("replays the result of a repeated transaction", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		first := d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
 		d.mustEdit(2, "t2", fmt.Sprintf(label, "B"))
 		again := d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
@@ -115,7 +115,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("returns missed edits", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
 		_, err := d.edit(1, "t2", fmt.Sprintf(label, "B"))
 		missed, ok := errors.AsType[*document.EditsMissed](err)
@@ -128,7 +128,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("returns missed edits after a concurrent edit", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		d.before = func() { d.mustEdit(1, "t1", fmt.Sprintf(label, "A")) }
 		if _, err := d.edit(1, "t2", fmt.Sprintf(label, "B")); !errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
 			t.Errorf("%v", err)
@@ -140,7 +140,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("rejects a revision that the log does not cover", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		d.mustEdit(1, "t1", fmt.Sprintf(label, "A"))
 		d.flows[d.id].Rev = 3 // the draft was imported again
 		for _, base := range []int64{1, 2, 9} {
@@ -151,7 +151,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("logs nothing without a change", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		r := d.mustEdit(1, "t1", `[{"op": "set", "node": "gone", "field": "text", "value": "x"}]`)
 		if r.Rev != 1 || len(r.Skipped) != 1 || len(d.log) != 0 || len(r.Ops) != 0 {
 			t.Errorf("%+v", r)
@@ -159,7 +159,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("undoes a transaction by its ID", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call\n b call\n a.text -> b.text")
+		d := newEditFixture(t, "a call\n b call\n a.text -> b.text")
 		before := d.draft()
 		d.mustEdit(1, "t1", `[{"op": "remove", "nodes": ["a"]}]`)
 		r, err := d.EditFlow(t.Context(), "ws", d.id, "u", document.EditRequest{Base: 2, Tab: "tab", TxID: "t2", Undo: "t1"})
@@ -173,7 +173,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("rejects a malformed request", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		for _, r := range []document.EditRequest{{}, {Base: 1, Tab: "a b", TxID: "t", Undo: "t"}, {Base: 1, Tab: "a", TxID: "t"}} {
 			if _, err := d.EditFlow(t.Context(), "ws", d.id, "u", r); !errors.Is(err, &flow.Error{Code: document.CodeEditsInvalid}) {
 				t.Errorf("%+v: %v", r, err)
@@ -182,7 +182,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("rejects edits of an archived flow", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		d.flows[d.id].ArchivedAt = time.Now()
 		if _, err := d.edit(1, "t1", fmt.Sprintf(label, "A")); !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 			t.Errorf("%v", err)
@@ -190,7 +190,7 @@ func TestEditFlow(t *testing.T) {
 	})
 	t.Run("limits the size of a draft", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "a call")
+		d := newEditFixture(t, "a call")
 		ops := fmt.Sprintf(`[{"op": "set", "node": "a", "field": "text", "value": %q}]`, strings.Repeat("x", document.MaxEditBytes-100))
 		for rev := int64(1); ; rev++ {
 			_, err := d.edit(rev, fmt.Sprint("t", rev), strings.Replace(ops, `"text"`, fmt.Sprintf(`"text%d"`, rev), 1))
@@ -227,7 +227,7 @@ func TestEditFlow_extracts_secrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, `u unlock {"secret": {"credential": "mine"}}`)
+			d := newEditFixture(t, `u unlock {"secret": {"credential": "mine"}}`)
 			d.Kinds = flowtest.KindsAnd(revealingKind)
 			d.mustEdit(1, "t0", `[{"op": "add", "node": {"id": "s", "kind": "shaped"}}]`)
 			before := d.draft()
@@ -257,7 +257,7 @@ func TestReplaced_has_values_of_draft(t *testing.T) {
 		`[{"op": "add", "node": {"id": "p", "kind": "unlock", "config": {"secret": "new", "headers": {"Accept": "a"}}}}]`:              `[{"field":"secret","node":"p","op":"set","value":{"credential":"test-p-secret"}}]`,
 		`[{"op": "set", "node": "u", "field": "secret", "value": "new"}, {"op": "remove", "nodes": ["u"]}]`:                            `[{"field":"secret","node":"u","op":"set","value":{"credential":"test-u-secret"}}]`,
 	} {
-		d := newDesk(t, `u unlock {"secret": {"credential": "mine"}}`)
+		d := newEditFixture(t, `u unlock {"secret": {"credential": "mine"}}`)
 		sent, err := document.DecodeEdits([]byte(ops))
 		if err != nil {
 			t.Fatal(err)
@@ -270,7 +270,7 @@ func TestReplaced_has_values_of_draft(t *testing.T) {
 
 // wantReplay checks that other editors reach the same draft by applying the edits sent to
 // them.
-func (d *desk) wantReplay(before string, r *document.EditResult) {
+func (d *editFixture) wantReplay(before string, r *document.EditResult) {
 	d.t.Helper()
 	old, _ := document.ParseDocument([]byte(before))
 	ops, err := document.DecodeEdits(flow.EncodeJSON(r.Ops))
@@ -301,7 +301,7 @@ var revealingKind = func() flow.Kind {
 // into the draft.
 func TestEditFlow_gives_secrets_unique_names(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, `u unlock {"secret": "old"}`)
+	d := newEditFixture(t, `u unlock {"secret": "old"}`)
 	d.mustEdit(1, "t1", `[{"op": "set", "node": "u", "field": "secret", "value": "new"}]`)
 	if d.secrets["test-u-secret"] != "old" || d.secrets["test-u-secret-2"] != "new" {
 		t.Errorf("%v", d.secrets)
@@ -313,7 +313,7 @@ func TestEditFlow_gives_secrets_unique_names(t *testing.T) {
 
 func TestEditsSince(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "a call")
+	d := newEditFixture(t, "a call")
 	for i := range int64(4) {
 		d.mustEdit(i+1, fmt.Sprint("t", i), fmt.Sprintf(label, fmt.Sprint(i)))
 	}

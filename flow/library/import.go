@@ -61,7 +61,7 @@ func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []
 	if bad {
 		return nil, problems
 	}
-	if err := l.Store.Together(ctx, staged.write); err != nil {
+	if err := l.Store.InTransaction(ctx, staged.write); err != nil {
 		return nil, err
 	}
 	for i := range list {

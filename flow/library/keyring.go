@@ -26,16 +26,16 @@ type KeyStore interface {
 	// UpdateKey writes name, flows, limits and expiry. It returns ErrKeyOutdated if the key no
 	// longer equals before.
 	UpdateKey(ctx context.Context, before, k *flow.Key) error
-	// RollKey stores a new secret, if the old one still begins with Previous.Prefix.
-	RollKey(ctx context.Context, k *flow.Key) error
-	EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error
+	// RotateKey stores a new secret, if the old one still begins with Previous.Prefix.
+	RotateKey(ctx context.Context, k *flow.Key) error
+	RevokePreviousSecret(ctx context.Context, ws flow.WorkspaceID, id string) error
 	RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error
 	// RevokeMadeKeys revokes the keys that a revoked key has created, directly or through
 	// others, and returns them.
 	RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.Key, error)
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
-	// Together runs the writes that fn makes with its context in one transaction.
-	Together(ctx context.Context, fn func(ctx context.Context) error) error
+	// InTransaction runs the writes that fn makes with its context in one transaction.
+	InTransaction(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
 // Keyring creates, changes, rotates and revokes keys, and records who did it in the same
@@ -63,7 +63,7 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 	}
 	text = flow.NewKeyText()
 	k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy = text[:flow.KeyShown], flow.Hash([]byte(text)), r.Now(), by.ID
-	return text, r.Store.Together(ctx, func(ctx context.Context) error {
+	return text, r.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := r.Store.CreateKey(ctx, k); err != nil {
 			return fmt.Errorf("create the key %s: %w", k.ID, err)
 		}
@@ -120,7 +120,7 @@ func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	if len(what) == 0 {
 		return k, nil
 	}
-	return k, r.Store.Together(ctx, func(ctx context.Context) error {
+	return k, r.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := r.Store.UpdateKey(ctx, &before, k); err != nil {
 			return fmt.Errorf("change the key %s: %w", id, err)
 		}
@@ -159,8 +159,8 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 	k.Previous = flow.PreviousSecret{Prefix: k.Prefix, Hash: k.Hash, Until: k.OverlapEnd(now, overlap)}
 	k.ExpiresAt = r.withinCaller(k.RenewedExpiry(now))
 	k.Prefix, k.Hash, k.RotatedAt = text[:flow.KeyShown], flow.Hash([]byte(text)), now
-	err = r.Store.Together(ctx, func(ctx context.Context) error {
-		if err := r.Store.RollKey(ctx, k); err != nil {
+	err = r.Store.InTransaction(ctx, func(ctx context.Context) error {
+		if err := r.Store.RotateKey(ctx, k); err != nil {
 			return err
 		}
 		return r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
@@ -182,8 +182,8 @@ func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws flow.Worksp
 	if err != nil || !k.Overlaps(r.Now()) {
 		return k, err
 	}
-	return k, r.Store.Together(ctx, func(ctx context.Context) error {
-		if err := r.Store.EndPreviousKeyText(ctx, ws, id); err != nil {
+	return k, r.Store.InTransaction(ctx, func(ctx context.Context) error {
+		if err := r.Store.RevokePreviousSecret(ctx, ws, id); err != nil {
 			return fmt.Errorf("revoke the previous secret of %s: %w", id, err)
 		}
 		return r.audit(ctx, by, "key.change", k, k.Previous.Prefix+"… stopped before its time")
@@ -196,7 +196,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	if k, err = r.Find(ctx, ws, id); err != nil {
 		return nil, nil, err
 	}
-	err = r.Store.Together(ctx, func(ctx context.Context) error {
+	err = r.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if k.RevokedAt.IsZero() {
 			if err := r.Store.RevokeKey(ctx, ws, id); err != nil {
 				return fmt.Errorf("revoke the key %s: %w", id, err)

@@ -51,9 +51,9 @@ type LibraryStore interface {
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
-	// Together runs the writes that fn makes with its context in one
+	// InTransaction runs the writes that fn makes with its context in one
 	// transaction.
-	Together(ctx context.Context, fn func(ctx context.Context) error) error
+	InTransaction(ctx context.Context, fn func(ctx context.Context) error) error
 	EditStore
 }
 
@@ -233,7 +233,7 @@ func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 	if f.Rev > rev+1 { // it was edited concurrently
 		return v, false, errDraftOutdated
 	}
-	err = l.Store.Together(ctx, func(ctx context.Context) (err error) {
+	err = l.Store.InTransaction(ctx, func(ctx context.Context) (err error) {
 		if v, created, err = l.publish(ctx, f, by.ID, note); err != nil {
 			return err
 		}

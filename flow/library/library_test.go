@@ -11,9 +11,9 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// shelf is a LibraryStore in memory. The methods of the embedded nil interface are
+// memoryStore is a LibraryStore in memory. The methods of the embedded nil interface are
 // those that its tests do not call; tests of the API cover them on the database.
-type shelf struct {
+type memoryStore struct {
 	LibraryStore
 	flows       map[flow.FlowID]*flow.Flow
 	documents   map[string][]byte
@@ -24,27 +24,30 @@ type shelf struct {
 	before      func() // once, when an edit is about to be saved
 }
 
-func newLibrary() (*Library, *shelf) {
-	s := &shelf{flows: map[flow.FlowID]*flow.Flow{}, documents: map[string][]byte{}, credentials: map[string]flow.Credential{}, secrets: map[string]string{}}
+func newLibrary() (*Library, *memoryStore) {
+	s := &memoryStore{flows: map[flow.FlowID]*flow.Flow{}, documents: map[string][]byte{}, credentials: map[string]flow.Credential{}, secrets: map[string]string{}}
 	return &Library{Store: s, Kinds: flowtest.Kinds, IDs: flow.NewIDs()}, s
 }
 
-func (s *shelf) CreateFlow(_ context.Context, f *flow.Flow) error { s.flows[f.ID] = f; return nil }
+func (s *memoryStore) CreateFlow(_ context.Context, f *flow.Flow) error {
+	s.flows[f.ID] = f
+	return nil
+}
 
-func (s *shelf) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, name string, description string, draft []byte) error {
+func (s *memoryStore) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, name string, description string, draft []byte) error {
 	f := s.flows[id]
 	f.Name, f.Description, f.Draft = name, description, draft
 	return nil
 }
 
-func (s *shelf) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID, base int64, name, description string, draft []byte) error {
+func (s *memoryStore) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID, base int64, name, description string, draft []byte) error {
 	if s.flows[id].Rev != base {
 		return flow.Errorf(document.CodeEditsMissed, "changed")
 	}
 	return s.UpdateDraft(ctx, ws, id, name, description, draft)
 }
 
-func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
+func (s *memoryStore) FindFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	if f, ok := s.flows[id]; ok {
 		found := *f
 		return &found, nil
@@ -52,7 +55,7 @@ func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID) 
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
-func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (flow.FlowID, error) {
+func (s *memoryStore) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (flow.FlowID, error) {
 	for id, f := range s.flows {
 		if f.Slug == slug {
 			return id, nil
@@ -61,18 +64,18 @@ func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (
 	return "", flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
-func (s *shelf) FindVersion(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, n int64) (*flow.Version, error) {
+func (s *memoryStore) FindVersion(_ context.Context, _ flow.WorkspaceID, _ flow.FlowID, n int64) (*flow.Version, error) {
 	if n < 1 || int(n) > len(s.versions) {
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such version.")
 	}
 	return &s.versions[n-1], nil
 }
 
-func (s *shelf) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string) ([]byte, error) {
+func (s *memoryStore) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string) ([]byte, error) {
 	return s.documents[hash], nil
 }
 
-func (s *shelf) PublishFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, document []byte, summary string, _ string) (flow.Version, bool, error) {
+func (s *memoryStore) PublishFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, document []byte, summary string, _ string) (flow.Version, bool, error) {
 	f, hash := s.flows[id], flow.Hash(document)
 	if f.LiveHash == hash {
 		return s.versions[len(s.versions)-1], false, nil
@@ -82,22 +85,22 @@ func (s *shelf) PublishFlow(_ context.Context, _ flow.WorkspaceID, id flow.FlowI
 	return v, true, nil
 }
 
-func (s *shelf) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+func (s *memoryStore) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
 	return fn(ctx)
 }
 
-func (s *shelf) SetLiveVersion(context.Context, flow.WorkspaceID, flow.FlowID, int64, string) error {
+func (s *memoryStore) SetLiveVersion(context.Context, flow.WorkspaceID, flow.FlowID, int64, string) error {
 	return nil
 }
 
-func (s *shelf) FindCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, error) {
+func (s *memoryStore) FindCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, error) {
 	if c, ok := s.credentials[name]; ok {
 		return c, nil
 	}
 	return flow.Credential{}, flow.Errorf(flow.CodeNotFound, "There is no such credential.")
 }
 
-func (s *shelf) SaveCredential(_ context.Context, c flow.Credential, secret string) error {
+func (s *memoryStore) SaveCredential(_ context.Context, c flow.Credential, secret string) error {
 	s.credentials[c.Name], s.secrets[c.Name] = c, secret
 	return nil
 }

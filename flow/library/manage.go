@@ -123,7 +123,7 @@ func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
 func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.Actor, d *flow.Document) (*flow.Flow, error) {
 	f := &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Slug: d.Slug}
 	takeDocument(f, d)
-	err := l.Store.Together(ctx, func(ctx context.Context) error {
+	err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := l.Store.CreateFlow(ctx, f); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (l *Library) ReplaceDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 		return errDraftOutdated
 	}
 	slug := d.Slug
-	return l.Store.Together(ctx, func(ctx context.Context) error {
+	return l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if slug != "" && slug != f.Slug {
 			if err := l.Store.RenameSlug(ctx, f.WorkspaceID, f.ID, slug, takeAlias); err != nil {
 				return err
@@ -235,7 +235,7 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 		v, _, err = l.PublishDraft(ctx, f, r.By, r.Notes)
 		return v, review, err
 	}
-	err = l.Store.Together(ctx, func(ctx context.Context) error {
+	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := l.SetLiveVersion(ctx, f.WorkspaceID, f.ID, r.Version, r.By.ID); err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (l *Library) Archive(ctx context.Context, f *flow.Flow, by flow.Actor) erro
 	if !f.ArchivedAt.IsZero() {
 		return nil
 	}
-	return l.Store.Together(ctx, func(ctx context.Context) error {
+	return l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := l.Store.ArchiveFlow(ctx, f.WorkspaceID, f.ID); err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (l *Library) Restore(ctx context.Context, f *flow.Flow, by flow.Actor) erro
 	if f.ArchivedAt.IsZero() {
 		return nil
 	}
-	return l.Store.Together(ctx, func(ctx context.Context) error {
+	return l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := l.Store.RestoreFlow(ctx, f.WorkspaceID, f.ID); err != nil {
 			return err
 		}

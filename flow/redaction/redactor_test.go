@@ -62,7 +62,7 @@ func TestRedactorFindsEveryForm(t *testing.T) {
 			if !strings.Contains(got, flow.Redacted) || strings.Contains(got, form) || strings.Contains(got, secret[4:]) {
 				t.Errorf("%s, stored as %q: %q", name, stored, got)
 			}
-			// What is left must not give the secret back: at most one character at
+			// The remaining text must not reveal the secret: at most one character at
 			// each end of it belongs to the secret.
 			if len(strings.ReplaceAll(got, flow.Redacted, "")) > len("it says ")+len(" there")+len(form)-len(secret) {
 				t.Errorf("%s, stored as %q, leaves %q", name, stored, got)

@@ -1,6 +1,6 @@
 package account
 
-// What the tests of the room need of its insides.
+// Exports internals for the tests of package account_test.
 const (
 	RefusalTime = refusalTime
 	FreeLinks   = freeLinkTries

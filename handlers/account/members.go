@@ -100,14 +100,14 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 	return nil
 }
 
-// readKeyFate reads from the form what happens to the keys of a member who
+// readKeyHandover reads from the form what happens to the keys of a member who
 // loses the right to create them. The default is to revoke them.
-func (c *call) readKeyFate() flow.KeyFate {
-	fate := flow.KeyFate{By: c.Actor()}
+func (c *call) readKeyHandover() flow.KeyHandover {
+	handover := flow.KeyHandover{By: c.Actor()}
 	if c.FormValue("keys") == "handover" {
-		fate.HeirID = cmp.Or(c.FormValue("heir"), "nobody")
+		handover.HeirID = cmp.Or(c.FormValue("heir"), "nobody")
 	}
-	return fate
+	return handover
 }
 
 // mustAskAboutKeys reports whether the form must still ask what happens to a
@@ -162,7 +162,7 @@ func (s *Server) setRole(c *call, m *flow.Member) error {
 	if ask {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Ask: m.UserID})
 	}
-	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.readKeyFate()); err != nil {
+	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.readKeyHandover()); err != nil {
 		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, m.Name+" is now "+role+".")
@@ -180,7 +180,7 @@ func (c *call) renderMemberError(err error) error {
 
 // removeMember is POST /settings/members/{user}/remove.
 func (s *Server) removeMember(c *call, m *flow.Member) error {
-	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.readKeyFate()); err != nil {
+	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.readKeyHandover()); err != nil {
 		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, m.Name+" is no longer a member.")
@@ -189,7 +189,7 @@ func (s *Server) removeMember(c *call, m *flow.Member) error {
 
 // leaveWorkspace is POST /settings/members/leave.
 func (s *Server) leaveWorkspace(c *call) error {
-	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.readKeyFate()); err != nil {
+	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.readKeyHandover()); err != nil {
 		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, "You have left "+c.Member.Workspace+".")

@@ -56,7 +56,7 @@ func shoot(p *chrome.Tab, name string) {
 	p.Size(1280, 800)
 }
 
-// Pages that set a password say how to choose one, and what is wrong with it.
+// Pages that set a password explain the rules and what is wrong with a rejected one.
 func TestPasswordPagesInABrowser(t *testing.T) {
 	h := webtest.Setup(t, func(c *handlers.Config) { c.SignUp = true })
 	b := chrome.Start(t)

@@ -12,7 +12,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// Every page that sets a password refuses the same ones and says how to choose.
+// All pages that set a password apply the same rules and explain them.
 func TestPages_refuse_common_passwords(t *testing.T) {
 	t.Parallel()
 	const hint, refusal = "Four or more unrelated words", "This is a common password"
@@ -56,7 +56,7 @@ func TestPages_refuse_common_passwords(t *testing.T) {
 	})
 }
 
-// A password of before keeps working, whatever is refused now.
+// A password that was set under older rules keeps working.
 func TestSignIn_accepts_existing_common_password(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

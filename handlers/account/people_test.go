@@ -17,7 +17,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// clock stands still until it is moved.
+// clock is a clock that only advances when a test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -37,7 +37,7 @@ func (c *clock) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// setupAt is a house whose pages and store have the test's clock.
+// setupAt returns an environment whose pages and store use the test's clock.
 func setupAt(t *testing.T, set ...func(*handlers.Config)) (*webtest.Env, *clock) {
 	t.Helper()
 	c := newClock()
@@ -122,7 +122,7 @@ func TestInvites(t *testing.T) {
 		kim := h.Add("kim@example.com", flow.DefaultWorkspace, flow.MemberViewer)
 		own := found(h, "Kim's", kim)
 		max := h.Add("max@example.com", flow.WorkspaceID(own), flow.MemberOwner)
-		if err := h.Store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID, flow.KeyFate{}); err != nil {
+		if err := h.Store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID, flow.KeyHandover{}); err != nil {
 			t.Fatal(err)
 		}
 		link := invite("kim@example.com", "viewer")

@@ -42,8 +42,8 @@ func TestEndedSession(t *testing.T) {
 	}
 }
 
-// TestSession_failed_save_is_one_error_page holds that the error page is the whole answer when a
-// session cannot be stored.
+// TestSession_failed_save_is_one_error_page checks that the response is only the error page when a session cannot
+// be stored.
 func TestSession_failed_save_is_one_error_page(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// wantKey checks whether a key works and whose it is.
+// wantKey checks whether a key works and who owns it.
 func wantKey(h *webtest.Env, k *flow.Key, state flow.KeyState, of *flow.User) {
 	h.T.Helper()
 	got, err := h.Store.FindKeyByHash(h.T.Context(), k.Hash)
@@ -24,7 +24,7 @@ func wantKey(h *webtest.Env, k *flow.Key, state flow.KeyState, of *flow.User) {
 	}
 }
 
-// found makes a workspace that somebody owns.
+// found creates a workspace with an owner.
 func found(h *webtest.Env, name string, owner *flow.User) string {
 	h.T.Helper()
 	w := &flow.Workspace{Name: name}
@@ -34,7 +34,7 @@ func found(h *webtest.Env, name string, owner *flow.User) string {
 	return string(w.ID)
 }
 
-// link is the one that a page shows once, without the host.
+// link returns the link that a page shows once, without the host.
 func link(h *webtest.Env, a *webtest.Answer) string {
 	h.T.Helper()
 	found := regexp.MustCompile(`<code>http://[^/]+(/[^<]+)</code>`).FindStringSubmatch(a.Body)
@@ -44,7 +44,7 @@ func link(h *webtest.Env, a *webtest.Answer) string {
 	return found[1]
 }
 
-// logged are the actions in a workspace's audit log, newest first.
+// logged returns the actions in a workspace's audit log, newest first.
 func logged(h *webtest.Env, ws flow.WorkspaceID) (actions []string) {
 	h.T.Helper()
 	list, err := h.Store.ListAudit(context.Background(), ws, "", 100)
@@ -57,8 +57,7 @@ func logged(h *webtest.Env, ws flow.WorkspaceID) (actions []string) {
 	return actions
 }
 
-// postSlowly does something once the server waits for the form, and then sends
-// the form.
+// postSlowly calls a function while the server waits for the body of the form, and then sends the form.
 func postSlowly(b *webtest.Browser, path string, form url.Values, meanwhile func()) {
 	b.T.Helper()
 	body, send := io.Pipe()

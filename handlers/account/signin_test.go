@@ -38,7 +38,7 @@ func TestSignIn_waits_after_failures(t *testing.T) {
 	c.move(time.Second)
 	b.Post("/sign-in", entry("ada@example.com", "wrong")).Is(http.StatusUnprocessableEntity)
 	b.Post("/sign-in", entry("ada@example.com", webtest.Password)).Is(http.StatusTooManyRequests).Has("2 seconds")
-	again := handlers.New(h.Settings) // a restart forgets nothing
+	again := handlers.New(h.Settings) // the limit survives a restart
 	r := httptest.NewRequest("POST", "/sign-in", strings.NewReader(entry("ada@example.com", webtest.Password).Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()
@@ -161,7 +161,7 @@ func TestSession_ends(t *testing.T) {
 	c.move(6*24*time.Hour - time.Second)
 	busy.Get("/settings/sessions").Is(http.StatusOK)
 	c.move(time.Second)
-	busy.Get("/settings/sessions").Is(http.StatusSeeOther) // 30 days are over
+	busy.Get("/settings/sessions").Is(http.StatusSeeOther) // after 30 days
 }
 
 func TestSessions_page(t *testing.T) {
@@ -188,7 +188,7 @@ func TestSessions_page(t *testing.T) {
 		}
 		return list[0].SeenAt
 	}
-	b.Get("/settings/sessions").Has("was signed out") // what it was told is taken
+	b.Get("/settings/sessions").Has("was signed out") // the address from the trusted header
 	before := seen()
 	c.move(59 * time.Second)
 	b.Get("/settings/audit").Is(http.StatusOK)
@@ -276,7 +276,7 @@ func TestWorkspaces(t *testing.T) {
 	b.Post("/sign-out", nil).RedirectsTo("/sign-in")
 	back := url.Values{"email": {"founder@example.com"}, "password": {webtest.Password}}
 	b.Post("/sign-in", back).RedirectsTo("/flows")
-	b.Get("/settings/workspace").Has(`value="Renamed"`) // where this browser was last
+	b.Get("/settings/workspace").Has(`value="Renamed"`) // the page that this browser showed last
 	h.SignIn("founder@example.com").Get("/settings/workspace").Has(`value="Default"`)
 	b.Post("/workspaces/switch", url.Values{"workspace": {flow.DefaultWorkspace}}).RedirectsTo("/flows")
 	b.Post("/sign-out", nil).RedirectsTo("/sign-in")
@@ -319,7 +319,7 @@ func TestSession_ends_as_configured(t *testing.T) {
 	busy.Get("/settings/sessions").Is(http.StatusSeeOther)
 }
 
-// Sessions that began under longer settings end by those of now.
+// Sessions that began under a longer lifetime end by the current one.
 func TestSession_follows_shorter_settings(t *testing.T) {
 	t.Parallel()
 	h, c := setupAt(t)
@@ -349,8 +349,8 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 	h.Anonymous().Post("/password/reset", url.Values{"token": {token(link)}, "password": {webtest.Password}}).Is(http.StatusNotFound)
 }
 
-// Links that do not work slow the network down that opens them, and those that
-// work are admitted anyway.
+// Invalid links slow down the network that opens them; valid links are
+// admitted anyway.
 func TestLinks_limit_guessing(t *testing.T) {
 	t.Parallel()
 	h, c := setupAt(t)

@@ -24,8 +24,8 @@ type CredentialStore interface {
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
-	// Together runs fn in a transaction, which its context carries.
-	Together(ctx context.Context, fn func(ctx context.Context) error) error
+	// InTransaction runs fn in a transaction, which its context carries.
+	InTransaction(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
 // Providers checks credentials with the rules of the dashboard.
@@ -243,7 +243,7 @@ func (s *Server) setCredential(c *api.Call) error {
 		return requestFields(err)
 	}
 	k.Trusted, k.Overlap = false, flow.SigningOverlap
-	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if err := s.store.SaveCredential(ctx, k, secret); err != nil {
 			return err
 		}
@@ -343,7 +343,7 @@ func (s *Server) limitCredential(c *api.Call) error {
 	if library.Limited(c.Key) && (loosens(before.AtOnce, k.Limits.AtOnce) || loosens(before.PerMinute, k.Limits.PerMinute)) {
 		return errLoosens("a credential")
 	}
-	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if err := s.store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
 			return err
 		}
@@ -378,7 +378,7 @@ func (s *Server) removeCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if err := s.store.RemoveCredential(ctx, k.WorkspaceID, k.Name); err != nil {
 			return err
 		}

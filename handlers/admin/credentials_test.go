@@ -77,7 +77,7 @@ func TestCredentialsNeedAdmin(t *testing.T) {
 	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}})
 	e.send(admin, "PUT", "/v1/credentials/hook", hookCredential).want(200, "")
 	_, other := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit, flow.ScopeApprove}})
-	_, narrow := e.key(flow.Key{Scopes: flow.Scopes, Flows: []string{e.Live(webtest.Greeting)}})
+	_, narrow := e.key(flow.Key{Scopes: flow.Scopes, Flows: []string{e.PublishedFlow(webtest.Greeting)}})
 	if a := e.send(admin, "GET", "/v1/credentials", "").want(200, ""); !strings.Contains(a.raw, `"name":"hook"`) || strings.Contains(a.raw, "sk-hook") {
 		t.Errorf("listed %s", a.raw)
 	}

@@ -230,7 +230,7 @@ func TestKeys_random_changes_gain_no_rights(t *testing.T) {
 		e := setup(t)
 		a := &attack{env: e, r: rand.New(rand.NewPCG(seed, 5))}
 		for range 3 {
-			a.flows = append(a.flows, e.Live(webtest.Greeting))
+			a.flows = append(a.flows, e.PublishedFlow(webtest.Greeting))
 		}
 		first := a.rights()
 		if seed%3 == 0 { // then rotating the key of somebody else shows its runs, at most

@@ -38,7 +38,7 @@ func (r *reply) pointers() (list []string) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	live := e.Live(webtest.Greeting)
+	live := e.PublishedFlow(webtest.Greeting)
 	top, admin := e.key(flow.Key{Name: "ops", Scopes: flow.Scopes})
 
 	made := e.send(admin, "POST", "/v1/keys", `{"name": "deploy", "scopes": ["read", "run"], "flows": ["`+live+`"], "rpm": 600, "usd_per_day": 2.5, "expires_at": "2999-01-31T12:00:00Z"}`).want(201, "")
@@ -111,7 +111,7 @@ func TestKeys(t *testing.T) {
 func TestKeysAreListed(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	one, two := e.Live(webtest.Greeting), e.Live(webtest.Greeting)
+	one, two := e.PublishedFlow(webtest.Greeting), e.PublishedFlow(webtest.Greeting)
 	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}})
 	listed, narrow := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}, Flows: []string{one}})
 	for i := range 5 {
@@ -189,7 +189,7 @@ func TestKeysAreChecked(t *testing.T) {
 func TestKeysStayWithinTheCaller(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	one, two := e.Live(webtest.Greeting), e.Live(webtest.Greeting)
+	one, two := e.PublishedFlow(webtest.Greeting), e.PublishedFlow(webtest.Greeting)
 	end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	later := end.Add(time.Second).Format(time.RFC3339)
 	admin := []flow.Scope{flow.ScopeAdmin}

@@ -143,7 +143,7 @@ func (s *Server) changeLimits(c *api.Call) error {
 		return errLoosens("a flow")
 	}
 	if changes := audittext.LimitChanges(before, f.Limits); changes != "" {
-		err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+		err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 			if err := s.store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, f.Limits); err != nil {
 				return err
 			}

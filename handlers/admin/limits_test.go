@@ -12,7 +12,7 @@ import (
 func TestFlowLimits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	id := e.Live(webtest.Greeting)
+	id := e.PublishedFlow(webtest.Greeting)
 	path := "/v1/flow/" + id + "/limits"
 	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}, Flows: []string{id}})
 	if a := e.send(admin, "GET", path, "").want(200, ""); a.body["max_running"] != nil || a.body["usd_per_day"] != nil {
@@ -40,7 +40,7 @@ func TestFlowLimits(t *testing.T) {
 func TestKeysWithLimits_cannot_loosen_limits(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	id := e.Live(webtest.Greeting)
+	id := e.PublishedFlow(webtest.Greeting)
 	path := "/v1/flow/" + id + "/limits"
 	top, free := e.key(flow.Key{Scopes: flow.Scopes})
 	e.send(free, "PATCH", path, `{"max_running": 5, "max_queued": 10, "runs_per_day": 50, "usd_per_day": 2}`).want(200, "")

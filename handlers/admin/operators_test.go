@@ -163,6 +163,6 @@ func TestVerifyAuditOverHTTP(t *testing.T) {
 	if a := e.send(guest, "GET", "/v1/audit/verify", "").want(200, ""); strings.Contains(a.raw, `"default"`) {
 		t.Errorf("a guest sees %s", a.raw)
 	}
-	_, narrow := e.key(flow.Key{Scopes: flow.Scopes, Flows: []string{e.Live(webtest.Greeting)}})
+	_, narrow := e.key(flow.Key{Scopes: flow.Scopes, Flows: []string{e.PublishedFlow(webtest.Greeting)}})
 	e.send(narrow, "GET", "/v1/audit/verify", "").want(403, flow.CodeFlowNotAllowed)
 }

@@ -214,7 +214,7 @@ func (s *Server) setPrice(c *api.Call) error {
 		return err
 	}
 	var p flow.Price
-	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if p, _, err = s.store.FindPrice(ctx, c.Key.WorkspaceID, model); err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (s *Server) removePrice(c *api.Call) error {
 	if !modelName.MatchString(model) {
 		return invalid(flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
 	}
-	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if err := s.store.RemovePrice(ctx, c.Key.WorkspaceID, model); err != nil {
 			return err
 		}

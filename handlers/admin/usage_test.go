@@ -23,7 +23,7 @@ func total(g map[string]any) float64 { return g["runs"].(map[string]any)["total"
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	first, second := e.Live(webtest.Greeting), e.Live(webtest.Greeting)
+	first, second := e.PublishedFlow(webtest.Greeting), e.PublishedFlow(webtest.Greeting)
 	caller, text := e.key(flow.Key{Name: "shop", Scopes: []flow.Scope{flow.ScopeRun}})
 	_, reader := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}})
 	_, narrow := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}, Flows: []string{second}})

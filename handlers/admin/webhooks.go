@@ -75,7 +75,7 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 		return err
 	}
 	var secret string
-	err = s.store.Together(ctx, func(ctx context.Context) error {
+	err = s.store.InTransaction(ctx, func(ctx context.Context) error {
 		if secret, err = s.store.RotateWebhookSecret(ctx, owner, overlap); err != nil {
 			return err
 		}

@@ -226,7 +226,7 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 // setQuota stores quotas and records the change in the audit logs of the workspace, so that its
 // members see it, and of the key's workspace, if that is another one.
 func (s *Server) setQuota(ctx context.Context, c *api.Call, ws *flow.WorkspaceStorage, changes string) error {
-	return s.store.Together(ctx, func(ctx context.Context) error {
+	return s.store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := s.store.SetQuota(ctx, flow.WorkspaceID(ws.ID), ws.Own); err != nil {
 			return err
 		}

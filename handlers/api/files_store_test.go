@@ -14,8 +14,8 @@ import (
 	"sluice/flow"
 )
 
-// shelf is a Files in memory that detects types from the content.
-type shelf struct {
+// memoryFiles is a Files in memory that detects types from the content.
+type memoryFiles struct {
 	runs *memory
 	ids  flow.IDs
 
@@ -25,11 +25,11 @@ type shelf struct {
 	failing error // returned by methods about files
 }
 
-func newShelf(runs *memory) *shelf {
-	return &shelf{runs: runs, ids: flow.NewIDs(), files: map[string]*flow.File{}, content: map[string][]byte{}}
+func newMemoryFiles(runs *memory) *memoryFiles {
+	return &memoryFiles{runs: runs, ids: flow.NewIDs(), files: map[string]*flow.File{}, content: map[string][]byte{}}
 }
 
-func (s *shelf) SaveFile(_ context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
+func (s *memoryFiles) SaveFile(_ context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
 	var data []byte
 	piece := make([]byte, 64<<10)
 	for {
@@ -48,7 +48,7 @@ func (s *shelf) SaveFile(_ context.Context, n flow.NewFile, content io.Reader) (
 	return s.put(n, data), nil
 }
 
-func (s *shelf) put(n flow.NewFile, data []byte) *flow.File {
+func (s *memoryFiles) put(n flow.NewFile, data []byte) *flow.File {
 	f := &flow.File{
 		ID: s.ids.New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, KeyID: n.KeyID, Name: n.Name, MIME: n.MIME,
 		Size: int64(len(data)), Hash: flow.Hash(data), CreatedAt: time.Now().UTC(),
@@ -63,7 +63,7 @@ func (s *shelf) put(n flow.NewFile, data []byte) *flow.File {
 	return &found
 }
 
-func (s *shelf) FileByID(_ context.Context, id string) (*flow.File, error) {
+func (s *memoryFiles) FileByID(_ context.Context, id string) (*flow.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.files[id]
@@ -77,7 +77,7 @@ func (s *shelf) FileByID(_ context.Context, id string) (*flow.File, error) {
 	return &found, nil
 }
 
-func (s *shelf) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
+func (s *memoryFiles) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
 	f, err := s.FileByID(ctx, id)
 	if err == nil && f.WorkspaceID != ws {
 		return nil, missing("file")
@@ -90,7 +90,7 @@ type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
 
-func (s *shelf) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
+func (s *memoryFiles) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func (s *shelf) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*
 }
 
 // FileUses looks through all runs, which a real store need not.
-func (s *shelf) FileUses(_ context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error) {
+func (s *memoryFiles) FileUses(_ context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error) {
 	s.runs.mu.Lock()
 	defer s.runs.mu.Unlock()
 	var uses []flow.FileUse
@@ -121,7 +121,7 @@ func anyOf(m map[string]any) any {
 	return list
 }
 
-func (s *shelf) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error {
+func (s *memoryFiles) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	if _, err := s.FindFile(ctx, ws, id); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *shelf) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) e
 	return nil
 }
 
-func (s *shelf) count() int {
+func (s *memoryFiles) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.files)

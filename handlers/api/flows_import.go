@@ -50,7 +50,7 @@ func (s *Server) importFlows(c *Call) error {
 		by = c.Actor().ID
 	}
 	var made []library.Imported
-	err = s.Library.Store.Together(c.Request().Context(), func(ctx context.Context) error {
+	err = s.Library.Store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if made, err = s.Library.ImportAll(ctx, c.Key.WorkspaceID, sources, by); err != nil {
 			return err
 		}

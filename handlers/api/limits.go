@@ -222,7 +222,7 @@ func (c *Call) concurrency() int64 {
 func limitDay(h http.Header, b *flow.Budget, after time.Duration) {
 	policy, name := fmt.Sprintf(`"runs-per-day";q=%d;w=86400`, b.Limit), `"runs-per-day"`
 	if b.Unit == flow.BudgetUSD {
-		policy, name = fmt.Sprintf(`"usd-per-day";q=%d;qu="micro-usd";w=86400`, b.Limit/1000), `"usd-per-day"`
+		policy, name = fmt.Sprintf(`"usd-per-day";q=%d;qu="micro-usd";w=86400`, flow.NanoUSD(b.Limit).Micros()), `"usd-per-day"`
 	}
 	addLimit(h, policy, name+`;r=0;t=`+web.Seconds(after))
 }

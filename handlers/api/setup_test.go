@@ -59,7 +59,7 @@ const (
 type env struct {
 	t         testing.TB
 	store     *memory
-	files     *shelf
+	files     *memoryFiles
 	runner    *runner
 	gates     *gates
 	server    *Server
@@ -102,13 +102,13 @@ func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *env {
 	t.Helper()
 	w := &env{t: t, store: newMemory(), gates: &gates{}, now: time.Now, ids: flow.NewIDs(), log: &logBuffer{}}
 	kinds := newKinds(w.gates)
-	w.files = newShelf(w.store)
+	w.files = newMemoryFiles(w.store)
 	w.runner = newRunner(w.store, kinds)
 	cfg := Config{
 		Store: w.store, Files: w.files, Links: &filelinks.Signer{Base: publicURL, Key: []byte("secret that signs links in tests")}, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: func() time.Time { return w.now() },
 	}
-	cfg.Library = &library.Library{Store: shelved{memory: w.store}, Kinds: kinds, IDs: w.ids}
+	cfg.Library = &library.Library{Store: memoryLibrary{memory: w.store}, Kinds: kinds, IDs: w.ids}
 	for _, f := range set {
 		f(&cfg)
 	}

@@ -97,48 +97,48 @@ func (m *memory) FindFlowID(_ context.Context, ws flow.WorkspaceID, slug string)
 	return "", missing("flow")
 }
 
-// shelved is the LibraryStore of the memory, as far as the authorization matrix gets:
+// memoryLibrary is the LibraryStore of the memory, as far as the authorization matrix gets:
 // flows are found and archived, nothing is written. Package api_test has tests on a
 // database.
-type shelved struct {
+type memoryLibrary struct {
 	library.LibraryStore
 	*memory
 }
 
-func (s shelved) FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
+func (s memoryLibrary) FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	return s.memory.FindFlow(ctx, ws, id)
 }
 
-func (s shelved) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error) {
+func (s memoryLibrary) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error) {
 	return s.memory.FindFlowID(ctx, ws, slug)
 }
 
-func (s shelved) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
+func (s memoryLibrary) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
 	return s.memory.FindVersion(ctx, ws, flowID, n)
 }
 
-func (s shelved) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error) {
+func (s memoryLibrary) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error) {
 	return s.memory.FindDocument(ctx, ws, hash)
 }
 
-func (s shelved) ListVersions(context.Context, flow.WorkspaceID, flow.FlowID) ([]flow.Version, error) {
+func (s memoryLibrary) ListVersions(context.Context, flow.WorkspaceID, flow.FlowID) ([]flow.Version, error) {
 	return nil, nil
 }
 
-func (s shelved) PublishFlow(_ context.Context, _ flow.WorkspaceID, flowID flow.FlowID, _ []byte, _, _ string) (flow.Version, bool, error) {
+func (s memoryLibrary) PublishFlow(_ context.Context, _ flow.WorkspaceID, flowID flow.FlowID, _ []byte, _, _ string) (flow.Version, bool, error) {
 	return flow.Version{FlowID: flowID, Number: 1}, false, nil
 }
 
-func (s shelved) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+func (s memoryLibrary) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
 	return fn(ctx)
 }
 
-func (s shelved) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
+func (s memoryLibrary) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
 	return s.memory.ListFlowHeads(ctx, ws)
 }
 
-func (s shelved) ArchiveFlow(context.Context, flow.WorkspaceID, flow.FlowID) error { return nil }
-func (s shelved) AddAudit(context.Context, flow.AuditEntry) error                  { return nil }
+func (s memoryLibrary) ArchiveFlow(context.Context, flow.WorkspaceID, flow.FlowID) error { return nil }
+func (s memoryLibrary) AddAudit(context.Context, flow.AuditEntry) error                  { return nil }
 
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
 

@@ -84,7 +84,7 @@ func (c *webhookCall) fillDeliveriesPage(page *consoleview.DeliveriesPage) (err 
 	if err != nil {
 		return err
 	}
-	failing = slices.DeleteFunc(failing, func(e consoleview.EndpointView) bool { return e.Trouble == "" })
+	failing = slices.DeleteFunc(failing, func(e consoleview.EndpointView) bool { return e.Problem == "" })
 	page.Endpoints = failing[:min(len(failing), maxNotices)]
 	return nil
 }
@@ -120,7 +120,7 @@ func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.Del
 		At: r.CreatedAt, NextAt: r.NextAt, Tries: int(r.Tries),
 	}
 	if r.Last != nil {
-		row.Tried, row.Status, row.Took, row.Failure = true, r.Last.Status, r.Last.Latency, causeText[r.Last.Cause]
+		row.Tried, row.Status, row.Duration, row.Failure = true, r.Last.Status, r.Last.Latency, causeText[r.Last.Cause]
 	}
 	return row
 }
@@ -216,7 +216,7 @@ func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Op
 // attemptView converts one attempt.
 func attemptView(a *flow.DeliveryAttempt, open bool) consoleview.AttemptView {
 	v := consoleview.AttemptView{
-		Number: int(a.Number), At: a.StartedAt, Took: a.Latency, Status: a.Status, Reason: http.StatusText(a.Status), Error: a.Error, Response: a.Response, Open: open,
+		Number: int(a.Number), At: a.StartedAt, Duration: a.Latency, Status: a.Status, Reason: http.StatusText(a.Status), Error: a.Error, Response: a.Response, Open: open,
 	}
 	for _, h := range a.Headers() {
 		if h.Value != "" {

@@ -48,8 +48,8 @@ func (c *webhookCall) endpointView(e *endpoints.Endpoint, name string) consolevi
 	}
 	if last := e.Last(); last != nil {
 		v.Status, v.Failure = last.Status, causeText[last.Cause]
-		if t, ok := endpointTrouble[e.Trouble(c.s.Now())]; ok {
-			v.Trouble, v.Advice = e.Host+t.problem, last.Error+" "+t.advice
+		if t, ok := endpointProblems[e.Problem(c.s.Now())]; ok {
+			v.Problem, v.Advice = e.Host+t.problem, last.Error+" "+t.advice
 		}
 	}
 	return v
@@ -60,14 +60,14 @@ var causeText = map[flow.Cause]string{
 	flow.CauseTimeout: "timeout", flow.CauseTLS: "TLS", flow.CauseConnection: "no connection", flow.CauseOwn: "not sent",
 }
 
-// endpointTrouble has the problem, which follows the host, and the advice for each
-// type of trouble.
-var endpointTrouble = map[endpoints.Trouble]struct{ problem, advice string }{
-	endpoints.TroubleRedirect: {" redirects.", "Enter its new address; failed messages can be resent."},
-	endpoints.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to accept messages again. Each new message is tried once and kept."},
-	endpoints.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to fix the certificate; Sluice always verifies it."},
-	endpoints.TroubleTimeout:  {" responds too late.", "A receiver has 15 seconds to respond: store the message, respond, and process it afterwards."},
-	endpoints.TroubleRefuses:  {" refuses messages.", "Check the address, and that the receiver verifies signatures with the current secret."},
-	endpoints.TroubleOwn:      {" gets no messages.", "Check the address and the secrets of the webhook node."},
-	endpoints.TroubleLong:     {" has been failing for a while.", "Messages are retried for three days. After that they are listed here as failed and can be resent."},
+// endpointProblems has the problem, which follows the host, and the advice for each
+// problem.
+var endpointProblems = map[endpoints.Problem]struct{ problem, advice string }{
+	endpoints.ProblemRedirect: {" redirects.", "Enter its new address; failed messages can be resent."},
+	endpoints.ProblemGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to accept messages again. Each new message is tried once and kept."},
+	endpoints.ProblemTLS:      {" cannot be reached over HTTPS.", "Its owner has to fix the certificate; Sluice always verifies it."},
+	endpoints.ProblemTimeout:  {" responds too late.", "A receiver has 15 seconds to respond: store the message, respond, and process it afterwards."},
+	endpoints.ProblemRefuses:  {" refuses messages.", "Check the address, and that the receiver verifies signatures with the current secret."},
+	endpoints.ProblemOwn:      {" gets no messages.", "Check the address and the secrets of the webhook node."},
+	endpoints.ProblemLong:     {" has been failing for a while.", "Messages are retried for three days. After that they are listed here as failed and can be resent."},
 }

@@ -68,11 +68,11 @@ func TestListFlows(t *testing.T) {
 		if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, second, "me"); err != nil {
 			t.Fatal(err)
 		}
-		b.Get("/flows?q=apple").Is(http.StatusOK).Has("v1 live").Lacks("Draft differs")
+		b.Get("/flows?q=apple").Is(http.StatusOK).Has("v1 live").Lacks("Unpublished changes")
 		if _, err := h.Library.Import(context.Background(), flow.DefaultWorkspace, second, []byte(strings.Replace(named("Apple pie"), `"name": "b"`, `"name": "c"`, 1))); err != nil {
 			t.Fatal(err)
 		}
-		b.Get("/flows?q=apple").Is(http.StatusOK).Has("Draft differs")
+		b.Get("/flows?q=apple").Is(http.StatusOK).Has("Unpublished changes")
 	})
 	t.Run("has no buttons for viewers", func(t *testing.T) {
 		h.As(flow.MemberViewer).Get("/flows").Is(http.StatusOK).Has("Zebra crossing", "/export").Lacks("/archive\"", "/duplicate\"", "/tags\"", `action="/flows">`)

@@ -277,7 +277,7 @@ func (c *call) runFacts(run *flow.Run, childUsage flow.Usage) ([]consoleview.Fac
 	if run.Draft {
 		version.Text = "Draft"
 	}
-	title, took, soFar := "Took", "–", ""
+	title, took, soFar := "Duration", "–", ""
 	if !run.StartedAt.IsZero() {
 		end := run.EndedAt
 		if end.IsZero() {

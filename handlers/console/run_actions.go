@@ -92,5 +92,5 @@ func (s *Server) curl(run *flow.Run) (string, error) {
 	if run.Draft {
 		call.Inputs = append(call.Inputs, snippets.Input{Name: contract.ReservedInput, Value: map[string]any{"version": draftWord}})
 	}
-	return snippets.Render("curl", snippets.MannerWait, call)
+	return snippets.Render("curl", snippets.ModeWait, call)
 }

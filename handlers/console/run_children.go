@@ -189,7 +189,7 @@ func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link cons
 
 // childItem converts an item.
 func childItem(i *items.Item, now time.Time) consoleview.ChildItem {
-	item := consoleview.ChildItem{Number: i.Number, State: string(flow.StepPending), Input: contract.Summary(i.Inputs), Tries: i.Tries, Took: "–", Cost: "–"}
+	item := consoleview.ChildItem{Number: i.Number, State: string(flow.StepPending), Input: contract.Summary(i.Inputs), Tries: i.Tries, Duration: "–", Cost: "–"}
 	if i.Error != nil {
 		item.State, item.Code = string(flow.StepFailed), string(i.Error.Code)
 	}
@@ -207,7 +207,7 @@ func childItem(i *items.Item, now time.Time) consoleview.ChildItem {
 		if end.IsZero() {
 			end = now
 		}
-		item.Took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
+		item.Duration = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
 	}
 	if run.State.Ended() {
 		item.Cost = costText(run.Usage)
@@ -224,7 +224,7 @@ func (v *runView) timeLeft(s *flow.Children, now time.Time) string {
 		return ""
 	}
 	left := now.Sub(step.StartedAt) * time.Duration(rest) / time.Duration(ended)
-	return "about " + components.Took(max(left.Round(time.Second), time.Second)) + " left"
+	return "about " + components.Duration(max(left.Round(time.Second), time.Second)) + " left"
 }
 
 // parseItem returns the item of a step that a path selects: 3 for the path "each[3]/call" and

@@ -33,7 +33,7 @@ func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.Waterf
 	if s.Attempt == 0 {
 		return row
 	}
-	row.Began, row.Took = true, timeline.Duration(s, end)
+	row.Began, row.Duration = true, timeline.Duration(s, end)
 	if v.children[s.Path] == nil {
 		row.Bars = timeline.Bars(s, begin, end)
 		return row
@@ -149,7 +149,7 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	state := timeline.State(s, a, last)
 	t := consoleview.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: components.ToneNone}
 	if !a.EndedAt.IsZero() {
-		t.Took = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
+		t.Duration = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
 	}
 	if v.asksModels(s) {
 		t.Model = a.Model

@@ -141,7 +141,7 @@ func (f *waterfallBuilder) addItem(v *runView, s *flow.Children, above consolevi
 	begin, end := child.span(f.c.s.Now())
 	b := timeline.Span(f.begin, begin, end, row.State)
 	b.Title = b.State + " after " + consoleview.Precisely(b.From) + ", took " + consoleview.Precisely(b.To-b.From)
-	row.Bars, row.Began, row.Took = []consoleview.WaterfallBar{b}, true, end.Sub(begin)
+	row.Bars, row.Began, row.Duration = []consoleview.WaterfallBar{b}, true, end.Sub(begin)
 	f.show(row, r, child)
 	return f.add(child, path+"/", level+1)
 }

@@ -156,14 +156,14 @@ func (n *runLabels) name(r *consoleview.RunLine) {
 func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
 		ID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
-		Took: r.Took(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
+		Duration: r.Duration(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
 		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Failure: string(r.ErrorCode), FailureText: r.ErrorMessage, Erased: r.Erased != "",
 	}
 	if line.By == "" || r.Trigger == flow.TriggerRerun {
 		line.By = consoleview.TriggerName(string(r.Trigger))
 	}
 	if r.EndedAt.IsZero() {
-		line.Took = line.Took.Truncate(time.Second)
+		line.Duration = line.Duration.Truncate(time.Second)
 	}
 	return line
 }

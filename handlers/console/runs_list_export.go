@@ -140,7 +140,7 @@ func truncationNote(written int, searched bool) string {
 func (n *runLabels) export(r *flow.RunRow) *exportedRun {
 	e := &exportedRun{
 		RunID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Flow: n.flows[string(r.FlowID)], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
-		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Took(r.EndedAt).Milliseconds(),
+		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Duration(r.EndedAt).Milliseconds(),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostNanoUSD.Exact(), Unpriced: r.Usage.UnpricedSteps, Cached: r.Usage.CachedTokens, Reasoning: r.Usage.ReasoningTokens, Error: string(r.ErrorCode), Input: r.InputSummary,
 	}
 	if !r.Draft {

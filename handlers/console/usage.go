@@ -166,7 +166,7 @@ func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 			shown.Href = "/flows/" + string(b.FlowID) + "/limits"
 		}
 		if !shown.Runs {
-			shown.Used, shown.Allowed = b.Used/1000, b.Limit/1000
+			shown.Used, shown.Allowed = flow.NanoUSD(b.Used).Micros(), flow.NanoUSD(b.Limit).Micros()
 		}
 		list = append(list, shown)
 	}

@@ -87,7 +87,7 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 	wanted := snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), document.Outputs(d, c.s.Kinds))
 	wanted.Webhook.Secret = secret
 	for _, l := range snippets.Languages() {
-		code, err := snippets.Render(l.ID, snippets.MannerWebhook, wanted)
+		code, err := snippets.Render(l.ID, snippets.ModeWebhook, wanted)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (c *apiCall) showAPI(a *liveAPI) error {
 			return c.RenderOr(err, editorview.Snippets(code))
 		case "command":
 			lang, _ := findLanguage(c.QueryParam("lang"))
-			code, err := c.codeSample(a.flow, a.servedDocument(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.MannerWait)
+			code, err := c.codeSample(a.flow, a.servedDocument(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.ModeWait)
 			return c.RenderOr(err, editorview.FirstCommand(code))
 		}
 	}
@@ -172,13 +172,13 @@ func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 func (c *apiCall) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
 	doc := a.servedDocument()
 	s = editorview.APISnippets{FlowID: string(a.flow.ID), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
-	lang, manner := c.chosenSnippet()
-	s.Language, s.Manner = editorview.APILanguage(lang), string(manner)
+	lang, mode := c.chosenSnippet()
+	s.Language, s.Mode = editorview.APILanguage(lang), string(mode)
 	s.Languages = apiLanguages()
-	for _, m := range snippets.Manners() {
-		s.Manners = append(s.Manners, string(m))
+	for _, m := range snippets.Modes() {
+		s.Modes = append(s.Modes, string(m))
 	}
-	s.Code, err = c.codeSample(a.flow, doc, lang.ID, manner)
+	s.Code, err = c.codeSample(a.flow, doc, lang.ID, mode)
 	return s, err
 }
 
@@ -191,8 +191,8 @@ func apiLanguages() (list []editorview.APILanguage) {
 }
 
 // codeSample returns highlighted code that calls a flow.
-func (c *apiCall) codeSample(f *flow.Flow, d *flow.Document, language string, manner snippets.Manner) ([]components.CodePiece, error) {
-	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), document.Outputs(d, c.s.Kinds)))
+func (c *apiCall) codeSample(f *flow.Flow, d *flow.Document, language string, mode snippets.Mode) ([]components.CodePiece, error) {
+	code, err := snippets.Render(language, mode, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), document.Outputs(d, c.s.Kinds)))
 	return components.CodePieces(snippets.Highlight(language, code)), err
 }
 
@@ -203,16 +203,16 @@ const snippetCookie = "snippet"
 // chosenSnippet returns the language and style of code samples: those in the
 // query, else those in the cookie, else cURL that waits for the result. A choice
 // in the query is stored in the cookie.
-func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Manner) {
-	lang, manner := snippets.Languages()[0], snippets.MannerWait
+func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Mode) {
+	lang, mode := snippets.Languages()[0], snippets.ModeWait
 	pick := func(v url.Values) bool {
 		l, okL := findLanguage(v.Get("lang"))
-		m, okM := findManner(v.Get("manner"))
+		m, okM := findMode(v.Get("manner"))
 		if okL {
 			lang = l
 		}
 		if okM {
-			manner = m
+			mode = m
 		}
 		return okL || okM
 	}
@@ -222,11 +222,11 @@ func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Manner) {
 	}
 	if pick(c.QueryParams()) {
 		c.SetCookie(&http.Cookie{
-			Name: snippetCookie, Value: url.Values{"lang": {lang.ID}, "manner": {string(manner)}}.Encode(), Path: "/",
+			Name: snippetCookie, Value: url.Values{"lang": {lang.ID}, "manner": {string(mode)}}.Encode(), Path: "/",
 			MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, Secure: c.s.Sessions.Cookie.Secure, HttpOnly: true,
 		})
 	}
-	return lang, manner
+	return lang, mode
 }
 
 // findLanguage finds a language by ID.
@@ -239,9 +239,9 @@ func findLanguage(id string) (snippets.Language, bool) {
 	return snippets.Language{}, false
 }
 
-// findManner finds a style of code samples by name.
-func findManner(text string) (snippets.Manner, bool) {
-	for _, m := range snippets.Manners() {
+// findMode finds a style of code samples by name.
+func findMode(text string) (snippets.Mode, bool) {
+	for _, m := range snippets.Modes() {
 		if string(m) == text {
 			return m, true
 		}

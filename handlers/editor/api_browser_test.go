@@ -20,7 +20,7 @@ const addInput = `document.querySelector("#canvas").commit("Add", [{op: "add", n
 func TestAPIPane(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id := h.Live(webtest.TicketRouting)
+	id := h.PublishedFlow(webtest.TicketRouting)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900)
 	for _, name := range []string{"clipboard-read", "clipboard-write"} {
 		webtest.Send(p, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted, Origin: h.Http.URL})
@@ -28,7 +28,7 @@ func TestAPIPane(t *testing.T) {
 	p.Open("/flows/" + id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 
-	// What the tab shows is not asked for while nobody sees it.
+	// The tab's content is not requested while it is hidden.
 	webtest.Value[bool](p, addInput+`, true`)
 	p.Until(`document.querySelector("#save-state").dataset.state === "saved" && document.querySelector("#canvas").sync.rev > 0`)
 	p.Want(`performance.getEntriesByType("resource").filter((e) => e.name.includes("/api")).length`, "0")
@@ -42,9 +42,9 @@ func TestAPIPane(t *testing.T) {
 	// An edit while it is seen: focus and scroll stay where they are.
 	push(p, "#api-lang-python")
 	p.Until(`document.querySelector("#api-code").textContent.includes("import")`)
-	webtest.Value[bool](p, `(() => { document.querySelector("#api-manner-stream").focus(); document.querySelector("#canvas").commit("Name", [{op: "set", node: "tone", field: "name", value: "voice"}]); return true; })()`)
+	webtest.Value[bool](p, `(() => { document.querySelector("#api-mode-stream").focus(); document.querySelector("#canvas").commit("Name", [{op: "set", node: "tone", field: "name", value: "voice"}]); return true; })()`)
 	p.Until(`document.querySelector("#api-field-tone code")?.textContent === "voice"`)
-	p.Want(`document.activeElement.id`, `"api-manner-stream"`)
+	p.Want(`document.activeElement.id`, `"api-mode-stream"`)
 
 	push(p, "#api-field-ticket a")
 	p.Until(`document.querySelector("#canvas").chosen().join() === "ticket"`)
@@ -95,7 +95,7 @@ func TestAPIPane(t *testing.T) {
 	p.Press("Enter")
 	p.Until(`document.querySelector("#api-try details")?.open && document.activeElement.id === "try-ticket"`)
 
-	// What is published between a glance and a look is seen.
+	// A version published while the tab is hidden is shown when it opens.
 	webtest.Value[bool](p, `(document.querySelector("#canvas").commit("Describe", [{op: "set", node: "tone", field: "description", value: "How it sounds."}]), true)`)
 	p.Until(`document.querySelector("#api-state").textContent.includes("draft differs")`)
 	p.Click("#tab-node")

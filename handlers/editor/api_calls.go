@@ -48,8 +48,8 @@ func (c *apiCall) apiCalls(flowID flow.FlowID, keys []flow.Key) (editorview.APIC
 		r := &found.Rows[i]
 		row := editorview.APICall{ID: r.ID, State: string(r.State), At: r.CreatedAt, Key: names[r.KeyID]}
 		if !r.EndedAt.IsZero() {
-			row.Took = max(0, r.EndedAt.Sub(r.CreatedAt)) // as the caller saw it, including the time in the queue
-			ended = append(ended, row.Took)
+			row.Duration = max(0, r.EndedAt.Sub(r.CreatedAt)) // as the caller saw it, including the time in the queue
+			ended = append(ended, row.Duration)
 		}
 		calls.Rows = append(calls.Rows, row)
 	}

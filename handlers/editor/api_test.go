@@ -32,7 +32,7 @@ func TestAPI(t *testing.T) {
 
 	t.Run("shows how to call the flow", func(t *testing.T) {
 		t.Parallel()
-		id := h.Live(webtest.Greeting)
+		id := h.PublishedFlow(webtest.Greeting)
 		page := owner.Get("/flows/"+id+"/api").Is(200).Has("<h1>API</h1>", "v1 live", "no unpublished changes", "POST", h.Http.URL+"/v1/flow/"+id+"/run",
 			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.Http.URL+"/mcp", "No API calls yet", `href="/flows/`+id+`/form"`, `id="flow-keys"`)
 		page.Lacks("Ada <b>", "in v2", "Not published")
@@ -50,7 +50,7 @@ func TestAPI(t *testing.T) {
 	})
 	t.Run("follows the draft and marks unpublished changes", func(t *testing.T) {
 		t.Parallel()
-		id := h.Live(webtest.Greeting)
+		id := h.PublishedFlow(webtest.Greeting)
 		h.Replace(flow.FlowID(id), greetingNext)
 		part := owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("draft differs: 1 input added, 1 input changed, 1 output added, 1 output removed", "View changes", "/compare?from=1", "breaks programs that call v1",
 			"in v2", "changes in v2", "gone in v2", "is required now: callers who leave it out are refused", "Tell sales", "to hooks.example.com", "This calls v1, which is live")
@@ -60,7 +60,7 @@ func TestAPI(t *testing.T) {
 	})
 	t.Run("is part of the builder only for the draft", func(t *testing.T) {
 		t.Parallel()
-		id := h.Live(webtest.Greeting)
+		id := h.PublishedFlow(webtest.Greeting)
 		seen := h.As(flow.MemberOwner)
 		seen.Get("/flows/"+id).Is(200).Has(`id="flow-api"`, `href="/flows/`+id+`/api">How programs`, `id="pane-api" aria-labelledby="tab-api" hidden`).Lacks(`id="api-snippets"`, `id="api-draft"`)
 		remembers(seen, "pane", "api")
@@ -91,7 +91,7 @@ func withoutRequest(a *webtest.Answer) string {
 func TestAPISnippets(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	b, id := h.As(flow.MemberViewer), h.Live(webtest.Greeting)
+	b, id := h.As(flow.MemberViewer), h.PublishedFlow(webtest.Greeting)
 	b.Get("/flows/"+id+"/api").Is(200).Has("Prefer: wait=30", `id="api-lang-curl"`, `&amp;manner=stream`)
 	b.Get("/flows/" + id + "/api?lang=curl&manner=stream").Is(200).Has("text/event-stream").Lacks("Prefer: wait=30")
 	b.Fragment().Get("/flows/"+id+"/api?part=snippets").Is(200).Has("text/event-stream", `href="/docs/quickstart"`).Lacks("api-fields")
@@ -105,7 +105,7 @@ func TestTryAPI(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	editor, viewer := h.As(flow.MemberEditor), h.As(flow.MemberViewer)
-	id := h.Live(webtest.Greeting)
+	id := h.PublishedFlow(webtest.Greeting)
 	try := func(b *webtest.Browser, flowID string, form url.Values) *webtest.Answer {
 		form.Set("filled", "1")
 		return b.Post("/flows/"+flowID+"/api/try", form)
@@ -169,7 +169,7 @@ func TestTryAPI(t *testing.T) {
 	})
 	t.Run("forwards a file", func(t *testing.T) {
 		t.Parallel()
-		doc := h.Live(`{"schema":"sluice.flow/v1","name":"Pass","nodes":[{"id":"doc","kind":"input","config":{"name":"doc","type":"file"}},{"id":"out","kind":"output","config":{"name":"doc"}}],"edges":[{"from":"doc.value","to":"out.value"}]}`)
+		doc := h.PublishedFlow(`{"schema":"sluice.flow/v1","name":"Pass","nodes":[{"id":"doc","kind":"input","config":{"name":"doc","type":"file"}},{"id":"out","kind":"output","config":{"name":"doc"}}],"edges":[{"from":"doc.value","to":"out.value"}]}`)
 		mime, body := multipartForm(t, url.Values{"filled": {"1"}}, "in.doc", "notes.txt", "what was said")
 		editor.Fragment().Send(http.MethodPost, "/flows/"+doc+"/api/try", mime, body).Is(200).Has("200 OK", "notes.txt", "file_")
 	})
@@ -178,7 +178,7 @@ func TestTryAPI(t *testing.T) {
 func TestAPICalls(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	b, id := h.As(flow.MemberViewer), h.Live(webtest.Greeting)
+	b, id := h.As(flow.MemberViewer), h.PublishedFlow(webtest.Greeting)
 	called, err := h.Call(id, h.Key("shop<b>"), map[string]any{"who": "it's Ada"})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestAPICalls(t *testing.T) {
 	b.Fragment().Get("/flows/" + id + "/api/calls?mark=other").Is(200)
 	b.Get("/flows/" + id + "/api/calls").RedirectsTo("/flows/" + id + "/api#api-calls")
 	b.Get("/flows/"+id+"/runs/"+run+"/curl").Is(200).Has("slu_YOUR_KEY", "/v1/flow/"+id+"/run", `it'\''s Ada`)
-	b.Get("/flows/" + h.Live(webtest.Greeting) + "/runs/" + run + "/curl").Is(404)
+	b.Get("/flows/" + h.PublishedFlow(webtest.Greeting) + "/runs/" + run + "/curl").Is(404)
 	b.Get("/flows/"+id+"/api/openapi.json").Is(200).Has(`"openapi"`, "Whom to greet.")
 
 	if err := h.Store.EraseRun(t.Context(), flow.DefaultWorkspace, flow.FlowID(id), flow.RunID(run), flow.CodeResultNotSaved); err != nil {

@@ -161,7 +161,7 @@ func (c *apiCall) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchang
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
-	x := &editorview.APIExchange{FlowID: string(a.flow.ID), Status: w.Status, Reason: http.StatusText(w.Status), Took: took, Run: startedRun(w)}
+	x := &editorview.APIExchange{FlowID: string(a.flow.ID), Status: w.Status, Reason: http.StatusText(w.Status), Duration: took, Run: startedRun(w)}
 	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, web.Indented(withoutSecrets(sent, inputs)))))
 	text, cut := responseText(w)
 	x.Response, x.Cut = components.CodePieces(snippets.Highlight("http", text)), cut

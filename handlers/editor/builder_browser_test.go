@@ -24,7 +24,7 @@ func TestBuilder_inABrowser(t *testing.T) {
 
 	// By mouse: a node from the palette onto the canvas, and two edges.
 	p.Click(`[data-palette-group]:has([data-kind="template"]) .rail-group`)
-	p.Drag(p.Middle(`.kind[data-kind="template"]`), webtest.Spot{X: 600, Y: 560})
+	p.Drag(p.Middle(`.kind[data-kind="template"]`), webtest.Point{X: 600, Y: 560})
 	p.Saved()
 	p.Until(`canvas.draft.nodes.has("template")`)
 	p.Want(`canvas.selection.nodes.has("template")`, `true`)

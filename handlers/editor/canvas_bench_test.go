@@ -75,7 +75,7 @@ func dragged(p *webtest.Tab) float64 {
 	at := p.Middle("#node-n260 header")
 	p.Mouse(input.DispatchMouseEventTypeMousePressed, at)
 	took := perFrame(p, func(i int) {
-		p.Mouse(input.DispatchMouseEventTypeMouseMoved, webtest.Spot{X: at.X + float64(i%20)*5, Y: at.Y + float64(i%20)*5})
+		p.Mouse(input.DispatchMouseEventTypeMouseMoved, webtest.Point{X: at.X + float64(i%20)*5, Y: at.Y + float64(i%20)*5})
 	})
 	p.Mouse(input.DispatchMouseEventTypeMouseReleased, at)
 	return took

@@ -100,7 +100,7 @@ func TestCanvas_wire_dropped_on_template_connects(t *testing.T) {
 	p.Saved()
 
 	// A wire of any type that is dropped on empty canvas offers Template and Chat.
-	p.Drag(p.Middle(`#node-name [data-side="out"]`), webtest.Spot{X: 600, Y: 620})
+	p.Drag(p.Middle(`#node-name [data-side="out"]`), webtest.Point{X: 600, Y: 620})
 	p.Until(`document.getElementById("chooser")?.open && ["Template", "Chat"].every((k) => [...document.querySelectorAll("#chooser [role=option] b")].some((b) => b.textContent === k))`)
 	p.Write("templ")
 	p.Press("Enter")

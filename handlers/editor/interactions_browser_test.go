@@ -37,7 +37,7 @@ func newHand(t *testing.T, document string) *hand {
 }
 
 // event sends one mouse event.
-func (p *hand) event(kind input.DispatchMouseEventType, at webtest.Spot, button input.MouseButton, keys int64) {
+func (p *hand) event(kind input.DispatchMouseEventType, at webtest.Point, button input.MouseButton, keys int64) {
 	p.T.Helper()
 	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: button, ClickCount: 1, Modifiers: keys}
 	if kind == input.DispatchMouseEventTypeMouseMoved && button == input.MouseButtonNone {
@@ -49,30 +49,30 @@ func (p *hand) event(kind input.DispatchMouseEventType, at webtest.Spot, button 
 }
 
 // drag moves the mouse with a button and keys held down.
-func (p *hand) drag(button input.MouseButton, keys int64, from, to webtest.Spot) {
+func (p *hand) drag(button input.MouseButton, keys int64, from, to webtest.Point) {
 	p.T.Helper()
 	p.event(input.DispatchMouseEventTypeMousePressed, from, button, keys)
 	for i := 1.0; i <= 8; i++ {
-		p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Spot{X: from.X + (to.X-from.X)*i/8, Y: from.Y + (to.Y-from.Y)*i/8}, button, keys)
+		p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Point{X: from.X + (to.X-from.X)*i/8, Y: from.Y + (to.Y-from.Y)*i/8}, button, keys)
 	}
 	p.event(input.DispatchMouseEventTypeMouseReleased, to, button, keys)
 }
 
 // click clicks with keys held down.
-func (p *hand) click(keys int64, at webtest.Spot) {
+func (p *hand) click(keys int64, at webtest.Point) {
 	p.T.Helper()
 	p.event(input.DispatchMouseEventTypeMousePressed, at, input.MouseButtonLeft, keys)
 	p.event(input.DispatchMouseEventTypeMouseReleased, at, input.MouseButtonLeft, keys)
 }
 
 // wheel turns the wheel.
-func (p *hand) wheel(at webtest.Spot, keys int64, dx, dy float64) {
+func (p *hand) wheel(at webtest.Point, keys int64, dx, dy float64) {
 	p.T.Helper()
 	webtest.Send(p.Tab, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: at.X, Y: at.Y, DeltaX: dx, DeltaY: dy, Modifiers: keys})
 }
 
 // touch puts fingers down, moves them to other places and lifts them.
-func (p *hand) touch(from, to []webtest.Spot) {
+func (p *hand) touch(from, to []webtest.Point) {
 	p.T.Helper()
 	points := func(part float64) (list []*input.TouchPoint) {
 		for i := range from {
@@ -101,7 +101,7 @@ func (p *hand) steady() {
 }
 
 // empty returns an empty spot on the canvas.
-var empty = webtest.Spot{X: 500, Y: 700}
+var empty = webtest.Point{X: 500, Y: 700}
 
 // TestInteractions_view pans and zooms in every way, and remembers the view.
 func TestInteractions_view(t *testing.T) {
@@ -120,16 +120,16 @@ func TestInteractions_view(t *testing.T) {
 	}
 	moved("the wheel", func() { p.wheel(empty, 0, 30, 40) })
 	moved("a drag of empty space", func() {
-		p.drag(input.MouseButtonLeft, 0, empty, webtest.Spot{X: 580, Y: 680})
+		p.drag(input.MouseButtonLeft, 0, empty, webtest.Point{X: 580, Y: 680})
 	})
 	moved("the middle button", func() {
-		p.drag(input.MouseButtonMiddle, 0, empty, webtest.Spot{X: 580, Y: 680})
+		p.drag(input.MouseButtonMiddle, 0, empty, webtest.Point{X: 580, Y: 680})
 	})
 	moved("a drag of a node with Space", func() {
 		p.do(`canvas.pane.focus()`)
 		webtest.Send(p.Tab, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: " ", Code: "Space", WindowsVirtualKeyCode: 32, Text: " "})
 		at := p.Middle("#node-team header")
-		p.drag(input.MouseButtonLeft, 0, at, webtest.Spot{X: at.X + 40, Y: at.Y + 30})
+		p.drag(input.MouseButtonLeft, 0, at, webtest.Point{X: at.X + 40, Y: at.Y + 30})
 		webtest.Send(p.Tab, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: " ", Code: "Space", WindowsVirtualKeyCode: 32})
 	})
 	p.Want(`canvas.draft.position("team").x`, `300`)
@@ -153,7 +153,7 @@ func TestInteractions_view(t *testing.T) {
 	moved("a click on the minimap", func() { p.Click(".canvas-minimap") })
 	moved("a drag on the minimap", func() {
 		m := p.Middle(".canvas-minimap")
-		p.Drag(m, webtest.Spot{X: m.X + 30, Y: m.Y + 10})
+		p.Drag(m, webtest.Point{X: m.X + 30, Y: m.Y + 10})
 	})
 	k := p.number(zoom)
 	p.wheel(p.Middle(".canvas-minimap"), 0, 0.01, 60)
@@ -181,12 +181,12 @@ func TestInteractions_nodes(t *testing.T) {
 	p.do(`canvas.view.panZoom.scaleTo(0.7)`)
 	p.steady()
 	at := p.Middle("#node-reply header")
-	p.drag(input.MouseButtonLeft, 0, at, webtest.Spot{X: at.X + 33, Y: at.Y + 147})
+	p.drag(input.MouseButtonLeft, 0, at, webtest.Point{X: at.X + 33, Y: at.Y + 147})
 	p.Want(position("reply")+`.every((n) => n % 10 === 0)`, `true`)
 	p.Want(position("reply")+`[1] > 150`, `true`)
 	at = p.Middle("#node-reply header")
 	was := p.number(position("reply") + `[1]`)
-	p.drag(input.MouseButtonLeft, shiftKey, at, webtest.Spot{X: at.X + 80, Y: at.Y + 17})
+	p.drag(input.MouseButtonLeft, shiftKey, at, webtest.Point{X: at.X + 80, Y: at.Y + 17})
 	p.Want(position("reply")+`[1]`, fmt.Sprint(was))
 
 	p.do(`canvas.selection.set(["team", "reply"])`)
@@ -194,7 +194,7 @@ func TestInteractions_nodes(t *testing.T) {
 	before := webtest.Value[[]float64](p.Tab, position("team"))
 	apart := p.number(position("reply") + `[0] - ` + position("team") + `[0]`)
 	at = p.Middle("#node-team header")
-	p.drag(input.MouseButtonLeft, 0, at, webtest.Spot{X: at.X + 20, Y: at.Y - 35})
+	p.drag(input.MouseButtonLeft, 0, at, webtest.Point{X: at.X + 20, Y: at.Y - 35})
 	p.Want(position("reply")+`[0] - `+position("team")+`[0]`, fmt.Sprint(apart))
 	p.Press("Ctrl+Z")
 	p.Until(position("team") + `[1] === ` + fmt.Sprint(before[1]))
@@ -222,7 +222,7 @@ func TestInteractions_nodes(t *testing.T) {
 	p.Press("Delete")
 	p.Until(`canvas.draft.nodes.size === 4 && document.activeElement?.closest("flow-canvas") !== null`) // the focus stays in the canvas
 	at = p.Middle("#node-answer header")
-	p.drag(input.MouseButtonLeft, altKey, at, webtest.Spot{X: at.X, Y: at.Y + 160})
+	p.drag(input.MouseButtonLeft, altKey, at, webtest.Point{X: at.X, Y: at.Y + 160})
 	p.Until(`canvas.draft.nodes.size === 5 && canvas.draft.position("answer").y === 0`)
 	p.Press("Ctrl+Z")
 	p.Until(`canvas.draft.nodes.size === 4`)
@@ -288,7 +288,7 @@ func TestInteractions_edges(t *testing.T) {
 		{"id":"short","kind":"summarize","position":{"x":260,"y":0},"config":{}},
 		{"id":"mood","kind":"sentiment","position":{"x":260,"y":220},"config":{}},
 		{"id":"answer","kind":"output","position":{"x":560,"y":0},"config":{"name":"answer"}}],"edges":[]}`)
-	port := func(node, name, side string) webtest.Spot {
+	port := func(node, name, side string) webtest.Point {
 		return p.Middle(fmt.Sprintf(`#node-%s [data-port=%q][data-side=%q]`, node, name, side))
 	}
 	edges := func(want string) {
@@ -304,15 +304,15 @@ func TestInteractions_edges(t *testing.T) {
 	from, to := port("photo", "value", "out"), port("mood", "text", "in")
 	p.Mouse(input.DispatchMouseEventTypeMousePressed, from)
 	for i := 1.0; i <= 8; i++ {
-		p.Mouse(input.DispatchMouseEventTypeMouseMoved, webtest.Spot{X: from.X + (to.X-from.X)*i/8, Y: from.Y + (to.Y-from.Y)*i/8})
+		p.Mouse(input.DispatchMouseEventTypeMouseMoved, webtest.Point{X: from.X + (to.X-from.X)*i/8, Y: from.Y + (to.Y-from.Y)*i/8})
 	}
 	p.Until(`document.querySelector('#node-mood [data-port="text"]').dataset.verdict === "invalid" && document.querySelector(".canvas-reason")?.textContent.length > 10`)
 	p.Want(`document.querySelector('#node-mood [data-port="text"]').dataset.fit`, `"no"`)
 	p.Mouse(input.DispatchMouseEventTypeMouseReleased, to)
 	edges("short.summary>answer.value ticket.value>short.text")
 
-	middle := func(key string) webtest.Spot {
-		return webtest.Value[webtest.Spot](p.Tab, fmt.Sprintf(`(() => { const l = canvas.edges.path(%q), m = l.getPointAtLength(l.getTotalLength() / 2), [x, y, k] = canvas.view.transform, r = canvas.pane.getBoundingClientRect(); return { X: r.x + m.x * k + x, Y: r.y + m.y * k + y }; })()`, key))
+	middle := func(key string) webtest.Point {
+		return webtest.Value[webtest.Point](p.Tab, fmt.Sprintf(`(() => { const l = canvas.edges.path(%q), m = l.getPointAtLength(l.getTotalLength() / 2), [x, y, k] = canvas.view.transform, r = canvas.pane.getBoundingClientRect(); return { X: r.x + m.x * k + x, Y: r.y + m.y * k + y }; })()`, key))
 	}
 	p.Want(`document.querySelector('[data-edge="ticket.value>short.text"]').getAttribute("aria-label").includes("to")`, `true`)
 	p.do(`canvas.selection.set(["ticket"])`)
@@ -328,7 +328,7 @@ func TestInteractions_edges(t *testing.T) {
 	edges("short.summary>answer.value ticket.value>mood.text")
 	p.click(0, middle("ticket.value>mood.text"))
 	p.Until(`document.querySelector(".canvas-edge-grip")`)
-	p.Drag(p.Middle(`.canvas-edge-grip[data-end="to"]`), webtest.Spot{X: 700, Y: 740}) // to nothing
+	p.Drag(p.Middle(`.canvas-edge-grip[data-end="to"]`), webtest.Point{X: 700, Y: 740}) // to nothing
 	edges("short.summary>answer.value")
 	p.Drag(port("ticket", "value", "out"), port("short", "text", "in"))
 	edges("short.summary>answer.value ticket.value>short.text")
@@ -371,7 +371,7 @@ func TestInteractions_select(t *testing.T) {
 	p.Press("Escape")
 	chosen("")
 	a, b := p.Middle("#node-ticket"), p.Middle("#node-team")
-	p.drag(input.MouseButtonLeft, shiftKey, webtest.Spot{X: a.X - 90, Y: a.Y - 120}, webtest.Spot{X: b.X + 30, Y: b.Y + 150})
+	p.drag(input.MouseButtonLeft, shiftKey, webtest.Point{X: a.X - 90, Y: a.Y - 120}, webtest.Point{X: b.X + 30, Y: b.Y + 150})
 	chosen("team,ticket")
 
 	p.Want(`document.querySelectorAll("flow-canvas article[tabindex='0']").length`, `1`)
@@ -410,28 +410,28 @@ func TestInteractions_touch(t *testing.T) {
 	p.Builder("/flows/" + p.id)
 	p.steady()
 	x := p.number(`canvas.view.transform[0]`)
-	p.touch([]webtest.Spot{empty}, []webtest.Spot{{X: empty.X + 80, Y: empty.Y}})
+	p.touch([]webtest.Point{empty}, []webtest.Point{{X: empty.X + 80, Y: empty.Y}})
 	p.Until(fmt.Sprintf(`canvas.view.transform[0] > %v`, x+40))
 	p.steady()
 	at := p.Middle("#node-ticket header")
-	p.touch([]webtest.Spot{at}, []webtest.Spot{{X: at.X, Y: at.Y - 100}})
+	p.touch([]webtest.Point{at}, []webtest.Point{{X: at.X, Y: at.Y - 100}})
 	p.Until(`canvas.draft.position("ticket").y < -50`)
 	k := p.number(`canvas.view.transform[2]`)
-	p.touch([]webtest.Spot{{X: 460, Y: 700}, {X: 540, Y: 700}}, []webtest.Spot{{X: 380, Y: 700}, {X: 620, Y: 700}})
+	p.touch([]webtest.Point{{X: 460, Y: 700}, {X: 540, Y: 700}}, []webtest.Point{{X: 380, Y: 700}, {X: 620, Y: 700}})
 	p.Until(fmt.Sprintf(`canvas.view.transform[2] > %v`, k*1.2))
 	p.Press("Escape")
 	p.do(`canvas.view.fit(undefined, 0)`)
 	p.steady()
 	for _, selector := range []string{`#node-ticket [data-port="value"]`, `#node-short [data-port="text"]`} {
 		at := p.Middle(selector)
-		p.touch([]webtest.Spot{at}, []webtest.Spot{at})
+		p.touch([]webtest.Point{at}, []webtest.Point{at})
 	}
 	p.Until(`canvas.draft.edges.length === 1`)
 	p.do(`canvas.selection.clear()`)
 	p.do(`document.getElementById("select-mode").click()`)
 	p.Until(`document.getElementById("select-mode").ariaPressed === "true"`)
 	a, b := p.Middle("#node-ticket"), p.Middle("#node-short")
-	p.touch([]webtest.Spot{{X: a.X - 110, Y: a.Y - 120}}, []webtest.Spot{{X: b.X + 110, Y: b.Y + 140}})
+	p.touch([]webtest.Point{{X: a.X - 110, Y: a.Y - 120}}, []webtest.Point{{X: b.X + 110, Y: b.Y + 140}})
 	p.Until(`canvas.selection.nodes.size === 2`)
 	p.Saved()
 }

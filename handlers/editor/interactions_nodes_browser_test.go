@@ -12,7 +12,7 @@ import (
 )
 
 // twice is a double click.
-func (p *hand) twice(at webtest.Spot) {
+func (p *hand) twice(at webtest.Point) {
 	p.T.Helper()
 	for count := int64(1); count <= 2; count++ {
 		e := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: count}
@@ -35,18 +35,18 @@ func TestInteractions_grid(t *testing.T) {
 		if i > 3 { // from the beginning, Alt would copy
 			keys = altKey
 		}
-		p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Spot{X: at.X + 4*i, Y: at.Y + 17.3*i}, input.MouseButtonLeft, keys)
+		p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Point{X: at.X + 4*i, Y: at.Y + 17.3*i}, input.MouseButtonLeft, keys)
 	}
-	p.event(input.DispatchMouseEventTypeMouseReleased, webtest.Spot{X: at.X + 32, Y: at.Y + 138.4}, input.MouseButtonLeft, altKey)
+	p.event(input.DispatchMouseEventTypeMouseReleased, webtest.Point{X: at.X + 32, Y: at.Y + 138.4}, input.MouseButtonLeft, altKey)
 	p.Until(`canvas.draft.position("reply").y > 100 && ["x", "y"].some((k) => canvas.draft.position("reply")[k] % 10 !== 0)`)
 	p.Want(`canvas.draft.nodes.size`, `4`)
 
 	x := p.number(`canvas.view.transform[0]`)
 	from := p.Middle(`#node-team [data-port="label"]`)
-	edge := webtest.Spot{X: p.number(`canvas.pane.getBoundingClientRect().left`) + 3, Y: from.Y + 60}
+	edge := webtest.Point{X: p.number(`canvas.pane.getBoundingClientRect().left`) + 3, Y: from.Y + 60}
 	p.event(input.DispatchMouseEventTypeMousePressed, from, input.MouseButtonLeft, 0)
 	for i := 1.0; i <= 8; i++ {
-		p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Spot{X: from.X + (edge.X-from.X)*i/8, Y: from.Y + (edge.Y-from.Y)*i/8}, input.MouseButtonLeft, 0)
+		p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Point{X: from.X + (edge.X-from.X)*i/8, Y: from.Y + (edge.Y-from.Y)*i/8}, input.MouseButtonLeft, 0)
 	}
 	p.Until(fmt.Sprintf(`canvas.view.transform[0] > %v`, x+30))
 	p.Press("Escape")
@@ -116,11 +116,11 @@ func TestInteractions_rules(t *testing.T) {
 	p.Drag(p.Middle(`#node-b [data-side="out"]`), p.Middle(`#node-a [data-port="text"]`))
 	p.Want(`canvas.draft.edges.length`, `2`)
 	p.Until(`document.querySelector(".canvas-live").textContent.includes("loop") || document.getElementById("toasts").textContent.includes("loop")`)
-	middle := webtest.Value[webtest.Spot](p.Tab, `(() => { const l = canvas.edges.path("a.summary>b.x"), m = l.getPointAtLength(l.getTotalLength() / 2).matrixTransform(l.getScreenCTM()); return { X: m.x, Y: m.y }; })()`)
-	p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Spot{X: middle.X, Y: middle.Y + 7}, input.MouseButtonNone, 0) // beside the line
+	middle := webtest.Value[webtest.Point](p.Tab, `(() => { const l = canvas.edges.path("a.summary>b.x"), m = l.getPointAtLength(l.getTotalLength() / 2).matrixTransform(l.getScreenCTM()); return { X: m.x, Y: m.y }; })()`)
+	p.event(input.DispatchMouseEventTypeMouseMoved, webtest.Point{X: middle.X, Y: middle.Y + 7}, input.MouseButtonNone, 0) // beside the line
 	p.Until(`document.querySelector(".canvas-edge-plus")?.checkVisibility() && document.querySelectorAll("[data-port][data-pointed]").length === 2`)
-	quarter := webtest.Value[webtest.Spot](p.Tab, `(() => { const l = canvas.edges.path("a.summary>b.x"), m = l.getPointAtLength(l.getTotalLength() * 0.3).matrixTransform(l.getScreenCTM()); return { X: m.x, Y: m.y }; })()`)
-	p.click(0, webtest.Spot{X: quarter.X, Y: quarter.Y + 5})
+	quarter := webtest.Value[webtest.Point](p.Tab, `(() => { const l = canvas.edges.path("a.summary>b.x"), m = l.getPointAtLength(l.getTotalLength() * 0.3).matrixTransform(l.getScreenCTM()); return { X: m.x, Y: m.y }; })()`)
+	p.click(0, webtest.Point{X: quarter.X, Y: quarter.Y + 5})
 	p.Press("Delete")
 	p.Until(`canvas.draft.edges.length === 1 && document.querySelector("#node-b [data-trouble]")`)
 	p.Until(`document.getElementById("undo").title.includes("Delete")`)

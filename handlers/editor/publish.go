@@ -239,7 +239,7 @@ func (c *versionCall) fillFirst(f *flow.Flow, form *editorview.PublishForm) erro
 	form.Graph.Live = true
 	form.Languages, form.Test = apiLanguages(), c.testCall(f, d)
 	var err error
-	form.Command, err = (&apiCall{c.call}).codeSample(f, d, form.Languages[0].ID, snippets.MannerWait)
+	form.Command, err = (&apiCall{c.call}).codeSample(f, d, form.Languages[0].ID, snippets.ModeWait)
 	return err
 }
 

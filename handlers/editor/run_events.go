@@ -184,7 +184,7 @@ type stepEvent struct {
 	Items   map[string]int      `json:"items,omitempty"` // lengths of lists, by output port
 	Tokens  string              `json:"tokens,omitempty"`
 	Cost    string              `json:"cost,omitempty"`
-	Error   *editorview.Trouble `json:"error,omitempty"`
+	Error   *editorview.Failure `json:"error,omitempty"`
 	Preview *preview            `json:"preview,omitempty"`
 	At      int64               `json:"at"` // when the step ended, else now, in Unix milliseconds
 }
@@ -213,7 +213,7 @@ func (s *runStream) newStepEvent(step *flow.Step) stepEvent {
 	now := s.s.Now()
 	n := stepEvent{
 		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(usageOf(step.Usage)), Cost: editorview.Cost(usageOf(step.Usage)),
-		Error: troubleOf(step.Error), At: now.UnixMilli(),
+		Error: failureOf(step.Error), At: now.UnixMilli(),
 	}
 	if !step.EndedAt.IsZero() {
 		n.At = step.EndedAt.UnixMilli()
@@ -245,7 +245,7 @@ type runEvent struct {
 	All   int                 `json:"all"`
 	Ms    int64               `json:"ms"`
 	Cost  string              `json:"cost"`
-	Error *editorview.Trouble `json:"error,omitempty"`
+	Error *editorview.Failure `json:"error,omitempty"`
 	Bar   string              `json:"bar"` // the pill above the canvas as HTML
 	Title string              `json:"title,omitempty"`
 }
@@ -258,7 +258,7 @@ func (s *runStream) writeRun(run *flow.Run) error {
 	if err := editorview.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
 		return err
 	}
-	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(m.Usage), Error: m.Error, Bar: bar.String()}
+	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Duration.Milliseconds(), Cost: editorview.Cost(m.Usage), Error: m.Error, Bar: bar.String()}
 	if m.Error != nil && m.Error.Node != "" {
 		if node := s.graph.Node(m.Error.Node); node != nil {
 			n.Title = document.NodeTitle(node, s.s.Kinds.For(node))

@@ -67,7 +67,7 @@ func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) 
 		form.Node, form.Sends = document.NodeTitle(n, k), k != nil && k.OutputsField != ""
 	}
 	form.Webhooks, form.Flows, form.Drafts = c.countWebhooks(d), c.runsFlows(d), options.Drafts
-	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, options.Until)
+	inputs, err := c.s.Runner.DraftInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, options.Until)
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
 		form.Problems = editorview.ProblemsOf(string(d.flow.ID), d.Document, c.s.Kinds, e.Fields)
 		return form, nil
@@ -167,7 +167,7 @@ func (c *call) startDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 		TestRun: &flow.TestRun{Until: typed.Options.Until},
 	}
 	if typed.Filled {
-		inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, typed.Options.Until)
+		inputs, err := c.s.Runner.DraftInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, typed.Options.Until)
 		if err != nil {
 			return flow.Started{}, err
 		}

@@ -16,19 +16,19 @@ func usageOf(u flow.Usage) editorview.Usage {
 func markOf(run *flow.Run, now time.Time) editorview.RunMark {
 	m := editorview.RunMark{
 		FlowID: string(run.FlowID), ID: string(run.ID), State: string(run.State), Draft: run.Draft, Version: run.Version, Trigger: string(run.Trigger),
-		Done: run.Progress.Done, All: run.Progress.Total, Usage: usageOf(run.Usage), CreatedAt: run.CreatedAt, Error: troubleOf(run.Error),
+		Done: run.Progress.Done, All: run.Progress.Total, Usage: usageOf(run.Usage), CreatedAt: run.CreatedAt, Error: failureOf(run.Error),
 	}
 	switch {
 	case !run.EndedAt.IsZero() && !run.StartedAt.IsZero():
-		m.Took = max(0, run.EndedAt.Sub(run.StartedAt))
+		m.Duration = max(0, run.EndedAt.Sub(run.StartedAt))
 	case !run.StartedAt.IsZero():
-		m.Took = max(0, now.Sub(run.StartedAt))
+		m.Duration = max(0, now.Sub(run.StartedAt))
 	}
 	return m
 }
 
-// troubleOf converts an error and adds advice. It returns nil for nil.
-func troubleOf(e *flow.Error) *editorview.Trouble {
+// failureOf converts an error and adds advice. It returns nil for nil.
+func failureOf(e *flow.Error) *editorview.Failure {
 	if e == nil {
 		return nil
 	}
@@ -36,7 +36,7 @@ func troubleOf(e *flow.Error) *editorview.Trouble {
 	if do == "" && e.Retryable {
 		do = "The error may be temporary. Run it again."
 	}
-	return &editorview.Trouble{Code: string(e.Code), Text: editorview.Sentence(e.Message), Do: do, Node: e.Node}
+	return &editorview.Failure{Code: string(e.Code), Text: editorview.Sentence(e.Message), Do: do, Node: e.Node}
 }
 
 // remedies are instructions for users, by error code. Unlike package advice, they refer

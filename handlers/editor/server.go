@@ -35,10 +35,10 @@ import (
 // Runner starts, follows and cancels runs.
 type Runner interface {
 	web.Runner
-	// TrialInputs returns the inputs that a test run of the draft needs. until
+	// DraftInputs returns the inputs that a test run of the draft needs. until
 	// limits the run to the nodes that this node depends on, unless it is empty.
 	// Problems of the draft are the Fields of a flow.Error.
-	TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, until string) ([]contract.Input, error)
+	DraftInputs(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, until string) ([]contract.Input, error)
 }
 
 // Config has the dependencies of this package in addition to the site.

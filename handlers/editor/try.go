@@ -48,12 +48,12 @@ func (c *call) tryNode(t *draftNode) error {
 	defer cancel()
 	start := time.Now()
 	out, err := t.kind.Run(ctx, in)
-	tried.Took, tried.Log = time.Since(start), out.Log
+	tried.Duration, tried.Log = time.Since(start), out.Log
 	if ctx.Err() != nil {
 		err = flow.Errorf(flow.CodeStepTimeout, "The code did not finish within %v.", tryTimeout)
 	}
 	if err != nil {
-		tried.Trouble = troubleOf(flow.AsError(err))
+		tried.Failure = failureOf(flow.AsError(err))
 	}
 	for _, name := range sortedKeys(out.Outputs) {
 		tried.Outputs = append(tried.Outputs, components.ValueView{Name: name, Value: out.Outputs[name]})

@@ -25,7 +25,7 @@ const invoice = `{"schema":"sluice.flow/v1","name":"Pay supplier invoices","node
 // to answer.
 func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
 	h.T.Helper()
-	id := flow.FlowID(h.Live(document))
+	id := flow.FlowID(h.PublishedFlow(document))
 	started, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"supplier": "Northwind Paper"}})
 	if err != nil {
 		h.T.Fatal(err)

@@ -110,7 +110,7 @@ func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (mes
 			}
 		case flow.RoleAssistant:
 			signature, _ := turn["signature"].(string)
-			if !v.s.seals.IsTurn(v.flow.ID, digest, signature) {
+			if !v.s.seals.VerifyTurn(v.flow.ID, digest, signature) {
 				return nil, errForgedTurn
 			}
 		default: // system, for example
@@ -156,7 +156,7 @@ type replyEvent struct {
 	Text      string        `json:"text"`
 	HTML      string        `json:"html,omitempty"`      // if the reply is not a text, such as a picture
 	Signature string        `json:"signature,omitempty"` // of the conversation up to this turn
-	Trouble   string        `json:"trouble,omitempty"`
+	Problem   string        `json:"trouble,omitempty"`
 }
 
 // reply returns the signed reply of the run.
@@ -164,17 +164,17 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 	r := replyEvent{State: t.run.State}
 	switch {
 	case t.run.State == flow.RunFailed:
-		r.Trouble = failureText(t.run.Error)
+		r.Problem = failureText(t.run.Error)
 		return r, nil
 	case t.run.State != flow.RunSucceeded:
 		return r, nil
 	case t.run.Erased != "":
-		r.Trouble = "This answer was not kept. Ask again."
+		r.Problem = "This answer was not kept. Ask again."
 		return r, nil
 	}
 	value, given := t.replyValue()
 	if !given {
-		r.Trouble = "There is no answer. Try again."
+		r.Problem = "There is no answer. Try again."
 		return r, nil
 	}
 	text, isText := value.(string)
@@ -192,7 +192,7 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 		message, _ := m.(map[string]any)
 		digest = turnDigest(digest, flow.Text(message["role"]), flow.MessageText(m))
 	}
-	r.Signature = t.s.seals.Turn(t.flow.ID, turnDigest(digest, flow.RoleAssistant, text))
+	r.Signature = t.s.seals.SignTurn(t.flow.ID, turnDigest(digest, flow.RoleAssistant, text))
 	return r, nil
 }
 

@@ -85,7 +85,7 @@ func TestForm_in_frame_of_another_site(t *testing.T) {
 	p.Do(chromedp.Navigate(other))
 	p.Until(`document.querySelector("iframe").dataset.loaded === "1"`)
 	for end := time.Now().Add(webtest.BrowserPatience); countRuns(h, id) == 0 && time.Now().Before(end); {
-		at := webtest.Spot{X: 350, Y: 165} // the button, below one line of title
+		at := webtest.Point{X: 350, Y: 165} // the button, below one line of title
 		p.Mouse(input.DispatchMouseEventTypeMousePressed, at)
 		p.Mouse(input.DispatchMouseEventTypeMouseReleased, at)
 	}

@@ -45,7 +45,7 @@ var errPasswordRequired = web.NewError(http.StatusForbidden, "This form needs a 
 // within passLife.
 func (v *formCall) hasPass() bool {
 	cookie, err := v.Cookie(v.passCookie())
-	return err == nil && v.s.seals.Passes(v.form, cookie.Value, v.s.Now())
+	return err == nil && v.s.seals.VerifyPass(v.form, cookie.Value, v.s.Now())
 }
 
 // passCookie returns the name of the cookie for visitors who entered the

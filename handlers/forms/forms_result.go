@@ -25,7 +25,7 @@ type resultCall struct {
 // findResult finds the run that the ticket in the path names. A ticket that was
 // changed, has expired or belongs to another form is not found.
 func (v *formCall) findResult() (*resultCall, error) {
-	runID, expires, ok := v.s.seals.Admits(v.flow.ID, v.Param("ticket"), v.s.Now())
+	runID, expires, ok := v.s.seals.VerifyTicket(v.flow.ID, v.Param("ticket"), v.s.Now())
 	if !ok || !flow.ValidID(flow.PrefixRun, runID) {
 		return nil, web.ErrNotFound
 	}
@@ -75,7 +75,7 @@ func (t *resultCall) result() formsview.FormRun {
 		Erased: t.run.Erased != "",
 	}
 	if t.run.State == flow.RunFailed {
-		r.Trouble = failureText(t.run.Error)
+		r.Problem = failureText(t.run.Error)
 	}
 	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
 		value, given := t.run.Outputs[o.Name]

@@ -34,7 +34,7 @@ func (v *formCall) show() error {
 // previousRun returns the run that a ticket names, or nil if the ticket is not
 // valid for this form.
 func (v *formCall) previousRun(ticket string) (*flow.Run, error) {
-	runID, _, ok := v.s.seals.Admits(v.flow.ID, ticket, v.s.Now())
+	runID, _, ok := v.s.seals.VerifyTicket(v.flow.ID, ticket, v.s.Now())
 	if !ok {
 		return nil, nil
 	}

@@ -73,7 +73,7 @@ func TestForm(t *testing.T) {
 			t.Fatalf("leads to %s", path)
 		}
 		page := b.Ended(path)
-		page.Has("Done", "Summary", "How much &lt;b&gt;is&lt;/b&gt; it?", "red", "blue", "Again", `href="/f/`+id+`?again=`)
+		page.Has("Done", "Summary", "How much &lt;b&gt;is&lt;/b&gt; it?", "red", "blue", "Run again", `href="/f/`+id+`?again=`)
 		page.Lacks("INTERNAL", "Guess the budget", "in.question")
 		if got := page.Header.Get("Referrer-Policy") + "|" + page.Header.Get("X-Robots-Tag") + "|" + page.Header.Get("Cache-Control"); got != "no-referrer|noindex, nofollow|no-store" {
 			t.Errorf("headers %s", got)
@@ -213,7 +213,7 @@ func TestFormEmbedding(t *testing.T) {
 	}
 }
 
-// A page of another site sends nothing here, except what nobody else knows.
+// Pages of other sites cannot submit the form without its secret token.
 func TestForm_refuses_cross_site_posts(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -252,7 +252,7 @@ func TestFormCancel(t *testing.T) {
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
 	b.Get(path).Is(http.StatusOK).Has("Cancel", `data-events="`+path+`/events"`, "of 2 steps")
 	b.Post(path+"/cancel", nil).Is(http.StatusSeeOther).RedirectsTo(path)
-	b.Ended(path).Has("The run was canceled.", "Again")
+	b.Ended(path).Has("The run was canceled.", "Run again")
 	b.Post(path+"/cancel", nil).Is(http.StatusSeeOther).RedirectsTo(path) // twice is no fault
 }
 

@@ -9,8 +9,8 @@ const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"out","kind":"output","label":"The greeting","config":{"name":"text"}}],
  "edges":[{"from":"who.value","to":"words.who"},{"from":"count.value","to":"words.count"},{"from":"words.text","to":"out.value"}]}`
 
-// Live imports a document as a flow and publishes it.
-func (h *Env) Live(document string) (id string) {
+// PublishedFlow imports a document as a flow and publishes it.
+func (h *Env) PublishedFlow(document string) (id string) {
 	h.T.Helper()
 	id = h.Flow(document)
 	h.Publish(id)

@@ -169,18 +169,18 @@ func (p *Tab) Want(js, want string) {
 	}
 }
 
-// Spot is a point of the page in CSS pixels, from the top left of the viewport.
-type Spot struct{ X, Y float64 }
+// Point is a point of the page in CSS pixels, from the top left of the viewport.
+type Point struct{ X, Y float64 }
 
 // Middle returns the center of the first element that matches a selector, which must exist.
-func (p *Tab) Middle(selector string) Spot {
+func (p *Tab) Middle(selector string) Point {
 	p.T.Helper()
-	return Value[Spot](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
+	return Value[Point](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
 }
 
 // Mouse sends one mouse event. A move keeps the left button down, because all moves
 // here are parts of a drag.
-func (p *Tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
+func (p *Tab) Mouse(kind input.DispatchMouseEventType, at Point) {
 	p.T.Helper()
 	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1}
 	if kind == input.DispatchMouseEventTypeMouseMoved {
@@ -199,11 +199,11 @@ func (p *Tab) Click(selector string) {
 }
 
 // Drag presses the left button, moves the mouse in small steps and releases the button.
-func (p *Tab) Drag(from, to Spot) {
+func (p *Tab) Drag(from, to Point) {
 	p.T.Helper()
 	p.Mouse(input.DispatchMouseEventTypeMousePressed, from)
 	for i := 1.0; i <= 8; i++ {
-		p.Mouse(input.DispatchMouseEventTypeMouseMoved, Spot{from.X + (to.X-from.X)*i/8, from.Y + (to.Y-from.Y)*i/8})
+		p.Mouse(input.DispatchMouseEventTypeMouseMoved, Point{from.X + (to.X-from.X)*i/8, from.Y + (to.Y-from.Y)*i/8})
 	}
 	p.Mouse(input.DispatchMouseEventTypeMouseReleased, to)
 }

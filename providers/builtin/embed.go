@@ -155,7 +155,7 @@ func join(parts []part, texts int) [][]float32 {
 			vectors[i] = make([]float32, Dimensions)
 			continue
 		}
-		normalise(v)
+		normalize(v)
 	}
 	return vectors
 }

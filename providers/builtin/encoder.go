@@ -135,5 +135,5 @@ func finish(out []float32) []float32 {
 	for i, x := range out {
 		v[i] = float32(math.Tanh(float64(x)))
 	}
-	return normalise(v)
+	return normalize(v)
 }

@@ -12,7 +12,7 @@ import (
 var languageFile []byte
 
 //go:embed model/LICENSE-lande
-var languageLicence string
+var languageLicense string
 
 const (
 	languageMagic = "SLUICEL1"

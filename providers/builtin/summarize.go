@@ -113,7 +113,7 @@ func centrality(vectors [][]float32) []float64 {
 	for i, v := range vectors {
 		copy(others, sum)
 		addScaled(others, v, -1)
-		out[i] = cosine(v, normalise(others))
+		out[i] = cosine(v, normalize(others))
 	}
 	return out
 }

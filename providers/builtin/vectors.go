@@ -2,8 +2,8 @@ package builtin
 
 import "math"
 
-// normalise scales v to a unit vector in place. The zero vector, which stands for blank text, is unchanged.
-func normalise(v []float32) []float32 {
+// normalize scales v to a unit vector in place. The zero vector, which stands for blank text, is unchanged.
+func normalize(v []float32) []float32 {
 	length := math.Sqrt(float64(dot(v, v)))
 	if length == 0 {
 		return v

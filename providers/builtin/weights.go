@@ -16,12 +16,12 @@ var modelFile []byte
 var notice string
 
 //go:embed model/LICENSE
-var licence string
+var license string
 
-// Licence returns where the embedded weights come from, what was changed, and their licences: a program that ships them
+// License returns where the embedded weights come from, what was changed, and their licenses: a program that ships them
 // must be able to show it.
-func Licence() string {
-	return notice + licence + "\nSluice contains the network of the npm package lande 1.0.10, under this licence:\n\n" + languageLicence
+func License() string {
+	return notice + license + "\nSluice contains the network of the npm package lande 1.0.10, under this license:\n\n" + languageLicense
 }
 
 const (

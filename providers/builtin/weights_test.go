@@ -30,10 +30,10 @@ func TestNewEncoderRefusesBrokenFiles(t *testing.T) {
 	}
 }
 
-func TestLicenceIsEmbedded(t *testing.T) {
+func TestLicenseIsEmbedded(t *testing.T) {
 	t.Parallel()
-	if !strings.Contains(Licence(), "Apache License") || !strings.Contains(Licence(), "int8") {
-		t.Error("licence or notice of change is missing")
+	if !strings.Contains(License(), "Apache License") || !strings.Contains(License(), "int8") {
+		t.Error("license or notice of change is missing")
 	}
 }
 

@@ -17,24 +17,24 @@ const (
 	modelAge       = 10 * time.Minute
 )
 
-// Directory finds models in the shipped catalogue and, with a secret, in the platform's
+// Directory finds models in the shipped catalog and, with a secret, in the platform's
 // collections and search. Callers must not change its results, which are shared. It is safe
 // for concurrent use.
 type Directory struct {
-	host      Host
-	catalogue *Featured
-	cache     *cache
+	host    Host
+	catalog *Featured
+	cache   *cache
 }
 
 // NewDirectory returns a directory of the models of a host.
 func NewDirectory(host Host) *Directory {
-	return &Directory{host: host, catalogue: Catalogue(), cache: newCache(time.Now)}
+	return &Directory{host: host, catalog: Catalog(), cache: newCache(time.Now)}
 }
 
 // Categories returns the shipped categories, followed by those of the platform. If the
 // platform's cannot be read, it returns the error together with the shipped ones.
 func (d *Directory) Categories(ctx context.Context, secret string) ([]Collection, error) {
-	out := d.catalogue.Categories()
+	out := d.catalog.Categories()
 	live, err := d.collections(ctx, secret)
 	for _, c := range live {
 		if !slices.ContainsFunc(out, func(have Collection) bool { return have.Slug == c.Slug }) {
@@ -59,7 +59,7 @@ func (d *Directory) collections(ctx context.Context, secret string) ([]Collectio
 // Models returns the models of a category, the shipped ones first. It returns the shipped
 // ones even with an error.
 func (d *Directory) Models(ctx context.Context, secret, category string) ([]Listing, error) {
-	shipped := d.catalogue.Models(category)
+	shipped := d.catalog.Models(category)
 	if secret == "" {
 		return shipped, nil
 	}
@@ -83,7 +83,7 @@ func (d *Directory) Models(ctx context.Context, secret, category string) ([]List
 // shipped ones even with an error.
 func (d *Directory) Search(ctx context.Context, secret, query string) ([]Listing, error) {
 	query = oneLine(query, 200)
-	shipped := d.catalogue.Search(query)
+	shipped := d.catalog.Search(query)
 	if secret == "" || query == "" {
 		return shipped, nil
 	}
@@ -105,14 +105,14 @@ func join(first, more []Listing) []Listing {
 }
 
 // Resolve returns the model that a user typed, with its schema: from the platform, or
-// without a secret from the catalogue. While the platform is unreachable it returns the
+// without a secret from the catalog. While the platform is unreachable it returns the
 // last known state.
 func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, error) {
 	ref, err := ParseRef(text)
 	if err != nil {
 		return nil, err
 	}
-	shipped, ok := d.catalogue.Find(ref)
+	shipped, ok := d.catalog.Find(ref)
 	ships := ok && shipped.Input != nil
 	if secret == "" {
 		if ships {
@@ -135,7 +135,7 @@ func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, e
 
 // titled sets the shipped title and description of a model, if there are any.
 func (d *Directory) titled(m *Model) *Model {
-	shipped, ok := d.catalogue.Find(Ref{Owner: m.Owner, Name: m.Name})
+	shipped, ok := d.catalog.Find(Ref{Owner: m.Owner, Name: m.Name})
 	if !ok {
 		return m
 	}

@@ -162,7 +162,7 @@ func TestDirectory(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	t.Run("answers from the catalogue without a secret", func(t *testing.T) {
+	t.Run("answers from the catalog without a secret", func(t *testing.T) {
 		t.Parallel()
 		d, _, _ := directory(t)
 		m, err := d.Resolve(t.Context(), "", "https://replicate.com/openai/whisper")
@@ -196,7 +196,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%+v, %v after %d requests", m, err, len(fake.Requests()))
 		}
 	})
-	t.Run("falls back to the catalogue while the platform is down", func(t *testing.T) {
+	t.Run("falls back to the catalog while the platform is down", func(t *testing.T) {
 		t.Parallel()
 		d, fake, _ := directory(t)
 		down(fake)

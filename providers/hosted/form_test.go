@@ -453,7 +453,7 @@ func TestForm_swappedBounds(t *testing.T) {
 	}
 }
 
-// TestForm_open holds that a model that does not say what it takes can be used.
+// TestForm_open checks that a model without an input schema can be used.
 func TestForm_open(t *testing.T) {
 	t.Parallel()
 	f := hosted.NewForm(modelOf(t, `{}`))
@@ -463,8 +463,7 @@ func TestForm_open(t *testing.T) {
 	}
 }
 
-// TestProblemWords holds that a problem is described in words that do not
-// come from the schema library.
+// TestProblemWords checks that problems are not described in the words of the schema library.
 func TestProblemWords(t *testing.T) {
 	t.Parallel()
 	for schema, c := range map[string]struct{ value, says string }{

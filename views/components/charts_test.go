@@ -9,8 +9,8 @@ func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
 		Count(0): "0", Count(999): "999", Count(1204): "1,204", Count(-1234567): "-1,234,567",
-		Took(14 * time.Millisecond): "14 ms", Took(1900 * time.Millisecond): "1.9 s", Took(83 * time.Second): "83 s",
-		Took(200 * time.Second): "3 min 20 s", Took(90 * time.Minute): "1 h 30 min",
+		Duration(14 * time.Millisecond): "14 ms", Duration(1900 * time.Millisecond): "1.9 s", Duration(83 * time.Second): "83 s",
+		Duration(200 * time.Second): "3 min 20 s", Duration(90 * time.Minute): "1 h 30 min",
 		Money(0): "$0", Money(58): "<$0.0001", Money(1200): "$0.0012", Money(3_402_000): "$3.40",
 		Percent(1): "100%", Percent(.9999): "99.9%", Percent(.997): "99.7%", Percent(.5): "50%", Percent(0): "0%",
 	} {

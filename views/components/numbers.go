@@ -39,9 +39,9 @@ func Rounded(v any) string {
 	return text
 }
 
-// Took formats a duration with two or three significant digits: <1 ms, 14 ms, 1.9 s, 83 s, 3
+// Duration formats a duration with two or three significant digits: <1 ms, 14 ms, 1.9 s, 83 s, 3
 // min 20 s.
-func Took(d time.Duration) string {
+func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return "<1 ms"

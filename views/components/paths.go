@@ -2,6 +2,7 @@ package components
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/a-h/templ"
 )
@@ -30,4 +31,13 @@ func flowTabs(flowID string) []flowTab {
 		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
 		{"Webhooks", FlowURL(flowID, "/webhooks")}, {"Form", FlowURL(flowID, "/form")}, {"Settings", FlowURL(flowID, "/settings")},
 	}
+}
+
+// ShortURL returns a URL without scheme and query, for display.
+func ShortURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host + strings.TrimSuffix(u.Path, "/")
 }

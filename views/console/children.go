@@ -41,12 +41,12 @@ type ItemErrors struct {
 
 // ChildItem is one item with its run. Path is empty while it has no run.
 type ChildItem struct {
-	Number                                       int
-	State, Code, Input, Output, Path, Took, Cost string
-	Tries                                        int
-	Current                                      bool
-	MayRepeat                                    bool    // it failed or was canceled, its content isn't erased, and the viewer may run it again
-	Link                                         RunLink // shows its steps
+	Number                                           int
+	State, Code, Input, Output, Path, Duration, Cost string
+	Tries                                            int
+	Current                                          bool
+	MayRepeat                                        bool    // it failed or was canceled, its content isn't erased, and the viewer may run it again
+	Link                                             RunLink // shows its steps
 }
 
 // CallerView is the step of another run that started a child run.

@@ -743,7 +743,7 @@ func childStep(r RunPage, s *ChildStep) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<table class=\"table child-items\"><thead><tr><th scope=\"col\" class=\"num\">Item</th><th scope=\"col\">State</th><th scope=\"col\">Input</th><th scope=\"col\" class=\"c-out\">Output</th><th scope=\"col\" class=\"num c-tries\">Tries</th><th scope=\"col\" class=\"num c-took\">Took</th><th scope=\"col\" class=\"num c-cost\">Cost</th><th scope=\"col\"><span class=\"unseen\">Run</span></th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<table class=\"table child-items\"><thead><tr><th scope=\"col\" class=\"num\">Item</th><th scope=\"col\">State</th><th scope=\"col\">Input</th><th scope=\"col\" class=\"c-out\">Output</th><th scope=\"col\" class=\"num c-tries\">Attempts</th><th scope=\"col\" class=\"num c-took\">Duration</th><th scope=\"col\" class=\"num c-cost\">Cost</th><th scope=\"col\"><span class=\"unseen\">Run</span></th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -886,9 +886,9 @@ func childStep(r RunPage, s *ChildStep) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var54 string
-			templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(item.Took)
+			templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(item.Duration)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/children.templ`, Line: 163, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/children.templ`, Line: 163, Col: 51}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var54))
 			if templ_7745c5c3_Err != nil {

@@ -107,14 +107,6 @@ func (c CredentialRow) usedBy() string {
 	return c.Uses[0].Flow + " and " + components.Count(len(c.Uses)-1) + " more"
 }
 
-// hostOf returns the host of a base URL for display.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return u.Host + strings.TrimSuffix(u.Path, "/")
-}
 
 // addLabel returns the button's label. Credentials of providers are tested before they are
 // saved; plain secrets can't be.

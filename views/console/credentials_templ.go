@@ -823,9 +823,9 @@ func NewCredentialPage(p layout.Page, f AddCredential) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var32 string
-				templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(hostOf(f.KeysURL))
+				templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(components.ShortURL(f.KeysURL))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/credentials.templ`, Line: 212, Col: 124}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/credentials.templ`, Line: 212, Col: 137}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 				if templ_7745c5c3_Err != nil {

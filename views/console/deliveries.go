@@ -49,7 +49,7 @@ type DeliveryRow struct {
 	Tries                              int
 	Status                             int    // HTTP status of the newest attempt; 0 without a response
 	Failure                            string // short reason why there was no response
-	Took                               time.Duration
+	Duration                           time.Duration
 	Tried                              bool
 }
 
@@ -139,20 +139,6 @@ func (r DeliveryRow) answered() string {
 	return r.Failure
 }
 
-// timeUntil formats roughly how long it is from now until at.
-func timeUntil(at, now time.Time) string {
-	d := at.Sub(now)
-	switch {
-	case d < time.Second:
-		return "now"
-	case d < time.Minute:
-		return fmt.Sprintf("in %d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("in %d min.", int(d.Minutes()))
-	}
-	return fmt.Sprintf("in %d hr.", int(d.Hours()+0.5))
-}
-
 // EndpointView is the URL of an endpoint with its recent success rate.
 type EndpointView struct {
 	ID, FlowID, Flow, Node, Host, URL string
@@ -162,8 +148,8 @@ type EndpointView struct {
 	Attempts, Succeeded               int
 	P95                               time.Duration
 	Bars                              []bool // whether each of the newest attempts succeeded, oldest first
-	// Trouble and Advice are one sentence each, or empty while the endpoint works.
-	Trouble, Advice string
+	// Problem and Advice are one sentence each, or empty while the endpoint works.
+	Problem, Advice string
 }
 
 // log returns the URL of the list of deliveries, filtered by this endpoint.
@@ -203,7 +189,7 @@ type DeliveryPage struct {
 type AttemptView struct {
 	Number          int
 	At              time.Time
-	Took            time.Duration
+	Duration        time.Duration
 	Status          int
 	Reason          string // reason phrase of the status
 	Error, Response string

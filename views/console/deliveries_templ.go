@@ -172,7 +172,7 @@ func endpointNote(e EndpointView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(e.Trouble)
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(e.Problem)
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 43, Col: 20}
 		}
@@ -337,7 +337,7 @@ func deliveriesTable(d DeliveriesPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\">Endpoint</th><th scope=\"col\">Created</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Next</th></tr></thead>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\">Endpoint</th><th scope=\"col\">Created</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">Response</th><th scope=\"col\" class=\"num\">Duration</th><th scope=\"col\" class=\"num\">Next</th></tr></thead>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -557,9 +557,9 @@ func DeliveryRows(d DeliveriesPage) templ.Component {
 			}
 			if r.Tried {
 				var templ_7745c5c3_Var26 string
-				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(components.Took(r.Took))
+				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(components.Duration(r.Duration))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 105, Col: 31}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 105, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 				if templ_7745c5c3_Err != nil {
@@ -599,9 +599,9 @@ func DeliveryRows(d DeliveriesPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var28 string
-				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(timeUntil(r.NextAt, d.Now))
+				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(In(r.NextAt, d.Now))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 114, Col: 86}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 114, Col: 79}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -875,7 +875,7 @@ func Endpoints(p layout.Page, d DeliveriesPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, e := range d.Endpoints {
-				if e.Trouble != "" {
+				if e.Problem != "" {
 					templ_7745c5c3_Err = endpointNote(e).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -1098,9 +1098,9 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var49 string
-				templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(components.Took(e.P95))
+				templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(components.Duration(e.P95))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 233, Col: 66}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 233, Col: 70}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var49))
 				if templ_7745c5c3_Err != nil {
@@ -1586,9 +1586,9 @@ func attempt(a AttemptView, custom string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var71 string
-		templ_7745c5c3_Var71, templ_7745c5c3_Err = templ.JoinStringErrs(components.Took(a.Took))
+		templ_7745c5c3_Var71, templ_7745c5c3_Err = templ.JoinStringErrs(components.Duration(a.Duration))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 323, Col: 48}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/deliveries.templ`, Line: 323, Col: 56}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var71))
 		if templ_7745c5c3_Err != nil {

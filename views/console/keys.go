@@ -253,8 +253,10 @@ func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC
 func In(at, now time.Time) string {
 	d := at.Sub(now)
 	switch {
+	case d < time.Second:
+		return "now"
 	case d < time.Minute:
-		return "in less than a minute"
+		return "in " + components.Count(int(d.Seconds())) + " s"
 	case d < time.Hour:
 		return "in " + components.Count(int(d.Minutes())) + " min."
 	case d < 48*time.Hour:

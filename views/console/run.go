@@ -86,12 +86,12 @@ type StepView struct {
 
 // TryLine is one attempt of a step.
 type TryLine struct {
-	Number     int
-	At         time.Time
-	Took, Text string
-	Tone       components.Tone
-	Model      string // set if attempts called different models
-	Cost       string // "" if it was free
+	Number         int
+	At             time.Time
+	Duration, Text string
+	Tone           components.Tone
+	Model          string // set if attempts called different models
+	Cost           string // "" if it was free
 }
 
 // DeliveryLine is one webhook message of a run.

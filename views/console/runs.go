@@ -48,7 +48,7 @@ type RunLine struct {
 	Version               int // 0 for a draft
 	By                    string
 	At                    time.Time // when it was accepted
-	Took                  time.Duration
+	Duration              time.Duration
 	Started               bool
 	Micros                int64 // cost in millionths of a US dollar
 	Tokens                int64
@@ -126,7 +126,7 @@ func (p RunsPage) Mark() string {
 // mark identifies what the row shows, except for relative times; see DeliveryRow.mark
 // for its use.
 func (r RunLine) mark() string {
-	return fmt.Sprint(r.ID, " ", r.State, " ", r.Took, " ", r.Micros, " ", r.Tokens, " ", r.Failure, " ", r.Erased)
+	return fmt.Sprint(r.ID, " ", r.State, " ", r.Duration, " ", r.Micros, " ", r.Tokens, " ", r.Failure, " ", r.Erased)
 }
 
 func (r RunLine) path() templ.SafeURL { return templ.SafeURL("/runs/" + url.PathEscape(r.ID)) }
@@ -153,7 +153,7 @@ func (r RunLine) took() string {
 	if !r.Started {
 		return "–"
 	}
-	return components.Took(r.Took)
+	return components.Duration(r.Duration)
 }
 
 // looked says how many runs the text search read.

@@ -269,7 +269,7 @@ func RunsTable(r RunsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\" class=\"what-of\">Input or error</th><th scope=\"col\">Started by</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Tokens</th><th scope=\"col\" class=\"num\">Cost</th><th scope=\"col\"><span class=\"unseen\">Run ID</span></th></tr></thead>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\" class=\"what-of\">Input or error</th><th scope=\"col\">Started by</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Duration</th><th scope=\"col\" class=\"num\">Tokens</th><th scope=\"col\" class=\"num\">Cost</th><th scope=\"col\"><span class=\"unseen\">Run ID</span></th></tr></thead>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -16,7 +16,7 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 	bad := EndpointView{
 		ID: "end_1", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", Host: "hooks.example.com", URL: "https://hooks.example.com/in", LastAt: viewtest.Noon.Add(-time.Minute),
 		Status: 302, Attempts: 4, Succeeded: 2, P95: 310 * time.Millisecond, Bars: []bool{true, true, false, false},
-		Trouble: "hooks.example.com redirects.", Advice: "The receiver redirects to https://example.com/in. Enter the final address in the webhook node.",
+		Problem: "hooks.example.com redirects.", Advice: "The receiver redirects to https://example.com/in. Enter the final address in the webhook node.",
 	}
 	good := EndpointView{ID: "end_2", FlowID: "flow_2", Flow: "Answer from the handbook", Host: "b.test", LastAt: viewtest.Noon, Failure: "timeout", Attempts: 1, Bars: []bool{false}, P95: 15 * time.Second}
 	log := DeliveriesPage{
@@ -27,8 +27,8 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 	one := DeliveryPage{
 		DeliveryRow: log.Rows[1], RunID: "run_01jd6v0q8zc", Body: "{\n  \"answer\": \"<b>\"\n}", Custom: "X-Token", Next: "The next attempt is on 20 Nov 2026, 12:05:00 UTC.", MayEdit: true, Poll: "load delay:1s", Now: viewtest.Noon,
 		Attempts: []AttemptView{
-			{Number: 2, At: viewtest.Noon, Took: 15 * time.Second, Error: "No answer within 15 s.", Open: true, Headers: [][2]string{{"Webhook-Id", "whd_1"}, {"Webhook-Signature", "v1,a= v1,b="}}},
-			{Number: 1, At: viewtest.Noon.Add(-time.Minute), Took: 20 * time.Millisecond, Status: 500, Reason: "Internal Server Error", Error: "The receiver answered 500.", Response: "<html>oops"},
+			{Number: 2, At: viewtest.Noon, Duration: 15 * time.Second, Error: "No answer within 15 s.", Open: true, Headers: [][2]string{{"Webhook-Id", "whd_1"}, {"Webhook-Signature", "v1,a= v1,b="}}},
+			{Number: 1, At: viewtest.Noon.Add(-time.Minute), Duration: 20 * time.Millisecond, Status: 500, Reason: "Internal Server Error", Error: "The receiver answered 500.", Response: "<html>oops"},
 		},
 	}
 	gone := DeliveryPage{DeliveryRow: log.Rows[2], Erased: "The content was erased with its run.", Next: "Nothing more is sent.", Now: viewtest.Noon}
@@ -52,7 +52,7 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 func sampleDeliveries() []DeliveryRow {
 	row := DeliveryRow{
 		ID: "whd_01jd6v0q8za", State: "delivered", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", URL: "https://hooks.example.com/in/a/rather/long/path?of=some&length=also", At: viewtest.Noon.Add(-time.Second),
-		Tries: 1, Tried: true, Status: 204, Took: 84 * time.Millisecond,
+		Tries: 1, Tried: true, Status: 204, Duration: 84 * time.Millisecond,
 	}
 	pending, failed, fresh := row, row, row
 	pending.ID, pending.State, pending.NextAt, pending.Tries, pending.Status, pending.Failure = "whd_01jd6v0q8zb", "pending", viewtest.Noon.Add(5*time.Minute), 2, 0, "timeout"

@@ -34,12 +34,12 @@ func sampleMapRun(r RunPage) RunPage {
 		Cells:  []StripCell{{"done", 0, false}, {"done", 1, false}, {"running", 2, false}, {"failed", 3, true}, {"running", 4, false}, {"waiting", 5, false}},
 		Groups: []ItemErrors{{Count: 1, Code: "http_failed", Message: "The server answered 503.", Advice: "Check the address.", Link: fault}},
 		Items: []ChildItem{
-			{Number: 3, State: "failed", Code: "http_failed", Input: "Strap snapped on day two.", Path: "/runs/run_5", Took: "7.80 s", Cost: "$0", Tries: 3, Current: true, Link: link},
-			{Number: 0, State: "reused", Input: "Fine.", Output: "positive", Path: "/runs/run_2", Took: "–", Cost: "–", Link: link.WithStep("each[0]")},
+			{Number: 3, State: "failed", Code: "http_failed", Input: "Strap snapped on day two.", Path: "/runs/run_5", Duration: "7.80 s", Cost: "$0", Tries: 3, Current: true, Link: link},
+			{Number: 0, State: "reused", Input: "Fine.", Output: "positive", Path: "/runs/run_2", Duration: "–", Cost: "–", Link: link.WithStep("each[0]")},
 		},
 	}}
 	r.Fall = Waterfall{Done: 1, Total: 3, Span: 10 * time.Second, Shared: true, Rows: []WaterfallRow{
-		{Path: "each", Label: "Tag each review", State: "running", Began: true, Tries: 1, Took: 10 * time.Second, Failures: []time.Duration{8 * time.Second}, Fold: &WaterfallFold{true, link.WithStep("each")}, Href: "#", Bars: []WaterfallBar{{0, 10 * time.Second, "running", "running"}}},
+		{Path: "each", Label: "Tag each review", State: "running", Began: true, Tries: 1, Duration: 10 * time.Second, Failures: []time.Duration{8 * time.Second}, Fold: &WaterfallFold{true, link.WithStep("each")}, Href: "#", Bars: []WaterfallBar{{0, 10 * time.Second, "running", "running"}}},
 		{Path: "each[3]", Label: "Item 3", State: "failed", Depth: 1, Item: true, Current: true, Open: "/runs/run_5", Href: "#", Bars: []WaterfallBar{{0, 8 * time.Second, "failed", "failed"}}},
 		{Path: "each[3]/call", Label: "Call", State: "failed", Depth: 2, Inside: true, Tries: 2, Href: "#", Bars: []WaterfallBar{{0, time.Second, "retrying", "attempt 1"}, {time.Second, 7 * time.Second, "pause", "waited 6 s"}, {7 * time.Second, 8 * time.Second, "failed", "attempt 2"}}},
 	}}
@@ -66,11 +66,11 @@ func sampleRunPage() RunPage {
 	failure := &RunError{Code: "provider_auth", Message: "The provider refused the key.", Advice: "Check the credential.", Node: "write", Label: "Write a reply to everybody", Reused: 1}
 	return RunPage{
 		ID: "run_1", FlowID: "flow_1", FlowName: "Route a support ticket", State: "failed", Version: 3, Parent: "run_0", From: "Write a reply", Error: failure,
-		Facts:   []Fact{{Title: "Flow", Text: "v3", Href: "/flows/flow_1?version=3"}, {Title: "Started", At: at}, {Title: "Took", Text: "2.4 s"}},
+		Facts:   []Fact{{Title: "Flow", Text: "v3", Href: "/flows/flow_1?version=3"}, {Title: "Started", At: at}, {Title: "Duration", Text: "2.4 s"}},
 		Picture: samplePicture(),
 		Fall: Waterfall{Done: 3, Total: 3, Span: 2400 * time.Millisecond, Rows: []WaterfallRow{
 			{Path: "ticket", Label: "Ticket", State: "succeeded", Began: true, Tries: 1, Href: StepPath("run_1", "ticket"), Attrs: sampleLink("ticket").Attrs(), Bars: []WaterfallBar{{0, time.Millisecond, "succeeded", "1 ms"}}},
-			{Path: "write", Label: "Write a reply to everybody", State: "failed", Began: true, Tries: 2, Took: 2400 * time.Millisecond, Current: true, Href: StepPath("run_1", "write"), Attrs: sampleLink("write").Attrs(), Bars: []WaterfallBar{
+			{Path: "write", Label: "Write a reply to everybody", State: "failed", Began: true, Tries: 2, Duration: 2400 * time.Millisecond, Current: true, Href: StepPath("run_1", "write"), Attrs: sampleLink("write").Attrs(), Bars: []WaterfallBar{
 				{0, time.Second, "retrying", "Attempt 1"}, {time.Second, 2 * time.Second, "pause", "Waited 1 s"}, {2 * time.Second, 2400 * time.Millisecond, "failed", "Attempt 2"},
 			}},
 			{Path: "reply", Label: "Reply", State: "skipped", Note: "Its input never came.", Href: StepPath("run_1", "reply"), Attrs: sampleLink("reply").Attrs()},

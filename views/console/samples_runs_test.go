@@ -35,7 +35,7 @@ func runsSamples(theme layout.Theme) map[string]templ.Component {
 func sampleRuns() []RunLine {
 	line := func(id, state string, ago, took time.Duration) RunLine {
 		return RunLine{
-			ID: "run_01jd6v0q8z" + id, State: state, FlowID: "flow_1", Flow: "Route a support ticket", Version: 3, By: "production", At: viewtest.Noon.Add(-ago), Took: took, Started: true,
+			ID: "run_01jd6v0q8z" + id, State: state, FlowID: "flow_1", Flow: "Route a support ticket", Version: 3, By: "production", At: viewtest.Noon.Add(-ago), Duration: took, Started: true,
 			Tokens: 1204, Micros: 1_250, InputSummary: "I was charged twice for October and need the second payment back before the end of the month, or I will cancel",
 		}
 	}

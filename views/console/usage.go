@@ -111,7 +111,7 @@ func durationText(d time.Duration) string {
 	if d == 0 {
 		return "–"
 	}
-	return components.Took(d)
+	return components.Duration(d)
 }
 
 func (u UsagePart) share() components.Share {

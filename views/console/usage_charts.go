@@ -201,7 +201,7 @@ func durationTick(d time.Duration) string {
 	if d == 0 {
 		return "0"
 	}
-	return components.Took(d)
+	return components.Duration(d)
 }
 
 // before labels the value of the previous range, if there were runs in it.

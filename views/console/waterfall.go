@@ -29,13 +29,13 @@ type WaterfallRow struct {
 	Depth int
 	Bars  []WaterfallBar
 	// Note is shown in place of bars.
-	Note    string
-	Tries   int
-	Took    time.Duration
-	Began   bool
-	Href    string
-	Attrs   templ.Attributes
-	Current bool
+	Note     string
+	Tries    int
+	Duration time.Duration
+	Began    bool
+	Href     string
+	Attrs    templ.Attributes
+	Current  bool
 	// Failures are the times at which items of the step failed.
 	Failures []time.Duration
 	// Fold toggles the steps of an item below the row; nil if it has none.
@@ -151,7 +151,7 @@ func (r WaterfallRow) took() string {
 	if !r.Began {
 		return "–"
 	}
-	return Precisely(r.Took)
+	return Precisely(r.Duration)
 }
 
 // Precisely formats a duration with two decimals below ten seconds.
@@ -159,7 +159,7 @@ func Precisely(d time.Duration) string {
 	if d >= time.Second && d < 10*time.Second {
 		return fmt.Sprintf("%.2f s", d.Seconds())
 	}
-	return components.Took(d)
+	return components.Duration(d)
 }
 
 // words describes the bars for screen readers.

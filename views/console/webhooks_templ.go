@@ -72,7 +72,7 @@ func Webhooks(p layout.Page, w WebhooksPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, e := range w.Endpoints {
-				if e.Trouble != "" {
+				if e.Problem != "" {
 					templ_7745c5c3_Err = endpointNote(e).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -21,10 +21,10 @@ type APICalls struct {
 
 // APICall is one API call, which started a run.
 type APICall struct {
-	ID    string
-	State string
-	At    time.Time
-	Took  time.Duration
+	ID       string
+	State    string
+	At       time.Time
+	Duration time.Duration
 	// Key is the name of the API key; "" if it is unknown.
 	Key string
 }
@@ -47,7 +47,7 @@ func (c APICalls) all() templ.SafeURL {
 func (c APICalls) Mark() string {
 	h := fnv.New64a()
 	for _, r := range c.Rows {
-		fmt.Fprint(h, r.ID, r.State, r.Took, r.Key, "\n")
+		fmt.Fprint(h, r.ID, r.State, r.Duration, r.Key, "\n")
 	}
 	return fmt.Sprintf("%x", h.Sum64())
 }
@@ -60,7 +60,7 @@ func (c APICalls) spark() components.Sparkline {
 	s := components.Sparkline{Bars: make([]components.Bar, max(0, mostCalls-len(c.Rows)))}
 	for i := len(c.Rows) - 1; i >= 0; i-- {
 		r := c.Rows[i]
-		b := components.Bar{Count: int(r.Took.Milliseconds()) + 1}
+		b := components.Bar{Count: int(r.Duration.Milliseconds()) + 1}
 		if r.State == "failed" {
 			b.Failed = b.Count
 		}

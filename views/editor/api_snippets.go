@@ -11,11 +11,11 @@ import (
 // APISnippets is sample code that calls the flow, in one language and calling style.
 type APISnippets struct {
 	FlowID string
-	// Language and Manner are the selected language and style.
+	// Language and Mode are the selected language and style.
 	Language  APILanguage
-	Manner    string
+	Mode      string
 	Languages []APILanguage
-	Manners   []string
+	Modes     []string
 	Code      []components.CodePiece
 	// Live is the version that the code calls; 0 if nothing is published.
 	Live int64
@@ -27,21 +27,21 @@ type APISnippets struct {
 // APILanguage is a programming language of the samples.
 type APILanguage struct{ ID, Name string }
 
-// mannerTitles are the tooltips of the calling styles.
-var mannerTitles = map[string]string{
+// modeTitles are the tooltips of the calling styles.
+var modeTitles = map[string]string{
 	"start":   "Start a run, then poll for its result",
 	"wait":    "Wait for the result in one request",
 	"stream":  "Stream events as they happen",
 	"webhook": "Receive a webhook and verify its signature",
 }
 
-func (s APISnippets) pick(lang string, manner string) string {
-	return components.FlowPath(s.FlowID) + "/api?" + url.Values{"lang": {lang}, "manner": {manner}}.Encode()
+func (s APISnippets) pick(lang string, mode string) string {
+	return components.FlowPath(s.FlowID) + "/api?" + url.Values{"lang": {lang}, "manner": {mode}}.Encode()
 }
 
 // docs returns the link to the documentation of the selected style.
 func (s APISnippets) docs() (href, words string) {
-	if s.Manner == "webhook" {
+	if s.Mode == "webhook" {
 		return "/docs/webhooks", "How webhooks are signed"
 	}
 	return "/docs/quickstart", "Quickstart"
@@ -60,6 +60,6 @@ func (s APISnippets) says() string {
 
 // swap returns htmx attributes that replace only the section; without scripts, the link loads
 // the page.
-func (s APISnippets) swap(lang string, manner string) templ.Attributes {
-	return templ.Attributes{"data-hx-get": s.pick(lang, manner) + "&part=snippets", "data-hx-target": "#api-snippets", "data-hx-swap": "outerMorph", "data-hx-sync": "#api-snippets:replace"}
+func (s APISnippets) swap(lang string, mode string) templ.Attributes {
+	return templ.Attributes{"data-hx-get": s.pick(lang, mode) + "&part=snippets", "data-hx-target": "#api-snippets", "data-hx-swap": "outerMorph", "data-hx-sync": "#api-snippets:replace"}
 }

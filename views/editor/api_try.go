@@ -29,7 +29,7 @@ type APIExchange struct {
 	Request, Response []components.CodePiece
 	Status            int
 	Reason            string
-	Took              time.Duration
+	Duration          time.Duration
 	// Cut is set if the body is truncated.
 	Cut bool
 	// FlowID and Run identify the run that the request started; Run is "" without a run.

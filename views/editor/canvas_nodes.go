@@ -310,8 +310,8 @@ func Sentence(text string) string {
 // place formats a coordinate with no more digits than necessary.
 func place(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// trouble returns the problems of the node, for the tooltip of its mark.
-func (face *NodeFace) trouble() string {
+// problemText returns the problems of the node, for the tooltip of its mark.
+func (face *NodeFace) problemText() string {
 	if face.Missing != "" && len(face.Problems) == 0 {
 		return "The credential “" + face.Missing + "” does not exist in this workspace."
 	}

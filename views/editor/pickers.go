@@ -2,7 +2,6 @@ package editor
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,11 +132,3 @@ func (l ModelList) filters() (list []string) {
 	return list
 }
 
-// hostOf returns the host of a URL for display.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return u.Host
-}

@@ -52,7 +52,7 @@ func (s LabelScore) exact() string { return strconv.FormatFloat(s.Score, 'f', -1
 
 // about is the line below the state of the run.
 func (r ResultPane) about() string {
-	text := components.Took(r.Run.Took)
+	text := components.Duration(r.Run.Duration)
 	if cost := r.Run.cost(); cost != "" {
 		text += " · " + cost
 	}

@@ -91,11 +91,11 @@ type RunMark struct {
 	Version    int64
 	Trigger    string
 	Done, All  int
-	// Took is the duration, up to now for a run in progress.
-	Took      time.Duration
+	// Duration is the duration, up to now for a run in progress.
+	Duration  time.Duration
 	Usage     Usage
 	CreatedAt time.Time
-	Error     *Trouble
+	Error     *Failure
 	// MayRun is set if the user may start and cancel runs.
 	MayRun bool
 	// Current marks the run that the page shows.
@@ -122,7 +122,7 @@ func Cost(u Usage) string {
 	if u.CostNanoUSD == 0 {
 		return ""
 	}
-	return components.Money(max(1, u.CostNanoUSD/1000))
+	return components.Money(max(1, (u.CostNanoUSD+500)/1000)) // rounded to micro-dollars
 }
 
 // Tokens formats the input and output tokens: 312 → 48 tokens.
@@ -167,8 +167,8 @@ var triggers = map[string]string{
 // triggerWord returns the label of a trigger; an unknown trigger is its own label.
 func triggerWord(trigger string) string { return cmp.Or(triggers[trigger], trigger) }
 
-// Trouble says why a run or a step failed and what to do about it.
-type Trouble struct {
+// Failure says why a run or a step failed and what to do about it.
+type Failure struct {
 	Code     string
 	Text, Do string
 	Node     string
@@ -200,9 +200,9 @@ type DataPanel struct {
 	// State is "" if the node was not part of the run.
 	State           string
 	Attempts        int
-	Took            time.Duration
+	Duration        time.Duration
 	Usage           Usage
-	Error           *Trouble
+	Error           *Failure
 	Inputs, Outputs []components.ValueView
 	// Log is the console output of code.
 	Log string
@@ -228,8 +228,8 @@ func (d DataPanel) pinPath(verb string) templ.SafeURL {
 // facts summarizes duration, attempts and usage of the step.
 func (d DataPanel) facts() string {
 	var list []string
-	if d.Took >= time.Millisecond {
-		list = append(list, components.Took(d.Took))
+	if d.Duration >= time.Millisecond {
+		list = append(list, components.Duration(d.Duration))
 	}
 	if d.Attempts > 1 {
 		list = append(list, components.Quantity(d.Attempts, "attempt"))

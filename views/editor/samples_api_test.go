@@ -40,7 +40,7 @@ func sampleAPI() APIPane {
 	call := snippets.Call{BaseURL: base, FlowID: id, FlowName: "Route a support ticket", Inputs: []snippets.Input{{Name: "ticket", Value: "I was charged twice."}}, Outputs: []document.Output{
 		{Output: contract.Output{Name: "reply"}, Schema: map[string]any{"type": "string"}}, {Output: contract.Output{Name: "team"}, Schema: map[string]any{"type": "string"}},
 	}}
-	code, err := snippets.Render("curl", snippets.MannerWait, call)
+	code, err := snippets.Render("curl", snippets.ModeWait, call)
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +59,7 @@ func sampleAPI() APIPane {
 	return APIPane{
 		FlowID: id, Name: "Route a support ticket", Rev: 7, Fields: fields,
 		State:    APIState{FlowID: id, Live: 3, Next: 4, URL: base + "/v1/flow/" + id + "/run", Base: base, Differs: "1 input added, 1 input removed", Breaks: true},
-		Snippets: APISnippets{FlowID: id, Language: sampleLanguages()[0], Manner: "wait", Languages: sampleLanguages(), Manners: []string{"start", "wait", "stream", "webhook"}, Code: components.CodePieces(snippets.Highlight("curl", code)), Live: 3, Differs: true, MayTry: true},
+		Snippets: APISnippets{FlowID: id, Language: sampleLanguages()[0], Mode: "wait", Languages: sampleLanguages(), Modes: []string{"start", "wait", "stream", "webhook"}, Code: components.CodePieces(snippets.Highlight("curl", code)), Live: 3, Differs: true, MayTry: true},
 		Try: APITry{FlowID: id, Live: 3, MayTry: true, Fields: []components.RunField{
 			{Type: "text", Field: components.Field{ID: "try-ticket", Name: "in.ticket", Label: "ticket", Help: "What the customer wrote.", Value: "I was charged twice."}},
 			{Type: "file", Field: components.Field{ID: "try-invoice", Name: "in.invoice", Label: "invoice", Optional: true, Attrs: templ.Attributes{"accept": "image/*"}}},
@@ -73,7 +73,7 @@ func sampleAPI() APIPane {
 func sampleCalls(id string) APICalls {
 	calls := APICalls{FlowID: id, P95: 1900 * time.Millisecond, Now: viewtest.Noon}
 	for i, ms := range []int{0, 412, 1980, 388, 640, 502, 871, 430, 601, 455, 702, 518, 399} {
-		c := APICall{ID: "run_" + string(rune('a'+i)), State: "succeeded", At: viewtest.Noon.Add(-time.Duration(i*i+1) * time.Minute), Took: time.Duration(ms) * time.Millisecond, Key: "production"}
+		c := APICall{ID: "run_" + string(rune('a'+i)), State: "succeeded", At: viewtest.Noon.Add(-time.Duration(i*i+1) * time.Minute), Duration: time.Duration(ms) * time.Millisecond, Key: "production"}
 		switch i {
 		case 0:
 			c.State = "running"
@@ -88,5 +88,5 @@ func sampleCalls(id string) APICalls {
 func sampleExchange() *APIExchange {
 	const request = "POST /v1/flow/flow_1/run HTTP/1.1\nHost: flows.example.com\nAuthorization: Bearer slu_YOUR_KEY\nContent-Type: application/json\nPrefer: wait=30\n\n{\n  \"ticket\": \"I was <b>charged</b> twice.\"\n}"
 	const response = "HTTP/1.1 200 OK\nContent-Type: application/json\nPreference-Applied: wait=30\n\n{\n  \"run_id\": \"run_1\",\n  \"status\": \"succeeded\"\n}"
-	return &APIExchange{Request: components.CodePieces(snippets.Highlight("http", request)), Response: components.CodePieces(snippets.Highlight("http", response)), Status: 200, Reason: "OK", Took: 412 * time.Millisecond, Cut: true, FlowID: "flow_1", Run: "run_1"}
+	return &APIExchange{Request: components.CodePieces(snippets.Highlight("http", request)), Response: components.CodePieces(snippets.Highlight("http", response)), Status: 200, Reason: "OK", Duration: 412 * time.Millisecond, Cut: true, FlowID: "flow_1", Run: "run_1"}
 }

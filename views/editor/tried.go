@@ -14,8 +14,8 @@ type Tried struct {
 	Missing         []string // inputs without a value
 	Inputs, Outputs []components.ValueView
 	Log             string
-	Trouble         *Trouble // why it failed
-	Took            time.Duration
+	Failure         *Failure // why it failed
+	Duration        time.Duration
 }
 
 // about says which values the code was tested with.

@@ -130,7 +130,7 @@ type FormRun struct {
 	State            string
 	Done, All        int
 	Outputs          []FormOutput
-	Trouble          string
+	Problem          string
 	// Until is when the result page expires. Reference identifies the run for members.
 	Until     time.Time
 	Reference string

@@ -1079,8 +1079,8 @@ func FormRunBody(r FormRun) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case r.Trouble != "":
-			templ_7745c5c3_Err = components.Note(components.ToneBad, r.words(), r.Trouble).Render(ctx, templ_7745c5c3_Buffer)
+		case r.Problem != "":
+			templ_7745c5c3_Err = components.Note(components.ToneBad, r.words(), r.Problem).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1165,7 +1165,7 @@ func FormRunBody(r FormRun) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Again", Icon: "repeat", Look: components.LookPrimary, Href: r.Again}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Press(components.Button{Label: "Run again", Icon: "repeat", Look: components.LookPrimary, Href: r.Again}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1173,7 +1173,7 @@ func FormRunBody(r FormRun) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if r.Trouble != "" {
+			if r.Problem != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 94, "<small class=\"much\">Reference ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

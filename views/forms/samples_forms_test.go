@@ -29,7 +29,7 @@ func formSamples(theme layout.Theme) map[string]templ.Component {
 	running, done, failed, erased := run("running"), run("succeeded"), run("failed"), run("succeeded")
 	running.Outputs = []FormOutput{{Name: "summary", Pending: true, View: components.ValueView{Name: "Summary"}}, {Name: "score", View: components.ValueView{Name: "Score", Value: json.Number("0.82"), All: true}}}
 	done.Outputs = sampleFormOutputs()
-	failed.Trouble = "A service that this form relies on did not answer. Try again in a few minutes."
+	failed.Problem = "A service that this form relies on did not answer. Try again in a few minutes."
 	erased.Erased = true
 	return map[string]templ.Component{
 		"form":                Form(open("Order a report"), form),

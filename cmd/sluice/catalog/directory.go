@@ -149,8 +149,8 @@ func (d *Directory) findHosted(ctx context.Context, secret, query, category stri
 	case category != "":
 		return d.inCategory(ctx, secret, category)
 	}
-	for _, c := range hosted.Catalogue().Categories() {
-		list = append(list, hosted.Catalogue().Models(c.Slug)...)
+	for _, c := range hosted.Catalog().Categories() {
+		list = append(list, hosted.Catalog().Models(c.Slug)...)
 	}
 	return list, nil
 }

@@ -277,10 +277,10 @@ func sentenceOf(err error) string {
 func (m *Models) hosted(ctx context.Context, ws flow.WorkspaceID, query string) []components.ModelGroup {
 	titles := map[string]string{}
 	var groups []components.ModelGroup
-	for _, c := range hosted.Catalogue().Categories() {
+	for _, c := range hosted.Catalog().Categories() {
 		titles[c.Slug] = c.Title
 		if query == "" {
-			groups = append(groups, components.ModelGroup{Name: c.Slug, Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
+			groups = append(groups, components.ModelGroup{Name: c.Slug, Title: c.Title, Models: hostedChoices(hosted.Catalog().Models(c.Slug), nil)})
 		}
 	}
 	secret, err := m.hostSecret(ctx, ws)

@@ -42,7 +42,7 @@ func (l *LocalServers) Found() []providers.LocalServer {
 		return nil
 	}
 	select {
-	case <-l.finder.Looked():
+	case <-l.finder.Ready():
 	case <-time.After(firstSearchTimeout):
 	}
 	return l.finder.Found()

@@ -74,7 +74,7 @@ func told(report []aiflow.Note) string {
 	return b.String()
 }
 
-// accounted holds that nothing vanished: every node of the file is a node, a
+// accounted checks that nothing was lost: every node of the file is a node, a
 // note or passed through, every edge is an edge or told of.
 func accounted(t *testing.T, data []byte, d *flow.Document, report []aiflow.Note) {
 	t.Helper()
@@ -299,7 +299,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// FuzzConvert holds that no file does harm or loses anything.
+// FuzzConvert checks that no file causes a panic or loses anything.
 func FuzzConvert(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"sluice/handlers/web/conns"
 )
 
-// serve starts a server; its error comes when it ends.
+// serve starts a server and returns a channel with its error.
 func serve(t *testing.T, h http.HandlerFunc) (*conns.Server, string, <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -195,8 +195,7 @@ func TestShutdownReleases(t *testing.T) {
 	}
 }
 
-// TestShutdownIsBounded holds that a request that does not end does not block the
-// end for longer than the context says.
+// TestShutdownIsBounded checks that a request that does not end does not delay shutdown for longer than the context says.
 func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})

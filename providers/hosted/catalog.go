@@ -3,19 +3,19 @@ package hosted
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // for catalogue.json
+	_ "embed" // for catalog.json
 	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// catalogueFile holds facts of models (identifiers, versions, schemas without prose; a
+// catalogFile holds facts of models (identifiers, versions, schemas without prose; a
 // snapshot of January 2025) with Sluice's own descriptions. Newer models have only an
 // identifier; their schema is read from the platform.
 //
-//go:embed catalogue.json
-var catalogueFile []byte
+//go:embed catalog.json
+var catalogFile []byte
 
 // Featured is the list of featured models that Sluice ships. It never changes
 // while the program runs.
@@ -39,16 +39,16 @@ type entry struct {
 	words [5]string // to search in, small letters, the most telling first
 }
 
-// Catalogue returns the shipped catalogue.
-var Catalogue = sync.OnceValue(func() *Featured {
+// Catalog returns the shipped catalog.
+var Catalog = sync.OnceValue(func() *Featured {
 	var file struct {
 		Categories []Collection
 		Models     []*entry
 	}
-	d := json.NewDecoder(bytes.NewReader(catalogueFile))
+	d := json.NewDecoder(bytes.NewReader(catalogFile))
 	d.UseNumber()
 	if err := d.Decode(&file); err != nil {
-		panic("the shipped catalogue of models cannot be read: " + err.Error())
+		panic("the shipped catalog of models cannot be read: " + err.Error())
 	}
 	c := &Featured{categories: file.Categories, models: file.Models}
 	for _, m := range c.models {
@@ -58,12 +58,12 @@ var Catalogue = sync.OnceValue(func() *Featured {
 })
 
 // prepare parses the reference of an entry and lowercases the texts that Search
-// compares, once when the catalogue is loaded. It panics on an invalid reference: the
-// catalogue is part of the program, and a test loads it.
+// compares, once when the catalog is loaded. It panics on an invalid reference: the
+// catalog is part of the program, and a test loads it.
 func (c *Featured) prepare(m *entry) {
 	ref, err := ParseRef(m.ID)
 	if err != nil {
-		panic("the shipped catalogue names no model with " + m.ID)
+		panic("the shipped catalog names no model with " + m.ID)
 	}
 	ref.Version = m.Version
 	m.ref = ref

@@ -20,7 +20,7 @@ var (
 // adapt changes the form of the request if a rejection names the cause, each part at most
 // once, and reports whether it did. A provider that rejects a request has generated
 // nothing, so nothing is billed twice.
-func (m *manner) adapt(err error, talk *conversation) bool {
+func (m *dialect) adapt(err error, talk *conversation) bool {
 	e, ok := err.(*Error)
 	if !ok || e.Class != ClassRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false

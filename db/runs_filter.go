@@ -66,27 +66,27 @@ func newRunFilter(c *flow.RunQuery) runFilter {
 	if len(states) == 0 {
 		states = allStates
 	}
-	k := runFilter{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}, roots: c.Trigger == ""}
-	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
+	f := runFilter{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}, roots: c.Trigger == ""}
+	f.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
 	for column, value := range map[string]string{"flow_id": string(c.FlowID), "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {
-			k.equal[column] = value
+			f.equal[column] = value
 		}
 	}
 	switch {
 	case c.Draft:
-		k.equal["draft"] = int64(1)
+		f.equal["draft"] = int64(1)
 	case c.Version > 0:
-		k.equal["draft"], k.equal["version"] = int64(0), c.Version
+		f.equal["draft"], f.equal["version"] = int64(0), c.Version
 	}
-	k.Between(c.From, c.Until)
-	k.Bound(c.Before, c.After)
-	return k
+	f.Between(c.From, c.Until)
+	f.Bound(c.Before, c.After)
+	return f
 }
 
 // statesEnded returns the chosen states that are final, or those that are not.
-func (k *runFilter) statesEnded(ended bool) (list []string) {
-	for _, s := range k.states {
+func (f *runFilter) statesEnded(ended bool) (list []string) {
+	for _, s := range f.states {
 		if flow.RunState(s).Ended() == ended {
 			list = append(list, s)
 		}
@@ -94,29 +94,29 @@ func (k *runFilter) statesEnded(ended bool) (list []string) {
 	return list
 }
 
-// chooseRuns returns the IDs of the first n runs that match, in order.
-func (s Runs) chooseRuns(ctx context.Context, k *runFilter, n int) ([]string, error) {
-	ids, all, err := s.newestRuns(ctx, k, n)
+// filterRuns returns the IDs of the first n runs that match, in order.
+func (s Runs) filterRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+	ids, all, err := s.newestRuns(ctx, f, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
 	// Open runs are read before ended ones, so that a run that ends meanwhile is
 	// found twice rather than not at all.
-	if ids, err = s.openRuns(ctx, k, n); err != nil {
+	if ids, err = s.openRuns(ctx, f, n); err != nil {
 		return nil, err
 	}
-	ended, err := s.endedRuns(ctx, k, n)
+	ended, err := s.endedRuns(ctx, f, n)
 	if err != nil {
 		return nil, err
 	}
-	return k.merge(ids, ended, n), nil
+	return f.merge(ids, ended, n), nil
 }
 
 // merge returns the first n of both lists, in order and without duplicates.
-func (k *runFilter) merge(open, ended []string, n int) []string {
+func (f *runFilter) merge(open, ended []string, n int) []string {
 	ids := slices.Concat(open, ended)
 	slices.SortFunc(ids, func(a, b string) int {
-		if k.Oldest {
+		if f.Oldest {
 			return dbconn.CompareTexts(a, b)
 		}
 		return dbconn.CompareTexts(b, a)
@@ -127,13 +127,13 @@ func (k *runFilter) merge(open, ended []string, n int) []string {
 
 // newestRuns searches the newest runs of all workspaces. all reports that there are
 // no other runs.
-func (s Runs) newestRuns(ctx context.Context, k *runFilter, n int) (ids []string, all bool, err error) {
+func (s Runs) newestRuns(ctx context.Context, f *runFilter, n int) (ids []string, all bool, err error) {
 	size := max(lists.NewestRows, 2*n)
 	type seen struct {
 		id  string
 		hit int
 	}
-	rows, err := lists.Collect(ctx, s.DB, k.newestQuery(size), func(rows *sql.Rows) (r seen, err error) {
+	rows, err := lists.Collect(ctx, s.DB, f.newestQuery(size), func(rows *sql.Rows) (r seen, err error) {
 		return r, rows.Scan(&r.id, &r.hit)
 	})
 	for _, r := range rows {
@@ -145,41 +145,41 @@ func (s Runs) newestRuns(ctx context.Context, k *runFilter, n int) (ids []string
 }
 
 // openRuns returns the first n chosen runs that have not ended.
-func (s Runs) openRuns(ctx context.Context, k *runFilter, n int) ([]string, error) {
-	if len(k.statesEnded(false)) == 0 {
+func (s Runs) openRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+	if len(f.statesEnded(false)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, s.DB, k.openQuery(n), dbconn.ScanText)
+	return lists.Collect(ctx, s.DB, f.openQuery(n), dbconn.ScanText)
 }
 
 // endedRuns returns the first n chosen runs that have ended.
-func (s Runs) endedRuns(ctx context.Context, k *runFilter, n int) ([]string, error) {
-	groups, err := s.runGroups(ctx, k, n)
+func (s Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+	groups, err := s.runGroups(ctx, f, n)
 	if err != nil || len(groups) == 0 {
 		return nil, err
 	}
 	if len(groups) == n { // the heads alone are n runs, so later runs are not needed
-		k = k.upTo(groups[n-1].head)
+		f = f.upTo(groups[n-1].head)
 	}
-	return lists.Collect(ctx, s.DB, k.armsQuery(groups, n, s.Pool() != nil), dbconn.ScanText)
+	return lists.Collect(ctx, s.DB, f.armsQuery(groups, n, s.Pool() != nil), dbconn.ScanText)
 }
 
 // upTo returns the filter limited to runs up to an ID, in the order of the list.
-func (k runFilter) upTo(id string) *runFilter {
-	if k.Oldest {
-		k.High = min(k.High, id+"0")
+func (f runFilter) upTo(id string) *runFilter {
+	if f.Oldest {
+		f.High = min(f.High, id+"0")
 	} else {
-		k.Low = max(k.Low, id)
+		f.Low = max(f.Low, id)
 	}
-	return &k
+	return &f
 }
 
 // runGroups returns the n groups with the first runs.
-func (s Runs) runGroups(ctx context.Context, k *runFilter, n int) ([]group, error) {
-	if len(k.statesEnded(true)) == 0 {
+func (s Runs) runGroups(ctx context.Context, f *runFilter, n int) ([]group, error) {
+	if len(f.statesEnded(true)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, s.DB, k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
+	return lists.Collect(ctx, s.DB, f.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

@@ -8,9 +8,9 @@ import (
 	"sluice/providers/hosted"
 )
 
-func TestCatalogue(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	t.Parallel()
-	c := hosted.Catalogue()
+	c := hosted.Catalog()
 	t.Run("is complete", func(t *testing.T) {
 		t.Parallel()
 		outputs := []string{"text", "image", "video", "audio", "file", "json"}

@@ -11,70 +11,70 @@ import (
 )
 
 // equals returns the conditions on columns whose value is given.
-func (k *runFilter) equals(q *lists.Query) (text string) {
+func (f *runFilter) equals(q *lists.Query) (text string) {
 	for _, c := range slices.Concat(walkColumns, []string{"version"}) {
-		if v, ok := k.equal[c]; ok {
+		if v, ok := f.equal[c]; ok {
 			text += " AND " + c + " = " + q.Arg(v)
 		}
 	}
-	if k.roots {
+	if f.roots {
 		text += " AND run_trigger <> " + q.Arg(string(flow.TriggerFlow))
 	}
 	return text
 }
 
 // span returns the condition on the ID.
-func (k *runFilter) span(q *lists.Query) string {
-	return "id >= " + q.Arg(k.Low) + " AND id < " + q.Arg(k.High)
+func (f *runFilter) span(q *lists.Query) string {
+	return "id >= " + q.Arg(f.Low) + " AND id < " + q.Arg(f.High)
 }
 
 // newestQuery reads the first runs of all workspaces and marks those that match.
-func (k *runFilter) newestQuery(size int) *lists.Query {
+func (f *runFilter) newestQuery(size int) *lists.Query {
 	q := &lists.Query{}
-	q.Add("SELECT id, CASE WHEN workspace_id = ", q.Arg(k.ws), " AND state IN ", q.List(k.states), k.equals(q), " THEN 1 ELSE 0 END FROM runs WHERE ",
-		k.span(q), " ORDER BY id ", k.Order(), " LIMIT ", q.Arg(size))
+	q.Add("SELECT id, CASE WHEN workspace_id = ", q.Arg(f.ws), " AND state IN ", q.List(f.states), f.equals(q), " THEN 1 ELSE 0 END FROM runs WHERE ",
+		f.span(q), " ORDER BY id ", f.Order(), " LIMIT ", q.Arg(size))
 	return q
 }
 
 // openQuery reads the open runs of the workspace. It reads all of them before
 // sorting: otherwise PostgreSQL may scan all runs backward by ID if its statistics
 // suggest that an open run comes early.
-func (k *runFilter) openQuery(n int) *lists.Query {
+func (f *runFilter) openQuery(n int) *lists.Query {
 	q := &lists.Query{}
-	q.Add("WITH open AS MATERIALIZED (SELECT id", k.openRuns(q), ") SELECT id FROM open ORDER BY id ", k.Order(), " LIMIT ", q.Arg(n))
+	q.Add("WITH open AS MATERIALIZED (SELECT id", f.openRuns(q), ") SELECT id FROM open ORDER BY id ", f.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
 // countOpenQuery is countQuery for open runs. It reads at most the given number.
-func (k *runFilter) countOpenQuery(most int) *lists.Query {
+func (f *runFilter) countOpenQuery(most int) *lists.Query {
 	q := &lists.Query{}
-	q.Add("SELECT 0, version, count(*) FROM (SELECT version", k.openRuns(q), " LIMIT ", q.Arg(most), ") AS open GROUP BY version")
+	q.Add("SELECT 0, version, count(*) FROM (SELECT version", f.openRuns(q), " LIMIT ", q.Arg(most), ") AS open GROUP BY version")
 	return q
 }
 
 // openRuns returns the FROM and WHERE clauses for open runs. SQLite uses a partial
 // index only if the query contains its condition, place > 0.
-func (k *runFilter) openRuns(q *lists.Query) string {
-	return " FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = " + q.Arg(k.ws) + k.equals(q) +
-		" AND state IN " + q.List(k.statesEnded(false)) + " AND " + k.span(q)
+func (f *runFilter) openRuns(q *lists.Query) string {
+	return " FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = " + q.Arg(f.ws) + f.equals(q) +
+		" AND state IN " + q.List(f.statesEnded(false)) + " AND " + f.span(q)
 }
 
 // groupsQuery walks the levels and returns the groups with the first runs.
-func (k *runFilter) groupsQuery(n int, postgres bool) *lists.Query {
+func (f *runFilter) groupsQuery(n int, postgres bool) *lists.Query {
 	q := &lists.Query{}
-	ws, columns := q.Arg(k.ws), strings.Join(groupColumns, ", ")
-	level := k.walk(q, ws)
-	q.Add(", heads AS MATERIALIZED (SELECT ", columns, ", (", k.firstRuns(q, "id", ws, lists.Refs("l.", groupColumns), "1", postgres), ") AS head FROM ", level, ")",
-		" SELECT ", columns, ", head FROM heads WHERE head IS NOT NULL ORDER BY head ", k.Order(), " LIMIT ", q.Arg(n))
+	ws, columns := q.Arg(f.ws), strings.Join(groupColumns, ", ")
+	level := f.walk(q, ws)
+	q.Add(", heads AS MATERIALIZED (SELECT ", columns, ", (", f.firstRuns(q, "id", ws, lists.Refs("l.", groupColumns), "1", postgres), ") AS head FROM ", level, ")",
+		" SELECT ", columns, ", head FROM heads WHERE head IS NOT NULL ORDER BY head ", f.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
 // walk writes a common table expression for each level, named after its column,
 // and returns the last level as l. The rows of a level are the values of its
 // column and of all columns above. A column that has no next value is NULL.
-func (k *runFilter) walk(q *lists.Query, ws string) (last string) {
+func (f *runFilter) walk(q *lists.Query, ws string) (last string) {
 	q.Add("WITH RECURSIVE state_level(state) AS (")
-	for i, state := range k.statesEnded(true) {
+	for i, state := range f.statesEnded(true) {
 		if i > 0 {
 			q.Add(" UNION ALL ")
 		}
@@ -86,14 +86,14 @@ func (k *runFilter) walk(q *lists.Query, ws string) (last string) {
 		above := groupColumns[:i+1]
 		level := c + "_level"
 		q.Add(", ", level, "(", lists.Joined("", above), ", ", c, ") AS (SELECT ", lists.Joined("l.", above), ", ")
-		if v, ok := k.equal[c]; ok {
+		if v, ok := f.equal[c]; ok {
 			q.Add(given(c, q.Arg(v)), " FROM ", last, ")")
 		} else {
 			q.Add(nextValue(ws, above, c, ""), " FROM ", last,
 				" UNION ALL SELECT ", lists.Joined("l.", above), ", ", nextValue(ws, above, c, "l."+c), " FROM ", level, " l WHERE l.", c, " IS NOT NULL)")
 		}
 		last = level + " l WHERE l." + c + " IS NOT NULL"
-		if c == "run_trigger" && k.roots {
+		if c == "run_trigger" && f.roots {
 			last += " AND l.run_trigger <> " + q.Arg(string(flow.TriggerFlow))
 		}
 	}
@@ -129,9 +129,9 @@ func nextValue(ws string, above []string, column, after string) string {
 // if its statistics suggest that the group is large. PostgreSQL stops an index scan
 // only at bounds of single columns, so an outer query applies the far end of the
 // span. SQLite would use only the key ID of the row comparison.
-func (k *runFilter) firstRuns(q *lists.Query, selected, ws string, values []string, limit string, postgres bool) string {
-	from, to, beyond, within, same := q.Arg(k.High), q.Arg(k.Low), "<", ">=", ">="
-	if k.Oldest {
+func (f *runFilter) firstRuns(q *lists.Query, selected, ws string, values []string, limit string, postgres bool) string {
+	from, to, beyond, within, same := q.Arg(f.High), q.Arg(f.Low), "<", ">=", ">="
+	if f.Oldest {
 		from, to, beyond, within, same = to, from, ">=", "<", "<="
 	}
 	last := len(groupColumns) - 1
@@ -139,32 +139,32 @@ func (k *runFilter) firstRuns(q *lists.Query, selected, ws string, values []stri
 	for i, c := range groupColumns[:last] {
 		text += " AND r." + c + " = " + values[i]
 	}
-	if v, ok := k.equal["version"]; ok {
+	if v, ok := f.equal["version"]; ok {
 		text += " AND r.version = " + q.Arg(v)
 	}
 	column, value := "r."+groupColumns[last], values[last]
 	if !postgres {
-		return "SELECT r." + selected + text + " AND " + column + " = " + value + " AND r.id " + beyond + " " + from + " AND r.id " + within + " " + to + " ORDER BY r.id " + k.Order() + " LIMIT " + limit
+		return "SELECT r." + selected + text + " AND " + column + " = " + value + " AND r.id " + beyond + " " + from + " AND r.id " + within + " " + to + " ORDER BY r.id " + f.Order() + " LIMIT " + limit
 	}
 	return "SELECT r." + selected + " FROM (SELECT r.id, r.version" + text + " AND " + column + " " + same + " " + value + " AND (" + column + ", r.id) " + beyond + " (" + value + ", " + from + ") ORDER BY " +
-		column + " " + k.Order() + ", r.id " + k.Order() + " LIMIT " + limit + ") AS r WHERE r.id " + within + " " + to
+		column + " " + f.Order() + ", r.id " + f.Order() + " LIMIT " + limit + ") AS r WHERE r.id " + within + " " + to
 }
 
 // armsQuery merges the first runs of each group.
-func (k *runFilter) armsQuery(groups []group, n int, postgres bool) *lists.Query {
+func (f *runFilter) armsQuery(groups []group, n int, postgres bool) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT id FROM (")
-	k.arms(q, "id", groups, n, postgres)
-	q.Add(") AS arms ORDER BY id ", k.Order(), " LIMIT ", q.Arg(n))
+	f.arms(q, "id", groups, n, postgres)
+	q.Add(") AS arms ORDER BY id ", f.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
 // countQuery counts the runs of each version in each group, at most the given
 // number per group.
-func (k *runFilter) countQuery(groups []group, most int, postgres bool) *lists.Query {
+func (f *runFilter) countQuery(groups []group, most int, postgres bool) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT arm, version, count(*) FROM (")
-	k.arms(q, "version", groups, most, postgres)
+	f.arms(q, "version", groups, most, postgres)
 	q.Add(") AS arms GROUP BY arm, version")
 	return q
 }
@@ -172,8 +172,8 @@ func (k *runFilter) countQuery(groups []group, most int, postgres bool) *lists.Q
 // arms selects the number of each group with a column of its first runs. SQLite
 // has no lateral joins, so the query has one subquery per group there. PostgreSQL
 // plans one subquery for all groups.
-func (k *runFilter) arms(q *lists.Query, selected string, groups []group, n int, postgres bool) {
-	ws, limit := q.Arg(k.ws), q.Arg(n)
+func (f *runFilter) arms(q *lists.Query, selected string, groups []group, n int, postgres bool) {
+	ws, limit := q.Arg(f.ws), q.Arg(n)
 	if postgres {
 		q.Add("SELECT g.arm, a.", selected, " FROM (")
 	}
@@ -184,7 +184,7 @@ func (k *runFilter) arms(q *lists.Query, selected string, groups []group, n int,
 		q.Add("SELECT ", strconv.Itoa(i), " AS arm, ")
 		values := dbconn.MapRows(g.values, q.Arg)
 		if !postgres {
-			q.Add(selected, " FROM (", k.firstRuns(q, selected, ws, values, limit, false), ")")
+			q.Add(selected, " FROM (", f.firstRuns(q, selected, ws, values, limit, false), ")")
 			continue
 		}
 		for j, c := range groupColumns {
@@ -193,6 +193,6 @@ func (k *runFilter) arms(q *lists.Query, selected string, groups []group, n int,
 		q.Add(strings.Join(values, ", "))
 	}
 	if postgres {
-		q.Add(") AS g CROSS JOIN LATERAL (", k.firstRuns(q, selected, ws, lists.Refs("g.", groupColumns), limit, true), ") AS a")
+		q.Add(") AS g CROSS JOIN LATERAL (", f.firstRuns(q, selected, ws, lists.Refs("g.", groupColumns), limit, true), ") AS a")
 	}
 }
