@@ -19,7 +19,7 @@ import (
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), sandbox.Binary())
-	cmd.Env = []string{sandbox.Mark + "=" + childRole}
+	cmd.Env = sandbox.Environment(childRole)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

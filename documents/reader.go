@@ -132,11 +132,10 @@ func runChild(ctx context.Context, engineDir string, input *os.File, keep func(I
 // childEnvironment returns the complete environment of a child. It inherits no variables,
 // which could contain secrets.
 func childEnvironment(engineDir string) []string {
-	env := []string{sandbox.Mark + "=" + childRole, "GOMAXPROCS=2"}
-	if engineDir != "" {
-		env = append(env, engineMark+"="+engineDir)
+	if engineDir == "" {
+		return sandbox.Environment(childRole)
 	}
-	return env
+	return sandbox.Environment(childRole, engineMark+"="+engineDir)
 }
 
 // childError explains why a child ended without an answer. seconds is its limit of CPU time.

@@ -133,7 +133,7 @@ func (r *Runner) Close() {
 // start starts a child, which waits for a program.
 func start() (*child, error) {
 	cmd := exec.Command(sandbox.Binary())
-	cmd.Env = []string{sandbox.Mark + "=" + childRole, "GOMAXPROCS=2", "TZ=UTC"}
+	cmd.Env = sandbox.Environment(childRole, "TZ=UTC")
 	cmd.Dir = "/"
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 // Mark is the environment variable that makes a process a child; its value is the
@@ -35,6 +36,12 @@ func Binary() string {
 		return os.Args[0]
 	}
 	return path
+}
+
+// Environment returns the environment of a child: its role and the variables. Children have
+// nothing else of the parent's environment, which may hold secrets.
+func Environment(role string, variables ...string) []string {
+	return slices.Concat([]string{Mark + "=" + role, "GOMAXPROCS=2"}, variables, raceOptions)
 }
 
 // LimitMemory bounds the memory of this process in bytes. The garbage collector works

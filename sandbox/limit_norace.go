@@ -4,3 +4,5 @@ package sandbox
 
 // MemoryFactor is the address space that a process uses for each byte that it requests.
 const MemoryFactor = 1
+
+var raceOptions []string

@@ -4,3 +4,7 @@ package sandbox
 
 // MemoryFactor allows for the shadow memory of the race detector.
 const MemoryFactor = 4
+
+// raceOptions lets a child exit at once. The race detector would wait a second for other
+// threads to report races.
+var raceOptions = []string{"GORACE=atexit_sleep_ms=0"}

@@ -28,7 +28,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -38,6 +40,11 @@ const gotestsum = "gotest.tools/gotestsum@v1.13.0"
 
 // timeout bounds the tests of one package. It only ends tests that hang.
 const timeout = "30m"
+
+// testsPerProcessor is how many tests of a package run in parallel, for each processor. Many
+// tests wait for browsers, servers and timers: with one for each processor, a third of the
+// time of the processors is unused.
+const testsPerProcessor = 2
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -130,7 +137,10 @@ func completePackages(events io.Reader) []string {
 // command returns the arguments of go that run the tests and write their events
 // to a file.
 func command(events string, args []string) []string {
-	all := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events, "--", "-timeout", timeout}
+	all := []string{
+		"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events, "--",
+		"-timeout", timeout, "-parallel", strconv.Itoa(testsPerProcessor * runtime.GOMAXPROCS(0)),
+	}
 	all = append(all, args...)
 	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "sluice") }) {
 		all = append(all, "./...")
