@@ -107,7 +107,6 @@ func (c CredentialRow) usedBy() string {
 	return c.Uses[0].Flow + " and " + components.Count(len(c.Uses)-1) + " more"
 }
 
-
 // addLabel returns the button's label. Credentials of providers are tested before they are
 // saved; plain secrets can't be.
 func addLabel(f AddCredential) string {

@@ -131,4 +131,3 @@ func (l ModelList) filters() (list []string) {
 	}
 	return list
 }
-
