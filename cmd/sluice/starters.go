@@ -11,12 +11,12 @@ import (
 	"sluice/handlers/console"
 )
 
-//go:embed starters/*.json starters/brought/*.json
+//go:embed starters/*.json starters/subflows/*.json
 var starterFiles embed.FS
 
 // starterList has the sample flows in display order. New workspaces get those marked First,
 // which run without an API key. Each entry needs a document of the same name in starters/.
-// Needs names the set-up that the flow requires, and Brings the flows in starters/brought
+// Needs names the set-up that the flow requires, and SubflowIDs the flows in starters/subflows
 // that its nodes run.
 var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Icon: "tags", First: true},
@@ -28,8 +28,8 @@ var starterList = []console.Starter{
 	{ID: "route-by-rules", Icon: "route"},
 	{ID: "clean-a-list", Icon: "scissors"},
 	{ID: "add-up-an-order", Icon: "braces"},
-	{ID: "check-many-reviews", Icon: "list-tree", Brings: []string{"check-one-review"}},
-	{ID: "answer-a-review", Icon: "workflow", Brings: []string{"check-one-review"}},
+	{ID: "check-many-reviews", Icon: "list-tree", SubflowIDs: []string{"check-one-review"}},
+	{ID: "answer-a-review", Icon: "workflow", SubflowIDs: []string{"check-one-review"}},
 	{ID: "approve-a-reply", Icon: "user-check"},
 	{ID: "send-it-later", Icon: "timer"},
 	{ID: "chat-assistant", Icon: "message-square", Needs: "a chat model"},
@@ -46,12 +46,12 @@ func starters() ([]console.Starter, error) {
 		if s.Document, err = readStarter(s.ID); err != nil {
 			return nil, err
 		}
-		for _, id := range s.Brings {
-			d, err := readStarter("brought/" + id)
+		for _, id := range s.SubflowIDs {
+			d, err := readStarter("subflows/" + id)
 			if err != nil {
 				return nil, err
 			}
-			s.Brought = append(s.Brought, d)
+			s.Subflows = append(s.Subflows, d)
 		}
 		list[i] = s
 	}

@@ -31,7 +31,7 @@ func TestStarters(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.ID, func(t *testing.T) {
 			t.Parallel()
-			for _, d := range append(s.Brought, s.Document) {
+			for _, d := range append(s.Subflows, s.Document) {
 				if problems := document.Validate(d, kinds); len(problems) > 0 {
 					t.Error(problems)
 				}
@@ -73,9 +73,9 @@ func TestStarters_run(t *testing.T) {
 		}
 	}
 	flows, err := a.store.ListFlows(t.Context(), flow.DefaultWorkspace, "", 100)
-	brought := slices.DeleteFunc(flows, func(f flow.Flow) bool { return f.Name != "Check one review" })
-	if err != nil || len(brought) != 1 {
-		t.Errorf("the flow that two templates bring is there %d times, %v", len(brought), err)
+	subflows := slices.DeleteFunc(flows, func(f flow.Flow) bool { return f.Name != "Check one review" })
+	if err != nil || len(subflows) != 1 {
+		t.Errorf("the flow that two templates bring is there %d times, %v", len(subflows), err)
 	}
 }
 
@@ -118,7 +118,7 @@ func startTestApp(t *testing.T) *app {
 func runStarter(t *testing.T, a *app, s console.Starter) string {
 	t.Helper()
 	ctx := context.Background()
-	made, err := a.library.CreateFromTemplate(ctx, flow.DefaultWorkspace, s.Document, s.Brought, "test")
+	made, err := a.library.CreateFromTemplate(ctx, flow.DefaultWorkspace, s.Document, s.Subflows, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

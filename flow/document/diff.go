@@ -35,7 +35,7 @@ type NodeChange struct {
 type FieldChange struct {
 	Name, Title   string
 	Before, After any
-	Had, Has      bool // whether it was set before and after
+	WasSet, IsSet bool // whether it was set before and after
 }
 
 // Changes of a node, an input or an output.
@@ -192,8 +192,8 @@ func (c *comparison) values(was, now *flow.Node) []FieldChange {
 	list := make([]FieldChange, len(names))
 	for i, name := range names {
 		f := FieldChange{Name: name, Title: c.title(titled, name)}
-		f.Before, f.Had = memberOrConfig(was, name)
-		f.After, f.Has = memberOrConfig(now, name)
+		f.Before, f.WasSet = memberOrConfig(was, name)
+		f.After, f.IsSet = memberOrConfig(now, name)
 		list[i] = f
 	}
 	return list

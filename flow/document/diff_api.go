@@ -26,7 +26,7 @@ func (c *comparison) inputs() {
 	for _, name := range flow.SortedNames(before) {
 		in, still := after[name]
 		if !still {
-			c.api(flow.RoleInput, ChangeRemoved, name, true, "was removed: callers who send it are refused")
+			c.api(flow.RoleInput, ChangeRemoved, name, true, "was removed: requests that send it are rejected")
 			continue
 		}
 		c.input(before[name], in)
@@ -35,7 +35,7 @@ func (c *comparison) inputs() {
 		switch _, was := before[name]; {
 		case was:
 		case after[name].Required:
-			c.api(flow.RoleInput, ChangeAdded, name, true, "was added and is required: callers who do not send it are refused")
+			c.api(flow.RoleInput, ChangeAdded, name, true, "was added and is required: requests without it are rejected")
 		default:
 			c.api(flow.RoleInput, ChangeAdded, name, false, "was added and is optional")
 		}
@@ -57,19 +57,19 @@ func (c *comparison) input(was, in contract.Input) {
 		c.api(flow.RoleInput, ChangeChanged, in.Name, breaking, format, args...)
 	}
 	if was.Type != in.Type {
-		changed(true, "takes a value of another type: %s instead of %s", in.Type, was.Type)
+		changed(true, "changed its type from %s to %s", was.Type, in.Type)
 	}
 	switch {
 	case in.Required && !was.Required:
-		changed(true, "is required now: callers who leave it out are refused")
+		changed(true, "became required: requests without it are rejected")
 	case was.Required && !in.Required:
-		changed(false, "is optional now")
+		changed(false, "became optional")
 	case was.HasDefault && in.HasDefault && !sameValue(was.Default, in.Default):
-		changed(false, "has another default")
+		changed(false, "has a new default")
 	}
 	if was.Type == in.Type {
 		if stricter := narrowed(was, in); len(stricter) > 0 {
-			changed(true, "takes fewer values than before (%s)", strings.Join(stricter, ", "))
+			changed(true, "accepts fewer values (%s)", strings.Join(stricter, ", "))
 		}
 	}
 }
@@ -137,18 +137,18 @@ func (c *comparison) output(was, out Output) {
 	at, why := wider(was.Schema, out.Schema, "")
 	switch {
 	case was.Type != out.Type && why != "":
-		changed(true, "gives a value of another type: %s instead of %s", out.Type, was.Type)
+		changed(true, "changed its type from %s to %s", was.Type, out.Type)
 	case was.Type != out.Type && len(out.Schema) > 0:
-		changed(false, "always gives a value of the type %s", out.Type)
+		changed(false, "now always has the type %s", out.Type)
 	case why != "" && at != "":
-		changed(true, "gives other values: %s %s", at, why)
+		changed(true, "returns different values: %s %s", at, why)
 	case why != "":
-		changed(true, "gives other values: it %s", why)
+		changed(true, "returns different values: it %s", why)
 	}
 	switch {
 	case out.Optional && !was.Optional:
-		changed(true, "may be absent now, when its branch is not taken")
+		changed(true, "can be missing when its branch is not taken")
 	case was.Optional && !out.Optional:
-		changed(false, "is never absent now")
+		changed(false, "is always present now")
 	}
 }

@@ -16,16 +16,16 @@ func wider(was, now map[string]any, at string) (where, why string) {
 	types := typesIn(was)
 	for _, t := range typesIn(now) {
 		if len(types) > 0 && !slices.Contains(types, t) && !(t == "integer" && slices.Contains(types, "number")) {
-			return at, "can be of the type " + t + " now"
+			return at, "can now be of the type " + t
 		}
 	}
 	if len(types) > 0 && len(typesIn(now)) == 0 {
-		return at, "can be of any type now"
+		return at, "can now be of any type"
 	}
 	if allowed, limited := was["enum"].([]any); limited {
 		values, still := now["enum"].([]any)
 		if !still || !containsAll(allowed, values) {
-			return at, "can have other values than the ones before"
+			return at, "can have new values"
 		}
 	}
 	if where, why := widerMembers(was, now, at); why != "" {
@@ -43,14 +43,14 @@ func widerMembers(was, now map[string]any, at string) (where, why string) {
 	required := textsIn(now["required"])
 	for _, name := range textsIn(was["required"]) {
 		if !slices.Contains(required, name) {
-			return inside(at, name), "can be absent now"
+			return inside(at, name), "can now be missing"
 		}
 	}
 	for _, name := range flow.SortedNames(before) {
 		old, _ := before[name].(map[string]any)
 		next, still := after[name].(map[string]any)
 		if !still && len(old) > 0 {
-			return inside(at, name), "is not described any more"
+			return inside(at, name), "is no longer described"
 		}
 		if where, why := wider(old, next, inside(at, name)); why != "" {
 			return where, why

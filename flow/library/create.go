@@ -58,13 +58,13 @@ func copyName(name string) string {
 	return name + suffix
 }
 
-// CreateFromTemplate creates a flow from a template. brought are the flows that its nodes run by
+// CreateFromTemplate creates a flow from a template. subflows are the flows that its nodes run by
 // slug. They are created and published too, unless they are live in the workspace already and
 // unchanged. It returns the new flow, then the others that it created.
-func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, brought []*flow.Document, by string) ([]*flow.Flow, error) {
+func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, subflows []*flow.Document, by string) ([]*flow.Flow, error) {
 	ids, missing := map[string]flow.FlowID{}, []ImportSource{}
 	var slugs []string // of the missing ones
-	for _, b := range brought {
+	for _, b := range subflows {
 		id, err := l.findUnchanged(ctx, ws, b)
 		if err != nil {
 			return nil, err

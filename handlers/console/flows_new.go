@@ -32,11 +32,11 @@ func (c *call) showTemplates() error {
 // createFlow is POST /flows: an empty flow, a template, or a flow around a
 // model or node kind.
 func (c *call) createFlow() error {
-	d, brought, err := c.newDocument()
+	d, subflows, err := c.newDocument()
 	if err != nil {
 		return err
 	}
-	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.WorkspaceID(), d, brought, c.Member.UserID)
+	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.WorkspaceID(), d, subflows, c.Member.UserID)
 	if err != nil {
 		return fmt.Errorf("create a flow: %w", err)
 	}
@@ -50,7 +50,7 @@ func (c *call) createFlow() error {
 
 // newDocument returns the document that the form requests, and the flows that come with a
 // template because it runs them.
-func (c *call) newDocument() (d *flow.Document, brought []*flow.Document, err error) {
+func (c *call) newDocument() (d *flow.Document, subflows []*flow.Document, err error) {
 	if kind := c.FormValue("kind"); kind != "" {
 		d, err = c.documentForKind(kind, strings.TrimSpace(c.FormValue("model")))
 		return d, nil, err
@@ -68,7 +68,7 @@ func (c *call) newDocument() (d *flow.Document, brought []*flow.Document, err er
 		return nil, nil, flow.Errorf(flow.CodeInputInvalid, "This template no longer exists. Reload the page and choose another.")
 	}
 	d, _ = document.ParseDocument(st.Document.Canonical()) // a copy, as the starter is shared
-	return d, st.Brought, nil
+	return d, st.Subflows, nil
 }
 
 // blankDocument returns the smallest valid flow, which returns its input.

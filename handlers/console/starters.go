@@ -14,9 +14,9 @@ type Starter struct {
 	// First marks starters that are offered on an empty list of flows.
 	First    bool
 	Document *flow.Document
-	// Brought are the flows that nodes of Document run, by slug; Brings are their IDs.
-	Brings  []string
-	Brought []*flow.Document
+	// Subflows are the flows that nodes of Document run, by slug; SubflowIDs are their IDs.
+	SubflowIDs []string
+	Subflows   []*flow.Document
 }
 
 // starters converts the starters. With first, it returns only those with First.

@@ -14,7 +14,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// greetingNext has an input more, one that is required now, another output, and
+// greetingNext has an added input, one that became required, another output, and
 // a webhook.
 const greetingNext = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"who","kind":"input","config":{"name":"who","type":"text"}},
@@ -53,7 +53,7 @@ func TestAPI(t *testing.T) {
 		id := h.PublishedFlow(webtest.Greeting)
 		h.Replace(flow.FlowID(id), greetingNext)
 		part := owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("draft differs: 1 input added, 1 input changed, 1 output added, 1 output removed", "View changes", "/compare?from=1", "breaks programs that call v1",
-			"in v2", "changes in v2", "gone in v2", "is required now: callers who leave it out are refused", "Tell sales", "to hooks.example.com", "This calls v1, which is live")
+			"in v2", "changes in v2", "gone in v2", "became required: requests without it are rejected", "Tell sales", "to hooks.example.com", "This calls v1, which is live")
 		part.Lacks("token-17", `id="api-try"`)
 		h.Publish(id)
 		owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("v2 live", "no unpublished changes").Lacks("in v2", "gone in", "breaks programs")

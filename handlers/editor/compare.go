@@ -88,14 +88,14 @@ func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
 // fieldDiff converts a changed field. Long texts are merged into one text in which
 // the changes are marked.
 func fieldDiff(v document.FieldChange) editorview.FieldDiff {
-	f := editorview.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
-	if v.Had {
+	f := editorview.FieldDiff{Title: v.Title, WasSet: v.WasSet, IsSet: v.IsSet}
+	if v.WasSet {
 		f.Before = valueText(v.Before)
 	}
-	if v.Has {
+	if v.IsSet {
 		f.After = valueText(v.After)
 	}
-	if f.Had && f.Has && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > minMergedDiff) {
+	if f.WasSet && f.IsSet && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > minMergedDiff) {
 		f.Pieces = textDiff(f.Before, f.After)
 	}
 	return f

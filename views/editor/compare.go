@@ -33,7 +33,7 @@ type NodeDiff struct {
 // deletions (Pieces), other values side by side.
 type FieldDiff struct {
 	Title         string
-	Had, Has      bool
+	WasSet, IsSet bool
 	Before, After string
 	Pieces        []Piece
 }

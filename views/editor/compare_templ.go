@@ -727,7 +727,7 @@ func fieldDiff(f FieldDiff) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if f.Had {
+			if f.WasSet {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<del>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -746,7 +746,7 @@ func fieldDiff(f FieldDiff) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if f.Has {
+			if f.IsSet {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<ins>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -764,7 +764,7 @@ func fieldDiff(f FieldDiff) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-			} else if f.Had {
+			} else if f.WasSet {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<span class=\"muted\">not set</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

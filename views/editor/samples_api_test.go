@@ -53,7 +53,7 @@ func sampleAPI() APIPane {
 	}
 	fields[0].About = "What the customer wrote, <b>as it came</b>."
 	fields[1].Change = ChangeAdded
-	fields[2].Name, fields[2].Change, fields[2].Why = "priority", ChangeRemoved, []string{`The input "priority" was removed: callers who send it are refused.`}
+	fields[2].Name, fields[2].Change, fields[2].Why = "priority", ChangeRemoved, []string{`The input "priority" was removed: requests that send it are rejected.`}
 	fields[4].Title = "Which team"
 	fields[5].Name, fields[5].Change = "Tell legal", ChangeChanged
 	return APIPane{

@@ -40,7 +40,7 @@ func samplePublish() PublishForm {
 func sampleFirstDiff() *Diff {
 	return &Diff{Breaking: []string(nil), Changes: 19, Moved: 0, Summary: "2 inputs added, 1 output added, 10 nodes added, 6 edges added.", Groups: []ChangeGroup{
 		{Title: "API", Lines: []ChangeLine{
-			{Change: "added", Text: `The input "ticket" was added and is required: callers who do not send it are refused.`, Breaking: false},
+			{Change: "added", Text: `The input "ticket" was added and is required: requests without it are rejected.`, Breaking: false},
 			{Change: "added", Text: `The input "tone" was added and is optional.`, Breaking: false},
 			{Change: "added", Text: `The output "reply" was added.`, Breaking: false},
 		}},
@@ -69,10 +69,10 @@ func sampleFirstDiff() *Diff {
 
 // sampleDiff adds, changes and removes something, and breaks what programs call.
 func sampleDiff() *Diff {
-	return &Diff{Breaking: []string{"The input \"tone\" was removed: callers who send it are refused.", "The input \"mood\" was added and is required: callers who do not send it are refused.", "The output \"reply\" was removed: clients reading it will break."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
+	return &Diff{Breaking: []string{"The input \"tone\" was removed: requests that send it are rejected.", "The input \"mood\" was added and is required: requests without it are rejected.", "The output \"reply\" was removed: clients reading it will break."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
 		{Title: "API", Lines: []ChangeLine{
-			{Change: "removed", Text: `The input "tone" was removed: callers who send it are refused.`, Breaking: true},
-			{Change: "added", Text: `The input "mood" was added and is required: callers who do not send it are refused.`, Breaking: true},
+			{Change: "removed", Text: `The input "tone" was removed: requests that send it are rejected.`, Breaking: true},
+			{Change: "added", Text: `The input "mood" was added and is required: requests without it are rejected.`, Breaking: true},
 			{Change: "removed", Text: `The output "reply" was removed: clients reading it will break.`, Breaking: true},
 			{Change: "added", Text: `The output "answer" was added.`, Breaking: false},
 		}},
@@ -102,9 +102,9 @@ func sampleCompare(f PublishForm) ComparePage {
 		Choices: []components.Option{{Value: "draft", Label: "Draft"}, {Value: "3", Label: "v3 (live)"}, {Value: "2", Label: "v2"}}, Picture: sampleComparedPicture(),
 	}
 	c.Nodes = []NodeDiff{{Change: ChangeChanged, Label: "Write a reply", Kind: "Chat", Fields: []FieldDiff{
-		{Title: "Prompt", Had: true, Has: true, Pieces: []Piece{{"", "Answer in a "}, {ChangeRemoved, "friendly"}, {ChangeAdded, "<calm>"}, {"", " tone"}}},
-		{Title: "Temperature", Has: true, After: "0.4"},
-		{Title: "Model", Had: true, Has: true, Before: "ollama/llama3.2", After: "ollama/qwen3"},
+		{Title: "Prompt", WasSet: true, IsSet: true, Pieces: []Piece{{"", "Answer in a "}, {ChangeRemoved, "friendly"}, {ChangeAdded, "<calm>"}, {"", " tone"}}},
+		{Title: "Temperature", IsSet: true, After: "0.4"},
+		{Title: "Model", WasSet: true, IsSet: true, Before: "ollama/llama3.2", After: "ollama/qwen3"},
 	}}}
 	return c
 }
