@@ -124,10 +124,10 @@ func (w *setWriter) commit(group []*member) error {
 	if err := conn.Raw(func(c any) error { t.conn = dbconn.PgxOf(c); return nil }); err != nil {
 		return err
 	}
-	t.Tx = &Tx{Queries: gen.New(conn), Store: w.s, Ctx: ctx, DBTX: conn, Batch: newBatch()}
-	t.Batch.Counts.unwritten = map[FlowKey]int64{}
-	t.Batch.Counts.startedBy = map[string]int64{}
-	defer w.s.releaseWorkers(t.Batch)
+	t.tx = &Tx{Queries: gen.New(conn), Store: w.s, Ctx: ctx, DBTX: conn, Batch: newBatch()}
+	t.tx.Batch.Counts.unwritten = map[FlowKey]int64{}
+	t.tx.Batch.Counts.startedBy = map[string]int64{}
+	defer w.s.releaseWorkers(t.tx.Batch)
 	if err := t.execute(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err)
@@ -135,13 +135,13 @@ func (w *setWriter) commit(group []*member) error {
 		_, _ = t.conn.Exec(ctx, "ROLLBACK")
 		return err
 	}
-	w.s.dispatch(t.Batch)
+	w.s.dispatch(t.tx.Batch)
 	return nil
 }
 
 // set is a transaction whose members share statements.
 type set struct {
-	*Tx
+	tx       *Tx
 	conn     *pgx.Conn
 	members  []*member
 	starts   []*member     // accepted starts
@@ -166,24 +166,24 @@ func (t *set) execute() error {
 	for _, m := range t.progress {
 		w := m.set.(*runWrite)
 		t.steps = append(t.steps, rowsOf(w.steps)...)
-		if err := w.finishWrite(t.Tx, w.run.Sizes); err != nil {
+		if err := w.finishWrite(t.tx, w.run.Sizes); err != nil {
 			return err
 		}
 	}
 	for i, m := range t.progress { // after all counts of admitted runs are up to date
-		if err := m.set.(*runWrite).leaveWorker(t.Tx, t.released[i].cancel, t.released[i].webhook); err != nil {
+		if err := m.set.(*runWrite).leaveWorker(t.tx, t.released[i].cancel, t.released[i].webhook); err != nil {
 			return err
 		}
 	}
-	if n := t.Batch.Counts.released; n > 0 {
-		if _, err := t.admit(n * admitAtOnce); err != nil {
+	if n := t.tx.Batch.Counts.released; n > 0 {
+		if _, err := t.tx.admit(n * admitAtOnce); err != nil {
 			return err
 		}
 	}
 	if err := t.decideStarts(); err != nil {
 		return err
 	}
-	if err := t.flush(openTx{conn: t.conn}); err != nil {
+	if err := t.tx.flush(openTx{conn: t.conn}); err != nil {
 		return err
 	}
 	return t.finish()
@@ -203,7 +203,7 @@ func (t *set) open() error {
 	t.queueLimits(b)
 	t.queueKeys(b)
 	t.queueClaims(b)
-	return t.conn.SendBatch(t.Ctx, b).Close()
+	return t.conn.SendBatch(t.tx.Ctx, b).Close()
 }
 
 // PostgreSQL normally chooses between a generic plan and a plan for the values of the
@@ -239,7 +239,7 @@ func (t *set) decideStarts() error {
 	accepted := t.starts[:0]
 	for _, m := range t.starts {
 		w := m.set.(*StartWrite)
-		if m.err = w.checkQuota(t.Tx); m.err == nil {
+		if m.err = w.checkQuota(t.tx); m.err == nil {
 			accepted = append(accepted, m)
 			continue
 		}
@@ -253,7 +253,7 @@ func (t *set) decideStarts() error {
 	for _, m := range t.starts {
 		w := m.set.(*StartWrite)
 		t.steps = append(t.steps, rowsOf(w.steps)...)
-		w.handToWorker(t.Tx)
+		w.handToWorker(t.tx)
 	}
 	return t.dropClaims(unclaim)
 }
@@ -264,17 +264,17 @@ func (t *set) decideStart(w *StartWrite) error {
 	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" {
 		return errNotInSet
 	}
-	limits, err := t.FlowLimits(FlowKey{w.Row.WorkspaceID, w.Row.FlowID})
+	limits, err := t.tx.FlowLimits(FlowKey{w.Row.WorkspaceID, w.Row.FlowID})
 	if err != nil {
 		return err
 	}
 	if k := w.N.Key; limits.RunsPerDay > 0 || k != nil && (k.RunsPerDay > 0 || len(k.Makers) > 0 || k.MayMakeKeys() && k.Concurrency > 0) {
 		return errNotInSet // must count against the budget, or the limits of several keys, before the decision
 	}
-	if err := w.check(t.Tx); err != nil {
+	if err := w.check(t.tx); err != nil {
 		return err
 	}
-	if err := w.assignPlace(t.Tx); err != nil {
+	if err := w.assignPlace(t.tx); err != nil {
 		return err
 	}
 	t.unwritten(w, 1)
@@ -283,23 +283,23 @@ func (t *set) decideStart(w *StartWrite) error {
 
 // unwritten counts a start that is accepted but not in the table yet.
 func (t *set) unwritten(w *StartWrite, n int64) {
-	t.Batch.Counts.startedBy[w.Row.KeyID] += n
+	t.tx.Batch.Counts.startedBy[w.Row.KeyID] += n
 	if w.Row.Place == PlaceWorker {
 		for _, k := range []FlowKey{{}, {w.Row.WorkspaceID, ""}, {w.Row.WorkspaceID, w.Row.FlowID}} {
-			t.Batch.Counts.unwritten[k] += n
+			t.tx.Batch.Counts.unwritten[k] += n
 		}
 	}
 }
 
 // undoStart reverts the acceptance of a start that a quota refuses.
 func (t *set) undoStart(w *StartWrite) {
-	t.RecordMove(w.Row.WorkspaceID, w.Row.FlowID, w.Row.Place, PlaceEnded)
+	t.tx.RecordMove(w.Row.WorkspaceID, w.Row.FlowID, w.Row.Place, PlaceEnded)
 	t.unwritten(w, -1)
 	if w.Row.Place == PlaceWorker {
-		t.Batch.freed--
-		t.ReturnWorker(w.Row.InstanceID)
+		t.tx.Batch.freed--
+		t.tx.ReturnWorker(w.Row.InstanceID)
 	}
-	t.Batch.storage = t.Batch.storage[:len(t.Batch.storage)-1]
+	t.tx.Batch.storage = t.tx.Batch.storage[:len(t.tx.Batch.storage)-1]
 }
 
 // isRefusal reports whether an error affects only one member, so that the
@@ -321,14 +321,14 @@ func (t *set) dropClaims(list []*StartWrite) error {
 	if len(ws) == 0 {
 		return nil
 	}
-	_, err := t.conn.Exec(t.Ctx, dropClaims, ws, names, runs)
+	_, err := t.conn.Exec(t.tx.Ctx, dropClaims, ws, names, runs)
 	return err
 }
 
 // finish writes the rows and commits, in one round trip.
 func (t *set) finish() error {
 	b := &pgx.Batch{}
-	rows := t.Batch.childRows
+	rows := t.tx.Batch.childRows
 	for _, m := range t.starts {
 		rows = append(rows, startRow(&m.set.(*StartWrite).Row))
 	}
@@ -338,7 +338,7 @@ func (t *set) finish() error {
 	if len(t.steps) > 0 {
 		b.Queue(upsertSteps, arrays(stepSetColumns, t.steps)...)
 	}
-	if err := t.queueCounters(b); err != nil {
+	if err := t.tx.queueCounters(b); err != nil {
 		return err
 	}
 	committed := false
@@ -346,7 +346,7 @@ func (t *set) finish() error {
 		committed = tag.String() == "COMMIT"
 		return nil
 	})
-	if err := t.conn.SendBatch(t.Ctx, b).Close(); err != nil {
+	if err := t.conn.SendBatch(t.tx.Ctx, b).Close(); err != nil {
 		return fmt.Errorf("write a set: %w", err)
 	}
 	if !committed {

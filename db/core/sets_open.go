@@ -13,15 +13,15 @@ import (
 // countBefore counts the admitted runs, unless a recent count is known. It runs
 // before the progress is applied, whose effect on the count is added in memory.
 func (t *set) countBefore(b *pgx.Batch) {
-	if n, known := t.Store.Live.admitted(); known {
-		t.Batch.Counts.admitted[FlowKey{}] = n
+	if n, known := t.tx.Store.Live.admitted(); known {
+		t.tx.Batch.Counts.admitted[FlowKey{}] = n
 		return
 	}
 	b.Queue("SELECT count(*) FROM runs WHERE place = 2 AND place > 0").QueryRow(func(row pgx.Row) error {
 		var n int64
 		err := row.Scan(&n)
-		t.Store.Live.setAdmitted(n)
-		t.Batch.Counts.admitted[FlowKey{}] = n
+		t.tx.Store.Live.setAdmitted(n)
+		t.tx.Batch.Counts.admitted[FlowKey{}] = n
 		return err
 	})
 }
@@ -63,7 +63,7 @@ func (t *set) queueProgress(b *pgx.Batch) {
 		b.Queue("SELECT EXISTS (SELECT FROM runs WHERE place = 1 AND place > 0)").QueryRow(func(row pgx.Row) error {
 			var queued bool
 			err := row.Scan(&queued)
-			t.Batch.Counts.queueEmpty = !queued
+			t.tx.Batch.Counts.queueEmpty = !queued
 			return err
 		})
 	}
@@ -102,7 +102,7 @@ func (t *set) queueLimits(b *pgx.Batch) {
 			if err != nil {
 				return err
 			}
-			t.cacheLimits(k, l)
+			t.tx.cacheLimits(k, l)
 		}
 		return rows.Err()
 	})
@@ -130,7 +130,7 @@ func (t *set) queueKeys(b *pgx.Batch) {
 		keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[gen.Key])
 		for _, r := range keys {
 			k := KeyOf(r)
-			t.Batch.Counts.keys[k.ID] = &k
+			t.tx.Batch.Counts.keys[k.ID] = &k
 		}
 		return err
 	})
@@ -153,13 +153,13 @@ func (t *set) queueClaims(b *pgx.Batch) {
 			m.err = errNotInSet // the same request twice in this set
 		default:
 			taken[name] = true
-			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), t.Store.NowMicros()})
+			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), t.tx.Store.NowMicros()})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	args := append(arrays(claimColumns, rows), dbconn.Micros(t.Store.Config.Now().Add(-flow.IdempotencyLife)))
+	args := append(arrays(claimColumns, rows), dbconn.Micros(t.tx.Store.Config.Now().Add(-flow.IdempotencyLife)))
 	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
 		ids, err := pgx.CollectRows(found, pgx.RowTo[flow.RunID])
 		for _, id := range ids {

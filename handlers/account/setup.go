@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
@@ -44,16 +46,17 @@ func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
 func (s *Server) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		awaits, err := s.AwaitsOwner(r.Context())
-		c := s.newCall(s.Site.NewCall(s.NewContext(r, w)))
+		ec := s.NewContext(r, w)
+		c := s.newCall(s.Site.NewCall(ec))
 		switch {
 		case err != nil:
-			s.Fail(err, c.Context)
+			s.Fail(err, ec)
 		case !awaits || r.URL.Path == "/setup" || !s.Exposed && isDocs(r.URL.Path):
 			next.ServeHTTP(w, r)
 		case s.Exposed || r.Method != http.MethodGet && r.Method != http.MethodHead:
-			s.finish(c, c.renderSetUpRequired(http.StatusServiceUnavailable))
+			s.finish(ec, c.renderSetUpRequired(http.StatusServiceUnavailable))
 		default:
-			s.finish(c, c.Redirect("/setup"))
+			s.finish(ec, c.Redirect("/setup"))
 		}
 	})
 }
@@ -66,9 +69,9 @@ func isDocs(path string) bool {
 }
 
 // finish handles the error of a response that was sent without the router.
-func (s *Server) finish(c *call, err error) {
+func (s *Server) finish(ec echo.Context, err error) {
 	if err != nil {
-		s.Fail(err, c.Context)
+		s.Fail(err, ec)
 	}
 }
 

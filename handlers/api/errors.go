@@ -69,7 +69,7 @@ func (s *Server) fail(err error, c echo.Context) {
 
 // PublicError returns the error to show to the client. It logs the details of an internal error,
 // which the client does not see.
-func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
+func (s *Server) PublicError(err error, c web.Exchange) *flow.Error {
 	r, id := c.Request(), requestID(c)
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return routerError(router, r)
@@ -123,7 +123,7 @@ func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 }
 
 // requestID returns the ID that the middleware gave the request; problems and the log have it.
-func requestID(c echo.Context) string { return c.Response().Header().Get("X-Request-Id") }
+func requestID(c web.Exchange) string { return c.Response().Header().Get("X-Request-Id") }
 
 // RetryAfter returns how long a client should wait before it sends a refused
 // request again; 0 means that waiting does not help.

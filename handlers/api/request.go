@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/labstack/echo/v4"
-
 	"sluice/flow"
 	"sluice/handlers/web"
 )
@@ -21,7 +19,7 @@ func (c *Call) writeBody(status int, body []byte) error {
 
 // writeBody sends a response, which is not cached unless the handler has set
 // Cache-Control.
-func writeBody(c echo.Context, status int, mediaType string, body []byte) error {
+func writeBody(c web.Exchange, status int, mediaType string, body []byte) error {
 	web.LimitWrite(c.Response())
 	h := c.Response().Header()
 	if h.Get("Cache-Control") == "" {

@@ -75,7 +75,7 @@ type route struct {
 
 // Call is one request.
 type Call struct {
-	echo.Context
+	web.Exchange
 	s   *Server
 	Key *flow.Key // the authenticated key; nil on public routes and for signed links
 
@@ -146,7 +146,7 @@ func (s *Server) table() []route {
 func (s *Server) serve(r *route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
 		defer web.RecoverPanic(r.method+" "+r.path, &err)
-		c := &Call{Context: ec, s: s}
+		c := &Call{Exchange: ec, s: s}
 		if err := s.admit(ec.Request().Context(), r); err != nil {
 			return err
 		}

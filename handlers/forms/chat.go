@@ -262,5 +262,5 @@ func (v *formCall) chatPage(in *contract.Input, f formsview.FormPage, text strin
 // stable URL to the URL of the asset, which changes with every release.
 func (v *formCall) embed() error {
 	v.Response().Header().Set("Cache-Control", "public, max-age=300")
-	return v.Context.Redirect(http.StatusFound, static.URL("embed.js"))
+	return v.Exchange.Redirect(http.StatusFound, static.URL("embed.js"))
 }

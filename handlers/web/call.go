@@ -13,7 +13,7 @@ import (
 
 // Call is one request of the dashboard.
 type Call struct {
-	echo.Context
+	Exchange
 	s      *Site
 	Member *flow.Member // the signed-in user; nil on open pages
 	nonce  string       // allows inline styles of the code editor in the content security policy
@@ -22,7 +22,7 @@ type Call struct {
 
 // NewCall returns a call without a member; see Identify.
 func (s *Site) NewCall(ec echo.Context) *Call {
-	return &Call{Context: ec, s: s, nonce: rand.Text()}
+	return &Call{Exchange: ec, s: s, nonce: rand.Text()}
 }
 
 // Ctx returns the context of the request. It ends when the client disconnects.
@@ -70,7 +70,7 @@ func (c *Call) Redirect(path string) error {
 		h.Set("HX-Redirect", path)
 		return c.NoContent(http.StatusOK)
 	}
-	return c.Context.Redirect(http.StatusSeeOther, path)
+	return c.Exchange.Redirect(http.StatusSeeOther, path)
 }
 
 // FindFlow returns the flow of the path parameter. For an archived flow it returns

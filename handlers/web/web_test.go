@@ -30,7 +30,7 @@ func TestStreams(t *testing.T) {
 func TestTriggerToast_bounds_the_header(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
-	c := &Call{Context: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w)}
+	c := &Call{Exchange: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w)}
 	c.triggerToast(components.ToneBad, strings.Repeat("\U0001F600\x7f", 5000))
 	if said := w.Header().Get("HX-Trigger"); said == "" || len(said) > 14*maxToastLen || strings.Contains(said, "\x7f") {
 		t.Errorf("a header of %d bytes", len(said))
