@@ -106,17 +106,27 @@ func (p *Tab) Middle(selector string) Point {
 	return p.middleOf(find(selector))
 }
 
-// middleOf returns the middle of the element that a JavaScript expression gives. A page
-// may be replacing that element, so it looks again in each frame until it is there.
+// middleOf scrolls the element that a JavaScript expression gives into view and returns the
+// position of its center.
 func (p *Tab) middleOf(element string) Point {
 	p.t.Helper()
-	return Value[Point](p, `(async () => {
-		let e;
-		while (!(e = `+element+`)) await new Promise((next) => requestAnimationFrame(next));
-		e.scrollIntoViewIfNeeded?.();
-		const r = e.getBoundingClientRect();
-		return {X: r.x + r.width / 2, Y: r.y + r.height / 2};
-	})()`)
+	return Value[Point](p, Settled(element))
+}
+
+// Settled returns JavaScript for a promise of the center of an element, as a Point. The page
+// may be replacing or moving the element, so its position must be the same in three frames.
+func Settled(element string) string {
+	return `(async () => {
+		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 500); }); // hidden tabs have no frames
+		for (let last = "", same = 0; ; await frame()) {
+			const e = ` + element + `;
+			e?.scrollIntoViewIfNeeded?.();
+			const r = e?.getBoundingClientRect(), now = r ? [r.x, r.y, r.width, r.height].join() : "";
+			same = now && now === last ? same + 1 : 0;
+			last = now;
+			if (same === 2) return {X: r.x + r.width / 2, Y: r.y + r.height / 2};
+		}
+	})()`
 }
 
 // ClickOn presses the mouse on the element that a JavaScript expression gives.

@@ -79,6 +79,7 @@ func TestInteractions_bar(t *testing.T) {
 	p.steady()
 	bar := func(command string) {
 		t.Helper()
+		p.steady() // the view may be moving to a node
 		p.click(0, p.Middle("#node-team header"))
 		p.Until(`canvas.selection.nodes.has("team") && document.querySelector("#selection-bar").checkVisibility()`)
 		p.steady()

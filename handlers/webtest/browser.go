@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"sluice/e2e/chrome"
 	"sluice/e2e/need"
 )
 
@@ -157,8 +158,21 @@ func (p *Tab) Until(js string) {
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()
 	if err := Poll(ctx, js, BrowserPatience-time.Second); err != nil {
-		p.T.Fatalf("waited for %s: %v", js, err)
+		p.T.Fatalf("waited for %s: %v; the page says: %s", js, err, p.describe())
 	}
+}
+
+// describe returns where the page is, what has the focus and the beginning of its text, for
+// error messages. It never fails.
+func (p *Tab) describe() string {
+	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.pathname + location.search + " · " + document.activeElement?.outerHTML.slice(0, 120) + " · " +
+		(document.querySelector("dialog[open], :popover-open") ?? document.body).innerText.slice(0, 1000)`))
+	if err != nil {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // Want fails the test unless an expression has a value, which is written as JSON.
@@ -172,10 +186,11 @@ func (p *Tab) Want(js, want string) {
 // Point is a point of the page in CSS pixels, from the top left of the viewport.
 type Point struct{ X, Y float64 }
 
-// Middle returns the center of the first element that matches a selector, which must exist.
+// Middle returns the center of the first element that matches a selector, once the element
+// exists and has stopped moving.
 func (p *Tab) Middle(selector string) Point {
 	p.T.Helper()
-	return Value[Point](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
+	return Value[Point](p, chrome.Settled(fmt.Sprintf("document.querySelector(%q)", selector)))
 }
 
 // Mouse sends one mouse event. A move keeps the left button down, because all moves

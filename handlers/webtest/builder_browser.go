@@ -9,8 +9,9 @@ func (p *Tab) Builder(path string) *Tab {
 	return p
 }
 
-// Saved waits until all edits are confirmed and the inspector is not loading.
+// Saved waits until all edits are confirmed and neither the inspector nor the outline is
+// loading.
 func (p *Tab) Saved() {
 	p.T.Helper()
-	p.Until(`canvas.sync.waiting === 0 && !document.querySelector("article[aria-busy]")`)
+	p.Until(`canvas.sync.waiting === 0 && !document.querySelector("article[aria-busy], [data-outline-loading]")`)
 }

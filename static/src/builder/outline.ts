@@ -38,6 +38,7 @@ async function refresh(): Promise<void> {
   again = true;
   if (loading) return;
   loading = true;
+  showLoading();
   while (again) {
     again = false;
     try {
@@ -45,14 +46,20 @@ async function refresh(): Promise<void> {
     } catch { break; } // offline: the next edit loads it again
   }
   loading = false;
+  showLoading();
   mark();
 }
+
+/** showLoading marks the page while lines of the outline may still move. Tests wait for the end. */
+function showLoading(): void { builder.toggleAttribute("data-outline-loading", loading || timer !== 0); }
 
 /** refreshSoon loads the outline, debounced. */
 function refreshSoon(): void {
   clearTimeout(timer);
+  timer = 0;
   if (!canvas.draft.nodes.has(opened)) opened = "";
-  if (isVisible()) timer = window.setTimeout(() => void refresh(), debounce);
+  if (isVisible()) timer = window.setTimeout(() => { timer = 0; void refresh(); }, debounce);
+  showLoading();
 }
 
 listen(canvas, "canvas:acked canvas:remote", refreshSoon);
