@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
-
 	"sluice/flow"
 	"sluice/handlers/webtest"
 )
@@ -102,7 +100,7 @@ func TestApproval_without_scripts_on_phone(t *testing.T) {
 	h := webtest.Setup(t)
 	run, link := asked(h, invoice)
 	p := h.Anonymous().Tab(webtest.Chromium(t), 375, 812)
-	webtest.Send(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	p.DisableScripts()
 	p.Open(link)
 	p.Want(`document.documentElement.scrollWidth`, "375")
 	p.Click(`[name="value.amount"]`)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
@@ -52,7 +51,7 @@ func TestForm_result_reloads_without_scripts(t *testing.T) {
 	h := webtest.Setup(t)
 	id, gate := h.SlowForm()
 	p := h.Anonymous().Tab(webtest.Chromium(t), 375, 700)
-	webtest.Send(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	p.DisableScripts()
 	p.Open("/f/" + id)
 	p.Click(`button[type="submit"]`)
 	p.Eventually(`document.querySelector(".form-state .much")?.textContent.includes("of 2 steps")`)

@@ -56,6 +56,8 @@ type Tab struct {
 	base   string
 	mu     sync.Mutex
 	errors []string // exceptions and console errors
+
+	scriptless bool
 }
 
 // Tab opens an empty page with the cookies of b, so it is signed in as the same
@@ -83,6 +85,13 @@ func (b *Browser) Tab(chromium context.Context, width, height int64) *Tab {
 		}
 	})
 	return p
+}
+
+// DisableScripts lets pages run no scripts, as in a browser whose user has turned them off.
+func (p *Tab) DisableScripts() {
+	p.T.Helper()
+	Send(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	p.scriptless = true
 }
 
 // recordError records exceptions and console errors, which include violations of the content
@@ -187,9 +196,12 @@ func (p *Tab) Want(js, want string) {
 type Point struct{ X, Y float64 }
 
 // Middle returns the center of the first element that matches a selector, once the element
-// exists and has stopped moving.
+// exists and has stopped moving. Without scripts nothing moves, but nothing can wait either.
 func (p *Tab) Middle(selector string) Point {
 	p.T.Helper()
+	if p.scriptless {
+		return Value[Point](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
+	}
 	return Value[Point](p, chrome.Settled(fmt.Sprintf("document.querySelector(%q)", selector)))
 }
 
