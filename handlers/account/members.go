@@ -105,7 +105,7 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 func (c *call) readKeyHandover() flow.KeyHandover {
 	handover := flow.KeyHandover{By: c.Actor()}
 	if c.FormValue("keys") == "handover" {
-		handover.HeirID = cmp.Or(c.FormValue("heir"), "nobody")
+		handover.HeirID = cmp.Or(c.FormValue("heir"), "none") // no user has this ID, so the choice is rejected
 	}
 	return handover
 }

@@ -17,10 +17,7 @@ func TestVersions_restore_and_undo_are_audited(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.PublishedFlow(webtest.SampleFlow)
 	path := "/flows/" + id
-	label := func() string {
-		nodes := h.Draft(id).Nodes
-		return nodes[slices.IndexFunc(nodes, func(n flow.Node) bool { return n.ID == "team" })].Label
-	}
+	label := func() string { return h.Draft(id).Node("team").Label }
 	published := label()
 	b.PostJSON(path+"/ops", webtest.Transaction(h.Rev(id), "rename", rename)).Is(http.StatusOK)
 	edited := label()
@@ -42,12 +39,14 @@ func TestVersions_restore_and_undo_are_audited(t *testing.T) {
 		t.Fatal(err)
 	}
 	var actions []string
-	for _, e := range log { // newest first
+	for _, e := range log { // entries of the same millisecond are in no order
 		if e.Target == id {
 			actions = append(actions, e.Action)
 		}
 	}
-	if want := []string{"flow.edit", "flow.revert"}; !slices.Equal(actions[:min(2, len(actions))], want) {
-		t.Errorf("the log has %v, want %v first", actions, want)
+	for _, action := range []string{"flow.revert", "flow.edit"} {
+		if !slices.Contains(actions, action) {
+			t.Errorf("the log has %v, but not %s", actions, action)
+		}
 	}
 }

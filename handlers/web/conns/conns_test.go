@@ -195,7 +195,8 @@ func TestShutdownReleases(t *testing.T) {
 	}
 }
 
-// TestShutdownIsBounded checks that a request that does not end does not delay shutdown for longer than the context says.
+// TestShutdownIsBounded checks that a request that does not end does not delay shutdown for
+// longer than the context says.
 func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
