@@ -1,8 +1,13 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"sluice/db/dbtest"
 	"sluice/e2e/need"
@@ -45,6 +50,53 @@ func TestTwoServers(t *testing.T) {
 		}
 	}
 	waitUntil(t, "the calls were aborted", func() bool { return up.gone.Load() == 4 })
+}
+
+// TestSetUpLink_survives_an_outage ends the database session of a new server at the moment in
+// which it reads whether there are users. The server is in service by then, so it keeps
+// running and prints the set-up link once the database answers.
+func TestSetUpLink_survives_an_outage(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	s := stoppedServer(t, "DATABASE_URL="+cfg.DatabaseURL, "SLUICE_MASTER_KEY="+cfg.MasterKey)
+	s.faulty = true
+	conn, err := pgx.Connect(t.Context(), toolURL(t, cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	exec("BEGIN")
+	exec("LOCK TABLE users IN ACCESS EXCLUSIVE MODE")
+	s.start()
+	const blocked = "SELECT pid FROM pg_locks WHERE relation = 'users'::regclass AND NOT granted"
+	running := func() {
+		t.Helper()
+		if s.hasExited() {
+			t.Fatalf("the server ended: %v\n%s", s.process().exit, s.process().errs)
+		}
+	}
+	ended := map[int]bool{}
+	waitUntil(t, "the server tried three times", func() bool {
+		running()
+		var pid int
+		if conn.QueryRow(t.Context(), blocked).Scan(&pid) != nil {
+			return false
+		}
+		ended[pid] = true
+		exec(fmt.Sprintf("SELECT pg_terminate_backend(%d)", pid))
+		return len(ended) == 3
+	})
+	exec("COMMIT")
+	waitUntil(t, "the set-up link is printed", func() bool {
+		running()
+		return strings.Contains(s.process().out.String(), "/setup?token=")
+	})
 }
 
 // TestFailover_takes_over_runs kills one of two servers under load. The other takes over its runs.

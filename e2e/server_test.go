@@ -195,7 +195,7 @@ func (s *server) cleanUp() {
 	if p != nil && p.cmd.ProcessState == nil {
 		s.stop()
 	} else if p != nil && !p.ordered {
-		s.t.Errorf("the server ended unexpectedly: %v", p.exit)
+		s.t.Errorf("the server ended unexpectedly: %v\n%s", p.exit, crashReason(p.errs.String()))
 	}
 	for i, line := range s.faults {
 		if i < 10 {

@@ -67,7 +67,7 @@ type app struct {
 	local   string     // base URL for programs on this machine
 	exposed bool       // other machines can connect
 	token   string     // authenticates the command line on this machine; see db.EngineInfo
-	failed  chan error // receives the error of a server that stopped; ends the process
+	failed  chan error // receives the error of a part that stopped; ends the process
 
 	cacheDir string // for data that can be rebuilt; empty for the user's cache directory
 	instance string // identifies this process among those that share a database
@@ -82,7 +82,7 @@ type appOptions struct {
 // startApp opens the store, takes its engine lock, serves, and recovers the
 // runs that a crash interrupted. It returns once the server accepts requests.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) (*app, error) {
-	a := &app{cfg: cfg, log: log, secrets: o.secrets, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
+	a := &app{cfg: cfg, log: log, secrets: o.secrets, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 4)}
 	if o.userCache {
 		a.cacheDir = ""
 	}

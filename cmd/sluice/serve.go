@@ -26,12 +26,15 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	cfg.warnSharedKeyFile(log)
-	if err := a.printWelcome(ctx, s.out); err != nil {
-		return errors.Join(err, a.stop())
-	}
 	serving, stopped := context.WithCancel(ctx)
 	defer stopped()
-	go a.warnExpiringKeys(serving)
+	go func() { // an unavailable database delays the set-up link, but does not end the server
+		if err := a.printWelcome(flow.OutlastOutages(serving), s.out); err != nil {
+			a.failed <- err
+			return
+		}
+		a.warnExpiringKeys(serving)
+	}()
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest returns to the queue")
