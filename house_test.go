@@ -104,6 +104,7 @@ var allowed = map[string][]string{
 	"sluice/views/docs":                  {"sluice/docs", "sluice/views/components", "sluice/views/layout"},
 	"sluice/views/editor":                {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/views/components", "sluice/views/layout"},
 	"sluice/views/forms":                 {"sluice/static", "sluice/views/components", "sluice/views/layout"},
+	"sluice/views/generate":              {},
 	"sluice/views/layout":                {"sluice/static", "sluice/views/components"},
 	"sluice/views/viewtest":              {"sluice/static", "sluice/views/layout"},
 }

@@ -12,3 +12,4 @@
 package views
 
 //go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
+//go:generate go run ./generate

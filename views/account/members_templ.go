@@ -16,6 +16,8 @@ import (
 )
 
 // Members lists the members of a workspace; owners can change them.
+//
+//go:noinline
 func Members(p layout.Page, m MembersPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -151,6 +153,7 @@ func Members(p layout.Page, m MembersPage) templ.Component {
 	})
 }
 
+//go:noinline
 func memberRow(p layout.Page, m MembersPage, one MemberRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -397,6 +400,8 @@ func memberRow(p layout.Page, m MembersPage, one MemberRow) templ.Component {
 }
 
 // memberDialogs ask for confirmation before irreversible actions on a member.
+//
+//go:noinline
 func memberDialogs(p layout.Page, m MembersPage, one MemberRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -599,6 +604,7 @@ func memberDialogs(p layout.Page, m MembersPage, one MemberRow) templ.Component 
 	})
 }
 
+//go:noinline
 func sure(path, label, dialog string, look components.ButtonLook) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -663,6 +669,8 @@ func sure(path, label, dialog string, look components.ButtonLook) templ.Componen
 
 // keyFate asks what happens to the keys of a member who loses the right to
 // create them. If nobody can take them over, they are revoked.
+//
+//go:noinline
 func keyFate(one MemberRow, heirs []components.Option, where string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -848,6 +856,8 @@ func keyFate(one MemberRow, heirs []components.Option, where string) templ.Compo
 }
 
 // keyQuestion asks about the keys of a member who is about to become a viewer.
+//
+//go:noinline
 func keyQuestion(m MembersPage, one MemberRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -924,6 +934,8 @@ func keyQuestion(m MembersPage, one MemberRow) templ.Component {
 }
 
 // inviteForm creates an invite link.
+//
+//go:noinline
 func inviteForm(f InviteMember) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -982,6 +994,8 @@ func inviteForm(f InviteMember) templ.Component {
 }
 
 // onceLink shows a new link. It can't be shown again, since only a hash is stored.
+//
+//go:noinline
 func onceLink(m MembersPage, l Link) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1030,6 +1044,7 @@ func onceLink(m MembersPage, l Link) templ.Component {
 	})
 }
 
+//go:noinline
 func openInvites(p layout.Page, m MembersPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

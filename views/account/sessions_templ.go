@@ -14,6 +14,8 @@ import (
 )
 
 // Sessions lists the browsers in which the user is signed in.
+//
+//go:noinline
 func Sessions(p layout.Page, s SessionsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

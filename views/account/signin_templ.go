@@ -16,6 +16,8 @@ import (
 )
 
 // SetUp is the first page of a new installation.
+//
+//go:noinline
 func SetUp(p layout.Page, f SetUpForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -76,6 +78,8 @@ func SetUp(p layout.Page, f SetUpForm) templ.Component {
 }
 
 // SetUpFields is the form of SetUp.
+//
+//go:noinline
 func SetUpFields(f SetUpForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -139,6 +143,8 @@ func SetUpFields(f SetUpForm) templ.Component {
 }
 
 // SetUpWaits replaces every page until there is an owner.
+//
+//go:noinline
 func SetUpWaits(p layout.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -195,6 +201,8 @@ func SetUpWaits(p layout.Page) templ.Component {
 }
 
 // SetUpDone is shown when a setup link is opened again after setup.
+//
+//go:noinline
 func SetUpDone(p layout.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -259,6 +267,8 @@ func SetUpDone(p layout.Page) templ.Component {
 }
 
 // LinkOver is shown when the link of an invitation or password reset has expired or was used.
+//
+//go:noinline
 func LinkOver(p layout.Page, inviteLife, resetLife time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -349,6 +359,8 @@ func LinkOver(p layout.Page, inviteLife, resetLife time.Duration) templ.Componen
 }
 
 // SignUp creates an account with a workspace of its own.
+//
+//go:noinline
 func SignUp(p layout.Page, f SignUpForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -431,6 +443,8 @@ func SignUp(p layout.Page, f SignUpForm) templ.Component {
 }
 
 // accountFields are the fields of a new user with a workspace.
+//
+//go:noinline
 func accountFields(name, email, workspace string, errors components.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -472,6 +486,7 @@ func accountFields(name, email, workspace string, errors components.Errors) temp
 	})
 }
 
+//go:noinline
 func unencrypted() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -502,6 +517,8 @@ func unencrypted() templ.Component {
 }
 
 // SignIn is the sign-in page.
+//
+//go:noinline
 func SignIn(p layout.Page, f SignInForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -595,6 +612,8 @@ func SignIn(p layout.Page, f SignInForm) templ.Component {
 }
 
 // SignInFields is the form of SignIn.
+//
+//go:noinline
 func SignInFields(f SignInForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -674,6 +693,8 @@ func SignInFields(f SignInForm) templ.Component {
 }
 
 // ChangePassword is the page on which users change their password.
+//
+//go:noinline
 func ChangePassword(p layout.Page, f PasswordForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -730,6 +751,8 @@ func ChangePassword(p layout.Page, f PasswordForm) templ.Component {
 }
 
 // PasswordFields is the form of ChangePassword.
+//
+//go:noinline
 func PasswordFields(f PasswordForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -805,6 +828,8 @@ func PasswordFields(f PasswordForm) templ.Component {
 }
 
 // AcceptInvite is the page that an invite link opens.
+//
+//go:noinline
 func AcceptInvite(p layout.Page, f InviteForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -922,6 +947,8 @@ func AcceptInvite(p layout.Page, f InviteForm) templ.Component {
 
 // inviteOfAccount is shown if the invited address has an account, which must be signed in to
 // accept.
+//
+//go:noinline
 func inviteOfAccount(f InviteForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1013,6 +1040,8 @@ func inviteOfAccount(f InviteForm) templ.Component {
 }
 
 // NewPassword is the page that a password reset link opens.
+//
+//go:noinline
 func NewPassword(p layout.Page, f NewPasswordForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1138,6 +1167,8 @@ func NewPassword(p layout.Page, f NewPasswordForm) templ.Component {
 }
 
 // InviteFields is the form of AcceptInvite.
+//
+//go:noinline
 func InviteFields(f InviteForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // NewWorkspace is the page that creates a workspace.
+//
+//go:noinline
 func NewWorkspace(p layout.Page, f WorkspaceForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,6 +88,8 @@ func NewWorkspace(p layout.Page, f WorkspaceForm) templ.Component {
 }
 
 // NoWorkspace is shown to signed-in users who are not a member of any workspace.
+//
+//go:noinline
 func NoWorkspace(p layout.Page, email string, mayCreate bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 // Spark draws a sparkline with a sentence for screen readers.
+//
+//go:noinline
 func Spark(s Sparkline) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,6 +88,8 @@ func Spark(s Sparkline) templ.Component {
 }
 
 // ShareBar draws a progress bar.
+//
+//go:noinline
 func ShareBar(s Share) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -173,6 +177,8 @@ func ShareBar(s Share) templ.Component {
 }
 
 // OutcomeStrip draws one bar per attempt; label describes them for screen readers.
+//
+//go:noinline
 func OutcomeStrip(o Outcomes, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -237,6 +243,8 @@ func OutcomeStrip(o Outcomes, label string) templ.Component {
 }
 
 // Rects draws rectangles within an <svg>.
+//
+//go:noinline
 func Rects(list []Rect) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

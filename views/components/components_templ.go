@@ -14,6 +14,8 @@ import (
 )
 
 // Icon shows an icon of the sprite. It is hidden from screen readers; use a label beside it.
+//
+//go:noinline
 func Icon(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -57,6 +59,8 @@ func Icon(name string) templ.Component {
 }
 
 // Press shows a button, or a link that looks like one.
+//
+//go:noinline
 func Press(b Button) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -193,6 +197,7 @@ func Press(b Button) templ.Component {
 	})
 }
 
+//go:noinline
 func buttonFace(b Button) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -267,6 +272,8 @@ func buttonFace(b Button) templ.Component {
 }
 
 // Note is a permanent message on the page: what is the case, and what to do.
+//
+//go:noinline
 func Note(tone Tone, title, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -372,6 +379,8 @@ func Note(tone Tone, title, text string) templ.Component {
 }
 
 // Tag is a word in a colored box.
+//
+//go:noinline
 func Tag(tone Tone, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -433,6 +442,8 @@ func Tag(tone Tone, label string) templ.Component {
 }
 
 // State shows the state of a run, step or delivery as icon, word and color.
+//
+//go:noinline
 func State(state string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -511,6 +522,8 @@ func State(state string) templ.Component {
 }
 
 // Tabs links to views with URLs of their own.
+//
+//go:noinline
 func Tabs(label string, tabs []Tab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -628,6 +641,8 @@ func Tabs(label string, tabs []Tab) templ.Component {
 
 // TabPanels shows one of several panels; arrow keys move between the tabs. Without scripts, all
 // panels are visible. id is the prefix of the HTML IDs.
+//
+//go:noinline
 func TabPanels(id, label string, panels []Panel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -800,6 +815,8 @@ func TabPanels(id, label string, panels []Panel) templ.Component {
 }
 
 // Dialog is a native dialog. A button with commandfor=id and command=show-modal opens it.
+//
+//go:noinline
 func Dialog(id, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -898,6 +915,8 @@ func Dialog(id, title string) templ.Component {
 }
 
 // EmptyState replaces an empty list. Its children are the next step.
+//
+//go:noinline
 func EmptyState(e Empty) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -970,6 +989,8 @@ func EmptyState(e Empty) templ.Component {
 }
 
 // CopyButton copies a text. It needs a script and is hidden without one.
+//
+//go:noinline
 func CopyButton(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1066,6 +1087,8 @@ func CopyButton(label, text string) templ.Component {
 
 // Code shows monospaced text with a copy button. The children are the highlighted text; without
 // them it is plain.
+//
+//go:noinline
 func Code(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1131,6 +1154,8 @@ func Code(label, text string) templ.Component {
 
 // Table is a table that scrolls sideways if it is too wide. Its children are <thead> and
 // <tbody>.
+//
+//go:noinline
 func Table(label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1182,6 +1207,8 @@ func Table(label string) templ.Component {
 }
 
 // Pagination links to the previous and next page, if there are any.
+//
+//go:noinline
 func Pagination(p Pages) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

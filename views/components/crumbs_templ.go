@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // FlowCrumbs is the header of a flow's pages: the name of the flow and its tabs. here is the
 // path of the current tab, or "" for pages without one.
+//
+//go:noinline
 func FlowCrumbs(flowID, name, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -74,6 +76,8 @@ func FlowCrumbs(flowID, name, here string) templ.Component {
 }
 
 // VersionCrumbs is FlowCrumbs with a link back to the versions.
+//
+//go:noinline
 func VersionCrumbs(flowID, name, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -164,6 +168,8 @@ func VersionCrumbs(flowID, name, here string) templ.Component {
 }
 
 // FlowTabs are the tabs of a flow's pages.
+//
+//go:noinline
 func FlowTabs(flowID, here string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

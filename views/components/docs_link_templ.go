@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // DocsLink links to a page of the documentation. page may end with an anchor, such as
 // "webhooks#retries".
+//
+//go:noinline
 func DocsLink(page string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "cmp"
 
 // Input is a single-line field.
+//
+//go:noinline
 func Input(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -142,6 +144,8 @@ func Input(f Field) templ.Component {
 }
 
 // TextArea is a multi-line field.
+//
+//go:noinline
 func TextArea(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -227,6 +231,8 @@ func TextArea(f Field) templ.Component {
 }
 
 // Select is a field with a list of options.
+//
+//go:noinline
 func Select(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -345,6 +351,8 @@ func Select(f Field) templ.Component {
 }
 
 // Checkbox is a checkbox; Value is submitted if it is checked.
+//
+//go:noinline
 func Checkbox(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -435,6 +443,7 @@ func Checkbox(f Field) templ.Component {
 	})
 }
 
+//go:noinline
 func FieldLabel(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -502,6 +511,8 @@ func FieldLabel(f Field) templ.Component {
 
 // FieldNotes shows the help and the error of a field. The control refers to their IDs with
 // aria-describedby.
+//
+//go:noinline
 func FieldNotes(f Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -596,6 +607,8 @@ func FieldNotes(f Field) templ.Component {
 }
 
 // FormError shows the error of the whole form, if any.
+//
+//go:noinline
 func FormError(errors Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -628,6 +641,8 @@ func FormError(errors Errors) templ.Component {
 }
 
 // FileURL is the field for a file's URL, below its file chooser.
+//
+//go:noinline
 func FileURL(f RunField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // FlowPicture draws a flow with the mark of each node as color, icon and word. It scrolls if it
 // is too large.
+//
+//go:noinline
 func FlowPicture(p Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -229,6 +231,7 @@ func FlowPicture(p Picture) templ.Component {
 	})
 }
 
+//go:noinline
 func pictureNode(n PictureNode) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "time"
 
 // ExactTime shows a date and time, for values that are looked up and not compared with now.
+//
+//go:noinline
 func ExactTime(at time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -80,6 +82,8 @@ func ExactTime(at time.Time) templ.Component {
 }
 
 // Time shows how long ago a time was; the tooltip has the exact time.
+//
+//go:noinline
 func Time(at, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

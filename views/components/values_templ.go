@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "cmp"
 
 // Values shows the values of several ports, one below the other.
+//
+//go:noinline
 func Values(label string, list []ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -127,6 +129,8 @@ func Values(label string, list []ValueView) templ.Component {
 }
 
 // Value shows a value by its type: as text, picture, table or tree.
+//
+//go:noinline
 func Value(v ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -236,6 +240,7 @@ func Value(v ValueView) templ.Component {
 	})
 }
 
+//go:noinline
 func scalar(v any) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -329,6 +334,7 @@ func scalar(v any) templ.Component {
 	})
 }
 
+//go:noinline
 func valueText(v ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -378,6 +384,7 @@ func valueText(v ValueView) templ.Component {
 	})
 }
 
+//go:noinline
 func valueFile(f FileView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -579,6 +586,7 @@ func valueFile(f FileView) templ.Component {
 	})
 }
 
+//go:noinline
 func valueTable(v ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -703,6 +711,8 @@ func valueTable(v ValueView) templ.Component {
 
 // branches shows the items of a list or object as a tree. Nested items unfold, and large ones
 // are fetched only then.
+//
+//go:noinline
 func branches(v ValueView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -897,6 +907,7 @@ func branches(v ValueView) templ.Component {
 	})
 }
 
+//go:noinline
 func moreItems(v ValueView, more int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -929,6 +940,8 @@ func moreItems(v ValueView, more int) templ.Component {
 }
 
 // moreOf links to the hidden part of a value, or says that there is more.
+//
+//go:noinline
 func moreOf(v ValueView, lead, word string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,6 +16,8 @@ import (
 )
 
 // Audit shows who did what in a workspace.
+//
+//go:noinline
 func Audit(p layout.Page, rows []AuditRow, pages components.Pages) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

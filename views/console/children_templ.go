@@ -15,6 +15,8 @@ import (
 )
 
 // childSteps renders the item strip and table of each step that runs a flow per item.
+//
+//go:noinline
 func childSteps(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -46,6 +48,7 @@ func childSteps(r RunPage) templ.Component {
 	})
 }
 
+//go:noinline
 func childStep(r RunPage, s *ChildStep) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

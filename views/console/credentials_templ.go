@@ -17,6 +17,8 @@ import (
 )
 
 // Credentials is the list of credentials.
+//
+//go:noinline
 func Credentials(p layout.Page, f CredentialsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -211,6 +213,7 @@ func Credentials(p layout.Page, f CredentialsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func credentialSearch(query string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -262,6 +265,8 @@ func credentialSearch(query string) templ.Component {
 }
 
 // providerCards lists the providers that can be connected.
+//
+//go:noinline
 func providerCards(list []ProviderCard) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -428,6 +433,7 @@ func providerCards(list []ProviderCard) templ.Component {
 	})
 }
 
+//go:noinline
 func credentialTable(f CredentialsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -671,6 +677,8 @@ func credentialTable(f CredentialsPage) templ.Component {
 }
 
 // ChooseProvider asks which provider a new credential is for.
+//
+//go:noinline
 func ChooseProvider(p layout.Page, list []ProviderCard) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -723,6 +731,8 @@ func ChooseProvider(p layout.Page, list []ProviderCard) templ.Component {
 }
 
 // NewCredentialPage is the form for a new credential.
+//
+//go:noinline
 func NewCredentialPage(p layout.Page, f AddCredential) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -883,6 +893,8 @@ func NewCredentialPage(p layout.Page, f AddCredential) templ.Component {
 }
 
 // Credential is the page of one credential: its hosts, limits, uses and secret.
+//
+//go:noinline
 func Credential(p layout.Page, f CredentialPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1254,6 +1266,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 	})
 }
 
+//go:noinline
 func callLimit(f CredentialPage, name, label, value string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,6 +18,8 @@ import (
 )
 
 // Deliveries is the log of all webhook deliveries of a workspace.
+//
+//go:noinline
 func Deliveries(p layout.Page, d DeliveriesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -138,6 +140,7 @@ func Deliveries(p layout.Page, d DeliveriesPage) templ.Component {
 	})
 }
 
+//go:noinline
 func endpointNote(e EndpointView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -240,6 +243,7 @@ func endpointNote(e EndpointView) templ.Component {
 	})
 }
 
+//go:noinline
 func deliveriesTable(d DeliveriesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -369,6 +373,8 @@ func deliveriesTable(d DeliveriesPage) templ.Component {
 }
 
 // DeliveryRows are only the table rows, which an open log polls.
+//
+//go:noinline
 func DeliveryRows(d DeliveriesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -625,6 +631,7 @@ func DeliveryRows(d DeliveriesPage) templ.Component {
 	})
 }
 
+//go:noinline
 func deliveriesFilter(d DeliveriesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -825,6 +832,8 @@ func deliveriesFilter(d DeliveriesPage) templ.Component {
 }
 
 // Endpoints lists all webhook endpoints with their health.
+//
+//go:noinline
 func Endpoints(p layout.Page, d DeliveriesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -933,6 +942,7 @@ func Endpoints(p layout.Page, d DeliveriesPage) templ.Component {
 	})
 }
 
+//go:noinline
 func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1170,6 +1180,8 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 }
 
 // Delivery is one delivery with its body and attempts.
+//
+//go:noinline
 func Delivery(p layout.Page, d DeliveryPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1529,6 +1541,7 @@ func Delivery(p layout.Page, d DeliveryPage) templ.Component {
 	})
 }
 
+//go:noinline
 func attempt(a AttemptView, custom string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1751,6 +1764,8 @@ func attempt(a AttemptView, custom string) templ.Component {
 
 // Resend asks for confirmation before failed deliveries are resent, and says how many there
 // are.
+//
+//go:noinline
 func Resend(p layout.Page, a ResendPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

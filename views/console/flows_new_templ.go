@@ -14,6 +14,8 @@ import (
 )
 
 // Templates is the gallery of sample flows.
+//
+//go:noinline
 func Templates(p layout.Page, t TemplatesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -101,6 +103,7 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 	})
 }
 
+//go:noinline
 func templateGroup(title, text string, list []Starter, mayEdit bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -235,6 +238,7 @@ func templateGroup(title, text string, list []Starter, mayEdit bool) templ.Compo
 	})
 }
 
+//go:noinline
 func starter(s Starter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -312,6 +316,8 @@ func starter(s Starter) templ.Component {
 }
 
 // ImportFlow is the page that imports a flow.
+//
+//go:noinline
 func ImportFlow(p layout.Page, f ImportForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -376,6 +382,8 @@ func ImportFlow(p layout.Page, f ImportForm) templ.Component {
 }
 
 // ImportFields is the form of ImportFlow, which a rejected import replaces.
+//
+//go:noinline
 func ImportFields(f ImportForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -439,6 +447,7 @@ func ImportFields(f ImportForm) templ.Component {
 	})
 }
 
+//go:noinline
 func importProblems(problems []ImportProblem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -526,6 +535,8 @@ func importProblems(problems []ImportProblem) templ.Component {
 }
 
 // ImportDone is the report after importing an AI-Flow file.
+//
+//go:noinline
 func ImportDone(p layout.Page, r ImportReport) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -649,6 +660,7 @@ func ImportDone(p layout.Page, r ImportReport) templ.Component {
 	})
 }
 
+//go:noinline
 func reported(title string, tone components.Tone, list []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -720,6 +732,7 @@ func reported(title string, tone components.Tone, list []string) templ.Component
 	})
 }
 
+//go:noinline
 func neededCredentials(list []NeededCredential) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -820,6 +833,8 @@ func neededCredentials(list []NeededCredential) templ.Component {
 }
 
 // FlowTags is the page that edits the tags of a flow.
+//
+//go:noinline
 func FlowTags(p layout.Page, f TagsForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

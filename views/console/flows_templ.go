@@ -14,6 +14,8 @@ import (
 )
 
 // Flows is the list of flows as a page.
+//
+//go:noinline
 func Flows(p layout.Page, f FlowsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -117,6 +119,8 @@ func Flows(p layout.Page, f FlowsPage) templ.Component {
 }
 
 // FlowList is the part of Flows that a search replaces.
+//
+//go:noinline
 func FlowList(f FlowsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -206,6 +210,7 @@ func FlowList(f FlowsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func flowFilter(f FlowsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -436,6 +441,7 @@ func flowFilter(f FlowsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func newMenu() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -497,6 +503,7 @@ func newMenu() templ.Component {
 	})
 }
 
+//go:noinline
 func noFlows(f FlowsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -552,6 +559,7 @@ func noFlows(f FlowsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func firstFlow(starters []Starter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -634,6 +642,7 @@ func firstFlow(starters []Starter) templ.Component {
 	})
 }
 
+//go:noinline
 func flowCard(c FlowCard, f FlowsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -909,6 +918,8 @@ func flowCard(c FlowCard, f FlowsPage) templ.Component {
 }
 
 // flowMenu is the menu of actions on a flow, such as duplicate, export and archive.
+//
+//go:noinline
 func flowMenu(c FlowCard, mayEdit bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1149,6 +1160,7 @@ func flowMenu(c FlowCard, mayEdit bool) templ.Component {
 	})
 }
 
+//go:noinline
 func flowAct(c FlowCard, what, icon, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1208,6 +1220,7 @@ func flowAct(c FlowCard, what, icon, label string) templ.Component {
 	})
 }
 
+//go:noinline
 func liveVersion(c FlowCard) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1266,6 +1279,7 @@ func liveVersion(c FlowCard) templ.Component {
 	})
 }
 
+//go:noinline
 func flowTable(f FlowsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

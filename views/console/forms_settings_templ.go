@@ -14,6 +14,8 @@ import (
 )
 
 // FormSettingsPage is the page with the settings of a flow's public form.
+//
+//go:noinline
 func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -283,6 +285,8 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 }
 
 // formErrorCount summarizes the errors above the form, which is long.
+//
+//go:noinline
 func formErrorCount(errors components.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,8 @@ import (
 
 // FlowKeys lists the keys that may call a flow, with a form for a new one. It is part of the
 // builder's pane and the content of FlowKeysPage.
+//
+//go:noinline
 func FlowKeys(f FlowKeysPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -245,6 +247,7 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 	})
 }
 
+//go:noinline
 func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -444,6 +447,8 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 }
 
 // FlowKeysPage is FlowKeys as a page of its own, for browsers without scripts.
+//
+//go:noinline
 func FlowKeysPage(p layout.Page, f FlowKeysPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

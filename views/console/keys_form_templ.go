@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/components"
 
 // keyFields are the settings of a key below its name: permissions, flows, expiry and limits.
+//
+//go:noinline
 func keyFields(f KeyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -115,6 +117,7 @@ func keyFields(f KeyForm) templ.Component {
 	})
 }
 
+//go:noinline
 func keyFlowFields(f KeyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -257,6 +260,7 @@ func keyFlowFields(f KeyForm) templ.Component {
 	})
 }
 
+//go:noinline
 func wrong(f KeyForm, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -319,6 +323,8 @@ func wrong(f KeyForm, name string) templ.Component {
 }
 
 // onceKey shows a new secret. It can't be shown again, since only a hash is stored.
+//
+//go:noinline
 func onceKey(m MadeKey, reach string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -496,6 +502,8 @@ func onceKey(m MadeKey, reach string) templ.Component {
 
 // rotateForm rotates a key. The prefix of the old secret tells the server which secret the user
 // saw, so that a stale form doesn't rotate twice.
+//
+//go:noinline
 func rotateForm(k KeyRow, action templ.SafeURL, within string, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -574,6 +582,8 @@ func rotateForm(k KeyRow, action templ.SafeURL, within string, attrs templ.Attri
 }
 
 // previousSecret describes the secret from before the rotation, while that still works.
+//
+//go:noinline
 func previousSecret(k KeyRow, action templ.SafeURL, mayEdit bool, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -736,6 +746,8 @@ func previousSecret(k KeyRow, action templ.SafeURL, mayEdit bool, attrs templ.At
 }
 
 // revokeDialog asks for confirmation before a key is revoked, and shows its last use.
+//
+//go:noinline
 func revokeDialog(k KeyRow, action templ.SafeURL, within string, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

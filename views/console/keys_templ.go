@@ -17,6 +17,8 @@ import (
 )
 
 // Keys lists the API keys of a workspace.
+//
+//go:noinline
 func Keys(p layout.Page, f KeysPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -155,6 +157,7 @@ func Keys(p layout.Page, f KeysPage) templ.Component {
 	})
 }
 
+//go:noinline
 func keyTable(f KeysPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -455,6 +458,8 @@ func keyTable(f KeysPage) templ.Component {
 }
 
 // NewKey is the page with the form for a new key.
+//
+//go:noinline
 func NewKey(p layout.Page, f KeyForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -548,6 +553,8 @@ func NewKey(p layout.Page, f KeyForm) templ.Component {
 }
 
 // Key is the page of one key: its facts, settings, rotation and revocation.
+//
+//go:noinline
 func Key(p layout.Page, f KeyPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -815,6 +822,8 @@ func Key(p layout.Page, f KeyPage) templ.Component {
 }
 
 // keysMade lists the keys created with a key. Once it is revoked, they can be revoked as well.
+//
+//go:noinline
 func keysMade(f KeyPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -912,6 +921,8 @@ func keysMade(f KeyPage) templ.Component {
 }
 
 // keyTerms shows the settings of a key to users who can't change them.
+//
+//go:noinline
 func keyTerms(k KeyRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1019,6 +1030,7 @@ func keyTerms(k KeyRow) templ.Component {
 	})
 }
 
+//go:noinline
 func keySections(f KeyPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1153,6 +1165,8 @@ func keySections(f KeyPage) templ.Component {
 
 // keyWarnings lists keys in use that will stop working. Rotating a key or extending its expiry
 // clears the warning.
+//
+//go:noinline
 func keyWarnings(list []KeyWarning, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,6 +16,8 @@ import (
 )
 
 // FlowSettingsPage edits the name, description, tags and limits of a flow.
+//
+//go:noinline
 func FlowSettingsPage(p layout.Page, f FlowSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -153,6 +155,7 @@ func FlowSettingsPage(p layout.Page, f FlowSettings) templ.Component {
 	})
 }
 
+//go:noinline
 func flowAbout(f FlowSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -274,6 +277,8 @@ func flowAbout(f FlowSettings) templ.Component {
 }
 
 // flowLimits is the form of the limits, with today's usage.
+//
+//go:noinline
 func flowLimits(f LimitsForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -491,6 +496,7 @@ func flowLimits(f LimitsForm) templ.Component {
 	})
 }
 
+//go:noinline
 func limitField(f LimitsForm, name, label, value, help string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

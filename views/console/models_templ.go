@@ -17,6 +17,8 @@ import (
 )
 
 // ModelShelves is the model catalog.
+//
+//go:noinline
 func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -295,6 +297,7 @@ func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func modelCategory(m ModelsPage, c ModelCategory) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -364,6 +367,7 @@ func modelCategory(m ModelsPage, c ModelCategory) templ.Component {
 	})
 }
 
+//go:noinline
 func modelSearch(m ModelsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -440,6 +444,7 @@ func modelSearch(m ModelsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func modelCard(c ModelCard, mayEdit bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -786,6 +791,8 @@ func modelCard(c ModelCard, mayEdit bool) templ.Component {
 }
 
 // modelCover draws a picture of what models of a category produce.
+//
+//go:noinline
 func modelCover(kind string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -852,6 +859,8 @@ func modelCover(kind string) templ.Component {
 }
 
 // HostedModel is the page of one hosted model.
+//
+//go:noinline
 func HostedModel(p layout.Page, m ModelPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1089,6 +1098,7 @@ func HostedModel(p layout.Page, m ModelPage) templ.Component {
 	})
 }
 
+//go:noinline
 func modelInputs(m ModelPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

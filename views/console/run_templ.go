@@ -16,6 +16,8 @@ import (
 )
 
 // Run is the page of one run.
+//
+//go:noinline
 func Run(p layout.Page, r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -65,6 +67,8 @@ func Run(p layout.Page, r RunPage) templ.Component {
 
 // RunBody is the part of the page that changes while the run is in progress. It polls for its
 // next state until the run has ended.
+//
+//go:noinline
 func RunBody(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -257,6 +261,8 @@ func RunBody(r RunPage) templ.Component {
 
 // runFlow draws the flow with the states of its nodes. It is left out below a list of items,
 // where it would separate the items from their timeline.
+//
+//go:noinline
 func runFlow(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -317,6 +323,7 @@ func runFlow(r RunPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runHead(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -651,6 +658,7 @@ func runHead(r RunPage) templ.Component {
 	})
 }
 
+//go:noinline
 func rerun(r RunPage, from, label string, first bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -728,6 +736,8 @@ func rerun(r RunPage, from, label string, first bool) templ.Component {
 }
 
 // rerunLive reruns with the live versions of child flows.
+//
+//go:noinline
 func rerunLive(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -778,6 +788,7 @@ func rerunLive(r RunPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runError(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -914,6 +925,7 @@ func runError(r RunPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runFacts(facts []Fact) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1017,6 +1029,7 @@ func runFacts(facts []Fact) templ.Component {
 	})
 }
 
+//go:noinline
 func runValues(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1076,6 +1089,7 @@ func runValues(r RunPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runDeliveries(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // Runs is the list of all runs as a page.
+//
+//go:noinline
 func Runs(p layout.Page, r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -94,6 +96,7 @@ func Runs(p layout.Page, r RunsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func noRuns(r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -167,6 +170,8 @@ func noRuns(r RunsPage) templ.Component {
 }
 
 // RunsTable is the part of Runs that a filter replaces.
+//
+//go:noinline
 func RunsTable(r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -333,6 +338,8 @@ func RunsTable(r RunsPage) templ.Component {
 }
 
 // RunRows are only the table rows, which an open list polls.
+//
+//go:noinline
 func RunRows(r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -385,6 +392,7 @@ func RunRows(r RunsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runsRow(run RunLine, r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -667,6 +675,7 @@ func runsRow(run RunLine, r RunsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runsFilter(r RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -844,6 +853,7 @@ func runsFilter(r RunsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func runsChoice(name, label, all, value string, options []components.Option) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -990,6 +1000,7 @@ func runsChoice(name, label, all, value string, options []components.Option) tem
 	})
 }
 
+//go:noinline
 func runsMoment(name, label, value, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

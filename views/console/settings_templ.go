@@ -14,6 +14,8 @@ import (
 )
 
 // WorkspaceSettingsPage shows the name and limits of a workspace.
+//
+//go:noinline
 func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

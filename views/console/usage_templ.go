@@ -16,6 +16,8 @@ import (
 )
 
 // Usage is the page of usage by day, flow, key and model.
+//
+//go:noinline
 func Usage(p layout.Page, u UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -136,6 +138,7 @@ func Usage(p layout.Page, u UsagePage) templ.Component {
 	})
 }
 
+//go:noinline
 func usageFilter(u UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -207,6 +210,7 @@ func usageFilter(u UsagePage) templ.Component {
 	})
 }
 
+//go:noinline
 func usageDayField(name, label, value, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -346,6 +350,8 @@ func usageDayField(name, label, value, problem string) templ.Component {
 }
 
 // UsageNumbers is the part of Usage that a filter replaces.
+//
+//go:noinline
 func UsageNumbers(u UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -425,6 +431,7 @@ func UsageNumbers(u UsagePage) templ.Component {
 	})
 }
 
+//go:noinline
 func usageCard(c usageChart, u UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -740,6 +747,7 @@ func usageCard(c usageChart, u UsagePage) templ.Component {
 	})
 }
 
+//go:noinline
 func usageTop(title string, parts []UsagePart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -895,6 +903,7 @@ func usageTop(title string, parts []UsagePart) templ.Component {
 	})
 }
 
+//go:noinline
 func usageBudgets(budgets []UsageBudget) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1018,6 +1027,7 @@ func usageBudgets(budgets []UsageBudget) templ.Component {
 	})
 }
 
+//go:noinline
 func usageQuotas(quotas []UsageQuota) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1122,6 +1132,7 @@ func usageQuotas(quotas []UsageQuota) templ.Component {
 	})
 }
 
+//go:noinline
 func usageTable(u UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,8 @@ import (
 )
 
 // WaterfallCard shows the timeline of a run; each row links to the details of its step.
+//
+//go:noinline
 func WaterfallCard(w Waterfall) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -485,6 +487,8 @@ func WaterfallCard(w Waterfall) templ.Component {
 }
 
 // fold is the link that toggles the steps of an item.
+//
+//go:noinline
 func fold(f WaterfallFold, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -606,6 +610,8 @@ func fold(f WaterfallFold, label string) templ.Component {
 }
 
 // stateDot shows a state as a colored dot; screen readers get the word.
+//
+//go:noinline
 func stateDot(state string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -688,6 +694,8 @@ func stateDot(state string) templ.Component {
 }
 
 // Step shows a step in full: attempts, inputs, outputs, log and error.
+//
+//go:noinline
 func Step(r RunPage, s StepView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1078,6 +1086,8 @@ func Step(r RunPage, s StepView) templ.Component {
 }
 
 // Moment shows a day and time in UTC; the tooltip adds the year and milliseconds.
+//
+//go:noinline
 func Moment(at time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // Webhooks is the page of a flow's webhooks: URLs, tests and signing secrets.
+//
+//go:noinline
 func Webhooks(p layout.Page, w WebhooksPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -157,6 +159,7 @@ func Webhooks(p layout.Page, w WebhooksPage) templ.Component {
 	})
 }
 
+//go:noinline
 func webhookNode(w WebhooksPage, n WebhookNode) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -338,6 +341,8 @@ func webhookNode(w WebhooksPage, n WebhookNode) templ.Component {
 }
 
 // signingSecret shows the flow's signing secret if a webhook uses it.
+//
+//go:noinline
 func signingSecret(w WebhooksPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -378,6 +383,8 @@ func signingSecret(w WebhooksPage) templ.Component {
 }
 
 // secretBox shows and replaces one signing secret.
+//
+//go:noinline
 func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -573,6 +580,8 @@ func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 }
 
 // fields are hidden inputs that identify the owner of the secret; the flow's secret needs none.
+//
+//go:noinline
 func (s SigningBox) fields() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -630,6 +639,7 @@ func (s SigningBox) fields() templ.Component {
 	})
 }
 
+//go:noinline
 func verifySignature(w WebhooksPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -668,6 +678,8 @@ func verifySignature(w WebhooksPage) templ.Component {
 }
 
 // VerifyCode is a sample program that verifies a signature.
+//
+//go:noinline
 func VerifyCode(language, text string, code templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

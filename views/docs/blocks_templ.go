@@ -16,6 +16,8 @@ import (
 )
 
 // DocBlocks renders the content of a documentation page.
+//
+//go:noinline
 func DocBlocks(blocks []docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -47,6 +49,7 @@ func DocBlocks(blocks []docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docBlock(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -274,6 +277,7 @@ func docBlock(b docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docHeading(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -379,6 +383,7 @@ func docHeading(b docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docAnchor(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -429,6 +434,7 @@ func docAnchor(b docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docCode(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -489,6 +495,8 @@ func docCode(b docs.Block) templ.Component {
 
 // docTabs shows the same sample in several languages as tabs; without scripts, one below the
 // other.
+//
+//go:noinline
 func docTabs(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -518,6 +526,7 @@ func docTabs(b docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docList(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -570,6 +579,7 @@ func docList(b docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docItems(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -618,6 +628,7 @@ func docItems(b docs.Block) templ.Component {
 	})
 }
 
+//go:noinline
 func docTable(b docs.Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

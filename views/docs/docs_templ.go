@@ -15,6 +15,8 @@ import (
 )
 
 // Docs is one page of the documentation. It is public.
+//
+//go:noinline
 func Docs(p layout.Page, d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -182,6 +184,8 @@ func Docs(p layout.Page, d DocsPage) templ.Component {
 }
 
 // DocsSearch is the page of search results.
+//
+//go:noinline
 func DocsSearch(p layout.Page, d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -258,6 +262,8 @@ func DocsSearch(p layout.Page, d DocsPage) templ.Component {
 }
 
 // DocsFound shows results below the search field as the user types.
+//
+//go:noinline
 func DocsFound(d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -307,6 +313,7 @@ func DocsFound(d DocsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func docsFrame(p layout.Page, d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -467,6 +474,8 @@ func docsFrame(p layout.Page, d DocsPage) templ.Component {
 }
 
 // docsCards are the sections on the documentation's home page.
+//
+//go:noinline
 func docsCards(sections []docs.Section) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -555,6 +564,7 @@ func docsCards(sections []docs.Section) templ.Component {
 	})
 }
 
+//go:noinline
 func docsAround(d DocsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -654,6 +664,7 @@ func docsAround(d DocsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func docsHits(hits []docs.Hit, rank string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -745,6 +756,7 @@ func docsHits(hits []docs.Hit, rank string) templ.Component {
 	})
 }
 
+//go:noinline
 func docsHitTitle(h docs.Hit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/components"
 
 // Calls lists the most recent API calls; each links to its run.
+//
+//go:noinline
 func Calls(c APICalls) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -148,6 +150,7 @@ func Calls(c APICalls) templ.Component {
 	})
 }
 
+//go:noinline
 func apiCall(c APICalls, r APICall) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -312,6 +315,7 @@ func apiCall(c APICalls, r APICall) templ.Component {
 	})
 }
 
+//go:noinline
 func addresses(a APIAddresses) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -415,6 +419,8 @@ func addresses(a APIAddresses) templ.Component {
 }
 
 // copyIcon copies the text of the element with the given ID.
+//
+//go:noinline
 func copyIcon(id, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

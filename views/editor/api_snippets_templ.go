@@ -13,6 +13,8 @@ import (
 )
 
 // Snippets shows sample code in one language and calling style.
+//
+//go:noinline
 func Snippets(s APISnippets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -288,6 +290,8 @@ func Snippets(s APISnippets) templ.Component {
 }
 
 // copyAll copies the text of the element with the given ID.
+//
+//go:noinline
 func copyAll(id, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // APIPage is the API pane as a page of its own.
+//
+//go:noinline
 func APIPage(p layout.Page, a APIPane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -82,6 +84,8 @@ func APIPage(p layout.Page, a APIPane) templ.Component {
 }
 
 // API is the content of the API pane and page.
+//
+//go:noinline
 func API(a APIPane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -144,6 +148,8 @@ func API(a APIPane) templ.Component {
 }
 
 // APIElsewhere replaces the API pane in the builder while it shows an older document.
+//
+//go:noinline
 func APIElsewhere(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -187,6 +193,8 @@ func APIElsewhere(flowID string) templ.Component {
 }
 
 // APILater is the pane until its tab is opened; the script then fetches the linked page.
+//
+//go:noinline
 func APILater(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -230,6 +238,8 @@ func APILater(flowID string) templ.Component {
 }
 
 // APIDraft is the part of the pane that depends on the draft.
+//
+//go:noinline
 func APIDraft(a APIPane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -288,6 +298,7 @@ func APIDraft(a APIPane) templ.Component {
 	})
 }
 
+//go:noinline
 func apiState(s APIState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -472,6 +483,8 @@ func apiState(s APIState) templ.Component {
 }
 
 // apiFact is a labeled value with a copy button.
+//
+//go:noinline
 func apiFact(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -548,6 +561,7 @@ func apiFact(label, text string) templ.Component {
 	})
 }
 
+//go:noinline
 func apiFields(flowID string, fields []APIField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -615,6 +629,7 @@ func apiFields(flowID string, fields []APIField) templ.Component {
 	})
 }
 
+//go:noinline
 func apiField(f APIField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -822,6 +837,7 @@ func apiField(f APIField) templ.Component {
 	})
 }
 
+//go:noinline
 func apiName(f APIField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -889,6 +905,7 @@ func apiName(f APIField) templ.Component {
 	})
 }
 
+//go:noinline
 func apiMark(f APIField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/components"
 
 // TryAPI is a form that sends a real request and shows the HTTP exchange.
+//
+//go:noinline
 func TryAPI(t APITry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -83,6 +85,7 @@ func TryAPI(t APITry) templ.Component {
 	})
 }
 
+//go:noinline
 func tryForm(t APITry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -187,6 +190,8 @@ func tryForm(t APITry) templ.Component {
 }
 
 // Exchange shows an HTTP request and its response.
+//
+//go:noinline
 func Exchange(e *APIExchange) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -326,6 +331,8 @@ func Exchange(e *APIExchange) templ.Component {
 }
 
 // TryRefused says why the form couldn't be sent as a request.
+//
+//go:noinline
 func TryRefused(reason string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,6 +18,8 @@ import (
 
 // Builder is the page on which a flow is edited: palette, canvas, inspector, and a drawer with
 // problems and data. The outline offers the same without a pointer or scripts.
+//
+//go:noinline
 func Builder(p layout.Page, b BuilderPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -224,6 +226,7 @@ func Builder(p layout.Page, b BuilderPage) templ.Component {
 	})
 }
 
+//go:noinline
 func builderTop(p layout.Page, b BuilderPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -375,6 +378,8 @@ func builderTop(p layout.Page, b BuilderPage) templ.Component {
 }
 
 // Others shows the other users who have the flow open.
+//
+//go:noinline
 func Others(people []layout.Person) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -453,6 +458,7 @@ func Others(people []layout.Person) templ.Component {
 	})
 }
 
+//go:noinline
 func builderMenu(p layout.Page, b BuilderPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -582,6 +588,7 @@ func builderMenu(p layout.Page, b BuilderPage) templ.Component {
 	})
 }
 
+//go:noinline
 func menuCommand(icon, label, name, keys string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -655,6 +662,8 @@ func menuCommand(icon, label, name, keys string) templ.Component {
 }
 
 // builderViews switches between outline and canvas in windows that have room for only one.
+//
+//go:noinline
 func builderViews() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -700,6 +709,7 @@ func builderViews() templ.Component {
 	})
 }
 
+//go:noinline
 func builderCanvas(b BuilderPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -909,6 +919,7 @@ func builderCanvas(b BuilderPage) templ.Component {
 	})
 }
 
+//go:noinline
 func zoomButton(icon, label, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -986,6 +997,8 @@ func zoomButton(icon, label, name string) templ.Component {
 }
 
 // selectionBar is the toolbar above the selection.
+//
+//go:noinline
 func selectionBar() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1075,6 +1088,7 @@ func selectionBar() templ.Component {
 	})
 }
 
+//go:noinline
 func barButton(icon, label, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1151,6 +1165,7 @@ func barButton(icon, label, name string) templ.Component {
 	})
 }
 
+//go:noinline
 func builderPane(b BuilderPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1277,6 +1292,7 @@ func builderPane(b BuilderPage) templ.Component {
 	})
 }
 
+//go:noinline
 func paneTab(b BuilderPage, tab PaneTab, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1373,6 +1389,7 @@ func paneTab(b BuilderPage, tab PaneTab, label string) templ.Component {
 	})
 }
 
+//go:noinline
 func builderDrawer(b BuilderPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

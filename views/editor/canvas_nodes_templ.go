@@ -16,6 +16,8 @@ import (
 )
 
 // CanvasNodes renders all nodes of a flow.
+//
+//go:noinline
 func CanvasNodes(nodes []NodeFace) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -48,6 +50,8 @@ func CanvasNodes(nodes []NodeFace) templ.Component {
 }
 
 // CanvasNode renders one node. The canvas script owns the <article>, the server its content.
+//
+//go:noinline
 func CanvasNode(n *NodeFace) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -301,6 +305,7 @@ func CanvasNode(n *NodeFace) templ.Component {
 	})
 }
 
+//go:noinline
 func nodeMarks(n *NodeFace) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -401,6 +406,7 @@ func nodeMarks(n *NodeFace) templ.Component {
 	})
 }
 
+//go:noinline
 func portRow(r *PortRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -539,6 +545,7 @@ func portRow(r *PortRow) templ.Component {
 	})
 }
 
+//go:noinline
 func port(p *PortFace, side string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

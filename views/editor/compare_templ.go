@@ -14,6 +14,8 @@ import (
 )
 
 // Compare shows the differences of two versions: as a summary, as drawings, and node by node.
+//
+//go:noinline
 func Compare(p layout.Page, c ComparePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -150,6 +152,7 @@ func Compare(p layout.Page, c ComparePage) templ.Component {
 	})
 }
 
+//go:noinline
 func compareForm(c ComparePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -246,6 +249,7 @@ func compareForm(c ComparePage) templ.Component {
 	})
 }
 
+//go:noinline
 func versionSelect(id, name string, choices []components.Option, value string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -347,6 +351,7 @@ func versionSelect(id, name string, choices []components.Option, value string) t
 	})
 }
 
+//go:noinline
 func legend(change string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -411,6 +416,7 @@ func legend(change string) templ.Component {
 	})
 }
 
+//go:noinline
 func compareBreaks(c ComparePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -507,6 +513,7 @@ func compareBreaks(c ComparePage) templ.Component {
 	})
 }
 
+//go:noinline
 func nodeDiff(n NodeDiff) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -634,6 +641,7 @@ func nodeDiff(n NodeDiff) templ.Component {
 	})
 }
 
+//go:noinline
 func fieldDiff(f FieldDiff) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

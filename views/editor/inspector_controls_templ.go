@@ -15,6 +15,7 @@ import (
 	"sluice/views/components"
 )
 
+//go:noinline
 func numberControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -172,6 +173,7 @@ func numberControl(f NodeField) templ.Component {
 	})
 }
 
+//go:noinline
 func booleanControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -251,6 +253,8 @@ func booleanControl(f NodeField) templ.Component {
 }
 
 // listControl has one row per item, and an empty row for the next one.
+//
+//go:noinline
 func listControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -316,6 +320,8 @@ func listControl(f NodeField) templ.Component {
 }
 
 // outputsControl selects outputs of the flow. No selection means all.
+//
+//go:noinline
 func outputsControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -455,6 +461,7 @@ func outputsControl(f NodeField) templ.Component {
 	})
 }
 
+//go:noinline
 func listRow(f NodeField, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -598,6 +605,7 @@ func listRow(f NodeField, i int) templ.Component {
 	})
 }
 
+//go:noinline
 func rowButtons(f NodeField, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -670,6 +678,8 @@ func rowButtons(f NodeField, i int) templ.Component {
 }
 
 // mapControl has one row per entry, and an empty row for the next one.
+//
+//go:noinline
 func mapControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -728,6 +738,7 @@ func mapControl(f NodeField) templ.Component {
 	})
 }
 
+//go:noinline
 func mapRow(f NodeField, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -954,6 +965,8 @@ func mapRow(f NodeField, i int) templ.Component {
 
 // secretControl selects a credential. A secret typed beside it is moved to the encrypted store
 // when the form is submitted, and never shown again.
+//
+//go:noinline
 func secretControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1147,6 +1160,8 @@ func secretControl(f NodeField) templ.Component {
 }
 
 // fileControl uploads a file, or takes its URL.
+//
+//go:noinline
 func fileControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1337,6 +1352,7 @@ func fileControl(f NodeField) templ.Component {
 	})
 }
 
+//go:noinline
 func uploadButton(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1459,6 +1475,8 @@ func uploadButton(f NodeField) templ.Component {
 }
 
 // fileFace shows a file in a row; images have a preview.
+//
+//go:noinline
 func fileFace(file fileRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1556,6 +1574,8 @@ func fileFace(file fileRow) templ.Component {
 }
 
 // modelControl is a text field with a list of models.
+//
+//go:noinline
 func modelControl(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

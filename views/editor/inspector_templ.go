@@ -18,6 +18,8 @@ import (
 
 // Inspector is the pane of one node. It is a form that works without scripts; with them, each
 // change is saved immediately.
+//
+//go:noinline
 func Inspector(p NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -261,6 +263,7 @@ func Inspector(p NodePane) templ.Component {
 	})
 }
 
+//go:noinline
 func paneHead(p NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -434,6 +437,7 @@ func paneHead(p NodePane) templ.Component {
 	})
 }
 
+//go:noinline
 func panePort(p NodePane, port PanePort) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -597,6 +601,8 @@ func panePort(p NodePane, port PanePort) templ.Component {
 }
 
 // fedBy shows the source of an edge, with a button that disconnects it.
+//
+//go:noinline
 func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -730,6 +736,7 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 	})
 }
 
+//go:noinline
 func fieldProblems(id string, problems []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -803,6 +810,7 @@ func fieldProblems(id string, problems []string) templ.Component {
 	})
 }
 
+//go:noinline
 func paneFailing(p NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -909,6 +917,7 @@ func paneFailing(p NodePane) templ.Component {
 	})
 }
 
+//go:noinline
 func paneError(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -961,6 +970,7 @@ func paneError(text string) templ.Component {
 	})
 }
 
+//go:noinline
 func paneOnError(p NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1159,6 +1169,7 @@ func paneOnError(p NodePane) templ.Component {
 	})
 }
 
+//go:noinline
 func paneLook(p NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1255,6 +1266,8 @@ func paneLook(p NodePane) templ.Component {
 }
 
 // nodeField shows one field: label, control, and messages.
+//
+//go:noinline
 func nodeField(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1469,6 +1482,8 @@ func nodeField(f NodeField) templ.Component {
 
 // fieldSaid shows the messages of a field: sources of placeholders, errors, and help. It is
 // updated while the user types.
+//
+//go:noinline
 func fieldSaid(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1738,6 +1753,8 @@ func fieldSaid(f NodeField) templ.Component {
 }
 
 // control is the form control of a field.
+//
+//go:noinline
 func control(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,6 +16,8 @@ import (
 
 // Outline is the flow as a list. It offers everything that the canvas does, without a pointer
 // or scripts, and is the main view on phones.
+//
+//go:noinline
 func Outline(o OutlinePanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -162,6 +164,7 @@ func openID(o OutlinePanel) string {
 	return o.Open.ID
 }
 
+//go:noinline
 func outlineAdd(o OutlinePanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -271,6 +274,7 @@ func outlineAdd(o OutlinePanel) templ.Component {
 	})
 }
 
+//go:noinline
 func outlineLine(o OutlinePanel, n *OutlineNode) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -423,6 +427,7 @@ func outlineLine(o OutlinePanel, n *OutlineNode) templ.Component {
 	})
 }
 
+//go:noinline
 func outlineOpen(o OutlinePanel, n *OutlineOpen) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -594,6 +599,7 @@ func outlineOpen(o OutlinePanel, n *OutlineOpen) templ.Component {
 	})
 }
 
+//go:noinline
 func outlinePorts(o OutlinePanel, title, end string, ports []OutlinePort) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -719,6 +725,7 @@ func outlinePorts(o OutlinePanel, title, end string, ports []OutlinePort) templ.
 	})
 }
 
+//go:noinline
 func outlineEdge(o OutlinePanel, end string, e OutlineEdge) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -854,6 +861,7 @@ func outlineEdge(o OutlinePanel, end string, e OutlineEdge) templ.Component {
 	})
 }
 
+//go:noinline
 func outlineConnect(o OutlinePanel, end string, p *OutlinePort) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1051,6 +1059,7 @@ func otherEnd(end string) string {
 	return "from"
 }
 
+//go:noinline
 func outlineActs(o OutlinePanel, n *OutlineOpen) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1213,6 +1222,7 @@ func outlineActs(o OutlinePanel, n *OutlineOpen) templ.Component {
 	})
 }
 
+//go:noinline
 func moveButton(way, icon string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,6 +13,8 @@ import "sluice/views/components"
 // Palette lists the kinds that can be added to the flow, by dragging or clicking. In narrow
 // windows it is a rail of groups, each with a button that opens its list, and the search covers
 // all groups. Without scripts, a click adds the node and reloads the page.
+//
+//go:noinline
 func Palette(flowID string, groups []PaletteGroup) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

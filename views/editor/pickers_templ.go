@@ -19,6 +19,8 @@ import (
 
 // Models is the list below a model field: groups with their state, and a form to connect each
 // provider without a credential.
+//
+//go:noinline
 func Models(l ModelList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -291,6 +293,7 @@ func Models(l ModelList) templ.Component {
 	})
 }
 
+//go:noinline
 func modelOption(l ModelList, g components.ModelGroup, m components.ModelChoice, id string, folded bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -508,6 +511,8 @@ func modelOption(l ModelList, g components.ModelGroup, m components.ModelChoice,
 }
 
 // connectProvider asks for an API key in the list. The key is tested before it is saved.
+//
+//go:noinline
 func connectProvider(flowID string, g components.ModelGroup) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -665,6 +670,8 @@ func connectProvider(flowID string, g components.ModelGroup) templ.Component {
 }
 
 // UpgradeOf shows what a newer version changes, and upgrades to it.
+//
+//go:noinline
 func UpgradeOf(u Upgrade) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -855,6 +862,8 @@ func UpgradeOf(u Upgrade) templ.Component {
 }
 
 // NewCredential is the form in the dialog that creates a credential.
+//
+//go:noinline
 func NewCredential(f CredentialForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -948,6 +957,8 @@ func NewCredential(f CredentialForm) templ.Component {
 }
 
 // InspectorPage is the inspector as a page of its own, for browsers without scripts.
+//
+//go:noinline
 func InspectorPage(page layout.Page, pane NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1030,6 +1041,8 @@ func InspectorPage(page layout.Page, pane NodePane) templ.Component {
 }
 
 // FlowOverview is the pane while no node is selected.
+//
+//go:noinline
 func FlowOverview(p FlowPane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/components"
 
 // Problems is the list in the drawer; each problem links to the field to fix.
+//
+//go:noinline
 func Problems(p ProblemsPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

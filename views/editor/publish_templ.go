@@ -15,6 +15,8 @@ import (
 
 // PublishButton publishes the draft, or says why there is nothing to publish. Without scripts
 // it links to a page.
+//
+//go:noinline
 func PublishButton(s PublishState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -197,6 +199,8 @@ func PublishButton(s PublishState) templ.Component {
 }
 
 // PublishDialog is the dialog that shows PublishContent.
+//
+//go:noinline
 func PublishDialog() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -227,6 +231,8 @@ func PublishDialog() templ.Component {
 }
 
 // PublishPage is the dialog as a page of its own.
+//
+//go:noinline
 func PublishPage(p layout.Page, f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -300,6 +306,8 @@ func PublishPage(p layout.Page, f PublishForm) templ.Component {
 }
 
 // PublishContent is the content of the dialog.
+//
+//go:noinline
 func PublishContent(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -359,6 +367,8 @@ func PublishContent(f PublishForm) templ.Component {
 }
 
 // PublishBody is PublishContent without its heading.
+//
+//go:noinline
 func PublishBody(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -436,6 +446,8 @@ func PublishBody(f PublishForm) templ.Component {
 }
 
 // FirstCommand is code that calls the flow, in one language.
+//
+//go:noinline
 func FirstCommand(code []components.CodePiece) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -467,6 +479,8 @@ func FirstCommand(code []components.CodePiece) templ.Component {
 
 // firstPublished shows the next step after the first publish: a call that proves that the flow
 // works.
+//
+//go:noinline
 func firstPublished(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -717,6 +731,7 @@ func firstPublished(f PublishForm) templ.Component {
 	})
 }
 
+//go:noinline
 func published(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -780,6 +795,8 @@ func published(f PublishForm) templ.Component {
 }
 
 // postLine is the URL that starts runs, with a copy button.
+//
+//go:noinline
 func postLine(url string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -830,6 +847,7 @@ func postLine(url string) templ.Component {
 	})
 }
 
+//go:noinline
 func publishProblems(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -975,6 +993,7 @@ func publishProblems(f PublishForm) templ.Component {
 	})
 }
 
+//go:noinline
 func publishForm(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1135,6 +1154,8 @@ func publishForm(f PublishForm) templ.Component {
 }
 
 // breaks warns of breaking changes and names the callers.
+//
+//go:noinline
 func breaks(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1217,6 +1238,8 @@ func breaks(f PublishForm) templ.Component {
 }
 
 // followers lists the flows that will run the new version.
+//
+//go:noinline
 func followers(list []Follower) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1344,6 +1367,7 @@ func followers(list []Follower) templ.Component {
 	})
 }
 
+//go:noinline
 func callers(list []Caller) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1443,6 +1467,8 @@ func callers(list []Caller) templ.Component {
 }
 
 // ChangeList lists the changes of a newer document, caller-visible changes first.
+//
+//go:noinline
 func ChangeList(d *Diff) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1559,6 +1585,7 @@ func ChangeList(d *Diff) templ.Component {
 	})
 }
 
+//go:noinline
 func liveTag(n int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1606,6 +1633,8 @@ func liveTag(n int64) templ.Component {
 }
 
 // Published is the response after publishing: the new state of the dialog, and the button.
+//
+//go:noinline
 func Published(f PublishForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -31,6 +31,8 @@ func (r Replacement) path(more string) string {
 
 // Replaced is the banner above the canvas after a program replaced the draft. A script fetches
 // it again if that happens while the page is open.
+//
+//go:noinline
 func Replaced(r Replacement) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -120,6 +122,8 @@ func Replaced(r Replacement) templ.Component {
 }
 
 // replacedNote offers to undo a replacement.
+//
+//go:noinline
 func replacedNote(r Replacement, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

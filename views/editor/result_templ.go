@@ -15,6 +15,8 @@ import (
 )
 
 // Result is the result tab of the pane.
+//
+//go:noinline
 func Result(r ResultPane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -301,6 +303,8 @@ func Result(r ResultPane) templ.Component {
 }
 
 // resultOutput shows one output, in large type if it is a number or a short text.
+//
+//go:noinline
 func resultOutput(i int, v ResultOutput) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -531,6 +535,8 @@ func resultOutput(i int, v ResultOutput) templ.Component {
 }
 
 // resultScores charts how well each label fits.
+//
+//go:noinline
 func resultScores(list []LabelScore) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -653,6 +659,7 @@ func resultScores(list []LabelScore) templ.Component {
 	})
 }
 
+//go:noinline
 func resultInputs(r ResultPane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // RunButton runs the draft; without scripts it links to the form.
+//
+//go:noinline
 func RunButton(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -65,6 +67,8 @@ func RunButton(flowID string) templ.Component {
 }
 
 // RunDialog is the dialog that shows the run form.
+//
+//go:noinline
 func RunDialog(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -108,6 +112,8 @@ func RunDialog(flowID string) templ.Component {
 }
 
 // RunFormPage is the run form as a page of its own.
+//
+//go:noinline
 func RunFormPage(p layout.Page, f RunForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -168,6 +174,8 @@ func RunFormPage(p layout.Page, f RunForm) templ.Component {
 }
 
 // RunFormBody is the form: the inputs, or the problems that prevent a run.
+//
+//go:noinline
 func RunFormBody(f RunForm, heading string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -407,6 +415,7 @@ func RunFormBody(f RunForm, heading string) templ.Component {
 	})
 }
 
+//go:noinline
 func runProblems(f RunForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -539,6 +548,7 @@ func runProblems(f RunForm) templ.Component {
 	})
 }
 
+//go:noinline
 func runField(f components.RunField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -596,6 +606,7 @@ func runField(f components.RunField) templ.Component {
 	})
 }
 
+//go:noinline
 func runFile(f components.RunField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -733,6 +744,8 @@ func runFile(f components.RunField) templ.Component {
 }
 
 // RunBar shows the progress of a run above the canvas. Scripts keep it up to date.
+//
+//go:noinline
 func RunBar(m RunMark, now int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1042,6 +1055,8 @@ func RunBar(m RunMark, now int64) templ.Component {
 }
 
 // FlowRuns lists the recent runs of a flow; each can be shown on the canvas.
+//
+//go:noinline
 func FlowRuns(l RunList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1138,6 +1153,8 @@ func FlowRuns(l RunList) templ.Component {
 }
 
 // runFirst suggests the first run of a flow.
+//
+//go:noinline
 func runFirst(flowID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1188,6 +1205,7 @@ func runFirst(flowID string) templ.Component {
 	})
 }
 
+//go:noinline
 func runRow(m RunMark, l RunList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1324,6 +1342,8 @@ func runRow(m RunMark, l RunList) templ.Component {
 }
 
 // ReplayNote says that a past run is shown, and links back to the draft.
+//
+//go:noinline
 func ReplayNote(r Replay) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1429,6 +1449,8 @@ func ReplayNote(r Replay) templ.Component {
 }
 
 // Data is the drawer's tab with the inputs and outputs of a node.
+//
+//go:noinline
 func Data(d DataPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1613,6 +1635,7 @@ func Data(d DataPanel) templ.Component {
 	})
 }
 
+//go:noinline
 func pinButtons(d DataPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1714,6 +1737,7 @@ func pinButtons(d DataPanel) templ.Component {
 	})
 }
 
+//go:noinline
 func pinEditor(d DataPanel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

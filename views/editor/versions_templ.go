@@ -16,6 +16,8 @@ import (
 )
 
 // Versions is the version history of a flow, with the draft on top.
+//
+//go:noinline
 func Versions(p layout.Page, v VersionsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -194,6 +196,7 @@ func Versions(p layout.Page, v VersionsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func draftLine(v VersionsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -284,6 +287,7 @@ func draftLine(v VersionsPage) templ.Component {
 	})
 }
 
+//go:noinline
 func versionLine(v VersionsPage, l VersionLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -506,6 +510,8 @@ func versionLine(v VersionsPage, l VersionLine) templ.Component {
 }
 
 // MakeLive asks for confirmation before another version goes live.
+//
+//go:noinline
 func MakeLive(p layout.Page, f LiveForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -643,6 +649,8 @@ func MakeLive(p layout.Page, f LiveForm) templ.Component {
 }
 
 // VersionNote is the banner above the canvas that shows a version.
+//
+//go:noinline
 func VersionNote(flowID string, n int64, live bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -29,6 +29,8 @@ type WireValue struct {
 }
 
 // Wire is the content of the tooltip of an edge.
+//
+//go:noinline
 func Wire(w WireValue) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

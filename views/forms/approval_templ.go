@@ -14,6 +14,8 @@ import (
 )
 
 // Approval is an approval for people who opened its link.
+//
+//go:noinline
 func Approval(p PublicPage, a ApprovalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -87,6 +89,8 @@ func Approval(p PublicPage, a ApprovalPage) templ.Component {
 }
 
 // MemberApproval is an approval for signed-in members.
+//
+//go:noinline
 func MemberApproval(p layout.Page, a ApprovalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -142,6 +146,7 @@ func MemberApproval(p layout.Page, a ApprovalPage) templ.Component {
 	})
 }
 
+//go:noinline
 func approvalBody(a ApprovalPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -389,6 +394,7 @@ func approvalBody(a ApprovalPage) templ.Component {
 	})
 }
 
+//go:noinline
 func approvalValue(f ApprovalField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -518,6 +524,7 @@ func approvalValue(f ApprovalField) templ.Component {
 	})
 }
 
+//go:noinline
 func approvalDone(a ApprovalPage, d ApprovalDone) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -632,6 +639,7 @@ func approvalDone(a ApprovalPage, d ApprovalDone) templ.Component {
 	})
 }
 
+//go:noinline
 func approvalRecord(name, value string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -688,6 +696,8 @@ func approvalRecord(name, value string) templ.Component {
 }
 
 // Approvals lists the open approvals of a workspace.
+//
+//go:noinline
 func Approvals(p layout.Page, rows []ApprovalRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

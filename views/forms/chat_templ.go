@@ -12,6 +12,8 @@ import "sluice/views/components"
 
 // Chat is the chat page of a flow. Without scripts it sends a single message, and the result is
 // a separate page.
+//
+//go:noinline
 func Chat(p PublicPage, c ChatPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,8 @@ import (
 )
 
 // public is the frame of public pages: no navigation, and only its own script.
+//
+//go:noinline
 func public(p PublicPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -249,6 +251,8 @@ func public(p PublicPage) templ.Component {
 }
 
 // Form is the form of a flow.
+//
+//go:noinline
 func Form(p PublicPage, f FormPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -401,6 +405,7 @@ func Form(p PublicPage, f FormPage) templ.Component {
 	})
 }
 
+//go:noinline
 func formField(f FormField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -471,6 +476,7 @@ func formField(f FormField) templ.Component {
 	})
 }
 
+//go:noinline
 func formRadios(f FormField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -641,6 +647,7 @@ func formRadios(f FormField) templ.Component {
 	})
 }
 
+//go:noinline
 func formFile(f FormField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -765,6 +772,8 @@ func formFile(f FormField) templ.Component {
 }
 
 // FormPassword asks for the password of a form and reveals nothing else about it.
+//
+//go:noinline
 func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -857,6 +866,8 @@ func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 }
 
 // FormResult is the result page of a run started from a form.
+//
+//go:noinline
 func FormResult(p PublicPage, r FormRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -983,6 +994,8 @@ func FormResult(p PublicPage, r FormRun) templ.Component {
 }
 
 // FormRunBody is the part of FormResult that changes while the run is in progress.
+//
+//go:noinline
 func FormRunBody(r FormRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1201,6 +1214,7 @@ func FormRunBody(r FormRun) templ.Component {
 	})
 }
 
+//go:noinline
 func formOutput(o FormOutput) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

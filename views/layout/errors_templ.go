@@ -15,6 +15,8 @@ import (
 )
 
 // ErrorPage shows an error in place of a page. Signed-in users keep the navigation.
+//
+//go:noinline
 func ErrorPage(p Page, e Problem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -131,6 +133,8 @@ func ErrorPage(p Page, e Problem) templ.Component {
 }
 
 // ErrorText is the content of ErrorPage.
+//
+//go:noinline
 func ErrorText(e Problem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,8 @@ import (
 
 // Layout is the frame of a page, with the navigation for signed-in users and without it for
 // others.
+//
+//go:noinline
 func Layout(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -106,6 +108,8 @@ func Layout(p Page) templ.Component {
 }
 
 // Bare is a page without navigation, for sign-in and errors.
+//
+//go:noinline
 func Bare(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -162,6 +166,8 @@ func Bare(p Page) templ.Component {
 }
 
 // Welcome is Bare with an introduction to Sluice beside it, for first-time visitors.
+//
+//go:noinline
 func Welcome(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -226,6 +232,8 @@ func Welcome(p Page) templ.Component {
 }
 
 // welcomePicture draws a small flow and the request that runs it.
+//
+//go:noinline
 func welcomePicture() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -327,6 +335,7 @@ func welcomePicture() templ.Component {
 	})
 }
 
+//go:noinline
 func welcomeNode(x, y, group, icon, name, kind string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -439,6 +448,7 @@ func welcomeNode(x, y, group, icon, name, kind string) templ.Component {
 	})
 }
 
+//go:noinline
 func Shell(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -738,6 +748,7 @@ func Shell(p Page) templ.Component {
 	})
 }
 
+//go:noinline
 func top(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -774,6 +785,7 @@ func top(p Page) templ.Component {
 	})
 }
 
+//go:noinline
 func topSigned(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -946,6 +958,8 @@ func topSigned(p Page) templ.Component {
 }
 
 // topOpen is the page header for visitors without a session.
+//
+//go:noinline
 func topOpen() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -991,6 +1005,7 @@ func topOpen() templ.Component {
 	})
 }
 
+//go:noinline
 func personMenu(who Person, theme Theme) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1117,6 +1132,7 @@ func personMenu(who Person, theme Theme) templ.Component {
 	})
 }
 
+//go:noinline
 func ThemeButton(now, theme Theme, icon, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1189,6 +1205,7 @@ func ThemeButton(now, theme Theme, icon, label string) templ.Component {
 	})
 }
 
+//go:noinline
 func toast(t Toast) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1289,6 +1306,8 @@ func toast(t Toast) templ.Component {
 }
 
 // Mark is the logo.
+//
+//go:noinline
 func Mark() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

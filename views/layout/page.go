@@ -10,8 +10,6 @@ import (
 	"sluice/views/components"
 )
 
-//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
-
 // Page is the data of a page's frame.
 type Page struct {
 	// Title is the title of the page; the browser shows "Title · Sluice".

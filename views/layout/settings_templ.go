@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/components"
 
 // Settings is the frame of the settings pages.
+//
+//go:noinline
 func Settings(p Page, now SettingsTab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -85,6 +87,8 @@ func Settings(p Page, now SettingsTab) templ.Component {
 }
 
 // workspaceMenu shows the current workspace and switches to others.
+//
+//go:noinline
 func workspaceMenu(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
