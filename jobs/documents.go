@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"sluice/flow"
+	"sluice/flow/cache"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/engine"
@@ -21,7 +20,7 @@ const documentCacheSize = 512
 type documentCache struct {
 	store flowStore
 	kinds *flow.Registry
-	cache *lru.Cache[string, *compiledDocument]
+	cache cache.Cache[string, *compiledDocument]
 }
 
 // compiledDocument is a document that is ready to run and to be called.
@@ -34,11 +33,7 @@ type compiledDocument struct {
 // newDocumentCache returns an empty cache. Documents are immutable and found by their
 // hash, so entries never become stale.
 func newDocumentCache(store flowStore, kinds *flow.Registry) *documentCache {
-	cache, err := lru.New[string, *compiledDocument](documentCacheSize)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &documentCache{store: store, kinds: kinds, cache: cache}
+	return &documentCache{store: store, kinds: kinds, cache: cache.New[string, *compiledDocument](documentCacheSize)}
 }
 
 // find returns the compiled document of a hash in a workspace. Its errors have the

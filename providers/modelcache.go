@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
+
+	"sluice/flow/cache"
 )
 
 // Limits of the cache of model lists.
@@ -32,7 +33,7 @@ type ModelCache struct {
 	flight singleflight.Group
 
 	mu    sync.Mutex
-	lists *lru.Cache[string, keptModels]
+	lists cache.Cache[string, keptModels]
 }
 
 // keptModels is a list of models and the time from which it is fetched again.
@@ -43,11 +44,7 @@ type keptModels struct {
 
 // NewModelCache returns an empty cache for a client.
 func NewModelCache(client *Client) *ModelCache {
-	lists, err := lru.New[string, keptModels](modelLists)
-	if err != nil {
-		panic(err) // only a size below one is an error
-	}
-	c := &ModelCache{client: client, now: time.Now, key: make([]byte, 32), lists: lists}
+	c := &ModelCache{client: client, now: time.Now, key: make([]byte, 32), lists: cache.New[string, keptModels](modelLists)}
 	_, _ = rand.Read(c.key) // never fails
 	return c
 }

@@ -3,11 +3,10 @@ package core
 import (
 	"errors"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/cache"
 )
 
 // recent caches the keys and live versions that recent starts of runs used, so
@@ -16,8 +15,8 @@ import (
 // ErrKeyOutdated or ErrFlowOutdated if they have changed. Before a request is
 // refused, callers must check with a fresh read.
 type recent struct {
-	Keys *lru.Cache[string, *flow.Key] // by hash
-	Live *lru.Cache[FlowKey, flow.LiveVersion]
+	Keys cache.Cache[string, *flow.Key] // by hash
+	Live cache.Cache[FlowKey, flow.LiveVersion]
 }
 
 // recentStarts is the number of keys and of flows in the cache.
@@ -25,12 +24,7 @@ const recentStarts = 4096
 
 // newRecent returns empty caches of recentStarts keys and flows.
 func newRecent() recent {
-	keys, err := lru.New[string, *flow.Key](recentStarts)
-	live, err2 := lru.New[FlowKey, flow.LiveVersion](recentStarts)
-	if err = errors.Join(err, err2); err != nil {
-		panic(err) // only for a size below one
-	}
-	return recent{keys, live}
+	return recent{cache.New[string, *flow.Key](recentStarts), cache.New[FlowKey, flow.LiveVersion](recentStarts)}
 }
 
 // checkRecent returns an error if the key or the live version that a start was

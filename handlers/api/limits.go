@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
 	"sluice/flow"
+	"sluice/flow/cache"
 	"sluice/flow/fairness"
 	"sluice/handlers/web"
 )
@@ -50,7 +50,7 @@ func (g *gate) hold() (release func(), err error) {
 // rates are the token buckets of keys with a rate limit. At most maxRates are kept, the most
 // recently used; an evicted bucket starts full again.
 type rates struct {
-	byKey *lru.Cache[string, *rate.Limiter]
+	byKey cache.Cache[string, *rate.Limiter]
 }
 
 // maxRates bounds the memory for token buckets, since anyone can send invalid keys from
@@ -59,16 +59,7 @@ const maxRates = 20_000
 
 // newRates returns an empty set of token buckets.
 func newRates() *rates {
-	return &rates{newCache[*rate.Limiter](maxRates)}
-}
-
-// newCache returns an LRU cache.
-func newCache[V any](size int) *lru.Cache[string, V] {
-	c, err := lru.New[string, V](size)
-	if err != nil {
-		panic("api: " + err.Error()) // only for a size below one
-	}
-	return c
+	return &rates{cache.New[string, *rate.Limiter](maxRates)}
 }
 
 // bucket returns the token bucket of a key, updated to its current limit.

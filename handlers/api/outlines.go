@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"sluice/flow"
+	"sluice/flow/cache"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 )
@@ -31,8 +30,8 @@ type outlineNode struct{ id, kind string }
 type Outlines struct {
 	store Store
 	kinds *flow.Registry
-	cache *lru.Cache[string, *Outline]
-	names *lru.Cache[string, string] // of documents; many more than outlines
+	cache cache.Cache[string, *Outline]
+	names cache.Cache[string, string] // of documents; many more than outlines
 }
 
 // Sizes of the caches. Names are small, and listing the tools of package mcp needs the names of all
@@ -44,7 +43,7 @@ const (
 
 // newOutlines returns an empty cache.
 func newOutlines(store Store, kinds *flow.Registry) *Outlines {
-	return &Outlines{store, kinds, newCache[*Outline](cachedOutlines), newCache[string](cachedNames)}
+	return &Outlines{store, kinds, cache.New[string, *Outline](cachedOutlines), cache.New[string, string](cachedNames)}
 }
 
 // Find returns the outline of a stored document.

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
 	"sluice/flow"
+	"sluice/flow/cache"
 	"sluice/flow/contract"
 	"sluice/handlers/web"
 )
@@ -73,7 +73,7 @@ func jsonError(v any) string {
 // safe for concurrent use.
 type rateLimiters struct {
 	mu      sync.Mutex
-	buckets *lru.Cache[string, *rate.Limiter]
+	buckets cache.Cache[string, *rate.Limiter]
 }
 
 // maxRateLimiters bounds the memory of rateLimiters to a few megabytes.
@@ -81,11 +81,7 @@ const maxRateLimiters = 20_000
 
 // newRateLimiters returns rate limiters without buckets.
 func newRateLimiters() *rateLimiters {
-	buckets, err := lru.New[string, *rate.Limiter](maxRateLimiters)
-	if err != nil {
-		panic("forms: " + err.Error()) // only for a size below one
-	}
-	return &rateLimiters{buckets: buckets}
+	return &rateLimiters{buckets: cache.New[string, *rate.Limiter](maxRateLimiters)}
 }
 
 // take takes a token for a key, or returns the time until the next one is available.

@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"sluice/flow"
+	"sluice/flow/cache"
 	"sluice/nodes/errtext"
 )
 
@@ -141,7 +142,7 @@ const (
 	maxPatternSize = 1000 // instructions
 )
 
-var patterns = mustCache[string, pattern](256)
+var patterns = cache.New[string, pattern](256)
 
 // compilePattern returns a pattern from the cache or compiles it. Patterns that
 // cannot be used are cached too, unless they are too long.

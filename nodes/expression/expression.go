@@ -18,9 +18,8 @@ import (
 	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"sluice/flow"
+	"sluice/flow/cache"
 )
 
 // Limits of one expression. They were chosen by measuring hostile programs: each is
@@ -41,14 +40,14 @@ type Expression struct {
 	result  *cel.Type
 }
 
-var cache = mustCache[string, *Expression](cacheSize)
+var expressions = cache.New[string, *Expression](cacheSize)
 
 // Compile parses and type-checks an expression over the named variables; without
 // names over one, value. Compiled expressions are cached by their text and names.
 // Errors have CodeExpressionFailed and name the problem and its column.
 func Compile(source string, names ...string) (*Expression, error) {
 	key := strings.Join(append(names, source), "\x00")
-	if e, ok := cache.Get(key); ok {
+	if e, ok := expressions.Get(key); ok {
 		return e, nil
 	}
 	if strings.TrimSpace(source) == "" {
@@ -67,7 +66,7 @@ func Compile(source string, names ...string) (*Expression, error) {
 		return nil, flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be used. Make it simpler.")
 	}
 	e := &Expression{program: program, result: ast.OutputType()}
-	cache.Add(key, e)
+	expressions.Add(key, e)
 	return e, nil
 }
 
@@ -177,12 +176,4 @@ func (e *Expression) eval(ctx context.Context, variables map[string]any, subject
 func notBoolean(got string) error {
 	return flow.Errorf(flow.CodeExpressionFailed,
 		"The expression must give true or false, but it gives %s. Compare it with something, as in value == \"yes\" or value > 10.", got)
-}
-
-func mustCache[K comparable, V any](size int) *lru.Cache[K, V] {
-	cache, err := lru.New[K, V](size)
-	if err != nil {
-		panic("expression: " + err.Error())
-	}
-	return cache
 }
