@@ -1,6 +1,8 @@
 package db
 
 import (
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/masterkey"
@@ -36,3 +38,6 @@ var (
 	ErrNewer         = dbconn.ErrNewer
 	ErrPooler        = dbconn.ErrPooler
 )
+
+// Pool returns the connection pool of PostgreSQL, nil on SQLite.
+func Pool(s *Store) *pgxpool.Pool { return core.Pool(s.DB) }

@@ -18,8 +18,8 @@ import (
 // be written at the same time. A break is not an error; it is reported in the
 // result.
 func (s AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []flow.AuditChain, err error) {
-	options := &sql.TxOptions{ReadOnly: s.Pool() != nil}
-	if s.Pool() != nil {
+	options := &sql.TxOptions{ReadOnly: s.IsPostgres()}
+	if s.IsPostgres() {
 		options.Isolation = sql.LevelRepeatableRead
 	}
 	t, err := s.Reader.BeginTx(ctx, options)
@@ -28,7 +28,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []
 	}
 	defer t.Rollback()
 	read := gen.New(t)
-	if s.Pool() == nil {
+	if !s.IsPostgres() {
 		read = gen.New(dbconn.SQLiteParams{DB: t})
 	}
 	chains, err := read.ListAuditChains(ctx)

@@ -25,7 +25,7 @@ const extraMarks = 1024
 // may recover, SaveBusy stores the marks.
 func (s Instances) BusyMarks() *busy.Marks {
 	size := busy.RegionSize(int(s.Workers.Load()) + extraMarks)
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		return busy.NewMarks(make([]byte, size))
 	}
 	region, before, err := mapBusyFile(filepath.Join(s.Config.DataDir, BusyFile), size)

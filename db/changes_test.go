@@ -63,7 +63,7 @@ func TestChanges_counts_writes_of_commands(t *testing.T) {
 				default:
 				}
 			})
-			if server.Pool() != nil {
+			if server.IsPostgres() {
 				<-listening
 			}
 			command := &fixture{Store: open(t, func(c *core.Config) { *c = cfg }), t: t, ctx: t.Context()}

@@ -78,7 +78,7 @@ func TestStore_Now(t *testing.T) {
 		t.Fatal(err)
 	}
 	var instances int
-	if err := b.Pool().QueryRow(t.Context(), "SELECT count(*) FROM instances").Scan(&instances); err != nil || instances != 1 {
+	if err := db.Pool(b).QueryRow(t.Context(), "SELECT count(*) FROM instances").Scan(&instances); err != nil || instances != 1 {
 		t.Errorf("%d instances live, %v", instances, err)
 	}
 }

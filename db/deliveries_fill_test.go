@@ -30,9 +30,9 @@ func fillDeliveries(t testing.TB, s *db.Store, n int) *sent {
 	for at := 0; at < n; at += chunk {
 		f.write(t, s, random, at, min(n, at+chunk), n)
 	}
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		for _, table := range []string{"deliveries", "delivery_attempts", "endpoints"} {
-			if _, err := s.Pool().Exec(t.Context(), "ANALYZE "+table); err != nil {
+			if _, err := db.Pool(s).Exec(t.Context(), "ANALYZE "+table); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -157,7 +157,7 @@ func sum(list []int64) (n int64) {
 
 // notifyEdited notifies the other instances when the transaction commits.
 func notifyEdited(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, rev int64) error {
-	if tx.Store.Pool() == nil {
+	if !tx.Store.IsPostgres() {
 		return nil
 	}
 	_, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_notify($1, $2)", core.EditChannel, fmt.Sprintf("%d %s %s", rev, flowID, ws))

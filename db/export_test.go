@@ -52,10 +52,10 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunQuery) ([]ChoiceQue
 		add("open", k.openQuery(c.Limit+1))
 	}
 	if len(k.statesEnded(true)) > 0 {
-		add("groups", k.groupsQuery(c.Limit+1, s.Pool() != nil))
+		add("groups", k.groupsQuery(c.Limit+1, s.IsPostgres()))
 	}
 	if len(groups) > 0 {
-		add("arms", k.armsQuery(groups, c.Limit+1, s.Pool() != nil))
+		add("arms", k.armsQuery(groups, c.Limit+1, s.IsPostgres()))
 	}
 	return list, nil
 }
@@ -63,7 +63,7 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunQuery) ([]ChoiceQue
 // Explain returns the query plan.
 func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	how := "EXPLAIN "
-	if s.Pool() == nil {
+	if !s.IsPostgres() {
 		how = "EXPLAIN QUERY PLAN "
 	}
 	return core.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
@@ -106,7 +106,7 @@ func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 // MigrateTo creates a database with an older schema and fills it.
 func MigrateTo(ctx context.Context, cfg core.Config, version int64, fill ...string) error {
 	return onDatabase(ctx, cfg, func(dialect goose.Dialect, db *sql.DB) error {
-		m, err := migrations.NewMigration(dialect, db, cfg.Schema())
+		m, err := migrations.NewMigration(dialect, db, core.Schema(cfg))
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 // Contents counts stored content by hash, and drafts.
 func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		err = s.Reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM blobs), (SELECT count(*) FROM uploads)
 			+ (SELECT count(DISTINCT upload_id) FROM chunks WHERE upload_id NOT IN (SELECT upload_id FROM blobs))`).Scan(&kept, &loose)
 		return kept, loose, err

@@ -24,7 +24,7 @@ func TestSweepFiles(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		past, soon := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-		if w.Pool() != nil { // its times come from the test's clock
+		if w.IsPostgres() { // its times come from the test's clock
 			past, soon = w.clock.Now().Add(-time.Hour), w.clock.Now().Add(time.Hour)
 		}
 		w.must(w.SweepFiles(w.ctx, past))

@@ -294,7 +294,7 @@ func TestFiles_are_readable_by_the_owner_only(t *testing.T) {
 func TestOpenFile_without_content(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("lost")
-		if w.Pool() == nil {
+		if !w.IsPostgres() {
 			w.must(os.RemoveAll(w.OpenedWith().DataDir + "/files"))
 		} else {
 			w.must(w.Write(context.Background(), true, func(tx *core.Tx) error { return tx.DeleteBlob(context.Background(), f.Hash) }))

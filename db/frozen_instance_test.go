@@ -166,7 +166,7 @@ func TestVital_works_without_free_connections(t *testing.T) {
 func limits(t *testing.T, s *db.Store) string {
 	t.Helper()
 	var text string
-	err := s.Pool().QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('idle_in_transaction_session_timeout'), current_setting('lock_timeout'),
+	err := db.Pool(s).QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('idle_in_transaction_session_timeout'), current_setting('lock_timeout'),
 		current_setting('statement_timeout'), current_setting('application_name'))`).Scan(&text)
 	if err != nil {
 		t.Fatal(err)

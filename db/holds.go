@@ -40,7 +40,7 @@ UNION ALL SELECT 'run', id, attempt, 0, 2 FROM held WHERE late`
 // A run may be listed several times. On SQLite, where one process holds
 // everything, it returns nothing.
 func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
-	if s.Pool() == nil {
+	if !s.IsPostgres() {
 		return nil, nil
 	}
 	rows, err := s.Reader.QueryContext(ctx, holdsQuery, instance, s.NowMicros())

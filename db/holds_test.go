@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db"
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
@@ -97,7 +98,7 @@ func TestReleaseHolds(t *testing.T) {
 	w.river("a")
 	r := w.take(w.start().ID)
 	row := func(of flow.RunID) (id int64) {
-		w.must(w.Pool().QueryRow(w.ctx, "SELECT id FROM river_job WHERE args->>'id' = $1", of).Scan(&id))
+		w.must(db.Pool(w.Store).QueryRow(w.ctx, "SELECT id FROM river_job WHERE args->>'id' = $1", of).Scan(&id))
 		return id
 	}
 	release := []flow.Hold{

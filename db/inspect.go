@@ -56,7 +56,7 @@ func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 			return e, fmt.Errorf("count: %w", err)
 		}
 	}
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		return e, s.inspectPostgres(ctx, &e)
 	}
 	return e, s.inspectSQLite(ctx, &e)

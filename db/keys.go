@@ -12,6 +12,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/webhooks"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // A key is stored as the SHA-256 of its secret; the secret itself is shown once and
@@ -243,7 +244,7 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	}
 	// A fixed order avoids deadlocks.
 	uses = slices.Clone(uses)
-	slices.SortFunc(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
+	sorting.By(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for _, u := range uses {
 			err := tx.TouchKey(tx.Ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: dbconn.Micros(u.At), LastUsedIp: dbconn.ValidText(u.IP)})

@@ -127,7 +127,7 @@ func TestStore_works_with_a_newer_schema(t *testing.T) {
 func (w *fixture) tables() (names []string) {
 	w.t.Helper()
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'"
-	if w.Pool() != nil {
+	if w.IsPostgres() {
 		query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'river%' AND tablename NOT LIKE 'goose%'"
 	}
 	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
@@ -158,11 +158,11 @@ func TestOpen_drops_unused_indexes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var left int
-		err = s.Pool().QueryRow(t.Context(), `SELECT count(*) FROM pg_indexes WHERE tablename = 'river_job' AND indexdef LIKE '%USING gin%'`).Scan(&left)
+		err = db.Pool(s).QueryRow(t.Context(), `SELECT count(*) FROM pg_indexes WHERE tablename = 'river_job' AND indexdef LIKE '%USING gin%'`).Scan(&left)
 		if err != nil || left != 0 {
 			t.Errorf("%d unused indexes, %v", left, err)
 		}
-		if _, err := s.Pool().Exec(t.Context(), `CREATE INDEX river_job_args_index ON river_job USING gin (args)`); err != nil {
+		if _, err := db.Pool(s).Exec(t.Context(), `CREATE INDEX river_job_args_index ON river_job USING gin (args)`); err != nil {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {

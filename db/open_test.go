@@ -119,7 +119,7 @@ func TestLockEngine(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		if w.Pool() == nil {
+		if !w.IsPostgres() {
 			return // SQLite has only one instance
 		}
 		ctx, stop := context.WithCancel(t.Context())

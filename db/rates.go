@@ -32,7 +32,7 @@ FROM clock`
 // instances together. It returns nil on SQLite, where the single process counts in
 // memory.
 func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*fairness.Rate, error) {
-	if s.Pool() == nil {
+	if !s.IsPostgres() {
 		return nil, nil
 	}
 	step := max(time.Minute/time.Duration(perMinute), time.Microsecond)

@@ -35,7 +35,7 @@ type recovery struct {
 // runs; on PostgreSQL periodically, for instances without a recent heartbeat.
 func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
 	work := (*recovery).afterRestart
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		work = (*recovery).afterSilence
 		if quiet, err := nothingSilent(ctx, s.DB); err != nil || quiet {
 			return flow.Recovery{}, err
@@ -64,7 +64,7 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 // A crash does not count against a run that the worker had not started.
 func (r *recovery) takeBack(runID flow.RunID, c fairness.Crash) error {
 	p := gen.CutRunParams{ID: runID}
-	if r.tx.Store.Pool() == nil { // on PostgreSQL, any instance may take the run
+	if !r.tx.Store.IsPostgres() { // on PostgreSQL, any instance may take the run
 		p.InstanceID = r.tx.ReserveWorker()
 	}
 	if c.Started {

@@ -42,8 +42,8 @@ func (w *fixture) river(instance string) {
 func (w *fixture) riverJobs() (n int) {
 	w.t.Helper()
 	const count = "SELECT count(*) FROM river_job"
-	if w.Pool() != nil {
-		w.must(w.Pool().QueryRow(w.ctx, count).Scan(&n))
+	if w.IsPostgres() {
+		w.must(db.Pool(w.Store).QueryRow(w.ctx, count).Scan(&n))
 		return n
 	}
 	w.must(w.SQLite().QueryRow(count).Scan(&n))
@@ -125,7 +125,7 @@ func (w *fixture) dies(instance string, busy, idle []flow.RunID, trial map[flow.
 			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Busy: false}))
 		}
 	}
-	if w.Pool() == nil {
+	if !w.IsPostgres() {
 		marks := w.BusyMarks()
 		for _, id := range busy {
 			marks.Open(string(id)).Enter()
@@ -273,7 +273,7 @@ func (w *fixture) crashAs(next string) flow.Recovery {
 func TestRecover_ignores_crashes_before_the_start_of_a_job(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "dead", 5))
-		if w.Pool() != nil {
+		if w.IsPostgres() {
 			w.river("dead") // fetched, but nobody has loaded the run
 		}
 		id := w.start().ID
@@ -286,7 +286,7 @@ func TestRecover_ignores_crashes_before_the_start_of_a_job(t *testing.T) {
 
 func TestRecover_skips_live_instances(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		if w.Pool() == nil {
+		if !w.IsPostgres() {
 			return // SQLite has only one instance
 		}
 		w.begin("alive")

@@ -41,8 +41,8 @@ func BenchmarkRunBytes(b *testing.B) {
 // reuses the log file, the log can be emptied first.
 func logged(b *testing.B, s *db.Store, dir string, empty bool) (n int64) {
 	b.Helper()
-	if s.Pool() != nil {
-		if err := s.Pool().QueryRow(b.Context(), "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&n); err != nil {
+	if s.IsPostgres() {
+		if err := db.Pool(s).QueryRow(b.Context(), "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&n); err != nil {
 			b.Fatal(err)
 		}
 		return n

@@ -51,8 +51,8 @@ func fillRuns(t testing.TB, s *db.Store, n int) *filled {
 		f.write(t, s, rows)
 		f.rows = append(f.rows, rows...)
 	}
-	if s.Pool() != nil {
-		if _, err := s.Pool().Exec(t.Context(), "ANALYZE runs"); err != nil {
+	if s.IsPostgres() {
+		if _, err := db.Pool(s).Exec(t.Context(), "ANALYZE runs"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/lists"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // A list of runs can be narrowed by any combination of state, trigger, flow,
@@ -115,7 +116,7 @@ func (s Runs) filterRuns(ctx context.Context, f *runFilter, n int) ([]string, er
 // merge returns the first n of both lists, in order and without duplicates.
 func (f *runFilter) merge(open, ended []string, n int) []string {
 	ids := slices.Concat(open, ended)
-	slices.SortFunc(ids, func(a, b string) int {
+	sorting.By(ids, func(a, b string) int {
 		if f.Oldest {
 			return dbconn.CompareTexts(a, b)
 		}
@@ -161,7 +162,7 @@ func (s Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, err
 	if len(groups) == n { // the heads alone are n runs, so later runs are not needed
 		f = f.upTo(groups[n-1].head)
 	}
-	return lists.Collect(ctx, s.DB, f.armsQuery(groups, n, s.Pool() != nil), dbconn.ScanText)
+	return lists.Collect(ctx, s.DB, f.armsQuery(groups, n, s.IsPostgres()), dbconn.ScanText)
 }
 
 // upTo returns the filter limited to runs up to an ID, in the order of the list.
@@ -179,7 +180,7 @@ func (s Runs) runGroups(ctx context.Context, f *runFilter, n int) ([]group, erro
 	if len(f.statesEnded(true)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, s.DB, f.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
+	return lists.Collect(ctx, s.DB, f.groupsQuery(n, s.IsPostgres()), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

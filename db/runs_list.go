@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"sluice/db/core"
@@ -14,6 +13,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/lists"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // ListRunRows returns a page of the runs that match, newest first. If a page of
@@ -81,7 +81,7 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 	q := &lists.Query{}
 	q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
 	rows, err := lists.Collect(ctx, s.DB, q, readRunRow)
-	slices.SortFunc(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
+	sorting.By(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }
 

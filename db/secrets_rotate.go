@@ -105,7 +105,7 @@ func reencryptAll(ctx context.Context, cfg core.Config, newKey *keyset.Handle) (
 
 // requireNoServer returns ErrEngineRunning if a server uses the database, and thus the old key.
 func requireNoServer(ctx context.Context, s *core.DB) error {
-	if s.Pool() == nil {
+	if !s.IsPostgres() {
 		return s.LockEngine(core.EngineInfo{PID: os.Getpid()})
 	}
 	working, err := s.Reads.CountWorkers(ctx, s.SilentSince())

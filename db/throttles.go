@@ -3,13 +3,13 @@ package db
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow/fairness"
+	"sluice/flow/sorting"
 )
 
 // Failed attempts to sign in are counted per account and per address, on PostgreSQL
@@ -20,7 +20,7 @@ import (
 // If one of the names must still wait, it counts nothing and returns how long.
 func (s RateLimits) TakeTry(ctx context.Context, tries ...fairness.Try) (wait time.Duration, err error) {
 	// A fixed order avoids deadlocks.
-	slices.SortFunc(tries, func(a, b fairness.Try) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(tries, func(a, b fairness.Try) int { return cmp.Compare(a.Name, b.Name) })
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		wait = 0
 		now := dbconn.TimeOf(s.NowMicros())

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 )
 
@@ -49,7 +50,7 @@ func TestFoldUsage_does_not_change_usage(t *testing.T) {
 		here.must(here.FoldUsage(here.ctx))
 		there.must(there.FoldUsage(there.ctx))
 		wantEqual(t, "added up", read(), want)
-		if pool := here.Pool(); pool != nil {
+		if pool := db.Pool(here.Store); pool != nil {
 			left := -1
 			here.must(pool.QueryRow(here.ctx, "SELECT count(*) FROM usage_log").Scan(&left))
 			wantEqual(t, "left in the log", left, 0)

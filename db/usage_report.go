@@ -48,7 +48,7 @@ func usageDayOf(r gen.UsageFull) flow.UsageDay {
 // instance has logged nothing since the last time. The results of Usage do not
 // change, because it reads the log too.
 func (s UsageLog) FoldUsage(ctx context.Context) error {
-	if s.Pool() == nil || !s.UsageLogged.Swap(false) {
+	if !s.IsPostgres() || !s.UsageLogged.Swap(false) {
 		return nil
 	}
 	locked := false

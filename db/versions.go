@@ -121,7 +121,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 	}
 	queries := []*lists.Query{k.countOpenQuery(maxCountedRuns)}
 	for part := range slices.Chunk(groups, manyGroups) {
-		queries = append(queries, k.countQuery(part, maxCountedRuns, s.Pool() != nil))
+		queries = append(queries, k.countQuery(part, maxCountedRuns, s.IsPostgres()))
 	}
 	runs, complete = map[int64]int64{}, true
 	for _, q := range queries {

@@ -84,7 +84,7 @@ type stealingStore struct {
 func (s *stealingStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	d, err := s.Store.FindDelivery(ctx, id, attempt)
 	if err == nil && !s.stolen.Swap(true) {
-		_, err = s.Pool().Exec(ctx, `UPDATE deliveries SET fence = fence + 1, due_at = 1`)
+		_, err = db.Pool(s.Store).Exec(ctx, `UPDATE deliveries SET fence = fence + 1, due_at = 1`)
 	}
 	return d, err
 }

@@ -126,8 +126,8 @@ type corruptingStore struct{ *db.Store }
 
 func (s corruptingStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	var err error
-	if s.Pool() != nil {
-		_, err = s.Pool().Exec(ctx, `UPDATE deliveries SET secret = 'damaged'::bytea`)
+	if s.IsPostgres() {
+		_, err = db.Pool(s.Store).Exec(ctx, `UPDATE deliveries SET secret = 'damaged'::bytea`)
 	} else {
 		_, err = s.SQLite().ExecContext(ctx, `UPDATE deliveries SET secret = CAST('damaged' AS BLOB)`)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -18,7 +19,7 @@ func TestPilot_completes_deleted_job(t *testing.T) {
 	url, _ := receiver(t, status(204), status(204))
 	fx := newFixture(t, dbtest.PostgresConfig(t), sendFlow(url)).start()
 	ctx := t.Context()
-	deletion, err := fx.store.Pool().Begin(ctx)
+	deletion, err := db.Pool(fx.store).Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestPilot_completes_deleted_job(t *testing.T) {
 	})
 	fx.waitUntil("River waits to complete it", func() bool {
 		var waiting bool
-		err := fx.store.Pool().QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+		err := db.Pool(fx.store).QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%river_job%')`).Scan(&waiting)
 		return err == nil && waiting
 	})
@@ -44,7 +45,7 @@ func TestPilot_completes_deleted_job(t *testing.T) {
 	fx.startRun()
 	fx.waitUntil("all jobs are gone", func() bool {
 		var left int
-		err := fx.store.Pool().QueryRow(ctx, `SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM deliveries WHERE state <> $1)`, string(flow.DeliveryDelivered)).Scan(&left)
+		err := db.Pool(fx.store).QueryRow(ctx, `SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM deliveries WHERE state <> $1)`, string(flow.DeliveryDelivered)).Scan(&left)
 		return err == nil && left == 0
 	})
 }

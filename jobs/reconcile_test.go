@@ -179,7 +179,7 @@ func TestReconcile_keeps_work_in_progress(t *testing.T) {
 		t.Errorf("the run was released: attempt %d", now.Attempt)
 	}
 	var fence int
-	if err := fx.store.Pool().QueryRow(t.Context(), `SELECT fence FROM deliveries`).Scan(&fence); err != nil || fence != 1 {
+	if err := db.Pool(fx.store).QueryRow(t.Context(), `SELECT fence FROM deliveries`).Scan(&fence); err != nil || fence != 1 {
 		t.Errorf("the delivery was released: fence %d, %v", fence, err)
 	}
 	r.release()

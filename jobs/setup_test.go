@@ -129,7 +129,7 @@ func (fx *fixture) newRunnerWith(store jobs.Store, set func(*jobs.Config)) {
 	fx.t.Helper()
 	instance := "test-" + rand.Text()
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: fx.store.SQLite(), Write: fx.store.WriteQueue, Postgres: fx.store.Pool(), Workers: 16,
+		SQLite: fx.store.SQLite(), Write: fx.store.WriteQueue, Postgres: db.Pool(fx.store), Workers: 16,
 		Instance: instance, Poll: cmp.Or(fx.poll, time.Hour), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ func (fx *fixture) newRunnerWith(store jobs.Store, set func(*jobs.Config)) {
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	cfg := jobs.Config{
 		Store: store, Queue: queue, Kinds: fx.kinds, Secrets: &flow.Resolver{Store: fx.store}, Files: fx.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
-		Shared: fx.store.Pool() != nil, Log: slog.New(slog.DiscardHandler),
+		Shared: fx.store.IsPostgres(), Log: slog.New(slog.DiscardHandler),
 		Jitter: func() float64 { return 0 },
 	}
 	if fx.clock != nil {
@@ -240,7 +240,7 @@ func (fx *fixture) waitUntil(what string, holds func() bool) {
 func (fx *fixture) queryInt(query string) (n int) {
 	fx.t.Helper()
 	var err error
-	if pool := fx.store.Pool(); pool != nil {
+	if pool := db.Pool(fx.store); pool != nil {
 		err = pool.QueryRow(context.Background(), query).Scan(&n)
 	} else {
 		err = fx.store.SQLite().QueryRow(query).Scan(&n)
@@ -255,8 +255,8 @@ func (fx *fixture) queryInt(query string) (n int) {
 func (fx *fixture) exec(statement string) {
 	fx.t.Helper()
 	var err error
-	if fx.store.Pool() != nil {
-		_, err = fx.store.Pool().Exec(context.Background(), statement)
+	if fx.store.IsPostgres() {
+		_, err = db.Pool(fx.store).Exec(context.Background(), statement)
 	} else {
 		_, err = fx.store.SQLite().Exec(statement)
 	}

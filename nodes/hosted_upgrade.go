@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/providers/hosted"
 )
 
@@ -117,7 +118,7 @@ func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 	for _, p := range append(form.Check(withSampleURLs(form, coerceInput(form, fixed))), form.Check(names)...) {
 		list = append(list, Misfit{Field: inputPrefix + p.Field, Why: p.Detail})
 	}
-	slices.SortFunc(list, func(a, b Misfit) int { return strings.Compare(a.Field, b.Field) })
+	sorting.By(list, func(a, b Misfit) int { return strings.Compare(a.Field, b.Field) })
 	return list
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"sluice/flow/sorting"
 )
 
 // maxModels bounds a list; the longest known one has a few hundred entries.
@@ -137,7 +139,7 @@ func Search(models []Model, query string) []Model {
 			found = append(found, m)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Model) int { return cmp.Compare(rank(a, query), rank(b, query)) })
+	sorting.By(found, func(a, b Model) int { return cmp.Compare(rank(a, query), rank(b, query)) })
 	return found
 }
 

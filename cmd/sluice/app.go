@@ -181,7 +181,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: a.store.Pool(), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
+		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
 		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),
-		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
+		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.IsPostgres(),
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
 		Busy:            a.store.BusyMarks(), Calls: outbound.WithCalls,

@@ -19,6 +19,7 @@ import (
 	"sluice/cmd/sluice/client"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/admin"
 )
 
@@ -119,7 +120,7 @@ func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	}
 	share := func(ws *flow.WorkspaceStorage) float64 { s, _ := ws.Share(); return s }
 	list = slices.DeleteFunc(list, func(ws flow.WorkspaceStorage) bool { return share(&ws) < quotaWarnShare })
-	slices.SortStableFunc(list, func(a, b flow.WorkspaceStorage) int { return cmp.Compare(share(&b), share(&a)) })
+	sorting.By(list, func(a, b flow.WorkspaceStorage) int { return cmp.Compare(share(&b), share(&a)) })
 	for i := range list[:min(len(list), 5)] {
 		_, kind := list[i].Share()
 		unit := map[flow.QuotaUnit]string{flow.QuotaBytes: "", flow.QuotaFlows: " flows", flow.QuotaRuns: " kept runs"}[kind]

@@ -23,7 +23,7 @@ func (a *app) listenForPeers(instance string) (*instances, error) {
 	if a.cfg.PeerAddr == "" {
 		return nil, nil
 	}
-	if a.store.Pool() == nil {
+	if !a.store.IsPostgres() {
 		a.log.Warn("SLUICE_PEER_ADDR has no effect on SQLite, where there is only one instance")
 		return nil, nil
 	}

@@ -59,7 +59,7 @@ var ErrPostgres = errors.New("on PostgreSQL everything is in the database, files
 // complete.
 func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest, err error) {
 	s := source{db}
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		return b, ErrPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -84,7 +84,7 @@ func (m *Meter) Sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }
 // NewBucket returns the bucket of a database: a directory next to SQLite, tables
 // on PostgreSQL.
 func NewBucket(s *core.DB) Bucket {
-	if s.Pool() != nil {
+	if s.IsPostgres() {
 		return &table{s}
 	}
 	return newDisk(s)

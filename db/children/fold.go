@@ -11,13 +11,14 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Fold counts the child runs that end in a transaction, starts the next items, and wakes
 // the callers that need not wait any longer. The steps are in a fixed order, so that
 // transactions cannot deadlock on the rows of children.
 func Fold(tx *core.Tx, ends []core.ChildEnd) error {
-	slices.SortFunc(ends, func(a, b core.ChildEnd) int {
+	sorting.By(ends, func(a, b core.ChildEnd) int {
 		return cmp.Or(dbconn.CompareTexts(string(a.Caller.RunID), string(b.Caller.RunID), a.Caller.Path, b.Caller.Path), cmp.Compare(a.Caller.Round, b.Caller.Round))
 	})
 	for len(ends) > 0 {
@@ -42,7 +43,7 @@ func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 		return err
 	}
 	var row *gen.Child
-	if tx.Store.Pool() != nil {
+	if tx.Store.IsPostgres() {
 		row, err = countAndStart(tx, p)
 	} else {
 		row, err = count(tx, p)

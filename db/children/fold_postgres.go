@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow/sorting"
 )
 
 // countAndStartQuery is CountChild, TakeChildItems, DeleteChildItems and StartChildren in
@@ -66,7 +66,7 @@ func countAndStart(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
 	if len(items) == 0 {
 		return &r, nil
 	}
-	slices.SortFunc(items, func(a, b gen.TakeChildItemsRow) int { return cmp.Compare(a.Item, b.Item) })
+	sorting.By(items, func(a, b gen.TakeChildItemsRow) int { return cmp.Compare(a.Item, b.Item) })
 	c, err := childrenOf(&r)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func (tx *Tx) admit(limit int) (n int, err error) {
 		return 0, nil
 	}
 	atOnce := 1
-	if tx.Store.pool != nil {
+	if tx.Store.IsPostgres() {
 		if ok, err := tx.prepareAdmission(limit); !ok {
 			return 0, err
 		}
@@ -89,7 +89,7 @@ func (tx *Tx) assignToWorkers(picked []queuedRun) (n int, err error) {
 // number of each run that was still queued.
 func (tx *Tx) moveToWorkers(ids, holders []string, busy []int64) (attempts map[string]int64, err error) {
 	attempts = map[string]int64{}
-	if tx.Store.pool != nil {
+	if tx.Store.IsPostgres() {
 		rows, err := tx.DBTX.QueryContext(tx.Ctx, admitRunsQuery, ids, holders, busy)
 		_, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (none struct{}, err error) {
 			var id string

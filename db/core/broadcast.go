@@ -21,7 +21,7 @@ const maxBroadcast = 7900
 // Delivery is at most once. The topic must not contain spaces. On SQLite there
 // are no other instances, and Broadcast does nothing.
 func (s *DB) Broadcast(ctx context.Context, topic, text string) error {
-	if s.pool == nil {
+	if !s.IsPostgres() {
 		return nil
 	}
 	payload := fmt.Sprintf("%s %s %s", s.source, topic, text)

@@ -18,7 +18,7 @@ const changesTopic = "changes"
 // that only the committing instance reacts to, and lost notifications, so on
 // PostgreSQL callers must also poll from time to time.
 func (s *DB) Changes(ctx context.Context) (n int64, err error) {
-	if s.pool != nil {
+	if s.IsPostgres() {
 		return s.changes.Load(), nil
 	}
 	// The connection must not be one that writes, and always the same.
@@ -32,7 +32,7 @@ func (s *DB) Changes(ctx context.Context) (n int64, err error) {
 // the processes that have workers.
 func (s *DB) changed() {
 	s.changes.Add(1)
-	if s.pool != nil && s.QueueOrNil() == nil {
+	if s.IsPostgres() && s.QueueOrNil() == nil {
 		s.notifier.changed()
 	}
 }

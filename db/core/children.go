@@ -57,7 +57,7 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 			r.Place, r.InstanceID = PlaceWorker, tx.ReserveWorker()
 		}
 		w.occupyPlace(tx)
-		if rows[i] = startRow(r); tx.Store.pool == nil {
+		if rows[i] = startRow(r); !tx.Store.IsPostgres() {
 			if err := tx.InsertRun(tx.Ctx, *r); err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 		tx.TrackStorage(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
 	}
 	switch {
-	case tx.Store.pool == nil:
+	case !tx.Store.IsPostgres():
 		return nil
 	case tx.Batch.Counts.unwritten != nil: // the set writes them with its starts
 		tx.Batch.childRows = append(tx.Batch.childRows, rows...)

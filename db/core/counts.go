@@ -118,7 +118,7 @@ func (tx *Tx) count(k FlowKey) (n int64, err error) {
 	}
 	switch {
 	case k.ws == "":
-		if n, known := tx.Store.Live.admitted(); known && tx.Store.pool != nil && !tx.Batch.Counts.locked {
+		if n, known := tx.Store.Live.admitted(); known && tx.Store.IsPostgres() && !tx.Batch.Counts.locked {
 			tx.Batch.Counts.admitted[k] = n
 			return n, nil
 		}
@@ -198,7 +198,7 @@ func (l *liveWorkers) applyMoves(moves []move) {
 
 // capacity returns how many runs may be admitted at once by all instances.
 func (tx *Tx) capacity() (int64, error) {
-	if tx.Store.pool == nil {
+	if !tx.Store.IsPostgres() {
 		return tx.Store.Workers.Load(), nil
 	}
 	live := &tx.Store.Live

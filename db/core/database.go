@@ -58,7 +58,7 @@ func (s *DB) measure(ctx context.Context, db gen.DBTX) (dbconn.PoolSize, error) 
 // closes connections that other instances need, and allows more when instances
 // are gone. It does nothing if DATABASE_URL sets the size of the pool.
 func (s *DB) ResizePool(ctx context.Context) {
-	if s.pool == nil || !s.sizesItself {
+	if !s.IsPostgres() || !s.sizesItself {
 		return
 	}
 	size, err := s.measure(ctx, s.Vital.DBTX)
@@ -66,11 +66,12 @@ func (s *DB) ResizePool(ctx context.Context) {
 		return // the next heartbeat tries again
 	}
 	s.slots.Resize(size.Main)
-	if int(s.pool.Stat().TotalConns()) <= size.Main+1 {
+	pool := Pool(s)
+	if int(pool.Stat().TotalConns()) <= size.Main+1 {
 		return
 	}
-	for _, conn := range s.pool.AcquireAllIdle(ctx) {
-		if int(s.pool.Stat().TotalConns()) > size.Main {
+	for _, conn := range pool.AcquireAllIdle(ctx) {
+		if int(pool.Stat().TotalConns()) > size.Main {
 			_ = conn.Hijack().Close(ctx)
 		} else {
 			conn.Release()

@@ -38,7 +38,7 @@ func (s *DB) LockEngine(info EngineInfo) error {
 		return fmt.Errorf("lock data directory: %w", err)
 	}
 	if !ok {
-		if s.pool != nil {
+		if s.IsPostgres() {
 			return nil
 		}
 		return dbconn.ErrEngineRunning

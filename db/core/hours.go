@@ -28,7 +28,7 @@ func compareHours(a, b hourEntry) int {
 // flushHours adds the runs that ended in this transaction to the hourly
 // statistics of their flows.
 func (tx *Tx) flushHours() error {
-	if tx.Store.pool != nil {
+	if tx.Store.IsPostgres() {
 		return nil // logUsage does it
 	}
 	for _, sum := range mergeEqual(tx.Batch.hours, compareHours, (*hourEntry).add) {

@@ -26,7 +26,7 @@ const listenCheck = 15 * time.Second
 // the first two with empty IDs, because notifications may have been missed. On
 // SQLite it only waits for ctx: there is one process, which notifies itself.
 func (s *DB) Listen(ctx context.Context, onRun func(runID flow.RunID)) error {
-	for s.pool != nil && ctx.Err() == nil {
+	for s.IsPostgres() && ctx.Err() == nil {
 		if err := s.listen(ctx, onRun); ctx.Err() == nil {
 			s.Config.Log.Warn("listening for runs was interrupted", "error", err)
 			dbconn.Pause(ctx, time.Second)

@@ -97,7 +97,7 @@ func (c Config) WithDefaults() Config {
 }
 
 // Schema returns the settings of migrations.
-func (c Config) Schema() migrations.Schema {
+func Schema(c Config) migrations.Schema {
 	return migrations.Schema{Dir: c.DataDir, Version: c.Version, Log: c.Log, Migrations: c.Migrations}
 }
 
@@ -114,7 +114,7 @@ type DB struct {
 	OwnClock bool // Config.Now is Clock.Now and was not set by the caller
 
 	sqlite   *sql.DB       // the single writer connection, shared with the queue; nil on PostgreSQL
-	pool     *pgxpool.Pool // nil on SQLite
+	pool     pool          // nil on SQLite
 	Pooler   bool          // PostgreSQL is behind a connection pooler
 	slots    *dbconn.Slots // bounds how many connections of the pool Reader uses
 	Vital    lane          // reserved connections, see lane
@@ -247,8 +247,18 @@ func (s *DB) InstanceTimeout() time.Duration { return s.Config.InstanceTimeout }
 // SQLite returns the pool of the single writer connection, nil on PostgreSQL.
 func (s *DB) SQLite() *sql.DB { return s.sqlite }
 
+// IsPostgres reports whether the database is PostgreSQL, which several instances may share.
+func (s *DB) IsPostgres() bool { return s.pool != nil }
+
+// pool is a *pgxpool.Pool. No field or method that a DB leads to may name that type: with it,
+// each package that uses a store would compile the generic types that the pool consists of.
+type pool interface{ Close() }
+
 // Pool returns the connection pool of PostgreSQL, nil on SQLite.
-func (s *DB) Pool() *pgxpool.Pool { return s.pool }
+func Pool(s *DB) *pgxpool.Pool {
+	p, _ := s.pool.(*pgxpool.Pool)
+	return p
+}
 
 // NowMicros returns Now in microseconds since 1970, the format of time columns.
 func (s *DB) NowMicros() int64 { return s.Config.Now().UnixMicro() }

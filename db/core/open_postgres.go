@@ -53,10 +53,10 @@ func (s *DB) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size dbc
 	if s.Pooler, err = dbconn.CheckPooler(ctx, pool); err != nil {
 		return size, err
 	}
-	if err := s.requirePostgres(ctx, pool); err != nil {
+	if err := requireTables(ctx, &s.Config, pool); err != nil {
 		return size, err
 	}
-	if err := s.Config.Schema().Postgres(ctx, pool); err != nil {
+	if err := Schema(s.Config).Postgres(ctx, pool); err != nil {
 		return size, err
 	}
 	db := stdlib.OpenDBFromPool(pool)
@@ -92,9 +92,9 @@ func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 // connections.
 const openTimeout = 20 * time.Second
 
-// requirePostgres returns ErrNoDatabase if the tables must exist but do not.
-func (s *DB) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
-	if !s.Config.MustExist {
+// requireTables returns ErrNoDatabase if the tables must exist but do not.
+func requireTables(ctx context.Context, c *Config, pool *pgxpool.Pool) error {
+	if !c.MustExist {
 		return nil
 	}
 	var exist bool
@@ -125,10 +125,11 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 	if s.sizesItself {
 		cfg.MaxConns = dbconn.MaxConnections // slots can grow up to it
 	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+	ordinary, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	s.Reader = openLent(s.pool, s.slots, s.outages.Note)
+	s.pool, s.Reader = ordinary, openLent(ordinary, s.slots, s.outages.Note)
 	if s.Config.Instance == "" {
 		return nil
 	}

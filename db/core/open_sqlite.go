@@ -39,7 +39,7 @@ func (s *DB) openSQLite(ctx context.Context) error {
 	s.sqlite = sql.OpenDB(NewConnector(path, WriterDSN+s.BusyOption(), writerPragmas))
 	s.sqlite.SetMaxOpenConns(1)
 	s.sqlite.SetMaxIdleConns(1)
-	if err := s.Config.Schema().SQLite(ctx, s.sqlite); err != nil {
+	if err := Schema(s.Config).SQLite(ctx, s.sqlite); err != nil {
 		_ = s.sqlite.Close()
 		return err
 	}

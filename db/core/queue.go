@@ -74,7 +74,7 @@ func (tx *Tx) HandRun(j flow.Job, holder string) {
 // PostgreSQL a run counts as busy from the start, until SaveBusy records more. On
 // SQLite a file marks the busy runs.
 func (tx *Tx) BusyAt(holder string) int64 {
-	return dbconn.BoolInt(holder != "" && tx.Store.pool != nil)
+	return dbconn.BoolInt(holder != "" && tx.Store.IsPostgres())
 }
 
 // dispatch hands out the jobs of a committed batch and announces its changes.
@@ -83,7 +83,7 @@ func (s *DB) dispatch(b *batch) {
 	if b.KeysChanged {
 		s.Recent.Keys.Purge()
 	}
-	if s.pool != nil {
+	if s.IsPostgres() {
 		s.Live.applyMoves(b.moves)
 		s.notifier.notify(b.written)
 	}

@@ -26,7 +26,7 @@ type Reader struct {
 
 // ReaderOf returns the reader of a database.
 func ReaderOf(s *DB) Reader {
-	if s.pool != nil {
+	if s.IsPostgres() {
 		return Reader{s.Reader, s}
 	}
 	return Reader{dbconn.SQLiteParams{DB: s.Reader}, s}

@@ -77,7 +77,7 @@ func (s Execution) HoldRun(ctx context.Context, runID flow.RunID, attempt int64)
 func (s Execution) claim(ctx context.Context, runID flow.RunID, attempt int64) (gen.FindHeldRunRow, error) {
 	r, err := s.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 	self := s.Self.Load()
-	if err != nil || s.pool == nil || self == nil || r.Run.InstanceID == *self {
+	if err != nil || !s.IsPostgres() || self == nil || r.Run.InstanceID == *self {
 		return r, err
 	}
 	r.Run, err = s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})

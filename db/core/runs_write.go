@@ -345,7 +345,7 @@ func (p *runWrite) release(tx *Tx) error {
 // of a run that ends and a run that is being queued, the later one sees the
 // other. Otherwise the queued run could miss the free slot.
 func (tx *Tx) lockIfCrowded(k FlowKey) error {
-	if tx.Store.pool == nil {
+	if !tx.Store.IsPostgres() {
 		return nil
 	}
 	l, err := tx.FlowLimits(k)

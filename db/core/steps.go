@@ -11,6 +11,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/parts"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // stepColumns are the columns of a step in the order of stepRow.
@@ -142,7 +143,7 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
 		}
 	}
-	slices.SortFunc(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
 	return steps, nil
 }
 

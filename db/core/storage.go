@@ -10,6 +10,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // quotaLock is the class of the PostgreSQL advisory locks, one for each
@@ -84,7 +85,7 @@ func (tx *Tx) stored(ws flow.WorkspaceID) (flow.Storage, error) {
 	if used, ok := r.stored[ws]; ok {
 		return used, nil
 	}
-	if tx.Store.pool != nil {
+	if tx.Store.IsPostgres() {
 		if _, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1, hashtext($2))", quotaLock, ws); err != nil {
 			return flow.Storage{}, fmt.Errorf("lock quota: %w", err)
 		}
@@ -100,7 +101,7 @@ func (tx *Tx) stored(ws flow.WorkspaceID) (flow.Storage, error) {
 // storageSums adds up the changes of the batch by workspace, in a fixed order,
 // so that transactions cannot deadlock.
 func (b *batch) storageSums() (sums []storageEntry) {
-	slices.SortStableFunc(b.storage, func(a, b storageEntry) int { return strings.Compare(string(a.ws), string(b.ws)) })
+	sorting.By(b.storage, func(a, b storageEntry) int { return strings.Compare(string(a.ws), string(b.ws)) })
 	for _, e := range b.storage {
 		if n := len(sums); n > 0 && sums[n-1].ws == e.ws {
 			sums[n-1].Storage = sums[n-1].Add(e.Storage)
@@ -129,7 +130,7 @@ SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flo
 // flushStorage stores the sums of all members.
 func (tx *Tx) flushStorage() error {
 	for _, e := range tx.Batch.storageSums() {
-		if tx.Store.pool != nil {
+		if tx.Store.IsPostgres() {
 			if _, err := tx.DBTX.ExecContext(tx.Ctx, addToFreeShard, e.ws, e.Bytes, e.Flows, e.Runs, rand.Int64()); err != nil {
 				return err
 			}

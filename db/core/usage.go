@@ -60,7 +60,7 @@ func CompareUsage(a, b UsageEntry) int {
 // flushUsage sums the entries of all members and stores each row once, in a fixed
 // order so that transactions cannot deadlock.
 func (tx *Tx) flushUsage() error {
-	if tx.Store.pool != nil {
+	if tx.Store.IsPostgres() {
 		return tx.logUsage()
 	}
 	for _, sum := range mergeEqual(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {

@@ -1,9 +1,8 @@
 package core
 
 import (
-	"slices"
-
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // usageColumns are the columns of usage_log. An entry with an hour belongs to
@@ -48,7 +47,7 @@ func (tx *Tx) logUsage() error {
 
 // mergeEqual sorts entries and merges those that compare equal.
 func mergeEqual[E any](list []E, compare func(a, b E) int, add func(sum, e *E)) (out []E) {
-	slices.SortStableFunc(list, compare)
+	sorting.By(list, compare)
 	for i := range list {
 		if n := len(out); n > 0 && compare(out[n-1], list[i]) == 0 {
 			add(&out[n-1], &list[i])

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
@@ -18,7 +16,7 @@ import (
 // recovery, health checks, and queries about commits in doubt. On SQLite it uses
 // the ordinary connections.
 type lane struct {
-	pool   *pgxpool.Pool // nil on SQLite and for commands
+	pool   pool // nil on SQLite and for commands
 	DBTX   *sql.DB
 	Reads  *gen.Queries
 	writer writer
@@ -54,7 +52,7 @@ const pingTimeout = 900 * time.Millisecond
 // Ping returns an error if the database does not answer within a second. On SQLite
 // it always returns nil.
 func (s *DB) Ping(ctx context.Context) error {
-	if s.pool == nil {
+	if !s.IsPostgres() {
 		return nil
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, pingTimeout, dbconn.ErrNoAnswer)

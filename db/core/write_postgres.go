@@ -176,7 +176,7 @@ const admissionLock = 0x536c7570
 // lockAdmission takes the admission lock until the end of the transaction. SQLite
 // has one writer and needs no lock.
 func (tx *Tx) lockAdmission() error {
-	if tx.Store.pool == nil || tx.Batch.Counts.locked {
+	if !tx.Store.IsPostgres() || tx.Batch.Counts.locked {
 		return nil
 	}
 	if err := tx.Lock(admissionLock); err != nil {
@@ -190,7 +190,7 @@ func (tx *Tx) lockAdmission() error {
 // Lock takes an advisory lock of PostgreSQL until the end of the transaction. On
 // SQLite, which has one writer, it does nothing.
 func (tx *Tx) Lock(id int64) error {
-	if tx.Store.pool == nil {
+	if !tx.Store.IsPostgres() {
 		return nil
 	}
 	_, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", id)

@@ -16,6 +16,7 @@ import (
 	"sluice/db/gen"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 )
 
 // Slugs is the store of slugs. A slug is unique within its workspace.
@@ -138,7 +139,7 @@ func (s Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
 		return nil
 	}
 	uses = slices.Clone(uses) // a fixed order avoids deadlocks
-	slices.SortFunc(uses, func(a, b flow.AliasUse) int {
+	sorting.By(uses, func(a, b flow.AliasUse) int {
 		return cmp.Or(dbconn.CompareTexts(string(a.WorkspaceID), string(b.WorkspaceID), a.Slug, b.Slug, a.KeyID, b.KeyID), a.At.Compare(b.At))
 	})
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {

@@ -9,6 +9,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/lists"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // ListDeliveryRows returns a page of the deliveries that match, newest first. If a
@@ -50,7 +51,7 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
 		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.List(ids))
 	rows, err := lists.Collect(ctx, s.DB, q, readDeliveryRow)
-	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
+	sorting.By(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
 	return rows, err
 }
 

@@ -129,7 +129,7 @@ func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 
 // deliveryCapacity returns the number of slots of all live instances.
 func deliveryCapacity(tx *core.Tx) (int, error) {
-	if tx.Store.Pool() == nil {
+	if !tx.Store.IsPostgres() {
 		return fairness.DeliverySlots, nil
 	}
 	n, err := tx.CountWorkingInstances(tx.Ctx, tx.Store.SilentSince())

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"slices"
 	"time"
 
 	"sluice/db/core"
@@ -14,6 +13,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/endpoints"
 	"sluice/flow/fairness"
+	"sluice/flow/sorting"
 )
 
 // An endpoint is the receiver of deliveries of one node of a flow, or of the per-run
@@ -102,7 +102,7 @@ func (s Endpoints) describe(ctx context.Context, e *endpoints.Endpoint) error {
 	q := &lists.Query{}
 	q.Add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.List(ids), ")")
 	e.Attempts, err = lists.Collect(ctx, s.DB, q, readAttempt)
-	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
+	sorting.By(e.Attempts, func(a, b flow.DeliveryAttempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), dbconn.CompareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
 	})
 	e.Attempts = e.Attempts[max(0, len(e.Attempts)-recentAttempts):]

@@ -1,9 +1,8 @@
 package contract
 
 import (
-	"slices"
-
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Event is a numbered change of a run's state. Exactly one of Run, Step and Output is set.
@@ -41,6 +40,6 @@ func EventsAfter(run *flow.Run, steps []flow.Step, outputs []Output, after int64
 			list = append(list, Event{Seq: s.OutputSeq, Output: &OutputEvent{Name: name[s.Node], Value: s.Outputs["value"]}})
 		}
 	}
-	slices.SortFunc(list, func(a, b Event) int { return int(a.Seq - b.Seq) })
+	sorting.By(list, func(a, b Event) int { return int(a.Seq - b.Seq) })
 	return list
 }

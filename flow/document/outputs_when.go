@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // A port has a value under conditions such as "node a took its branch true". This file infers
@@ -65,7 +66,7 @@ func (c conditions) and(other conditions, node string) conditions {
 // joined returns the choices of both, sorted, unless they contradict each other.
 func joined(a, b []choice) (both []choice, possible bool) {
 	both = slices.Concat(a, b)
-	slices.SortFunc(both, func(x, y choice) int { return strings.Compare(x.node+" "+x.way, y.node+" "+y.way) })
+	sorting.By(both, func(x, y choice) int { return strings.Compare(x.node+" "+x.way, y.node+" "+y.way) })
 	both = slices.Compact(both)
 	for i := 1; i < len(both); i++ {
 		if both[i].node == both[i-1].node {

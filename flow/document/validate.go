@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 // Validate returns all problems that prevent a well-formed document from running: unknown kinds
@@ -330,7 +331,7 @@ func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 // ID, so that the message is stable during edits.
 func (v *validator) cycles() {
 	for _, group := range cycles(dependents(v.d, v.kinds)) {
-		slices.SortFunc(group, func(a, b int) int { return strings.Compare(v.d.Nodes[a].ID, v.d.Nodes[b].ID) })
+		sorting.By(group, func(a, b int) int { return strings.Compare(v.d.Nodes[a].ID, v.d.Nodes[b].ID) })
 		titles := make([]string, len(group))
 		for i, place := range group {
 			titles[i] = v.titles[place]

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Spending holds the daily cost limits that a run counts against, in nano-dollars: those
@@ -57,6 +58,6 @@ func (s *Spending) Budgets() (list []SpendingBudget) {
 			list = append(list, SpendingBudget{Budget: flow.Budget{FlowID: a.FlowID, Name: a.Name, Unit: flow.BudgetUSD, Limit: int64(a.USD)}})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b SpendingBudget) int { return strings.Compare(string(a.FlowID), string(b.FlowID)) })
+	sorting.By(list, func(a, b SpendingBudget) int { return strings.Compare(string(a.FlowID), string(b.FlowID)) })
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // State is the state of an item, by which lists can be filtered. Canceled items and items
@@ -110,7 +111,7 @@ func GroupByCode(failures []Failure) []Group {
 		}
 		groups[i].Count++
 	}
-	slices.SortStableFunc(groups, func(a, b Group) int {
+	sorting.By(groups, func(a, b Group) int {
 		switch flow.CodeRunCanceled {
 		case a.Code:
 			return 1

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Limits of tags.
@@ -34,7 +35,7 @@ func ParseTags(text string) ([]string, error) {
 	if len(tags) > MaxTags {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "A flow has at most %d tags; these are %d.", MaxTags, len(tags))
 	}
-	slices.SortFunc(tags, func(a, b string) int {
+	sorting.By(tags, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 	})
 	return tags, nil

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // minSecretLength is the minimum length of a redacted secret, in bytes. A shorter one
@@ -52,7 +53,7 @@ func (r *Redactor) Add(secret string) {
 		}
 	}
 	// The replacer prefers earlier forms where several fit.
-	slices.SortStableFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
+	sorting.By(r.forms, func(a, b string) int { return len(b) - len(a) })
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, form := range r.forms {
 		pairs = append(pairs, form, flow.Redacted)

@@ -5,9 +5,9 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // runList is one page of runs.
@@ -89,7 +89,7 @@ func (s *Server) listRunsOf(ctx context.Context, flowIDs []string, filter flow.R
 			return nil, err
 		}
 		runs = append(runs, list...)
-		slices.SortFunc(runs, func(a, b flow.Run) int { return cmp.Compare(b.ID, a.ID) })
+		sorting.By(runs, func(a, b flow.Run) int { return cmp.Compare(b.ID, a.ID) })
 		runs = runs[:min(filter.Limit, len(runs))]
 	}
 	return runs, nil

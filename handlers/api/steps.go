@@ -2,10 +2,10 @@ package api
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // stepObject is the JSON of a step.
@@ -82,7 +82,7 @@ func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	list := make([]flow.Step, 0, max(len(rows), len(out.Nodes)))
 	for _, n := range out.Nodes {
 		own := byNode[n.id]
-		slices.SortStableFunc(own, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
+		sorting.By(own, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
 		if len(own) == 0 || own[0].Path != n.id {
 			list = append(list, flow.Step{Path: n.id, Node: n.id, Kind: n.kind, State: missing})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -95,7 +96,7 @@ func (c *webhookCall) flowOptions() (list []components.Option, err error) {
 	for i := range flows {
 		list = append(list, components.Option{Value: string(flows[i].ID), Label: flows[i].Name})
 	}
-	slices.SortStableFunc(list, func(a, b components.Option) int {
+	sorting.By(list, func(a, b components.Option) int {
 		return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
 	})
 	return list, err

@@ -10,6 +10,7 @@ import (
 	"sluice/docs"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 )
 
@@ -101,7 +102,7 @@ func findFlows(heads []flow.Flow, query string) (items []found) {
 		}
 		return 1
 	}
-	slices.SortStableFunc(hits, func(a, b flow.Flow) int { return cmp.Compare(rank(a), rank(b)) })
+	sorting.By(hits, func(a, b flow.Flow) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, f := range hits[:min(len(hits), maxFound)] {
 		items = append(items, found{Title: f.Name, Note: truncate(f.Description, 80), Heading: "Flows", Icon: "workflow", Href: "/flows/" + url.PathEscape(string(f.ID))})
 	}
@@ -114,7 +115,7 @@ func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err er
 		return nil, nil
 	}
 	recent := slices.Clone(heads)
-	slices.SortFunc(recent, func(a, b flow.Flow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	sorting.By(recent, func(a, b flow.Flow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	for i := range recent[:min(len(recent), maxSearchedFlows)] {
 		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), recent[i].ID)
 		if web.IsNotFound(err) {

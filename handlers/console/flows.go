@@ -11,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -99,7 +100,7 @@ func allTags(list []flow.Flow) []string {
 			tags = append(tags, list[i].Tags...)
 		}
 	}
-	slices.SortFunc(tags, func(a, b string) int {
+	sorting.By(tags, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 	})
 	return slices.Compact(tags)
@@ -117,7 +118,7 @@ func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 			return err
 		}
 	}
-	slices.SortFunc(list, func(a, b flow.Flow) int {
+	sorting.By(list, func(a, b flow.Flow) int {
 		switch by {
 		case consoleview.SortName:
 			return byName(&a, &b)

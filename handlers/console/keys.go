@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -328,6 +329,6 @@ func (c *keyCall) keyWarnings() ([]consoleview.KeyWarning, error) {
 			list = append(list, consoleview.KeyWarning{ID: k.ID, Name: k.Name, ExpiresAt: k.ExpiresAt})
 		}
 	}
-	slices.SortFunc(list, func(a, b consoleview.KeyWarning) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	sorting.By(list, func(a, b consoleview.KeyWarning) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
 	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -34,7 +35,7 @@ func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm 
 			form.Choices = append(form.Choices, consoleview.KeyFlow{ID: string(heads[i].ID), Name: heads[i].Name})
 		}
 	}
-	slices.SortFunc(form.Choices, func(a, b consoleview.KeyFlow) int {
+	sorting.By(form.Choices, func(a, b consoleview.KeyFlow) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	if k != nil {

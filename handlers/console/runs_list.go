@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -134,7 +135,7 @@ func (c *call) listRunLabels(page *consoleview.RunsPage) (n runLabels, err error
 		n.keys[keys[i].ID] = keys[i].Name
 		page.Keys = append(page.Keys, components.Option{Value: keys[i].ID, Label: keys[i].Name})
 	}
-	slices.SortStableFunc(page.Flows, func(a, b components.Option) int {
+	sorting.By(page.Flows, func(a, b components.Option) int {
 		return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
 	})
 	return n, nil

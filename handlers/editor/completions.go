@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 )
 
@@ -73,7 +74,7 @@ func (l *completions) all() []completion {
 			l.add(n, k, p, connected)
 		}
 	}
-	slices.SortStableFunc(l.list, func(a, b completion) int { return connectedFirst(a) - connectedFirst(b) })
+	sorting.By(l.list, func(a, b completion) int { return connectedFirst(a) - connectedFirst(b) })
 	return l.list
 }
 

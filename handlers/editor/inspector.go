@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -92,7 +92,7 @@ func (c *call) flowChoices(own flow.FlowID) ([]editorview.FlowChoice, error) {
 			list = append(list, editorview.FlowChoice{ID: string(f.ID), Slug: f.Slug, Name: f.Name, Live: f.LiveVersion})
 		}
 	}
-	slices.SortFunc(list, func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(list, func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) })
 	return list, err
 }
 

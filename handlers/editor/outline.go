@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
@@ -78,7 +79,7 @@ func (o *outliner) order() []string {
 			ready = append(ready, o.Nodes[i].ID)
 		}
 	}
-	slices.SortStableFunc(ready, o.comparePositions)
+	sorting.By(ready, o.comparePositions)
 	for ; len(ready) > 0; ready = ready[1:] {
 		order, seen[ready[0]] = append(order, ready[0]), true
 		for _, to := range successors[ready[0]] {

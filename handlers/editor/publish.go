@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -271,7 +271,7 @@ func sortByDocument(d *flow.Document, list []editorview.PublishProblem) {
 	for i := range d.Nodes {
 		order[d.Nodes[i].ID] = i + 1
 	}
-	slices.SortStableFunc(list, func(a, b editorview.PublishProblem) int {
+	sorting.By(list, func(a, b editorview.PublishProblem) int {
 		return cmp.Or(cmp.Compare(order[a.Node], order[b.Node]), cmp.Compare(a.Text, b.Text))
 	})
 }

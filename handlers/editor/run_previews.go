@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/views/components"
 )
 
@@ -109,7 +110,7 @@ func scoresIn(outputs map[string]any) []score {
 			list = append(list, score{label, f})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b score) int { return cmp.Compare(b.Score, a.Score) })
+	sorting.By(list, func(a, b score) int { return cmp.Compare(b.Score, a.Score) })
 	return list
 }
 

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -70,7 +71,7 @@ func (s *Server) newMessage(c *api.Call, object map[string]any) (*message, error
 	}
 	check("/params/_meta", !hasHugeNumber(m.params["_meta"]), "numbers up to 1.7e308") // the SDK decodes it into float64
 	if len(problems) > 0 {
-		slices.SortFunc(problems, func(a, b flow.Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
+		sorting.By(problems, func(a, b flow.Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
 		return nil, &flow.Error{Code: flow.CodeInvalidJSON, Message: "The body is not a message of the Model Context Protocol.", Fields: problems}
 	}
 	return m, nil

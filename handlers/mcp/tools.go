@@ -14,6 +14,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
@@ -133,7 +134,7 @@ func (m *message) listPublished(ctx context.Context) ([]flow.Flow, error) {
 	}
 	flows, err := read()
 	flows = slices.DeleteFunc(flows, func(f flow.Flow) bool { return f.LiveVersion == 0 || !f.ArchivedAt.IsZero() })
-	slices.SortFunc(flows, func(a, b flow.Flow) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(flows, func(a, b flow.Flow) int { return cmp.Compare(a.ID, b.ID) })
 	return flows[:min(len(flows), maxTools)], err
 }
 

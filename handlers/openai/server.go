@@ -9,10 +9,10 @@ package openai
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/api"
 )
 
@@ -102,6 +102,6 @@ func (s *Server) listModels(c *api.Call) error {
 		}
 		after = string(flows[len(flows)-1].ID)
 	}
-	slices.SortFunc(list, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(list, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
 	return c.WriteJSON(http.StatusOK, map[string]any{"object": "list", "data": list[:min(len(list), maxModels)]})
 }

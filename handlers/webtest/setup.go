@@ -95,7 +95,7 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.T.Helper()
 	instance := "test-" + rand.Text()
 	quiet := slog.New(slog.DiscardHandler)
-	queue, err := jobs.NewQueue(jobs.QueueConfig{SQLite: h.Store.SQLite(), Write: h.Store.WriteQueue, Postgres: h.Store.Pool(), Workers: 8, Instance: instance, Poll: time.Hour, Log: quiet})
+	queue, err := jobs.NewQueue(jobs.QueueConfig{SQLite: h.Store.SQLite(), Write: h.Store.WriteQueue, Postgres: db.Pool(h.Store), Workers: 8, Instance: instance, Poll: time.Hour, Log: quiet})
 	if err != nil {
 		h.T.Fatal(err)
 	}

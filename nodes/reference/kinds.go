@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/nodes"
 )
 
@@ -76,7 +77,7 @@ func Describe(kinds *flow.Registry) []KindDescription {
 	for _, k := range kinds.List() {
 		list = append(list, describeKind(k))
 	}
-	slices.SortStableFunc(list, func(a, b KindDescription) int {
+	sorting.By(list, func(a, b KindDescription) int {
 		return slices.Index(nodes.Groups, a.Group) - slices.Index(nodes.Groups, b.Group)
 	})
 	return list

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
+
+	"sluice/flow/sorting"
 )
 
 const (
@@ -49,7 +50,7 @@ func (m *Model) FindAnswer(ctx context.Context, text, question string, passages 
 	if err != nil || len(found) == 0 {
 		return Answer{}, err
 	}
-	slices.SortStableFunc(found, func(a, b Passage) int { return cmp.Compare(b.Score, a.Score) })
+	sorting.By(found, func(a, b Passage) int { return cmp.Compare(b.Score, a.Score) })
 	answer := Answer{Score: found[0].Score, Passages: found[:min(passages, len(found))]}
 	if answer.Score >= answerThreshold {
 		answer.Answer = oneLine(found[0].Text)

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
+
+	"sluice/flow/sorting"
 )
 
 // ErrNoLetters is returned for a text without letters, whose language cannot be detected.
@@ -51,7 +53,7 @@ func (m *Model) DetectLanguage(ctx context.Context, text string) ([]Language, er
 	for i, p := range net.probabilities(units) {
 		ranked[i] = Language{Code: languageNames[net.codes[i]].code, Name: languageNames[net.codes[i]].name, Score: float64(p)}
 	}
-	slices.SortStableFunc(ranked, func(a, b Language) int { return cmp.Compare(b.Score, a.Score) })
+	sorting.By(ranked, func(a, b Language) int { return cmp.Compare(b.Score, a.Score) })
 	return ranked, nil
 }
 

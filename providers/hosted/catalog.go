@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"sluice/flow/sorting"
 )
 
 // catalogFile holds facts of models (identifiers, versions, schemas without prose; a
@@ -126,7 +128,7 @@ func (c *Featured) Search(query string) []Listing {
 			hits = append(hits, hit{m, score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	sorting.By(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	out := make([]Listing, 0, len(hits))
 	for _, h := range hits {
 		out = append(out, h.listing())

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sluice/flow/sorting"
 )
 
 // shownFirst is the number of fields after which optional ones are folded under More.
@@ -67,7 +69,7 @@ func fields(m *Model, r *resolver, props map[string]any) []Field {
 		orders[name] = orderOf(s)
 		out = append(out, newField(name, s, required[name]))
 	}
-	slices.SortFunc(out, func(a, b Field) int {
+	sorting.By(out, func(a, b Field) int {
 		return cmp.Or(cmp.Compare(orders[a.Name], orders[b.Name]), cmp.Compare(a.Name, b.Name))
 	})
 	for i := range out {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // compressed is the shipped list, gzipped to a sixth of its size.
@@ -190,7 +191,7 @@ func (r rates) rate(unit string) *flow.TokenRate {
 	for _, t := range given.Tiers {
 		rate.Tiers = append(rate.Tiers, flow.TokenTier{Above: t.Start, Price: flow.USDOf(t.Price)})
 	}
-	slices.SortFunc(rate.Tiers, func(a, b flow.TokenTier) int { return int(a.Above - b.Above) })
+	sorting.By(rate.Tiers, func(a, b flow.TokenTier) int { return int(a.Above - b.Above) })
 	return rate
 }
 
@@ -240,6 +241,6 @@ func (l *List) Search(text string, at time.Time) (found []flow.Price) {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b flow.Price) int { return strings.Compare(a.Model, b.Model) })
+	sorting.By(found, func(a, b flow.Price) int { return strings.Compare(a.Model, b.Model) })
 	return found
 }

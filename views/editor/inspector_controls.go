@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 // inSight reports whether a field under "More" is shown anyway, because it has a value.
@@ -196,7 +197,7 @@ func (f *NodeField) choices(named string) []credentialOption {
 		there = there || c.Name == named
 		list = append(list, credentialOption{Name: c.Name, Label: credentialLabel(c), Fits: f.Provider != "" && c.Provider == f.Provider})
 	}
-	slices.SortStableFunc(list, func(a, b credentialOption) int { return cmp.Compare(b.rank(), a.rank()) })
+	sorting.By(list, func(a, b credentialOption) int { return cmp.Compare(b.rank(), a.rank()) })
 	if !there {
 		list = append(list, credentialOption{Name: named, Label: named + " (does not exist)"})
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/flow/sorting"
 	"sluice/outbound"
 )
 
@@ -114,7 +115,7 @@ func (e *endpoints) update() {
 	for _, b := range e.baseURLs {
 		all = append(all, b.addrs...)
 	}
-	slices.SortFunc(all, netip.AddrPort.Compare)
+	sorting.By(all, netip.AddrPort.Compare)
 	all = slices.Compact(all)
 	if !slices.Equal(all, e.applied) {
 		e.applied = all
