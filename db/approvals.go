@@ -13,68 +13,68 @@ import (
 
 // SaveApproval stores an open question under the hash of its link's token. A question
 // that the step asked before is replaced, unless it has been answered.
-func (s Approvals) SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error {
+func (s *Approvals) SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error {
 	question := dbconn.EncodeAny(a.Question)
 	if len(question) > flow.MaxQuestion {
 		return flow.Errorf(flow.CodeInputInvalid, "The message and the values are %s; an approval shows at most %s.", flow.Size(int64(len(question))), flow.Size(flow.MaxQuestion))
 	}
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.SaveApproval(tx.Ctx, gen.SaveApprovalParams{
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.SaveApproval(tx.Ctx, gen.SaveApprovalParams{
 			RunID: a.RunID, Path: a.Path, WorkspaceID: a.WorkspaceID, FlowID: a.FlowID, Node: a.Node, TokenHash: tokenHash,
-			Question: question, CreatedAt: s.NowMicros(), ExpiresAt: dbconn.Micros(a.ExpiresAt),
+			Question: question, CreatedAt: s.DB.NowMicros(), ExpiresAt: dbconn.Micros(a.ExpiresAt),
 		})
 	})
 }
 
 // FindApproval returns the question of a step.
-func (s Approvals) FindApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Approval, error) {
-	r, err := s.Reads.FindApproval(ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})
+func (s *Approvals) FindApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Approval, error) {
+	r, err := s.DB.Reads.FindApproval(ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})
 	return foundApproval(r, err)
 }
 
 // FindApprovalByToken returns the question that a link answers, in any workspace.
-func (s Approvals) FindApprovalByToken(ctx context.Context, tokenHash string) (*flow.Approval, error) {
-	r, err := s.Reads.FindApprovalByToken(ctx, tokenHash)
+func (s *Approvals) FindApprovalByToken(ctx context.Context, tokenHash string) (*flow.Approval, error) {
+	r, err := s.DB.Reads.FindApprovalByToken(ctx, tokenHash)
 	return foundApproval(gen.FindApprovalRow(r), err)
 }
 
 // ListApprovals returns the questions of a run, by path, answered ones too.
-func (s Approvals) ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error) {
-	rows, err := s.Reads.ListApprovalsOfRun(ctx, gen.ListApprovalsOfRunParams{RunID: runID, WorkspaceID: ws})
+func (s *Approvals) ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error) {
+	rows, err := s.DB.Reads.ListApprovalsOfRun(ctx, gen.ListApprovalsOfRunParams{RunID: runID, WorkspaceID: ws})
 	return approvalsOf(rows, err, func(r gen.ListApprovalsOfRunRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
 }
 
 // OpenApprovals returns the questions of a workspace that can be answered, newest
 // first, at most limit.
-func (s Approvals) OpenApprovals(ctx context.Context, ws flow.WorkspaceID, limit int) ([]flow.Approval, error) {
-	rows, err := s.Reads.ListOpenApprovals(ctx, gen.ListOpenApprovalsParams{WorkspaceID: ws, Now: s.NowMicros(), MaxRows: int32(limit)})
+func (s *Approvals) OpenApprovals(ctx context.Context, ws flow.WorkspaceID, limit int) ([]flow.Approval, error) {
+	rows, err := s.DB.Reads.ListOpenApprovals(ctx, gen.ListOpenApprovalsParams{WorkspaceID: ws, Now: s.DB.NowMicros(), MaxRows: int32(limit)})
 	return approvalsOf(rows, err, func(r gen.ListOpenApprovalsRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
 }
 
 // CountApprovals returns how many questions of a workspace can be answered.
-func (s Approvals) CountApprovals(ctx context.Context, ws flow.WorkspaceID) (int64, error) {
-	return s.Reads.CountOpenApprovals(ctx, gen.CountOpenApprovalsParams{WorkspaceID: ws, Now: s.NowMicros()})
+func (s *Approvals) CountApprovals(ctx context.Context, ws flow.WorkspaceID) (int64, error) {
+	return s.DB.Reads.CountOpenApprovals(ctx, gen.CountOpenApprovalsParams{WorkspaceID: ws, Now: s.DB.NowMicros()})
 }
 
 // DecideApproval answers a question and hands its run to a worker. Of two answers, even
 // concurrent ones, the first counts: the transaction locks the run, as every write of its
 // worker does. check may refuse or change d; it is called with the question and the ID of
 // the key that started the run.
-func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, d flow.Decision,
+func (s *Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, d flow.Decision,
 	check func(q *flow.Question, startedBy string) (flow.Decision, error),
 ) (a *flow.Approval, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		run, err := tx.LockRun(tx.Ctx, runID)
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		run, err := tx.Queries.LockRun(tx.Ctx, runID)
 		if err != nil {
 			return dbconn.NotFoundErr(err, "approval")
 		}
-		if a, err = foundApproval(tx.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})); err != nil {
+		if a, err = foundApproval(tx.Queries.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})); err != nil {
 			return err
 		}
 		if d, err = check(&a.Question, run.KeyID); err != nil {
 			return err
 		}
-		d.At = dbconn.TimeOf(s.NowMicros())
+		d.At = dbconn.TimeOf(s.DB.NowMicros())
 		if a.Decision == nil && !a.Closed && !d.At.Before(a.ExpiresAt) {
 			a.Decision = &flow.Decision{Outcome: flow.OutcomeExpired, At: a.ExpiresAt}
 		}
@@ -93,12 +93,12 @@ func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runI
 
 // TakeDecision returns the decision on a step's question, or nil while it is open. A
 // question that is overdue at now expires.
-func (s Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (d *flow.Decision, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if _, err := tx.LockRun(tx.Ctx, runID); err != nil {
+func (s *Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (d *flow.Decision, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.Queries.LockRun(tx.Ctx, runID); err != nil {
 			return dbconn.NotFoundErr(err, "approval")
 		}
-		a, err := foundApproval(tx.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws}))
+		a, err := foundApproval(tx.Queries.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws}))
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID 
 		if d = a.Decision; d == nil {
 			return nil
 		}
-		return tx.SeeApproval(tx.Ctx, gen.SeeApprovalParams{RunID: runID, Path: path})
+		return tx.Queries.SeeApproval(tx.Ctx, gen.SeeApprovalParams{RunID: runID, Path: path})
 	})
 	return d, err
 }

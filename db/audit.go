@@ -11,29 +11,29 @@ import (
 )
 
 // Audit adds an entry for an action of the command line to the audit log.
-func (s AuditLog) Audit(ctx context.Context, ws flow.WorkspaceID, actor, action, target, detail string) error {
+func (s *AuditLog) Audit(ctx context.Context, ws flow.WorkspaceID, actor, action, target, detail string) error {
 	return s.AddAudit(ctx, flow.AuditEntry{WorkspaceID: ws, Actor: actor, Action: action, Target: target, Detail: detail})
 }
 
 // AddAudit adds an entry to the audit log. It sets ID and time.
-func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
+func (s *AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{
-		ID: s.IDs().New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
-		Target: dbconn.ValidText(e.Target), Detail: dbconn.ValidText(e.Detail), Ip: dbconn.ValidText(e.IP), CreatedAt: s.NowMicros(),
+		ID: s.DB.IDs().New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
+		Target: dbconn.ValidText(e.Target), Detail: dbconn.ValidText(e.Detail), Ip: dbconn.ValidText(e.IP), CreatedAt: s.DB.NowMicros(),
 	}
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return appendAudit(tx, row) })
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error { return appendAudit(tx, row) })
 }
 
 // ListAudit returns the entries before an ID, newest first. An empty ID starts at
 // the newest entry.
-func (s AuditLog) ListAudit(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.AuditEntry, error) {
-	rows, err := s.Reads.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+func (s *AuditLog) ListAudit(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.AuditEntry, error) {
+	rows, err := s.DB.Reads.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
 	return dbconn.MapRows(rows, auditOf), err
 }
 
 // ListAuditAfter returns the entries that follow an ID, newest first.
-func (s AuditLog) ListAuditAfter(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.AuditEntry, error) {
-	rows, err := s.Reads.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
+func (s *AuditLog) ListAuditAfter(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.AuditEntry, error) {
+	rows, err := s.DB.Reads.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	slices.Reverse(rows)
 	return dbconn.MapRows(rows, func(r gen.ListAuditAfterRow) flow.AuditEntry { return auditOf(gen.ListAuditRow(r)) }), err
 }

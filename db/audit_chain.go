@@ -56,11 +56,11 @@ func startAudit(ctx context.Context, s *core.DB) error {
 		return err
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.InsertMeta(tx.Ctx, gen.InsertMetaParams{Name: auditKey, Value: sealed})
+		n, err := tx.Queries.InsertMeta(tx.Ctx, gen.InsertMetaParams{Name: auditKey, Value: sealed})
 		if err != nil || n == 0 {
 			return err
 		}
-		list, err := tx.ListAuditWorkspaces(tx.Ctx)
+		list, err := tx.Queries.ListAuditWorkspaces(tx.Ctx)
 		for _, ws := range list {
 			if err := adoptAudit(tx, auditkeys.Keys{key}, ws); err != nil {
 				return fmt.Errorf("adopt the entries of %s: %w", ws, err)
@@ -76,12 +76,12 @@ const auditPage = 500
 // adoptAudit starts a workspace's chain with its existing entries.
 func adoptAudit(tx *core.Tx, keys auditkeys.Keys, ws flow.WorkspaceID) error {
 	c := gen.AuditChain{WorkspaceID: ws, BeganAt: tx.Store.NowMicros(), KeyNo: keys.Newest()}
-	n, err := tx.InsertAuditChain(tx.Ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo})
+	n, err := tx.Queries.InsertAuditChain(tx.Ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo})
 	if err != nil || n == 0 { // a chain without its key stays broken
 		return err
 	}
 	for after := ""; ; {
-		rows, err := tx.ListAuditUnchained(tx.Ctx, gen.ListAuditUnchainedParams{WorkspaceID: ws, AfterID: after, MaxRows: auditPage})
+		rows, err := tx.Queries.ListAuditUnchained(tx.Ctx, gen.ListAuditUnchainedParams{WorkspaceID: ws, AfterID: after, MaxRows: auditPage})
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func saveAuditChain(tx *core.Tx, keys auditkeys.Keys, c gen.AuditChain) error {
 }
 
 func storeAuditChain(tx *core.Tx, c gen.AuditChain, mac string) error {
-	return tx.SaveAuditChain(tx.Ctx, gen.SaveAuditChainParams{
+	return tx.Queries.SaveAuditChain(tx.Ctx, gen.SaveAuditChainParams{
 		WorkspaceID: c.WorkspaceID, Adopted: c.Adopted, StartSeq: c.StartSeq, StartMac: c.StartMac, PrunedAt: c.PrunedAt,
 		LastSeq: c.LastSeq, LastMac: c.LastMac, KeyNo: c.KeyNo, Mac: mac,
 	})
@@ -159,7 +159,7 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 	intact := keys.Holds(signed)
 	r.Seq, r.KeyNo = c.LastSeq, keys.Newest()
 	r.Mac = keys.Entry(c.LastMac, r)
-	if err := tx.InsertAudit(tx.Ctx, gen.InsertAuditParams(r)); err != nil {
+	if err := tx.Queries.InsertAudit(tx.Ctx, gen.InsertAuditParams(r)); err != nil {
 		return err
 	}
 	c.LastMac, c.KeyNo = r.Mac, r.KeyNo
@@ -173,16 +173,16 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 // holdAuditChain locks a workspace's chain, creating it if necessary.
 // LastSeq is the number of the next entry.
 func holdAuditChain(tx *core.Tx, ws flow.WorkspaceID) (gen.AuditChain, error) {
-	c, err := tx.HoldAuditChain(tx.Ctx, ws)
+	c, err := tx.Queries.HoldAuditChain(tx.Ctx, ws)
 	if !dbconn.IsNoRows(err) {
 		return c, err
 	}
 	c = gen.AuditChain{WorkspaceID: ws, BeganAt: tx.Store.NowMicros(), KeyNo: tx.Store.AuditKeys.Newest()}
-	_, err = tx.InsertAuditChain(tx.Ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo, Mac: tx.Store.AuditKeys.Chain(c)})
+	_, err = tx.Queries.InsertAuditChain(tx.Ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo, Mac: tx.Store.AuditKeys.Chain(c)})
 	if err != nil {
 		return c, err
 	}
-	return tx.HoldAuditChain(tx.Ctx, ws)
+	return tx.Queries.HoldAuditChain(tx.Ctx, ws)
 }
 
 // pruneAudit deletes about limit entries that are older than the retention and
@@ -192,7 +192,7 @@ func pruneAudit(tx *core.Tx, now time.Time, limit int) (deleted int, err error) 
 		return 0, nil
 	}
 	cutoff := dbconn.Micros(now.Add(-tx.Store.Config.AuditRetention))
-	due, err := tx.ListAuditDue(tx.Ctx, gen.ListAuditDueParams{MadeBefore: cutoff, MaxRows: int32(limit)})
+	due, err := tx.Queries.ListAuditDue(tx.Ctx, gen.ListAuditDueParams{MadeBefore: cutoff, MaxRows: int32(limit)})
 	for _, ws := range due {
 		n, err := pruneAuditOf(tx, ws, cutoff, limit)
 		if err != nil {
@@ -210,11 +210,11 @@ func pruneAudit(tx *core.Tx, now time.Time, limit int) (deleted int, err error) 
 // changed outside of Sluice is not modified.
 func pruneAuditOf(tx *core.Tx, ws flow.WorkspaceID, cutoff int64, limit int) (deleted int, err error) {
 	keys := tx.Store.AuditKeys
-	c, err := tx.HoldAuditStart(tx.Ctx, ws)
+	c, err := tx.Queries.HoldAuditStart(tx.Ctx, ws)
 	if err != nil || !keys.Holds(c) {
 		return 0, err
 	}
-	rows, err := tx.ListAuditChain(tx.Ctx, gen.ListAuditChainParams{WorkspaceID: ws, AfterSeq: c.StartSeq, MaxRows: int32(limit)})
+	rows, err := tx.Queries.ListAuditChain(tx.Ctx, gen.ListAuditChainParams{WorkspaceID: ws, AfterSeq: c.StartSeq, MaxRows: int32(limit)})
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +225,7 @@ func pruneAuditOf(tx *core.Tx, ws flow.WorkspaceID, cutoff int64, limit int) (de
 		c.StartSeq, c.StartMac = r.Seq, r.Mac
 		deleted++
 	}
-	if err := tx.DeleteAudit(tx.Ctx, gen.DeleteAuditParams{WorkspaceID: ws, UpToSeq: c.StartSeq}); err != nil {
+	if err := tx.Queries.DeleteAudit(tx.Ctx, gen.DeleteAuditParams{WorkspaceID: ws, UpToSeq: c.StartSeq}); err != nil {
 		return 0, err
 	}
 	c.PrunedAt, c.KeyNo = tx.Store.NowMicros(), keys.Newest()
@@ -235,7 +235,7 @@ func pruneAuditOf(tx *core.Tx, ws flow.WorkspaceID, cutoff int64, limit int) (de
 // reencryptAudit encrypts the keys of the chains with the new master key and adds a key,
 // which signs the rows of intact chains.
 func (to reencryption) reencryptAudit(tx *core.Tx) error {
-	sealed, err := tx.FindMeta(tx.Ctx, auditKey)
+	sealed, err := tx.Queries.FindMeta(tx.Ctx, auditKey)
 	if err != nil {
 		return err
 	}
@@ -250,10 +250,10 @@ func (to reencryption) reencryptAudit(tx *core.Tx) error {
 	if sealed, err = to.aead.Encrypt(append(text, keys[len(keys)-1]...), core.Associated("meta", "audit", "key")); err != nil {
 		return fmt.Errorf("seal the keys of the audit log: %w", err)
 	}
-	if err := tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: auditKey, Value: sealed}); err != nil {
+	if err := tx.Queries.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: auditKey, Value: sealed}); err != nil {
 		return err
 	}
-	chains, err := tx.ListAuditChains(tx.Ctx)
+	chains, err := tx.Queries.ListAuditChains(tx.Ctx)
 	for _, c := range chains {
 		if !keys.Holds(c) {
 			continue

@@ -17,18 +17,18 @@ import (
 // empty, and compares it with its chain. It reads one snapshot, so entries may
 // be written at the same time. A break is not an error; it is reported in the
 // result.
-func (s AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []flow.AuditChain, err error) {
-	options := &sql.TxOptions{ReadOnly: s.IsPostgres()}
-	if s.IsPostgres() {
+func (s *AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []flow.AuditChain, err error) {
+	options := &sql.TxOptions{ReadOnly: s.DB.IsPostgres()}
+	if s.DB.IsPostgres() {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	t, err := s.Reader.BeginTx(ctx, options)
+	t, err := s.DB.Reader.BeginTx(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
 	defer t.Rollback()
 	read := gen.New(t)
-	if !s.IsPostgres() {
+	if !s.DB.IsPostgres() {
 		read = gen.New(dbconn.SQLiteParams{DB: t})
 	}
 	chains, err := read.ListAuditChains(ctx)
@@ -50,7 +50,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []
 			continue
 		}
 		c, found := byWorkspace[one]
-		v := &auditVerifier{keys: s.AuditKeys, chain: c, ws: one, result: flow.AuditChain{WorkspaceID: one}}
+		v := &auditVerifier{keys: s.DB.AuditKeys, chain: c, ws: one, result: flow.AuditChain{WorkspaceID: one}}
 		if err := v.verify(ctx, read, found); err != nil {
 			return nil, fmt.Errorf("read the audit log of %s: %w", one, err)
 		}

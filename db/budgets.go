@@ -15,15 +15,15 @@ import (
 // ReserveSpending implements flow.BudgetStore. It counts all recorded costs,
 // including those of open runs, and applies changes of budgets immediately. Without
 // a budget in dollars it only reads the limits.
-func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error {
-	l, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID})
+func (s *Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error {
+	l, err := s.DB.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID})
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
 	spending := fairness.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowUSD: l.FlowUsd, FlowUnpriced: l.FlowUnpriced != 0}
 	if r.KeyID != "" {
 		k := flow.Key{ID: r.KeyID, Name: l.KeyName, USDPerDay: flow.NanoUSD(l.KeyUsd), AllowUnpriced: l.KeyUnpriced != 0, CreatedBy: l.KeyMaker, Scopes: dbconn.DecodeList[flow.Scope](l.KeyScopes)}
-		makers, err := makersOf(ctx, s.Reads, r.WorkspaceID, &k)
+		makers, err := makersOf(ctx, s.DB.Reads, r.WorkspaceID, &k)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 		}
 	}
 	for _, id := range r.FlowsAbove {
-		a, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: id})
+		a, err := s.DB.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: id})
 		if dbconn.IsNoRows(err) {
 			continue // the flow was deleted
 		}
@@ -45,22 +45,22 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 		return flow.UnknownPrice([]string{r.Unpriced})
 	}
 	if r.Amount <= 0 || len(spending.Budgets()) == 0 {
-		return core.CheckSpending(ctx, s.Reads, spending, s.Config.Now())
+		return core.CheckSpending(ctx, s.DB.Reads, spending, s.DB.Config.Now())
 	}
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return tx.ReserveSpending(spending, r) })
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return tx.ReserveSpending(spending, r) })
 }
 
 // SetFlowLimits sets the limits and budgets of a flow.
-func (s Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, l flow.Limits) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, l flow.Limits) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		before, err := tx.FlowLimits(core.FlowKeyOf(ws, flowID))
 		if err != nil {
 			return err
 		}
 		clear(tx.Batch.Counts.Limits)
-		n, err := tx.SetFlowLimits(tx.Ctx, gen.SetFlowLimitsParams{
+		n, err := tx.Queries.SetFlowLimits(tx.Ctx, gen.SetFlowLimitsParams{
 			ID: flowID, WorkspaceID: ws, MaxRunning: l.MaxRunning, MaxQueued: l.MaxQueued,
-			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, AllowUnpriced: dbconn.BoolInt(l.AllowUnpriced), UpdatedAt: s.NowMicros(),
+			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, AllowUnpriced: dbconn.BoolInt(l.AllowUnpriced), UpdatedAt: s.DB.NowMicros(),
 		})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
@@ -81,12 +81,12 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 	var n int64
 	var err error
 	if strings.HasPrefix(subject, flow.PrefixKey) {
-		n, err = tx.CountStartsOfKeys(tx.Ctx, gen.CountStartsOfKeysParams{WorkspaceID: ws, KeyID: subject, FromID: from})
+		n, err = tx.Queries.CountStartsOfKeys(tx.Ctx, gen.CountStartsOfKeysParams{WorkspaceID: ws, KeyID: subject, FromID: from})
 	} else {
-		n, err = tx.CountStarts(tx.Ctx, gen.CountStartsParams{WorkspaceID: ws, Subject: subject, FromID: from})
+		n, err = tx.Queries.CountStarts(tx.Ctx, gen.CountStartsParams{WorkspaceID: ws, Subject: subject, FromID: from})
 	}
 	if err == nil {
-		err = tx.SetStarts(tx.Ctx, gen.SetStartsParams{WorkspaceID: ws, Subject: subject, Day: core.DayOf(now), Runs: n})
+		err = tx.Queries.SetStarts(tx.Ctx, gen.SetStartsParams{WorkspaceID: ws, Subject: subject, Day: core.DayOf(now), Runs: n})
 	}
 	if err != nil {
 		return fmt.Errorf("count the runs of %s today: %w", subject, err)
@@ -95,29 +95,29 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 }
 
 // FlowBudgets returns the budgets of a flow for this UTC day and their usage.
-func (s Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
+func (s *Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
 	return s.budgets(ctx, f.WorkspaceID, fairness.SpendingBudget{Budget: flow.Budget{FlowID: f.ID, Name: f.Name}}, f.RunsPerDay, int64(f.USDPerDay))
 }
 
 // KeyBudgets returns the budgets of a key for this UTC day and their usage, with that of
 // the keys that it made.
-func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
+func (s *Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
 	return s.budgets(ctx, k.WorkspaceID, fairness.SpendingBudget{Budget: flow.Budget{KeyID: k.ID, Name: k.Name}, WithMade: k.MayMakeKeys()}, k.RunsPerDay, int64(k.USDPerDay))
 }
 
 // budgets returns the budgets that are set, dollars first.
-func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, base fairness.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
-	day, subject := s.Config.Now(), base.KeyID+string(base.FlowID)
+func (s *Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, base fairness.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
+	day, subject := s.DB.Config.Now(), base.KeyID+string(base.FlowID)
 	if usd > 0 {
 		b := base
 		b.Unit, b.Limit = flow.BudgetUSD, usd
-		b.Used, err = core.Spent(ctx, s.Reads, ws, b, core.DayOf(day))
+		b.Used, err = core.Spent(ctx, s.DB.Reads, ws, b, core.DayOf(day))
 		list = append(list, b.Budget)
 	}
 	if err == nil && runs > 0 {
 		b := base
 		b.Unit, b.Limit = flow.BudgetRuns, runs
-		b.Used, err = s.Reads.FindStarts(ctx, gen.FindStartsParams{WorkspaceID: ws, Subject: subject, Day: core.DayOf(day)})
+		b.Used, err = s.DB.Reads.FindStarts(ctx, gen.FindStartsParams{WorkspaceID: ws, Subject: subject, Day: core.DayOf(day)})
 		if dbconn.IsNoRows(err) {
 			err = nil
 		}

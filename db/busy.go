@@ -23,18 +23,18 @@ const extraMarks = 1024
 // process, and the marks of the previous engine are kept for Recover. Call it once,
 // with the engine lock held, before Recover. On PostgreSQL, where another machine
 // may recover, SaveBusy stores the marks.
-func (s Instances) BusyMarks() *busy.Marks {
-	size := busy.RegionSize(int(s.Workers.Load()) + extraMarks)
-	if s.IsPostgres() {
+func (s *Instances) BusyMarks() *busy.Marks {
+	size := busy.RegionSize(int(s.DB.Workers.Load()) + extraMarks)
+	if s.DB.IsPostgres() {
 		return busy.NewMarks(make([]byte, size))
 	}
-	region, before, err := mapBusyFile(filepath.Join(s.Config.DataDir, BusyFile), size)
-	s.BusyBefore = map[flow.RunID]bool{}
+	region, before, err := mapBusyFile(filepath.Join(s.DB.Config.DataDir, BusyFile), size)
+	s.DB.BusyBefore = map[flow.RunID]bool{}
 	for _, id := range busy.Read(before) {
-		s.BusyBefore[flow.RunID(id)] = true
+		s.DB.BusyBefore[flow.RunID(id)] = true
 	}
 	if err != nil {
-		s.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
+		s.DB.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
 		region = make([]byte, size)
 	}
 	return busy.NewMarks(region)
@@ -42,14 +42,14 @@ func (s Instances) BusyMarks() *busy.Marks {
 
 // SaveBusy stores which runs of this instance have become busy and which no longer
 // are, for recovery by other instances.
-func (s Instances) SaveBusy(ctx context.Context, begun, over []flow.RunID) error {
+func (s *Instances) SaveBusy(ctx context.Context, begun, over []flow.RunID) error {
 	if len(begun)+len(over) == 0 {
 		return nil
 	}
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for i, list := range [][]flow.RunID{over, begun} {
 			for _, id := range list {
-				if err := tx.MarkBusy(tx.Ctx, gen.MarkBusyParams{ID: id, Busy: int64(i), InstanceID: s.Holder()}); err != nil {
+				if err := tx.Queries.MarkBusy(tx.Ctx, gen.MarkBusyParams{ID: id, Busy: int64(i), InstanceID: s.DB.Holder()}); err != nil {
 					return fmt.Errorf("mark %s: %w", id, err)
 				}
 			}

@@ -25,47 +25,47 @@ const (
 const callWindow = time.Minute
 
 // TakeCall implements engine.CallLimiter.
-func (s Credentials) TakeCall(ctx context.Context, ws flow.WorkspaceID, credential string, runID flow.RunID, path string, lease time.Duration) (id string, wait time.Duration, err error) {
+func (s *Credentials) TakeCall(ctx context.Context, ws flow.WorkspaceID, credential string, runID flow.RunID, path string, lease time.Duration) (id string, wait time.Duration, err error) {
 	ticket := string(runID) + ":" + path + ":" + credential
-	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		id, wait = "", 0
-		limits, err := tx.LockCalls(tx.Ctx, gen.LockCallsParams{WorkspaceID: ws, Credential: credential})
+		limits, err := tx.Queries.LockCalls(tx.Ctx, gen.LockCallsParams{WorkspaceID: ws, Credential: credential})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "credential")
 		}
-		now := s.NowMicros()
+		now := s.DB.NowMicros()
 		since := now - callWindow.Microseconds()
-		if err := tx.ForgetCalls(tx.Ctx, gen.ForgetCallsParams{WorkspaceID: ws, Credential: credential, Since: since, Now: now}); err != nil {
+		if err := tx.Queries.ForgetCalls(tx.Ctx, gen.ForgetCallsParams{WorkspaceID: ws, Credential: credential, Since: since, Now: now}); err != nil {
 			return err
 		}
-		if err := tx.EndCallsOfStep(tx.Ctx, gen.EndCallsOfStepParams{WorkspaceID: ws, Credential: credential, RunID: runID, Path: path, Now: now}); err != nil {
+		if err := tx.Queries.EndCallsOfStep(tx.Ctx, gen.EndCallsOfStepParams{WorkspaceID: ws, Credential: credential, RunID: runID, Path: path, Now: now}); err != nil {
 			return err
 		}
-		queued, err := tx.FindQueuedCall(tx.Ctx, ticket)
+		queued, err := tx.Queries.FindQueuedCall(tx.Ctx, ticket)
 		if dbconn.IsNoRows(err) {
 			queued, err = now, nil
 		}
 		if err != nil {
 			return err
 		}
-		count, err := tx.CountCalls(tx.Ctx, gen.CountCallsParams{
+		count, err := tx.Queries.CountCalls(tx.Ctx, gen.CountCallsParams{
 			WorkspaceID: ws, Credential: credential, ID: ticket, QueuedAt: queued, Now: now, Since: since, Soon: now + time.Second.Microseconds(),
 		})
 		if err != nil {
 			return err
 		}
 		if wait = callWait(flow.CallLimits{AtOnce: limits.MaxCalls, PerMinute: limits.CallsPerMinute}, count, now); wait > 0 {
-			if err := tx.UnreserveStep(tx.Ctx, gen.UnreserveStepParams{RunID: runID, Path: path}); err != nil {
+			if err := tx.Queries.UnreserveStep(tx.Ctx, gen.UnreserveStepParams{RunID: runID, Path: path}); err != nil {
 				return err
 			}
-			return tx.QueueCall(tx.Ctx, gen.QueueCallParams{ID: ticket, WorkspaceID: ws, Credential: credential, RunID: runID, Path: path,
+			return tx.Queries.QueueCall(tx.Ctx, gen.QueueCallParams{ID: ticket, WorkspaceID: ws, Credential: credential, RunID: runID, Path: path,
 				QueuedAt: queued, DueAt: now + wait.Microseconds()})
 		}
-		if err := tx.DropCall(tx.Ctx, ticket); err != nil {
+		if err := tx.Queries.DropCall(tx.Ctx, ticket); err != nil {
 			return err
 		}
-		id = s.IDs().New(flow.PrefixCredential)
-		return tx.StartCall(tx.Ctx, gen.StartCallParams{ID: id, WorkspaceID: ws, Credential: credential, RunID: runID, Path: path,
+		id = s.DB.IDs().New(flow.PrefixCredential)
+		return tx.Queries.StartCall(tx.Ctx, gen.StartCallParams{ID: id, WorkspaceID: ws, Credential: credential, RunID: runID, Path: path,
 			Now: now, DueAt: now + lease.Microseconds()})
 	})
 	return id, wait, err
@@ -93,15 +93,15 @@ func callWait(l flow.CallLimits, n gen.CountCallsRow, now int64) time.Duration {
 }
 
 // EndCall implements engine.CallLimiter.
-func (s Credentials) EndCall(ctx context.Context, id string) error {
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.EndCall(tx.Ctx, gen.EndCallParams{ID: id, Now: s.NowMicros()})
+func (s *Credentials) EndCall(ctx context.Context, id string) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.Queries.EndCall(tx.Ctx, gen.EndCallParams{ID: id, Now: s.DB.NowMicros()})
 	})
 }
 
 // SetCredentialLimits sets the limits of the calls with a credential.
-func (s Credentials) SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error {
-	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
-		return tx.SetCredentialLimits(tx.Ctx, gen.SetCredentialLimitsParams{WorkspaceID: ws, Name: name, MaxCalls: l.AtOnce, CallsPerMinute: l.PerMinute, Now: s.NowMicros()})
+func (s *Credentials) SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error {
+	return s.DB.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.SetCredentialLimits(tx.Ctx, gen.SetCredentialLimitsParams{WorkspaceID: ws, Name: name, MaxCalls: l.AtOnce, CallsPerMinute: l.PerMinute, Now: s.DB.NowMicros()})
 	})
 }

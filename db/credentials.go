@@ -18,38 +18,38 @@ import (
 // SaveCredential adds a credential or replaces the one with its name. It sets ID
 // and times. A plain secret that is replaced continues to sign webhooks for the
 // credential's Overlap.
-func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
+func (s *Credentials) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
 	// The name is unique and does not change, so it identifies the secret.
-	sealed, err := s.Seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
+	sealed, err := s.DB.Seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
 	if err != nil {
 		return err
 	}
-	id := s.IDs().New(flow.PrefixCredential)
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	id := s.DB.IDs().New(flow.PrefixCredential)
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		before, err := webhooks.SucceedCredential(tx, &c, secret)
 		if err != nil {
 			return err
 		}
-		return tx.SaveCredential(tx.Ctx, gen.SaveCredentialParams{
+		return tx.Queries.SaveCredential(tx.Ctx, gen.SaveCredentialParams{
 			ID: id, WorkspaceID: c.WorkspaceID, Name: c.Name, Provider: c.Provider,
-			BaseUrl: c.BaseURL, Trusted: dbconn.BoolInt(c.Trusted), Hosts: dbconn.EncodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.NowMicros(),
+			BaseUrl: c.BaseURL, Trusted: dbconn.BoolInt(c.Trusted), Hosts: dbconn.EncodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.DB.NowMicros(),
 		})
 	})
 }
 
 // FindCredential returns a credential without its secret.
-func (s Credentials) FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error) {
-	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+func (s *Credentials) FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error) {
+	r, err := s.DB.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	return credentialOf(r), dbconn.NotFoundErr(err, "credential")
 }
 
 // OpenCredential returns a credential with its secret.
-func (s Credentials) OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error) {
-	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+func (s *Credentials) OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error) {
+	r, err := s.DB.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return flow.Credential{}, "", dbconn.NotFoundErr(err, "credential")
 	}
-	text, err := s.Unseal(r.Value, ws, name, "secret")
+	text, err := s.DB.Unseal(r.Value, ws, name, "secret")
 	if err != nil {
 		err = flow.SealedError(name)
 	}
@@ -57,37 +57,37 @@ func (s Credentials) OpenCredential(ctx context.Context, ws flow.WorkspaceID, na
 }
 
 // SetCredentialHosts sets the hosts that a credential may be sent to.
-func (s Credentials) SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
-	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
-		return tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
+func (s *Credentials) SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
+	return s.DB.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.DB.NowMicros()})
 	})
 }
 
 // ListUndecidedCredentials returns the credentials of all workspaces whose
 // hosts were never set, because they were saved before hosts were required.
-func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
-	rows, err := s.Reads.ListUndecidedCredentials(ctx)
+func (s *Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
+	rows, err := s.DB.Reads.ListUndecidedCredentials(ctx)
 	return dbconn.ConvertRows(rows, err, credentialOf, "list undecided credentials")
 }
 
 // BindCredential sets the hosts of a credential unless they were set in the
 // meantime.
-func (s Credentials) BindCredential(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.BindCredential(tx.Ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
+func (s *Credentials) BindCredential(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.BindCredential(tx.Ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.DB.NowMicros()})
 	})
 }
 
 // ExamineCredentials returns the credentials of all workspaces that cannot be
 // decrypted with the master key, and those that may be sent to any host.
-func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
-	rows, err := s.Reads.ListAllCredentials(ctx)
+func (s *Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
+	rows, err := s.DB.Reads.ListAllCredentials(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list credentials: %w", err)
 	}
 	for _, r := range rows {
 		c := credentialOf(r)
-		if _, err := s.Unseal(r.Value, r.WorkspaceID, r.Name, "secret"); err != nil {
+		if _, err := s.DB.Unseal(r.Value, r.WorkspaceID, r.Name, "secret"); err != nil {
 			sealed = append(sealed, c)
 		}
 		if c.Unbound() {
@@ -98,19 +98,19 @@ func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []
 }
 
 // ListCredentials returns the credentials of a workspace, by name.
-func (s Credentials) ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error) {
+func (s *Credentials) ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error) {
 	var rows []gen.Credential
-	err := s.RetryRead(ctx, func() (err error) {
-		rows, err = s.Reads.ListCredentials(ctx, ws)
+	err := s.DB.RetryRead(ctx, func() (err error) {
+		rows, err = s.DB.Reads.ListCredentials(ctx, ws)
 		return err
 	})
 	return dbconn.ConvertRows(rows, err, credentialOf, "list credentials")
 }
 
 // RemoveCredential removes a credential.
-func (s Credentials) RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error {
-	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
-		return tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
+func (s *Credentials) RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error {
+	return s.DB.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
 	})
 }
 

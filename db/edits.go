@@ -20,23 +20,23 @@ import (
 
 // SaveEdit stores an edit of a draft and the resulting draft. It stores nothing and
 // returns false if the draft is no longer at the base revision.
-func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error) {
+func (s *Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error) {
 	files := documentFiles(e.Draft)
 	row := gen.InsertEditParams{
 		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: dbconn.ValidText(e.Tx.UserID),
 		Ops: string(flow.EncodeJSON(e.Tx.Ops)), Inverse: string(flow.EncodeJSON(e.Tx.Inverse)), Skipped: string(flow.EncodeJSON(e.Tx.Skipped)),
 	}
 	logged := int64(len(row.Ops) + len(row.Inverse) + len(row.Skipped))
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		row.CreatedAt = s.NowMicros()
-		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: e.FlowID, WorkspaceID: e.WorkspaceID})
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row.CreatedAt = s.DB.NowMicros()
+		held, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: e.FlowID, WorkspaceID: e.WorkspaceID})
 		if saved = err == nil && held.Rev == e.Base; !saved {
 			if dbconn.IsNoRows(err) {
 				err = nil
 			}
 			return err
 		}
-		n, err := tx.EditDraft(tx.Ctx, gen.EditDraftParams{
+		n, err := tx.Queries.EditDraft(tx.Ctx, gen.EditDraftParams{
 			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: dbconn.ValidText(e.Name), Description: dbconn.ValidText(e.Description),
 			Draft: string(e.Draft), UpdatedAt: row.CreatedAt,
 		})
@@ -46,13 +46,13 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 			return err
 		}
 		return dbconn.FirstError(
-			func() error { return tx.InsertEdit(tx.Ctx, row) },
+			func() error { return tx.Queries.InsertEdit(tx.Ctx, row) },
 			func() error {
 				last, err := lastDropped(tx, e.FlowID, row.Rev, logged)
 				if err != nil {
 					return err
 				}
-				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: last})
+				dropped, err := tx.Queries.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: last})
 				tx.TrackBytes(e.WorkspaceID, logged-sum(dropped))
 				return err
 			},
@@ -66,7 +66,7 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 		)
 	})
 	if saved = saved && err == nil; saved {
-		s.AfterCommit(ctx, func() { s.Edited(e.WorkspaceID, e.FlowID, row.Rev) })
+		s.DB.AfterCommit(ctx, func() { s.DB.Edited(e.WorkspaceID, e.FlowID, row.Rev) })
 	}
 	return saved, err
 }
@@ -82,7 +82,7 @@ func lastDropped(tx *core.Tx, flowID flow.FlowID, rev, logged int64) (int64, err
 	if logged < largeEdit {
 		return last, nil
 	}
-	sizes, err := tx.ListEditSizes(tx.Ctx, flowID)
+	sizes, err := tx.Queries.ListEditSizes(tx.Ctx, flowID)
 	left := int64(document.MaxLoggedBytes)
 	for _, r := range sizes {
 		if left -= r.Bytes; left < 0 && r.Rev > last {
@@ -93,8 +93,8 @@ func lastDropped(tx *core.Tx, flowID flow.FlowID, rev, logged int64) (int64, err
 }
 
 // FindEdit returns an edit of the log with its inverse.
-func (s Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, txID string) (*document.EditTx, error) {
-	r, err := s.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
+func (s *Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, txID string) (*document.EditTx, error) {
+	r, err := s.DB.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "change")
 	}
@@ -109,8 +109,8 @@ func (s Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.Fl
 
 // ListEdits returns the edits after a revision, oldest first and without their
 // inverses.
-func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, afterRev int64, limit int) ([]document.EditTx, error) {
-	rows, err := s.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
+func (s *Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, afterRev int64, limit int) ([]document.EditTx, error) {
+	rows, err := s.DB.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
 	}
@@ -126,8 +126,8 @@ func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 
 // ListUndoable returns up to limit edits of a tab since a time that were not undone, newest
 // first and without their contents.
-func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tab string, since time.Time, limit int) ([]document.EditTx, error) {
-	rows, err := s.Reads.ListUndoable(ctx, gen.ListUndoableParams{FlowID: flowID, WorkspaceID: ws, Tab: tab, Since: dbconn.Micros(since), MaxRows: int32(limit)})
+func (s *Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tab string, since time.Time, limit int) ([]document.EditTx, error) {
+	rows, err := s.DB.Reads.ListUndoable(ctx, gen.ListUndoableParams{FlowID: flowID, WorkspaceID: ws, Tab: tab, Since: dbconn.Micros(since), MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list the edits of %s that can be undone: %w", flowID, err)
 	}
@@ -138,7 +138,7 @@ func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID flo
 
 // deleteEdits removes the edits and pinned outputs of a flow.
 func deleteEdits(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID) error {
-	for _, forget := range []func(context.Context, flow.FlowID) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
+	for _, forget := range []func(context.Context, flow.FlowID) ([]int64, error){tx.Queries.DeleteEditsOfFlow, tx.Queries.DeletePinsOfFlow} {
 		sizes, err := forget(tx.Ctx, flowID)
 		if err != nil {
 			return err

@@ -22,8 +22,8 @@ const maxUses = 10_000
 // SaveFile stores content, and then the row of the file and its link to a run in
 // one durable transaction. If the process crashes in between, SweepFiles removes
 // the content.
-func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
-	limit := s.Config.MaxFile
+func (s *Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
+	limit := s.DB.Config.MaxFile
 	if n.MaxSize > 0 {
 		limit = min(limit, n.MaxSize)
 	}
@@ -39,8 +39,8 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	}
 	defer d.Drop()
 	f := &flow.File{
-		ID: cmp.Or(n.ID, s.IDs().New(flow.PrefixFile)), WorkspaceID: n.WorkspaceID, MIME: media.Type(n.MIME, m.Head),
-		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
+		ID: cmp.Or(n.ID, s.DB.IDs().New(flow.PrefixFile)), WorkspaceID: n.WorkspaceID, MIME: media.Type(n.MIME, m.Head),
+		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.DB.NowMicros()),
 	}
 	f.Name = media.FileName(n.Name, f.MIME)
 	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n) }); err != nil {
@@ -51,8 +51,8 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
-func (s Files) limitUpload(ctx context.Context, ws flow.WorkspaceID, m *blobs.Meter) error {
-	w, err := Quotas{s.DB}.FindStorage(ctx, ws)
+func (s *Files) limitUpload(ctx context.Context, ws flow.WorkspaceID, m *blobs.Meter) error {
+	w, err := (&Quotas{s.DB}).FindStorage(ctx, ws)
 	if err != nil || w.Limit.Bytes == 0 {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s Files) limitUpload(ctx context.Context, ws flow.WorkspaceID, m *blobs.Me
 
 // addFile inserts the row of a file and links it to a run, if any.
 func addFile(tx *core.Tx, f *flow.File, n flow.NewFile) error {
-	err := tx.InsertFile(tx.Ctx, gen.InsertFileParams{
+	err := tx.Queries.InsertFile(tx.Ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
 		KeyID: f.KeyID, CreatedAt: dbconn.Micros(f.CreatedAt),
 	})
@@ -85,15 +85,15 @@ func addFile(tx *core.Tx, f *flow.File, n flow.NewFile) error {
 	}
 	// A fenced worker may still save files. If the content of the run was erased, nothing
 	// would ever erase the file.
-	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: n.RunID, WorkspaceID: f.WorkspaceID})
+	held, err := tx.Queries.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: n.RunID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
 	}
-	return tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: n.RunID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
+	return tx.Queries.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: n.RunID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
 }
 
 // OpenFile opens a file for reading. The reader is valid until ctx ends.
-func (s Files) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
+func (s *Files) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
@@ -109,13 +109,13 @@ func (s Files) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*f
 }
 
 // FindFile returns a file that is not erased.
-func (s Files) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
-	r, err := s.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
+func (s *Files) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
+	r, err := s.DB.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
 	return dbconn.ConvertRow(r, err, "file", fileOf)
 }
 
 // FindFiles returns the files that exist, by ID.
-func (s Files) FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error) {
+func (s *Files) FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error) {
 	files := make(map[string]*flow.File, len(ids))
 	for _, id := range ids {
 		f, err := s.FindFile(ctx, ws, id)
@@ -132,14 +132,14 @@ func (s Files) FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string)
 
 // FileByID returns a file of any workspace, for signed URLs. The caller must check
 // the workspace.
-func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
-	r, err := s.Reads.FindFileAnywhere(ctx, id)
+func (s *Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
+	r, err := s.DB.Reads.FindFileAnywhere(ctx, id)
 	return dbconn.ConvertRow(r, err, "file", fileOf)
 }
 
 // FileUses returns the flows and keys that used a file, each pair once.
-func (s Files) FileUses(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error) {
-	rows, err := s.Reads.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
+func (s *Files) FileUses(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error) {
+	rows, err := s.DB.Reads.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {
 		return nil, fmt.Errorf("list the uses of %s: %w", id, err)
 	}

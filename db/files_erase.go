@@ -19,9 +19,9 @@ import (
 // leaves only content that is removed at the next attempt.
 
 // EraseFile erases a file. RemoveErasedFiles removes its content later.
-func (s Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		size, err := tx.EraseFile(tx.Ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.NowMicros()})
+func (s *Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		size, err := tx.Queries.EraseFile(tx.Ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.DB.NowMicros()})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "file")
 		}
@@ -35,27 +35,27 @@ func (s Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) er
 // with one of them concurrently.
 func eraseFiles(tx *core.Tx, runID flow.RunID) error {
 	return dbconn.FirstError(
-		func() error { return tx.HoldFilesOfRun(tx.Ctx, runID) },
+		func() error { return tx.Queries.HoldFilesOfRun(tx.Ctx, runID) },
 		func() error {
-			erased, err := tx.EraseFilesOfRun(tx.Ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.Store.NowMicros()})
+			erased, err := tx.Queries.EraseFilesOfRun(tx.Ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.Store.NowMicros()})
 			for _, f := range erased {
 				tx.TrackBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
 			}
 			return err
 		},
-		func() error { return tx.UnlinkFiles(tx.Ctx, runID) },
+		func() error { return tx.Queries.UnlinkFiles(tx.Ctx, runID) },
 	)
 }
 
 // ExpireFiles erases up to limit files that are older than the retention of runs
 // and belong to no run and no flow.
-func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.Config.Retention)), MaxRows: int32(limit)}
-	rows, err := s.Reads.ListLooseFiles(ctx, loose)
+func (s *Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.DB.Config.Retention)), MaxRows: int32(limit)}
+	rows, err := s.DB.Reads.ListLooseFiles(ctx, loose)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	return len(rows), s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return len(rows), s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, r := range rows {
 			if err := expireFile(tx, r); err != nil {
 				return fmt.Errorf("expire %s: %w", r.ID, err)
@@ -68,10 +68,10 @@ func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int
 // expireFile erases an upload that no run used within the retention time. It holds the row
 // first, so that a run which links the file at the same moment keeps it.
 func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
-	if n, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
+	if n, err := tx.Queries.HoldFile(tx.Ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
 		return err
 	}
-	f, err := tx.EraseLooseFile(tx.Ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.Store.NowMicros()})
+	f, err := tx.Queries.EraseLooseFile(tx.Ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.Store.NowMicros()})
 	if dbconn.IsNoRows(err) {
 		return nil // a run or a flow uses it now
 	}
@@ -84,8 +84,8 @@ func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 // RemoveErasedFiles removes the content of up to limit erased files, unless another
 // file has the same content, and deletes their rows. If the content of one cannot
 // be removed, the others are still processed.
-func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
-	rows, err := s.Reads.ListErasedFiles(ctx, int32(limit))
+func (s *Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
+	rows, err := s.DB.Reads.ListErasedFiles(ctx, int32(limit))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -97,17 +97,17 @@ func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err err
 		}
 		return err != nil
 	})
-	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return dropFiles(tx, gone) })
+	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return dropFiles(tx, gone) })
 	return len(gone), errors.Join(failed, err)
 }
 
 // dropFiles deletes the rows of erased files and their links to runs.
 func dropFiles(tx *core.Tx, rows []gen.File) error {
 	for _, r := range rows {
-		if err := tx.UnlinkFile(tx.Ctx, r.ID); err != nil {
+		if err := tx.Queries.UnlinkFile(tx.Ctx, r.ID); err != nil {
 			return fmt.Errorf("unlink %s: %w", r.ID, err)
 		}
-		if err := tx.DropFile(tx.Ctx, r.ID); err != nil {
+		if err := tx.Queries.DropFile(tx.Ctx, r.ID); err != nil {
 			return fmt.Errorf("drop %s: %w", r.ID, err)
 		}
 	}
@@ -116,7 +116,7 @@ func dropFiles(tx *core.Tx, rows []gen.File) error {
 
 // SweepFiles removes content without a file that was left by a crash before the
 // given time. It does not touch content that is being saved.
-func (s Files) SweepFiles(ctx context.Context, before time.Time) error {
+func (s *Files) SweepFiles(ctx context.Context, before time.Time) error {
 	if err := s.bucket.Sweep(ctx, before); err != nil {
 		return fmt.Errorf("sweep files: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 // the runs that use them, only by EraseFile. Files that do not exist are skipped.
 func keepFiles(tx *core.Tx, ws flow.WorkspaceID, ids []string) error {
 	for _, id := range ids {
-		if err := tx.KeepFile(tx.Ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
+		if err := tx.Queries.KeepFile(tx.Ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
 			return fmt.Errorf("keep %s: %w", id, err)
 		}
 	}
@@ -37,6 +37,6 @@ func documentFiles(document []byte) []string {
 
 // LinkFiles records that a run uses files. They are erased with the last run that
 // uses them. It returns CodeNotFound if a file is already erased.
-func (s Files) LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, ids ...string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.LinkFiles(ws, runID, ids) })
+func (s *Files) LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, ids ...string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.LinkFiles(ws, runID, ids) })
 }

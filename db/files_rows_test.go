@@ -281,7 +281,7 @@ func TestFileKey(t *testing.T) {
 func meta(t *testing.T, s *db.Store, name string) (value []byte) {
 	t.Helper()
 	err := s.Write(t.Context(), false, func(tx *core.Tx) (err error) {
-		value, err = tx.FindMeta(t.Context(), name)
+		value, err = tx.Queries.FindMeta(t.Context(), name)
 		return err
 	})
 	if err != nil || len(value) == 0 {

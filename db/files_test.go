@@ -297,7 +297,7 @@ func TestOpenFile_without_content(t *testing.T) {
 		if !w.IsPostgres() {
 			w.must(os.RemoveAll(w.OpenedWith().DataDir + "/files"))
 		} else {
-			w.must(w.Write(context.Background(), true, func(tx *core.Tx) error { return tx.DeleteBlob(context.Background(), f.Hash) }))
+			w.must(w.Write(context.Background(), true, func(tx *core.Tx) error { return tx.Queries.DeleteBlob(context.Background(), f.Hash) }))
 		}
 		_, _, err := w.OpenFile(w.ctx, ws, f.ID)
 		wantCode(t, err, flow.CodeNotFound)

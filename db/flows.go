@@ -14,21 +14,21 @@ import (
 // CreateFlow adds a flow and creates its signing secret. It sets empty ID and
 // times, a revision of at least 1, and an empty slug from the name. A slug that is
 // set must be free, otherwise the error is CodeSlugTaken.
-func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
+func (s *Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if f.ID == "" {
-		f.ID = s.IDs().NewFlow()
+		f.ID = s.DB.IDs().NewFlow()
 	}
 	if f.CreatedAt.IsZero() {
-		f.CreatedAt = dbconn.TimeOf(s.NowMicros())
+		f.CreatedAt = dbconn.TimeOf(s.DB.NowMicros())
 	}
 	f.UpdatedAt, f.Rev = f.CreatedAt, max(f.Rev, 1)
-	signing, err := s.Seal([]byte(core.NewSigningSecret()), f.WorkspaceID, string(f.ID), "signing")
+	signing, err := s.DB.Seal([]byte(core.NewSigningSecret()), f.WorkspaceID, string(f.ID), "signing")
 	if err != nil {
 		return err
 	}
 	files, slug := documentFiles(f.Draft), ""
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
-		if _, err := tx.FindWorkspace(tx.Ctx, f.WorkspaceID); err != nil {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
+		if _, err := tx.Queries.FindWorkspace(tx.Ctx, f.WorkspaceID); err != nil {
 			return dbconn.NotFoundErr(err, "workspace")
 		}
 		if err := keepFiles(tx, f.WorkspaceID, files); err != nil {
@@ -37,7 +37,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		if slug, err = slugs.New(tx, f); err != nil {
 			return err
 		}
-		err = tx.InsertFlow(tx.Ctx, gen.InsertFlowParams{
+		err = tx.Queries.InsertFlow(tx.Ctx, gen.InsertFlowParams{
 			ID: f.ID, Slug: slug, WorkspaceID: f.WorkspaceID, Name: dbconn.ValidText(f.Name), Description: dbconn.ValidText(f.Description), Tags: dbconn.EncodeList(f.Tags), Draft: string(f.Draft),
 			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, AllowUnpriced: dbconn.BoolInt(f.AllowUnpriced), Signing: signing, CreatedAt: dbconn.Micros(f.CreatedAt),
 		})
@@ -56,17 +56,17 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 const anyRev int64 = -1
 
 // UpdateDraft replaces the draft and increments its revision.
-func (s Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, name, description string, draft []byte) error {
+func (s *Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, name, description string, draft []byte) error {
 	return s.ReplaceDraft(ctx, ws, flowID, anyRev, name, description, draft)
 }
 
 // ReplaceDraft is UpdateDraft for a draft that is still at a revision. Otherwise it
 // returns CodeEditsMissed and changes nothing.
-func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, base int64, name, description string, draft []byte) error {
+func (s *Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, base int64, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
-	err := s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
-		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+	err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
+		held, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
@@ -76,8 +76,8 @@ func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID flo
 		if err := keepFiles(tx, ws, files); err != nil {
 			return err
 		}
-		rev, err = tx.UpdateDraft(tx.Ctx, gen.UpdateDraftParams{
-			ID: flowID, WorkspaceID: ws, Name: dbconn.ValidText(name), Description: dbconn.ValidText(description), Draft: string(draft), UpdatedAt: s.NowMicros(),
+		rev, err = tx.Queries.UpdateDraft(tx.Ctx, gen.UpdateDraftParams{
+			ID: flowID, WorkspaceID: ws, Name: dbconn.ValidText(name), Description: dbconn.ValidText(description), Draft: string(draft), UpdatedAt: s.DB.NowMicros(),
 		})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
@@ -88,20 +88,20 @@ func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID flo
 		return tx.TrackWithinQuota(ws, flow.Storage{Bytes: int64(len(draft)) - held.Bytes})
 	})
 	if err == nil {
-		s.AfterCommit(ctx, func() { s.Edited(ws, flowID, rev) })
+		s.DB.AfterCommit(ctx, func() { s.DB.Edited(ws, flowID, rev) })
 	}
 	return err
 }
 
 // ArchiveFlow removes the flow from all lists and deletes its edits and pinned
 // outputs. Its runs and versions stay.
-func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+func (s *Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		held, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		n, err := tx.ArchiveFlow(tx.Ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.NowMicros()})
+		n, err := tx.Queries.ArchiveFlow(tx.Ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.DB.NowMicros()})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
@@ -111,20 +111,20 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow
 }
 
 // FindFlow returns a flow with the hash of its live version, archived or not.
-func (s Flows) FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
-	r, err := s.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
+func (s *Flows) FindFlow(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
+	r, err := s.DB.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
 	return dbconn.ConvertRow(gen.ListFlowsRow(r), err, "flow", flowOf)
 }
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
-func (s Flows) ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID flow.FlowID, limit int) ([]flow.Flow, error) {
-	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
+func (s *Flows) ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID flow.FlowID, limit int) ([]flow.Flow, error) {
+	rows, err := s.DB.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	return dbconn.ConvertRows(rows, err, flowOf, "list flows")
 }
 
 // HadFlows reports whether the workspace has or ever had a flow.
-func (s Flows) HadFlows(ctx context.Context, ws flow.WorkspaceID) (bool, error) {
-	_, err := s.Reads.AnyFlow(ctx, ws)
+func (s *Flows) HadFlows(ctx context.Context, ws flow.WorkspaceID) (bool, error) {
+	_, err := s.DB.Reads.AnyFlow(ctx, ws)
 	if dbconn.IsNoRows(err) {
 		return false, nil
 	}

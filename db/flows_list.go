@@ -15,10 +15,10 @@ const headsPage = 500
 
 // ListFlowHeads returns all flows of a workspace by ID, including archived ones,
 // without their drafts, which can be large. Pages that sort and search use it.
-func (s Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
+func (s *Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
 	var all []flow.Flow
 	for after := flow.FlowID(""); ; after = all[len(all)-1].ID {
-		rows, err := s.Reads.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
+		rows, err := s.DB.Reads.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
 		if err != nil {
 			return nil, fmt.Errorf("list flows of %s: %w", ws, err)
 		}
@@ -30,20 +30,20 @@ func (s Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.F
 }
 
 // TagFlow replaces the tags of a flow.
-func (s Flows) TagFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tags []string) error {
-	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
-		return tx.TagFlow(tx.Ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
+func (s *Flows) TagFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tags []string) error {
+	return s.DB.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.TagFlow(tx.Ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
 	})
 }
 
 // RestoreFlow restores an archived flow.
-func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+func (s *Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		held, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		n, err := tx.RestoreFlow(tx.Ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.NowMicros()})
+		n, err := tx.Queries.RestoreFlow(tx.Ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.DB.NowMicros()})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
@@ -53,31 +53,31 @@ func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow
 
 // RecentLiveVersion returns the live version of a flow for the start of a run.
 // It reports false for a flow that has none, is archived or does not exist.
-func (s Flows) RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (live flow.LiveVersion, ok bool, err error) {
+func (s *Flows) RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (live flow.LiveVersion, ok bool, err error) {
 	k := core.FlowKeyOf(ws, flowID)
-	if live, ok = s.Recent.Live.Get(k); ok {
+	if live, ok = s.DB.Recent.Live.Get(k); ok {
 		return live, true, nil
 	}
 	if live, ok, err = s.findLiveVersion(ctx, ws, flowID); ok {
-		s.Recent.Live.Add(k, live)
+		s.DB.Recent.Live.Add(k, live)
 	}
 	return live, ok, err
 }
 
 // CheckLiveVersion returns ErrFlowOutdated if a remembered live version is no
 // longer the live one.
-func (s Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, number int64) error {
+func (s *Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, number int64) error {
 	live, ok, err := s.findLiveVersion(ctx, ws, flowID)
 	if err == nil && (!ok || live.Number != number) {
-		s.Recent.Live.Remove(core.FlowKeyOf(ws, flowID))
+		s.DB.Recent.Live.Remove(core.FlowKeyOf(ws, flowID))
 		err = flow.ErrFlowOutdated
 	}
 	return err
 }
 
 // findLiveVersion returns the live version; ok is false if nothing is published.
-func (s Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (live flow.LiveVersion, ok bool, err error) {
-	r, err := s.Reads.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
+func (s *Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (live flow.LiveVersion, ok bool, err error) {
+	r, err := s.DB.Reads.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
 	if dbconn.IsNoRows(err) {
 		return live, false, nil
 	}

@@ -39,11 +39,11 @@ UNION ALL SELECT 'run', id, attempt, 0, 2 FROM held WHERE late`
 // the tables, those that no instance holds, and the runs that should have ended.
 // A run may be listed several times. On SQLite, where one process holds
 // everything, it returns nothing.
-func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
-	if !s.IsPostgres() {
+func (s *Recovery) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
+	if !s.DB.IsPostgres() {
 		return nil, nil
 	}
-	rows, err := s.Reader.QueryContext(ctx, holdsQuery, instance, s.NowMicros())
+	rows, err := s.DB.Reader.QueryContext(ctx, holdsQuery, instance, s.DB.NowMicros())
 	list, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (h flow.Hold, err error) {
 		return h, rows.Scan(&h.Kind, &h.ID, &h.Attempt, &h.Row, &h.By)
 	})
@@ -56,8 +56,8 @@ func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.H
 // ReleaseHolds returns runs and deliveries without a worker to the queue. It counts
 // no crash. Every run gets a new attempt number, which fences a worker that holds
 // it after all. Those that have changed in the meantime are skipped.
-func (s Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
-	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
+	err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, h := range list {
 			if err := release(tx, instance, h); err != nil {
 				return fmt.Errorf("release %s: %w", h.ID, err)
@@ -83,16 +83,16 @@ func release(tx *core.Tx, instance string, h flow.Hold) error {
 	}
 	if h.Kind == flow.JobDelivery {
 		tx.Batch.Deliveries = true
-		return tx.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: h.ID, Fence: h.Attempt, Now: tx.Store.NowMicros()})
+		return tx.Queries.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: h.ID, Fence: h.Attempt, Now: tx.Store.NowMicros()})
 	}
 	return requeueRun(tx, flow.RunID(h.ID), h.Attempt)
 }
 
 // TakeOverRun assigns a run to this instance, whichever instance holds it, and returns
 // the new attempt number. It returns ErrFenced if the run has changed.
-func (s Recovery) TakeOverRun(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		next, err = tx.TakeRun(tx.Ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})
+func (s *Recovery) TakeOverRun(ctx context.Context, runID flow.RunID, attempt int64) (next int64, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		next, err = tx.Queries.TakeRun(tx.Ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.DB.Holder()})
 		if dbconn.IsNoRows(err) {
 			err = dbconn.ErrFenced
 		}

@@ -30,17 +30,17 @@ type Inspection struct {
 }
 
 // Inspect reads the state of the database and changes nothing.
-func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
+func (s *Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 	e.Open = map[flow.RunState]int64{}
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		if e.Open[state], err = runsOf(s.DB).CountOpenRuns(ctx, state); err != nil {
 			return e, err
 		}
 	}
-	if e.Owned, err = Users(s).HasUsers(ctx); err != nil {
+	if e.Owned, err = (*Users)(s).HasUsers(ctx); err != nil {
 		return e, err
 	}
-	now := s.NowMicros()
+	now := s.DB.NowMicros()
 	day, week := now-(24*time.Hour).Microseconds(), now+flow.KeyWarning.Microseconds()
 	for _, count := range []struct {
 		to    *int64
@@ -52,11 +52,11 @@ func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 		{&e.Files, "SELECT count(*) FROM files WHERE erased_at = 0", nil},
 		{&e.ExpiringKeys, "SELECT count(*) FROM keys WHERE revoked_at = 0 AND last_used_at > 0 AND expires_at > $1 AND expires_at < $2", []any{now, week}},
 	} {
-		if err := s.Reader.QueryRowContext(ctx, count.query, count.args...).Scan(count.to); err != nil {
+		if err := s.DB.Reader.QueryRowContext(ctx, count.query, count.args...).Scan(count.to); err != nil {
 			return e, fmt.Errorf("count: %w", err)
 		}
 	}
-	if s.IsPostgres() {
+	if s.DB.IsPostgres() {
 		return e, s.inspectPostgres(ctx, &e)
 	}
 	return e, s.inspectSQLite(ctx, &e)
@@ -64,32 +64,32 @@ func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 
 // inspectPostgres reads the version and the size of the database, whether a pooler is in
 // front of it, and how far its clock differs from this machine's.
-func (s Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
+func (s *Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
 	e.Engine = "PostgreSQL "
 	var version string
-	if err := s.Reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
+	if err := s.DB.Reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
 		return fmt.Errorf("inspect PostgreSQL: %w", err)
 	}
 	e.Engine += version
-	e.Pooler = s.Pooler
-	err := s.SyncClock(ctx, s.Reader)
-	e.Skew = s.Clock.Skew()
+	e.Pooler = s.DB.Pooler
+	err := s.DB.SyncClock(ctx, s.DB.Reader)
+	e.Skew = s.DB.Clock.Skew()
 	return err
 }
 
 // inspectSQLite reads the version and the size of the file with its write-ahead log, checks
 // the database for damage, and inspects the stored files.
-func (s Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
+func (s *Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 	var version string
-	if err := s.Reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+	if err := s.DB.Reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return fmt.Errorf("inspect SQLite: %w", err)
 	}
 	e.Engine = "SQLite " + version
-	path := filepath.Join(s.Config.DataDir, core.DatabaseFile)
+	path := filepath.Join(s.DB.Config.DataDir, core.DatabaseFile)
 	e.Log = max(sizeOf(path+"-wal"), 0)
 	e.Size = sizeOf(path) + e.Log
 	var found string
-	if err := s.Reader.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+	if err := s.DB.Reader.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
 		found = err.Error()
 	}
 	if found != "ok" {
@@ -99,8 +99,8 @@ func (s Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 }
 
 // inspectFiles checks that the content of every file exists.
-func (s Maintenance) inspectFiles(ctx context.Context, e *Inspection) error {
-	rows, err := s.Reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
+func (s *Maintenance) inspectFiles(ctx context.Context, e *Inspection) error {
+	rows, err := s.DB.Reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
 	if err != nil {
 		return fmt.Errorf("inspect files: %w", err)
 	}
@@ -110,7 +110,7 @@ func (s Maintenance) inspectFiles(ctx context.Context, e *Inspection) error {
 		if err := rows.Scan(&hash); err != nil {
 			return err
 		}
-		if h := string(hash); sizeOf(filepath.Join(s.Config.DataDir, blobs.FilesDir, h[:2], h[2:])) < 0 {
+		if h := string(hash); sizeOf(filepath.Join(s.DB.Config.DataDir, blobs.FilesDir, h[:2], h[2:])) < 0 {
 			e.Missing++
 		}
 	}

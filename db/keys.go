@@ -23,22 +23,22 @@ import (
 
 // CreateKey adds a key. It sets an empty ID and time. If another key creates it, that key
 // must not have been revoked in the meantime, nor have reached its limit of keys.
-func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
+func (s *Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
-		k.ID = s.IDs().New(flow.PrefixKey)
+		k.ID = s.DB.IDs().New(flow.PrefixKey)
 	}
 	if k.CreatedAt.IsZero() {
-		k.CreatedAt = dbconn.TimeOf(s.NowMicros())
+		k.CreatedAt = dbconn.TimeOf(s.DB.NowMicros())
 	}
-	secret, err := webhooks.WebhookSecrets{DB: s.DB}.NewKeySecret(k.WorkspaceID, k.ID)
+	secret, err := (&webhooks.WebhookSecrets{DB: s.DB}).NewKeySecret(k.WorkspaceID, k.ID)
 	if err != nil {
 		return err
 	}
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := holdMaker(tx, k); err != nil {
 			return err
 		}
-		n, err := tx.InsertKey(tx.Ctx, gen.InsertKeyParams{
+		n, err := tx.Queries.InsertKey(tx.Ctx, gen.InsertKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Prefix: k.Prefix, Hash: k.Hash,
 			Scopes: dbconn.EncodeList(k.Scopes), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, AllowUnpriced: dbconn.BoolInt(k.AllowUnpriced),
 			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: dbconn.Micros(k.CreatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt), WebhookSecret: secret,
@@ -57,12 +57,12 @@ func holdMaker(tx *core.Tx, k *flow.Key) error {
 	if maker == "" {
 		return nil
 	}
-	n, err := tx.HoldKey(tx.Ctx, gen.HoldKeyParams{ID: maker, WorkspaceID: k.WorkspaceID})
+	n, err := tx.Queries.HoldKey(tx.Ctx, gen.HoldKeyParams{ID: maker, WorkspaceID: k.WorkspaceID})
 	if err == nil && n == 0 {
 		return flow.Errorf(flow.CodeKeyRevoked, "This key was revoked.")
 	}
 	if err == nil {
-		n, err = tx.CountKeysBy(tx.Ctx, gen.CountKeysByParams{WorkspaceID: k.WorkspaceID, CreatedBy: maker})
+		n, err = tx.Queries.CountKeysBy(tx.Ctx, gen.CountKeysByParams{WorkspaceID: k.WorkspaceID, CreatedBy: maker})
 	}
 	if err != nil {
 		return fmt.Errorf("hold %s, which makes a key: %w", maker, err)
@@ -72,17 +72,17 @@ func holdMaker(tx *core.Tx, k *flow.Key) error {
 
 // FindKeyByHash returns the key with the hash of a secret, which may be the current
 // or the previous one, with its makers. The key may be expired or revoked.
-func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
-	r, err := s.Reads.FindKeyByHash(ctx, hash)
+func (s *Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
+	r, err := s.DB.Reads.FindKeyByHash(ctx, hash)
 	if dbconn.IsNoRows(err) {
-		r, err = s.Reads.FindKeyByPreviousHash(ctx, hash)
+		r, err = s.DB.Reads.FindKeyByPreviousHash(ctx, hash)
 	}
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "key")
 	}
 	k := core.KeyOf(r)
 	k.Presented = hash
-	k.Makers, err = makersOf(ctx, s.Reads, k.WorkspaceID, &k)
+	k.Makers, err = makersOf(ctx, s.DB.Reads, k.WorkspaceID, &k)
 	return &k, err
 }
 
@@ -101,35 +101,35 @@ func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.
 }
 
 // FindKey returns a key of a workspace.
-func (s Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
-	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
+func (s *Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
+	r, err := s.DB.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
 	return dbconn.ConvertRow(r, err, "key", core.KeyOf)
 }
 
 // ListKeys returns all keys of a workspace, by ID.
-func (s Keys) ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error) {
-	rows, err := s.Reads.ListKeys(ctx, ws)
+func (s *Keys) ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error) {
+	rows, err := s.DB.Reads.ListKeys(ctx, ws)
 	return dbconn.ConvertRows(rows, err, core.KeyOf, "list keys")
 }
 
 // ListKeysBefore returns the keys of a workspace before an ID, newest first. An empty ID
 // starts at the newest.
-func (s Keys) ListKeysBefore(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.Key, error) {
-	rows, err := s.Reads.ListKeysBefore(ctx, gen.ListKeysBeforeParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+func (s *Keys) ListKeysBefore(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.Key, error) {
+	rows, err := s.DB.Reads.ListKeysBefore(ctx, gen.ListKeysBeforeParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
 	return dbconn.ConvertRows(rows, err, core.KeyOf, "list keys")
 }
 
 // ListKeyTree returns the ID of a key and those of the keys that it made, directly or
 // through others.
-func (s Keys) ListKeyTree(ctx context.Context, ws flow.WorkspaceID, id string) ([]string, error) {
-	return s.Reads.ListKeyTree(ctx, gen.ListKeyTreeParams{KeyID: id, WorkspaceID: ws})
+func (s *Keys) ListKeyTree(ctx context.Context, ws flow.WorkspaceID, id string) ([]string, error) {
+	return s.DB.Reads.ListKeyTree(ctx, gen.ListKeyTreeParams{KeyID: id, WorkspaceID: ws})
 }
 
 // RevokeMadeKeys revokes the keys that a key has made, directly or through others, and
 // returns them. The key itself must be revoked before, in the same transaction, so that
 // it makes no further ones.
-func (s Keys) RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string) (made []flow.Key, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Keys) RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string) (made []flow.Key, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		made, err = revokeMade(tx, ws, id)
 		return err
 	})
@@ -142,7 +142,7 @@ func (s Keys) RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string
 func revokeMade(tx *core.Tx, ws flow.WorkspaceID, maker string) (revoked []flow.Key, err error) {
 	tx.Batch.KeysChanged = true
 	for makers := []string{maker}; len(makers) > 0; makers = makers[1:] {
-		rows, err := tx.ListKeysMadeBy(tx.Ctx, gen.ListKeysMadeByParams{WorkspaceID: ws, Maker: makers[0]})
+		rows, err := tx.Queries.ListKeysMadeBy(tx.Ctx, gen.ListKeysMadeByParams{WorkspaceID: ws, Maker: makers[0]})
 		if err != nil {
 			return nil, fmt.Errorf("list the keys that %s made: %w", makers[0], err)
 		}
@@ -151,7 +151,7 @@ func revokeMade(tx *core.Tx, ws flow.WorkspaceID, maker string) (revoked []flow.
 			if rows[i].RevokedAt != 0 {
 				continue
 			}
-			if _, err := tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: rows[i].ID, WorkspaceID: ws, RevokedAt: tx.Store.NowMicros()}); err != nil {
+			if _, err := tx.Queries.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: rows[i].ID, WorkspaceID: ws, RevokedAt: tx.Store.NowMicros()}); err != nil {
 				return nil, fmt.Errorf("revoke %s: %w", rows[i].ID, err)
 			}
 			revoked = append(revoked, core.KeyOf(rows[i]))
@@ -161,30 +161,30 @@ func revokeMade(tx *core.Tx, ws flow.WorkspaceID, maker string) (revoked []flow.
 }
 
 // RevokeKey revokes a key immediately. Revoking it again changes nothing.
-func (s Keys) RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error {
-	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
+func (s *Keys) RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error {
+	return s.DB.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		return tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.NowMicros()})
+		return tx.Queries.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.DB.NowMicros()})
 	})
 }
 
 // UpdateKey writes a key's name, flows, limits and expiry. A revoked key stays
 // revoked. It returns ErrKeyOutdated if the key has changed since before was
 // read.
-func (s Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
-		if _, err := tx.HoldKey(tx.Ctx, gen.HoldKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID}); err != nil {
+		if _, err := tx.Queries.HoldKey(tx.Ctx, gen.HoldKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID}); err != nil {
 			return err
 		}
-		row, err := tx.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
+		row, err := tx.Queries.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "key")
 		}
 		if now := core.KeyOf(row); now.Name != before.Name || !now.SameAccess(before) {
 			return flow.ErrKeyOutdated
 		}
-		n, err := tx.UpdateKey(tx.Ctx, gen.UpdateKeyParams{
+		n, err := tx.Queries.UpdateKey(tx.Ctx, gen.UpdateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
 			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, AllowUnpriced: dbconn.BoolInt(k.AllowUnpriced), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
@@ -198,10 +198,10 @@ func (s Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
 // RotateKey replaces the secret of a key, which becomes the previous one. If the
 // current secret does not have the prefix in k.Previous, because it was rotated
 // in the meantime, RotateKey returns CodeNotFound.
-func (s Keys) RotateKey(ctx context.Context, k *flow.Key) error {
-	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
+func (s *Keys) RotateKey(ctx context.Context, k *flow.Key) error {
+	return s.DB.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		return tx.RotateKey(tx.Ctx, gen.RotateKeyParams{
+		return tx.Queries.RotateKey(tx.Ctx, gen.RotateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
 			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RotatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
@@ -209,24 +209,24 @@ func (s Keys) RotateKey(ctx context.Context, k *flow.Key) error {
 }
 
 // RevokePreviousSecret ends the previous secret of a key immediately.
-func (s Keys) RevokePreviousSecret(ctx context.Context, ws flow.WorkspaceID, id string) error {
-	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
+func (s *Keys) RevokePreviousSecret(ctx context.Context, ws flow.WorkspaceID, id string) error {
+	return s.DB.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		return tx.RevokePreviousSecret(tx.Ctx, gen.RevokePreviousSecretParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
+		return tx.Queries.RevokePreviousSecret(tx.Ctx, gen.RevokePreviousSecretParams{ID: id, WorkspaceID: ws, EndedAt: s.DB.NowMicros()})
 	})
 }
 
 // ListKeysEnding returns the keys of all workspaces that expire between two times,
 // ordered by expiry.
-func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
-	rows, err := s.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
+func (s *Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
+	rows, err := s.DB.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
 	return dbconn.ConvertRows(rows, err, core.KeyOf, "list expiring keys")
 }
 
 // ListKeyMakers returns the creators of the keys of a workspace, by user ID,
 // including users who are no longer members.
-func (s Keys) ListKeyMakers(ctx context.Context, ws flow.WorkspaceID) (map[string]flow.KeyMaker, error) {
-	rows, err := s.Reads.ListKeyMakers(ctx, ws)
+func (s *Keys) ListKeyMakers(ctx context.Context, ws flow.WorkspaceID) (map[string]flow.KeyMaker, error) {
+	rows, err := s.DB.Reads.ListKeyMakers(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list the creators of keys: %w", err)
 	}
@@ -238,23 +238,23 @@ func (s Keys) ListKeyMakers(ctx context.Context, ws flow.WorkspaceID) (map[strin
 }
 
 // TouchKeys records the use of keys. It is not synced to disk.
-func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
+func (s *Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	if len(uses) == 0 {
 		return nil
 	}
 	// A fixed order avoids deadlocks.
 	uses = slices.Clone(uses)
 	sorting.By(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for _, u := range uses {
-			err := tx.TouchKey(tx.Ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: dbconn.Micros(u.At), LastUsedIp: dbconn.ValidText(u.IP)})
+			err := tx.Queries.TouchKey(tx.Ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: dbconn.Micros(u.At), LastUsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch %s: %w", u.KeyID, err)
 			}
 			if u.Previous == "" {
 				continue
 			}
-			err = tx.TouchPreviousKeyText(tx.Ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: dbconn.Micros(u.At), UsedIp: dbconn.ValidText(u.IP)})
+			err = tx.Queries.TouchPreviousKeyText(tx.Ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: dbconn.Micros(u.At), UsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch the previous secret of %s: %w", u.KeyID, err)
 			}
@@ -266,8 +266,8 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 // RecentKey is FindKeyByHash with a cache, for starts of runs. Key.Recent is set if
 // the key comes from the cache and may have changed since it was read. Keys that another
 // key made are not cached, because their makers may change too.
-func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
-	if k, ok := s.Recent.Keys.Get(hash); ok {
+func (s *Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
+	if k, ok := s.DB.Recent.Keys.Get(hash); ok {
 		cached := *k
 		cached.Recent = true
 		return &cached, nil
@@ -275,7 +275,7 @@ func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	k, err := s.FindKeyByHash(ctx, hash)
 	if err == nil && k.Maker() == "" {
 		cached := *k
-		s.Recent.Keys.Add(hash, &cached)
+		s.DB.Recent.Keys.Add(hash, &cached)
 	}
 	return k, err
 }

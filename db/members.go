@@ -11,8 +11,8 @@ import (
 )
 
 // FindMember returns a member of a workspace with their role.
-func (s Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID string) (*flow.Member, error) {
-	r, err := s.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
+func (s *Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID string) (*flow.Member, error) {
+	r, err := s.DB.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	return dbconn.ConvertRow(r, err, "member", func(r gen.FindMemberRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
 	})
@@ -20,16 +20,16 @@ func (s Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID str
 
 // ListMembers returns the members of a workspace, ordered by when their accounts
 // were created.
-func (s Members) ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error) {
-	rows, err := s.Reads.ListMembers(ctx, ws)
+func (s *Members) ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error) {
+	rows, err := s.DB.Reads.ListMembers(ctx, ws)
 	return dbconn.MapRows(rows, func(r gen.ListMembersRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: dbconn.TimeOf(r.CreatedAt)}
 	}), err
 }
 
 // ListMemberships returns the workspaces of a user, with the roles in them.
-func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
-	rows, err := s.Reads.ListMemberships(ctx, userID)
+func (s *Members) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
+	rows, err := s.DB.Reads.ListMemberships(ctx, userID)
 	return dbconn.MapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
 		return flow.Member{UserID: userID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
 	}), err
@@ -37,9 +37,9 @@ func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Mem
 
 // AddMember adds a user to a workspace. It returns CodeInputInvalid for a user who
 // is already a member.
-func (s Members) AddMember(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if _, err := tx.FindWorkspace(tx.Ctx, ws); err != nil {
+func (s *Members) AddMember(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.Queries.FindWorkspace(tx.Ctx, ws); err != nil {
 			return dbconn.NotFoundErr(err, "workspace")
 		}
 		return addMember(tx, ws, userID, role)
@@ -49,25 +49,25 @@ func (s Members) AddMember(ctx context.Context, ws flow.WorkspaceID, userID stri
 // addMember also deletes password reset links for the user, because their creator
 // may not be an owner of this workspace.
 func addMember(tx *core.Tx, ws flow.WorkspaceID, userID string, role flow.MemberRole) error {
-	n, err := tx.InsertMember(tx.Ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.Store.NowMicros()})
+	n, err := tx.Queries.InsertMember(tx.Ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
 		return fmt.Errorf("add %s to %s: %w", userID, ws, err)
 	}
 	if n == 0 {
 		return flow.ErrAlreadyMember
 	}
-	return tx.DeletePasswordLinks(tx.Ctx, userID)
+	return tx.Queries.DeletePasswordLinks(tx.Ctx, userID)
 }
 
 // SetRole changes the role of a member. The last owner cannot lose the role. Links
 // that a former owner created become invalid. A viewer has no keys, so the keys of
 // a member who becomes one are revoked or handed over.
-func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole, keys flow.KeyHandover) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole, keys flow.KeyHandover) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := checkLastOwner(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
 		}
-		n, err := tx.SetRole(tx.Ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
+		n, err := tx.Queries.SetRole(tx.Ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
 		if err := dbconn.MustAffect(n, err, "member"); err != nil || role == flow.MemberOwner {
 			return err
 		}
@@ -82,16 +82,16 @@ func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string
 
 // RemoveMember removes a member from a workspace and revokes their keys or hands
 // them over. The last owner cannot be removed.
-func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyHandover) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyHandover) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := checkLastOwner(tx, ws, userID, false); err != nil {
 			return err
 		}
-		n, err := tx.DeleteMember(tx.Ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
+		n, err := tx.Queries.DeleteMember(tx.Ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
 		if err := dbconn.MustAffect(n, err, "member"); err != nil {
 			return err
 		}
-		if err := tx.DeletePasswordLinks(tx.Ctx, userID); err != nil {
+		if err := tx.Queries.DeletePasswordLinks(tx.Ctx, userID); err != nil {
 			return err
 		}
 		if err := settleKeys(tx, ws, userID, keys); err != nil {
@@ -127,7 +127,7 @@ func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, handover 
 		list, err = revokeMade(tx, ws, userID)
 		return list, "key.revoke", "revoked with its creator's membership", err
 	}
-	rows, err := tx.ListKeysBy(tx.Ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
+	rows, err := tx.Queries.ListKeysBy(tx.Ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
 	if err != nil || len(rows) == 0 {
 		return nil, "", "", err
 	}
@@ -137,7 +137,7 @@ func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, handover 
 	}
 	tx.Batch.KeysChanged = true
 	for _, r := range rows {
-		if err := tx.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: r.ID, WorkspaceID: ws, CreatedBy: handover.HeirID}); err != nil {
+		if err := tx.Queries.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: r.ID, WorkspaceID: ws, CreatedBy: handover.HeirID}); err != nil {
 			return nil, "", "", fmt.Errorf("hand over the key %s: %w", r.ID, err)
 		}
 	}
@@ -146,7 +146,7 @@ func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, handover 
 
 // findHeir returns the member who takes over the keys.
 func findHeir(tx *core.Tx, ws flow.WorkspaceID, userID string, handover flow.KeyHandover) (*gen.FindMemberRow, error) {
-	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: handover.HeirID})
+	m, err := tx.Queries.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: handover.HeirID})
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
 	}
@@ -157,27 +157,27 @@ func findHeir(tx *core.Tx, ws flow.WorkspaceID, userID string, handover flow.Key
 // created, because with an invitation to themselves they could become an owner
 // again. The password reset links may be from another workspace.
 func voidLinks(tx *core.Tx, ws flow.WorkspaceID, userID string) error {
-	if err := tx.DeleteInvitesBy(tx.Ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
+	if err := tx.Queries.DeleteInvitesBy(tx.Ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
 		return err
 	}
-	return tx.DeletePasswordLinksBy(tx.Ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
+	return tx.Queries.DeletePasswordLinksBy(tx.Ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
 }
 
 // checkLastOwner returns an error if the change would leave a workspace without
 // an owner. It locks the workspace, so that two owners cannot remove each other
 // concurrently.
 func checkLastOwner(tx *core.Tx, ws flow.WorkspaceID, userID string, staysOwner bool) error {
-	if _, err := tx.HoldWorkspace(tx.Ctx, ws); err != nil {
+	if _, err := tx.Queries.HoldWorkspace(tx.Ctx, ws); err != nil {
 		return err
 	}
-	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
+	m, err := tx.Queries.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
 		return dbconn.NotFoundErr(err, "member")
 	}
 	if staysOwner || flow.MemberRole(m.Role) != flow.MemberOwner {
 		return nil
 	}
-	owners, err := tx.CountOwners(tx.Ctx, ws)
+	owners, err := tx.Queries.CountOwners(tx.Ctx, ws)
 	if err != nil {
 		return err
 	}

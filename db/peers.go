@@ -15,8 +15,8 @@ import (
 // FindPeer returns the instance that works on a run and the address at which
 // other instances reach it. It returns the zero Peer if no instance has the run
 // or if that instance has no address.
-func (s Instances) FindPeer(ctx context.Context, runID flow.RunID) (flow.Peer, error) {
-	row, err := s.Reads.FindRunPeer(ctx, runID)
+func (s *Instances) FindPeer(ctx context.Context, runID flow.RunID) (flow.Peer, error) {
+	row, err := s.DB.Reads.FindRunPeer(ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && row.PeerAddr == "" {
 		return flow.Peer{}, nil
 	}
@@ -33,8 +33,8 @@ const peerPurpose = "sluice peers v1"
 // PeerKey derives the key with which instances authenticate each other from the
 // master key, by HKDF-SHA256. All instances on one database have the same
 // master key, so nothing needs to be stored or exchanged.
-func (s Instances) PeerKey() ([]byte, error) {
-	handle, err := s.MasterKey(false)
+func (s *Instances) PeerKey() ([]byte, error) {
+	handle, err := s.DB.MasterKey(false)
 	if err != nil {
 		return nil, err
 	}

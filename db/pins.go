@@ -12,22 +12,22 @@ import (
 
 // SavePin pins sample outputs to a node of a draft and replaces earlier ones. Files
 // that they refer to are kept.
-func (s Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, p flow.Pin) error {
+func (s *Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, p flow.Pin) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
 	outputs := flow.EncodeJSON(p.Outputs)
 	files := documentFiles(outputs)
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if _, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		before, err := tx.SizePin(tx.Ctx, gen.SizePinParams{FlowID: flowID, NodeID: p.Node, WorkspaceID: ws})
+		before, err := tx.Queries.SizePin(tx.Ctx, gen.SizePinParams{FlowID: flowID, NodeID: p.Node, WorkspaceID: ws})
 		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("size of the pin of %s: %w", p.Node, err)
 		}
-		n, err := tx.SavePin(tx.Ctx, gen.SavePinParams{
-			FlowID: flowID, WorkspaceID: ws, NodeID: p.Node, Outputs: string(outputs), CreatedAt: s.NowMicros(),
+		n, err := tx.Queries.SavePin(tx.Ctx, gen.SavePinParams{
+			FlowID: flowID, WorkspaceID: ws, NodeID: p.Node, Outputs: string(outputs), CreatedAt: s.DB.NowMicros(),
 		})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
@@ -41,8 +41,8 @@ func (s Pins) SavePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.Flow
 
 // ListPins returns the pinned outputs of a draft, by node. It includes nodes that
 // were deleted from the draft, because an undo may restore them.
-func (s Pins) ListPins(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Pin, error) {
-	rows, err := s.Reads.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
+func (s *Pins) ListPins(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Pin, error) {
+	rows, err := s.DB.Reads.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list pins of %s: %w", flowID, err)
 	}
@@ -57,9 +57,9 @@ func (s Pins) ListPins(ctx context.Context, ws flow.WorkspaceID, flowID flow.Flo
 }
 
 // RemovePin removes the pinned outputs of a node.
-func (s Pins) RemovePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, node string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		size, err := tx.DeletePin(tx.Ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
+func (s *Pins) RemovePin(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, node string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		size, err := tx.Queries.DeletePin(tx.Ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "pin")
 		}

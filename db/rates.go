@@ -31,19 +31,19 @@ FROM clock`
 // TakeRate counts one request against the limit per minute of a name, for all
 // instances together. It returns nil on SQLite, where the single process counts in
 // memory.
-func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*fairness.Rate, error) {
-	if !s.IsPostgres() {
+func (s *RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*fairness.Rate, error) {
+	if !s.DB.IsPostgres() {
 		return nil, nil
 	}
 	step := max(time.Minute/time.Duration(perMinute), time.Microsecond)
 	var now *int64 // nil for the database's clock, because the clocks of machines differ
-	if !s.OwnClock {
-		given := s.NowMicros()
+	if !s.DB.OwnClock {
+		given := s.DB.NowMicros()
 		now = &given
 	}
 	var accepted bool
 	var used int64
-	if err := s.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&accepted, &used); err != nil {
+	if err := s.DB.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&accepted, &used); err != nil {
 		return nil, fmt.Errorf("count a request: %w", err)
 	}
 	return fairness.NewRate(accepted, core.DurationOf(used), step), nil

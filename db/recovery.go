@@ -33,16 +33,16 @@ type recovery struct {
 // Recover returns the runs and deliveries of dead workers to the queue. On
 // SQLite it is called once at start, holding the engine lock, before any worker
 // runs; on PostgreSQL periodically, for instances without a recent heartbeat.
-func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
+func (s *Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
 	work := (*recovery).afterRestart
-	if s.IsPostgres() {
+	if s.DB.IsPostgres() {
 		work = (*recovery).afterSilence
 		if quiet, err := nothingSilent(ctx, s.DB); err != nil || quiet {
 			return flow.Recovery{}, err
 		}
 	}
 	var report flow.Recovery
-	err := s.WriteVital(ctx, core.Durable, func(tx *core.Tx) error {
+	err := s.DB.WriteVital(ctx, core.Durable, func(tx *core.Tx) error {
 		r := &recovery{tx: tx}
 		if err := work(r, instanceID); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 	if err != nil {
 		return report, fmt.Errorf("recover: %w", err)
 	}
-	s.BusyBefore = nil // their crash is now counted
+	s.DB.BusyBefore = nil // their crash is now counted
 	return report, nil
 }
 
@@ -70,7 +70,7 @@ func (r *recovery) takeBack(runID flow.RunID, c fairness.Crash) error {
 	if c.Started {
 		p.Crashed, p.WasBusy, p.Guilt = 1, dbconn.BoolInt(c.Busy), c.Guilt()
 	}
-	row, err := r.tx.CutRun(r.tx.Ctx, p)
+	row, err := r.tx.Queries.CutRun(r.tx.Ctx, p)
 	if err != nil {
 		r.tx.ReturnWorker(p.InstanceID)
 	}
@@ -82,7 +82,7 @@ func (r *recovery) takeBack(runID flow.RunID, c fairness.Crash) error {
 	}
 	if c.MakesSuspect(row.BusyCrashes, row.Crashes) {
 		r.tx.ReturnWorker(p.InstanceID)
-		_, err := r.tx.ParkRun(r.tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: core.PlaceWorker, Place: core.PlaceSuspect})
+		_, err := r.tx.Queries.ParkRun(r.tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: core.PlaceWorker, Place: core.PlaceSuspect})
 		r.tx.RecordMove(row.WorkspaceID, row.FlowID, core.PlaceWorker, core.PlaceSuspect)
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *recovery) takeBack(runID flow.RunID, c fairness.Crash) error {
 // listSuspects reports the suspects of this recovery, and earlier ones that
 // have not been tried yet.
 func (r *recovery) listSuspects() error {
-	rows, err := r.tx.ListSuspects(r.tx.Ctx)
+	rows, err := r.tx.Queries.ListSuspects(r.tx.Ctx)
 	r.report.Suspects = dbconn.MapRows(rows, func(s gen.ListSuspectsRow) flow.Suspect {
 		return flow.Suspect{RunID: s.ID, WorkspaceID: s.WorkspaceID, FlowID: s.FlowID, TrialSize: int(s.TrialSize), Guilt: int(s.Guilt)}
 	})
@@ -104,11 +104,11 @@ func (r *recovery) listSuspects() error {
 // TrySuspects claims suspects for the caller, without jobs, and returns their
 // attempt numbers. Suspects that another instance has claimed are left out.
 // From now on a crash counts against them again.
-func (s Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		attempts = map[flow.RunID]int64{}
 		for _, id := range runIDs {
-			r, err := tx.TrySuspect(tx.Ctx, gen.TrySuspectParams{ID: id, InstanceID: s.Holder(), Busy: tx.BusyAt(s.Holder()), TrialSize: int64(len(runIDs))})
+			r, err := tx.Queries.TrySuspect(tx.Ctx, gen.TrySuspectParams{ID: id, InstanceID: s.DB.Holder(), Busy: tx.BusyAt(s.DB.Holder()), TrialSize: int64(len(runIDs))})
 			if dbconn.IsNoRows(err) {
 				continue
 			}
@@ -125,11 +125,11 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempt
 
 // RequeueRuns returns runs to the queue at shutdown, given the attempts by run ID. It
 // counts no crash and skips runs that are fenced.
-func (s Recovery) RequeueRuns(ctx context.Context, attempts map[flow.RunID]int64) error {
+func (s *Recovery) RequeueRuns(ctx context.Context, attempts map[flow.RunID]int64) error {
 	if len(attempts) == 0 {
 		return nil
 	}
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(attempts)) {
 			if err := requeueRun(tx, id, attempts[id]); err != nil {
 				return fmt.Errorf("requeue %s: %w", id, err)
@@ -141,7 +141,7 @@ func (s Recovery) RequeueRuns(ctx context.Context, attempts map[flow.RunID]int64
 
 // requeueRun returns a run to the queue, unless it is fenced.
 func requeueRun(tx *core.Tx, runID flow.RunID, attempt int64) error {
-	next, err := tx.RequeueRun(tx.Ctx, gen.RequeueRunParams{ID: runID, Attempt: attempt})
+	next, err := tx.Queries.RequeueRun(tx.Ctx, gen.RequeueRunParams{ID: runID, Attempt: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil
 	}

@@ -22,7 +22,7 @@ func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 	since := s.SilentSince()
 	silent, err := silentOf(ctx, s.Vital.Reads, since)
 	if err == nil && len(silent) > 0 {
-		err = Recovery{s}.endSessions(ctx, silent, since)
+		err = (&Recovery{s}).endSessions(ctx, silent, since)
 	}
 	if err != nil || len(silent) > 0 {
 		return false, err
@@ -78,9 +78,9 @@ func (r *recovery) afterSilence(self string) error {
 // first: if the instance comes back in the meantime, either its new heartbeat is
 // visible here, or the heartbeat waits for this transaction and the runs are gone.
 func (r *recovery) takeOver(instance string, since int64) error {
-	n, err := r.tx.DeleteSilent(r.tx.Ctx, gen.DeleteSilentParams{ID: instance, Since: since})
+	n, err := r.tx.Queries.DeleteSilent(r.tx.Ctx, gen.DeleteSilentParams{ID: instance, Since: since})
 	if err == nil && n == 0 {
-		n, err = r.tx.CountInstance(r.tx.Ctx, instance)
+		n, err = r.tx.Queries.CountInstance(r.tx.Ctx, instance)
 		if n > 0 {
 			return err
 		}
@@ -88,7 +88,7 @@ func (r *recovery) takeOver(instance string, since int64) error {
 	if err != nil {
 		return err
 	}
-	claimed, err := r.tx.ListClaimed(r.tx.Ctx, instance)
+	claimed, err := r.tx.Queries.ListClaimed(r.tx.Ctx, instance)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (r *recovery) takeOverJobs(instance string) error {
 // requeueUnclaimed creates a new job for a run whose worker died before it
 // claimed the run. A claimed run already has its new job, or another holder.
 func (r *recovery) requeueUnclaimed(runID flow.RunID) error {
-	held, err := r.tx.FindHolder(r.tx.Ctx, runID)
+	held, err := r.tx.Queries.FindHolder(r.tx.Ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (r *recovery) queued(runID flow.RunID) bool {
 
 // releaseDelivery makes a delivery due again.
 func (r *recovery) releaseDelivery(id string) error {
-	n, err := r.tx.ReleaseDelivery(r.tx.Ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.Store.NowMicros()})
+	n, err := r.tx.Queries.ReleaseDelivery(r.tx.Ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.Store.NowMicros()})
 	r.report.Deliveries += int(n)
 	return err
 }
@@ -157,20 +157,20 @@ func (r *recovery) releaseDelivery(id string) error {
 // application name; sessions of live instances, of other databases and of other
 // roles are not affected. The statement checks the heartbeat again, because the
 // instance may have continued.
-func (s Recovery) endSessions(ctx context.Context, silent []string, since int64) error {
+func (s *Recovery) endSessions(ctx context.Context, silent []string, since int64) error {
 	const end = `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
 		WHERE right(a.application_name, length($1)) = $1 AND a.datname = current_database() AND a.usename = current_user
 		AND a.pid <> pg_backend_pid() AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = $2 AND i.heartbeat_at > $3)`
 	for _, id := range silent {
-		if id == "" || id == s.Holder() {
+		if id == "" || id == s.DB.Holder() {
 			continue
 		}
 		var ended int
-		if err := s.Vital.DBTX.QueryRowContext(ctx, end, dbconn.SessionSuffix(id), id, since).Scan(&ended); err != nil {
+		if err := s.DB.Vital.DBTX.QueryRowContext(ctx, end, dbconn.SessionSuffix(id), id, since).Scan(&ended); err != nil {
 			return fmt.Errorf("end the database sessions of %s: %w", id, err)
 		}
 		if ended > 0 {
-			s.Config.Log.Warn("ended the database sessions of an instance that is silent", "instance", id, "sessions", ended)
+			s.DB.Config.Log.Warn("ended the database sessions of an instance that is silent", "instance", id, "sessions", ended)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (r *recovery) afterRestart(string) error {
 		return err
 	}
 	busy := r.tx.Store.BusyBefore
-	held, err := r.tx.ListHeld(r.tx.Ctx)
+	held, err := r.tx.Queries.ListHeld(r.tx.Ctx)
 	if err != nil {
 		return fmt.Errorf("list held runs: %w", err)
 	}
@@ -54,7 +54,7 @@ func (r *recovery) clearQueue() error {
 // releaseDeliveries makes deliveries without a job due again. The scheduler creates
 // new jobs for them.
 func (r *recovery) releaseDeliveries() error {
-	n, err := r.tx.ReleaseDeliveries(r.tx.Ctx, r.tx.Store.NowMicros())
+	n, err := r.tx.Queries.ReleaseDeliveries(r.tx.Ctx, r.tx.Store.NowMicros())
 	if err != nil {
 		return fmt.Errorf("release deliveries: %w", err)
 	}

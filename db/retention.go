@@ -14,8 +14,8 @@ import (
 
 // EraseRun erases the content of an ended run and leaves a tombstone. Erasing
 // it again changes nothing.
-func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, flowID, runID)
 		if err != nil || run.Erased != "" {
 			return err
@@ -31,11 +31,11 @@ func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flo
 // error code, usage and cost stay.
 func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID flow.RunID, failure string, code flow.Code) error {
 	// Two concurrent erasures of the same run must not both count it.
-	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
+	held, err := tx.Queries.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
 	if err != nil || held == 0 {
 		return err
 	}
-	size, err := tx.SizeRun(tx.Ctx, runID)
+	size, err := tx.Queries.SizeRun(tx.Ctx, runID)
 	if err != nil {
 		return fmt.Errorf("size of %s: %w", runID, err)
 	}
@@ -49,27 +49,27 @@ func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID flow.RunID, failure st
 	}
 	return dbconn.FirstError(
 		func() error {
-			return tx.EraseRun(tx.Ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}, Secrets: []byte{}})
+			return tx.Queries.EraseRun(tx.Ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}, Secrets: []byte{}})
 		},
-		func() error { return tx.DeleteSteps(tx.Ctx, runID) },
-		func() error { return tx.DeleteStepPartsOfRun(tx.Ctx, runID) },
-		func() error { return tx.DeleteApprovals(tx.Ctx, runID) },
-		func() error { return tx.DeleteChildItemsOfRun(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteSteps(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteStepPartsOfRun(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteApprovals(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteChildItemsOfRun(tx.Ctx, runID) },
 		func() error {
-			return tx.ExpireChildren(tx.Ctx, gen.ExpireChildrenParams{CallerRunID: runID, Now: tx.Store.NowMicros()})
+			return tx.Queries.ExpireChildren(tx.Ctx, gen.ExpireChildrenParams{CallerRunID: runID, Now: tx.Store.NowMicros()})
 		},
-		func() error { return tx.DeletePendingAttempts(tx.Ctx, runID) },
-		func() error { return tx.DeletePendingDeliveries(tx.Ctx, runID) },
-		func() error { return tx.EraseAttempts(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeletePendingAttempts(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeletePendingDeliveries(tx.Ctx, runID) },
+		func() error { return tx.Queries.EraseAttempts(tx.Ctx, runID) },
 		func() error {
-			return tx.EraseDeliveries(tx.Ctx, gen.EraseDeliveriesParams{RunID: runID, Erased: string(code), Sealed: []byte{}})
+			return tx.Queries.EraseDeliveries(tx.Ctx, gen.EraseDeliveriesParams{RunID: runID, Erased: string(code), Sealed: []byte{}})
 		},
 		func() error { return eraseFiles(tx, runID) },
 	)
 }
 
 // ExpireRuns erases up to limit runs that are older than the retention.
-func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
+func (s *Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	return s.eraseListed(ctx, limit, flow.CodeRunExpired, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
 		rows, err := q.ListExpired(ctx, gen.ListExpiredParams{Now: dbconn.Micros(now), MaxRows: most})
 		return dbconn.MapRows(rows, func(r gen.ListExpiredRow) gen.ListUnsavedRow { return gen.ListUnsavedRow(r) }), err
@@ -78,7 +78,7 @@ func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n 
 
 // EraseUnsaved erases up to limit ended runs that were started with save=false
 // and whose deliveries have ended. Those of forms must have ended by formsEnded.
-func (s Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (n int, err error) {
+func (s *Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (n int, err error) {
 	return s.eraseListed(ctx, limit, flow.CodeResultNotSaved, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
 		return q.ListUnsaved(ctx, gen.ListUnsavedParams{FormsEnded: dbconn.Micros(formsEnded), MaxRows: most})
 	})
@@ -86,11 +86,11 @@ func (s Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limit
 
 // eraseListed erases the first runs of a list. It begins no transaction if the list
 // is empty.
-func (s Retention) eraseListed(ctx context.Context, limit int, code flow.Code, list func(context.Context, *gen.Queries, int32) ([]gen.ListUnsavedRow, error)) (n int, err error) {
-	if rows, err := list(ctx, s.Reads, 1); err != nil || len(rows) == 0 {
+func (s *Retention) eraseListed(ctx context.Context, limit int, code flow.Code, list func(context.Context, *gen.Queries, int32) ([]gen.ListUnsavedRow, error)) (n int, err error) {
+	if rows, err := list(ctx, s.DB.Reads, 1); err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		rows, err := list(tx.Ctx, tx.Queries, int32(limit))
 		n = len(rows)
 		for _, r := range rows {
@@ -104,9 +104,9 @@ func (s Retention) eraseListed(ctx context.Context, limit int, code flow.Code, l
 }
 
 // DropTombstones removes up to limit erased runs that ended before olderThan.
-func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
-	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		ids, err := tx.ListTombstones(tx.Ctx, gen.ListTombstonesParams{OlderThan: dbconn.Micros(olderThan), MaxRows: int32(limit)})
+func (s *Retention) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
+	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		ids, err := tx.Queries.ListTombstones(tx.Ctx, gen.ListTombstonesParams{OlderThan: dbconn.Micros(olderThan), MaxRows: int32(limit)})
 		if err != nil {
 			return err
 		}
@@ -124,21 +124,21 @@ func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limi
 // dropRun deletes a run with all rows that belong to it, once its content was erased long ago.
 func dropRun(tx *core.Tx, runID flow.RunID) error {
 	return dbconn.FirstError(
-		func() error { return tx.DeleteAttemptsOfRun(tx.Ctx, runID) },
-		func() error { return tx.DeleteDeliveriesOfRun(tx.Ctx, runID) },
-		func() error { return tx.DeleteChildren(tx.Ctx, runID) },
-		func() error { return tx.DeleteRun(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteAttemptsOfRun(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteDeliveriesOfRun(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteChildren(tx.Ctx, runID) },
+		func() error { return tx.Queries.DeleteRun(tx.Ctx, runID) },
 	)
 }
 
 // dropTests deletes test deliveries after flow.WebhookTestLife; no run owns them.
 func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
-	ids, err := tx.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-flow.WebhookTestLife)), MaxRows: int32(limit)})
+	ids, err := tx.Queries.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-flow.WebhookTestLife)), MaxRows: int32(limit)})
 	for _, id := range ids {
 		err = dbconn.FirstError(
-			func() error { return tx.DeleteAttempts(tx.Ctx, id) },
+			func() error { return tx.Queries.DeleteAttempts(tx.Ctx, id) },
 			func() error {
-				d, err := tx.DeleteDelivery(tx.Ctx, id)
+				d, err := tx.Queries.DeleteDelivery(tx.Ctx, id)
 				if dbconn.IsNoRows(err) {
 					return nil
 				}
@@ -156,14 +156,14 @@ func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 // DropStale removes up to limit each of idempotency keys, edits and webhook tests
 // past the ages in package flow, and old entries of audit logs. It also removes
 // old hourly statistics and expired sessions, invitations and failed sign-ins.
-func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+func (s *Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)}
-		dropped, err := tx.DropIdempotency(tx.Ctx, stale)
+		dropped, err := tx.Queries.DropIdempotency(tx.Ctx, stale)
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
-		edits, err := tx.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-flow.EditLife)), MaxRows: int32(limit)})
+		edits, err := tx.Queries.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-flow.EditLife)), MaxRows: int32(limit)})
 		if err != nil {
 			return fmt.Errorf("drop edits: %w", err)
 		}
@@ -179,13 +179,13 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 			return fmt.Errorf("prune audit logs: %w", err)
 		}
 		n = max(int(dropped), len(edits), tests, audit)
-		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
+		if err := tx.Queries.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}
-		if err := tx.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
+		if err := tx.Queries.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
 			return fmt.Errorf("drop the cost of child runs: %w", err)
 		}
-		if err := tx.DropAliasUses(tx.Ctx, core.DayOf(now.Add(-flow.CallerPeriod))); err != nil {
+		if err := tx.Queries.DropAliasUses(tx.Ctx, core.DayOf(now.Add(-flow.CallerPeriod))); err != nil {
 			return fmt.Errorf("drop uses of former slugs: %w", err)
 		}
 		return dropAccess(tx, now)
@@ -195,12 +195,12 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 
 // dropAccess removes expired sessions, links and counts of failed sign-ins.
 func dropAccess(tx *core.Tx, now time.Time) error {
-	if _, err := tx.DropSessions(tx.Ctx, dbconn.Micros(now)); err != nil {
+	if _, err := tx.Queries.DropSessions(tx.Ctx, dbconn.Micros(now)); err != nil {
 		return fmt.Errorf("drop sessions: %w", err)
 	}
-	if _, err := tx.DropInvites(tx.Ctx, dbconn.Micros(now)); err != nil {
+	if _, err := tx.Queries.DropInvites(tx.Ctx, dbconn.Micros(now)); err != nil {
 		return fmt.Errorf("drop invites: %w", err)
 	}
-	_, err := tx.DropThrottles(tx.Ctx, dbconn.Micros(now.Add(-fairness.TriesForgotten)))
+	_, err := tx.Queries.DropThrottles(tx.Ctx, dbconn.Micros(now.Add(-fairness.TriesForgotten)))
 	return err
 }

@@ -12,9 +12,9 @@ import (
 
 // RequestCancel requests the cancellation of a run. A run that no worker holds is
 // handed to one immediately, which ends it. An ended run is returned unchanged.
-func (s Runs) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		place, err := tx.SetCancel(tx.Ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+func (s *Runs) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		place, err := tx.Queries.SetCancel(tx.Ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 		switch {
 		case dbconn.IsNoRows(err): // ended, or does not exist
 		case err != nil:
@@ -35,14 +35,14 @@ func (s Runs) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID flo
 
 // CancelRequested returns the IDs of runs held by the instance whose cancellation
 // was requested. On SQLite there is only one instance.
-func (s Runs) CancelRequested(ctx context.Context, instance string) ([]flow.RunID, error) {
-	return s.Reads.ListCancels(ctx, instance)
+func (s *Runs) CancelRequested(ctx context.Context, instance string) ([]flow.RunID, error) {
+	return s.DB.Reads.ListCancels(ctx, instance)
 }
 
 // WaitingKinds returns the kinds of the steps of a run that wait, and whether one of each
 // has saved a state. It reads no content.
-func (s Runs) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error) {
-	rows, err := s.Reads.ListWaitingSteps(ctx, gen.ListWaitingStepsParams{RunID: runID, WorkspaceID: ws})
+func (s *Runs) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error) {
+	rows, err := s.DB.Reads.ListWaitingSteps(ctx, gen.ListWaitingStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list the waiting steps of %s: %w", runID, err)
 	}

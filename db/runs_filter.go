@@ -96,7 +96,7 @@ func (f *runFilter) statesEnded(ended bool) (list []string) {
 }
 
 // filterRuns returns the IDs of the first n runs that match, in order.
-func (s Runs) filterRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+func (s *Runs) filterRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
 	ids, all, err := s.newestRuns(ctx, f, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
@@ -128,7 +128,7 @@ func (f *runFilter) merge(open, ended []string, n int) []string {
 
 // newestRuns searches the newest runs of all workspaces. all reports that there are
 // no other runs.
-func (s Runs) newestRuns(ctx context.Context, f *runFilter, n int) (ids []string, all bool, err error) {
+func (s *Runs) newestRuns(ctx context.Context, f *runFilter, n int) (ids []string, all bool, err error) {
 	size := max(lists.NewestRows, 2*n)
 	type seen struct {
 		id  string
@@ -146,7 +146,7 @@ func (s Runs) newestRuns(ctx context.Context, f *runFilter, n int) (ids []string
 }
 
 // openRuns returns the first n chosen runs that have not ended.
-func (s Runs) openRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+func (s *Runs) openRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
 	if len(f.statesEnded(false)) == 0 {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func (s Runs) openRuns(ctx context.Context, f *runFilter, n int) ([]string, erro
 }
 
 // endedRuns returns the first n chosen runs that have ended.
-func (s Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+func (s *Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
 	groups, err := s.runGroups(ctx, f, n)
 	if err != nil || len(groups) == 0 {
 		return nil, err
@@ -162,7 +162,7 @@ func (s Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, err
 	if len(groups) == n { // the heads alone are n runs, so later runs are not needed
 		f = f.upTo(groups[n-1].head)
 	}
-	return lists.Collect(ctx, s.DB, f.armsQuery(groups, n, s.IsPostgres()), dbconn.ScanText)
+	return lists.Collect(ctx, s.DB, f.armsQuery(groups, n, s.DB.IsPostgres()), dbconn.ScanText)
 }
 
 // upTo returns the filter limited to runs up to an ID, in the order of the list.
@@ -176,11 +176,11 @@ func (f runFilter) upTo(id string) *runFilter {
 }
 
 // runGroups returns the n groups with the first runs.
-func (s Runs) runGroups(ctx context.Context, f *runFilter, n int) ([]group, error) {
+func (s *Runs) runGroups(ctx context.Context, f *runFilter, n int) ([]group, error) {
 	if len(f.statesEnded(true)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, s.DB, f.groupsQuery(n, s.IsPostgres()), func(rows *sql.Rows) (g group, err error) {
+	return lists.Collect(ctx, s.DB, f.groupsQuery(n, s.DB.IsPostgres()), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

@@ -18,7 +18,7 @@ import (
 
 // ListRunRows returns a page of the runs that match, newest first. If a page of
 // newer runs would not be full, it returns the first page instead.
-func (s Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
+func (s *Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
 	k := newRunFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Until: time.Now().Add(cmp.Or(c.SearchTime, searchTime)), Match: s.matchText(c.Text),
@@ -46,7 +46,7 @@ func (s Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, e
 }
 
 // ListRuns returns the runs that match with all their content, newest first.
-func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
+func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
 	k := newRunFilter(&flow.RunQuery{
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
@@ -57,7 +57,7 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 	}
 	runs := make([]flow.Run, 0, len(ids))
 	for _, id := range ids {
-		r, err := core.FindRun(ctx, s.Reads, f.WorkspaceID, "", flow.RunID(id))
+		r, err := core.FindRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // deleted in the meantime
 		case err != nil:
@@ -74,7 +74,7 @@ const rowColumns = "id, flow_id, version, draft, state, run_trigger, key_id, use
 	"progress_done, progress_total, created_at, started_at, ended_at, erased, gist, error"
 
 // runRows reads rows by their IDs and returns them newest first.
-func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) {
+func (s *Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ const searchTime = 2 * time.Second
 // matchText returns a condition of lists.Search for a text in the inputs or
 // metadata of runs, regardless of case. It reads one row at a time, because
 // inputs may be large. An empty text gives nil.
-func (s Runs) matchText(text string) func(context.Context, []string) ([]string, error) {
+func (s *Runs) matchText(text string) func(context.Context, []string) ([]string, error) {
 	if text == "" {
 		return nil
 	}

@@ -126,7 +126,7 @@ func beginReencryption(ctx context.Context, s *core.DB, newKey *keyset.Handle) (
 		return to, err
 	}
 	return to, s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: core.RotationMark, Value: mark})
+		return tx.Queries.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: core.RotationMark, Value: mark})
 	})
 }
 
@@ -250,7 +250,7 @@ var sealedMeta = map[string][3]string{
 func (to reencryption) finish(ctx context.Context) error {
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for name, place := range sealedMeta {
-			value, err := tx.FindMeta(tx.Ctx, name)
+			value, err := tx.Queries.FindMeta(tx.Ctx, name)
 			if dbconn.IsNoRows(err) {
 				continue
 			}
@@ -258,7 +258,7 @@ func (to reencryption) finish(ctx context.Context) error {
 				value, err = to.reencrypt(value, flow.WorkspaceID(place[0]), place[1], place[2])
 			}
 			if err == nil {
-				err = tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: name, Value: value})
+				err = tx.Queries.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: name, Value: value})
 			}
 			if err != nil {
 				return fmt.Errorf("re-encrypt %s: %w", name, err)
@@ -267,11 +267,11 @@ func (to reencryption) finish(ctx context.Context) error {
 		if err := to.reencryptAudit(tx); err != nil {
 			return fmt.Errorf("re-encrypt %s: %w", auditKey, err)
 		}
-		mark, err := tx.FindMeta(tx.Ctx, core.RotationMark)
+		mark, err := tx.Queries.FindMeta(tx.Ctx, core.RotationMark)
 		if err != nil {
 			return fmt.Errorf("end the rotation: %w", err)
 		}
-		_, err = tx.TakeMeta(tx.Ctx, gen.TakeMetaParams{Name: core.RotationMark, Value: mark})
+		_, err = tx.Queries.TakeMeta(tx.Ctx, gen.TakeMetaParams{Name: core.RotationMark, Value: mark})
 		return err
 	})
 }

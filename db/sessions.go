@@ -16,13 +16,13 @@ import (
 // session that was ended must not reappear.
 
 // SaveSession stores a session under the hash of its token.
-func (s Sessions) SaveSession(ctx context.Context, session *flow.Session) error {
+func (s *Sessions) SaveSession(ctx context.Context, session *flow.Session) error {
 	data := session.Data
 	if data == nil {
 		data = []byte{}
 	}
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.SaveSession(tx.Ctx, gen.SaveSessionParams{
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.Queries.SaveSession(tx.Ctx, gen.SaveSessionParams{
 			TokenHash: session.TokenHash, ID: session.ID, UserID: session.UserID, Ip: dbconn.ValidText(session.IP), Agent: dbconn.ValidText(session.Agent),
 			SignedInAt: dbconn.Micros(session.SignedInAt), SeenAt: dbconn.Micros(session.SeenAt), ExpiresAt: dbconn.Micros(session.ExpiresAt), Data: data,
 		})
@@ -31,17 +31,17 @@ func (s Sessions) SaveSession(ctx context.Context, session *flow.Session) error 
 
 // KeepSession updates the data of a session unless the session was ended in the
 // meantime: a concurrent request must not restore it.
-func (s Sessions) KeepSession(ctx context.Context, session *flow.Session) error {
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.KeepSession(tx.Ctx, gen.KeepSessionParams{
+func (s *Sessions) KeepSession(ctx context.Context, session *flow.Session) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.Queries.KeepSession(tx.Ctx, gen.KeepSessionParams{
 			TokenHash: session.TokenHash, UserID: session.UserID, SeenAt: dbconn.Micros(session.SeenAt), ExpiresAt: dbconn.Micros(session.ExpiresAt), Data: session.Data,
 		})
 	})
 }
 
 // FindSession returns a session that has not expired, or nil.
-func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
-	r, err := s.Reads.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.NowMicros()})
+func (s *Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
+	r, err := s.DB.Reads.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.DB.NowMicros()})
 	if dbconn.IsNoRows(err) {
 		return nil, nil
 	}
@@ -53,35 +53,35 @@ func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Sess
 }
 
 // TouchSession records that a session was used. It is not synced to disk.
-func (s Sessions) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.TouchSession(tx.Ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: dbconn.ValidText(ip), SeenAt: dbconn.Micros(seen), ExpiresAt: dbconn.Micros(expires)})
+func (s *Sessions) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.Queries.TouchSession(tx.Ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: dbconn.ValidText(ip), SeenAt: dbconn.Micros(seen), ExpiresAt: dbconn.Micros(expires)})
 	})
 }
 
 // ListSessions returns the unexpired sessions of a user, newest first.
-func (s Sessions) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
-	rows, err := s.Reads.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.NowMicros()})
+func (s *Sessions) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
+	rows, err := s.DB.Reads.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.DB.NowMicros()})
 	return dbconn.MapRows(rows, sessionOf), err
 }
 
 // DropSession ends a session. The write is synced, so that the session cannot
 // reappear after a failure of the machine.
-func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.DeleteSession(tx.Ctx, tokenHash) })
+func (s *Sessions) DropSession(ctx context.Context, tokenHash string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.Queries.DeleteSession(tx.Ctx, tokenHash) })
 }
 
 // EndSession ends a session of a user.
-func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
-	return s.Update(ctx, "session", func(tx *core.Tx) (int64, error) {
-		return tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
+func (s *Sessions) EndSession(ctx context.Context, userID, id string) error {
+	return s.DB.Update(ctx, "session", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
 	})
 }
 
 // EndSessions ends all sessions of a user except one, and returns their number.
-func (s Sessions) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err = tx.EndSessions(tx.Ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})
+func (s *Sessions) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err = tx.Queries.EndSessions(tx.Ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})
 		return err
 	})
 	return n, err

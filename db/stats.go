@@ -13,10 +13,10 @@ import (
 
 // FlowStats returns the statistics of flows for the 24 hours up to now. They are
 // empty for a flow without runs or of another workspace.
-func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []flow.FlowID, now time.Time) (map[flow.FlowID]flow.Day, error) {
+func (s *Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []flow.FlowID, now time.Time) (map[flow.FlowID]flow.Day, error) {
 	days := make(map[flow.FlowID]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {
-		rows, err := s.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{
+		rows, err := s.DB.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{
 			WorkspaceID: ws, FlowID: id, AfterHour: core.HourOf(now) - int64(len(flow.Day{}.Hours)), UntilHour: core.HourOf(now),
 		})
 		if err != nil {
@@ -47,14 +47,14 @@ func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {
 
 // CountOpenRuns returns the number of runs in a state that is not final. The number
 // of queued runs is stored, so it is not counted.
-func (s Runs) CountOpenRuns(ctx context.Context, state flow.RunState) (int64, error) {
+func (s *Runs) CountOpenRuns(ctx context.Context, state flow.RunState) (int64, error) {
 	if state == flow.RunWaiting {
-		return s.Reads.CountWaiting(ctx)
+		return s.DB.Reads.CountWaiting(ctx)
 	}
-	n, err := s.Reads.CountAdmittedIn(ctx, string(state))
+	n, err := s.DB.Reads.CountAdmittedIn(ctx, string(state))
 	if err != nil || state != flow.RunQueued {
 		return n, err
 	}
-	queued, err := s.Reads.QueueLength(ctx)
+	queued, err := s.DB.Reads.QueueLength(ctx)
 	return n + queued, err
 }

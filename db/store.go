@@ -58,7 +58,7 @@ type Store struct {
 func newStore(c *core.DB) *Store {
 	return &Store{
 		DB:             c,
-		Runs:           runsOf(c),
+		Runs:           Runs{core.Execution{DB: c}},
 		Deliveries:     webhooks.Deliveries{DB: c},
 		Endpoints:      webhooks.Endpoints{DB: c},
 		Recovery:       Recovery{DB: c},
@@ -96,79 +96,79 @@ func newStore(c *core.DB) *Store {
 type Runs struct{ core.Execution }
 
 // Recovery takes over runs and deliveries whose worker is gone.
-type Recovery struct{ *core.DB }
+type Recovery struct{ DB *core.DB }
 
 // Retention erases content that is older than its retention.
-type Retention struct{ *core.DB }
+type Retention struct{ DB *core.DB }
 
 // Flows stores flows, their drafts and what lists of flows show.
-type Flows struct{ *core.DB }
+type Flows struct{ DB *core.DB }
 
 // Versions stores the published versions of flows.
-type Versions struct{ *core.DB }
+type Versions struct{ DB *core.DB }
 
 // Edits stores the edits that drafts were made with.
-type Edits struct{ *core.DB }
+type Edits struct{ DB *core.DB }
 
 // Pins stores pinned outputs of nodes.
-type Pins struct{ *core.DB }
+type Pins struct{ DB *core.DB }
 
 // Approvals stores the questions that steps ask people, and the answers.
-type Approvals struct{ *core.DB }
+type Approvals struct{ DB *core.DB }
 
 // Forms stores the public forms of flows.
-type Forms struct{ *core.DB }
+type Forms struct{ DB *core.DB }
 
 // Files stores uploaded and produced files.
 type Files struct {
-	*core.DB
+	DB     *core.DB
 	bucket blobs.Bucket // stores the content
 }
 
 // Keys stores API keys.
-type Keys struct{ *core.DB }
+type Keys struct{ DB *core.DB }
 
 // Users stores user accounts.
-type Users struct{ *core.DB }
+type Users struct{ DB *core.DB }
 
 // Members stores the members of workspaces and their roles.
-type Members struct{ *core.DB }
+type Members struct{ DB *core.DB }
 
 // Invites stores invitations to a workspace and password reset links.
-type Invites struct{ *core.DB }
+type Invites struct{ DB *core.DB }
 
 // Sessions stores browser sessions.
-type Sessions struct{ *core.DB }
+type Sessions struct{ DB *core.DB }
 
 // Workspaces stores workspaces and their limits.
-type Workspaces struct{ *core.DB }
+type Workspaces struct{ DB *core.DB }
 
 // Credentials stores credentials of model providers and other services.
-type Credentials struct{ *core.DB }
+type Credentials struct{ DB *core.DB }
 
 // Prices stores the prices of models.
-type Prices struct{ *core.DB }
+type Prices struct{ DB *core.DB }
 
 // Budgets stores the limits and budgets of flows and keys.
-type Budgets struct{ *core.DB }
+type Budgets struct{ DB *core.DB }
 
 // Quotas stores the storage quotas of workspaces.
-type Quotas struct{ *core.DB }
+type Quotas struct{ DB *core.DB }
 
 // RateLimits stores counters of requests and of failed sign-ins.
-type RateLimits struct{ *core.DB }
+type RateLimits struct{ DB *core.DB }
 
 // UsageLog stores the usage of runs by day.
-type UsageLog struct{ *core.DB }
+type UsageLog struct{ DB *core.DB }
 
 // AuditLog stores the audit log, a chain of entries for each workspace.
-type AuditLog struct{ *core.DB }
+type AuditLog struct{ DB *core.DB }
 
 // Instances stores the servers that share a database.
-type Instances struct{ *core.DB }
+type Instances struct{ DB *core.DB }
 
 // Maintenance inspects the database.
-type Maintenance struct{ *core.DB }
+type Maintenance struct{ DB *core.DB }
 
 // Open opens the store, migrates it and reads its master key. It returns an error if
 // the database was encrypted with another key.
@@ -195,10 +195,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
+		return tx.Queries.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
 			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: fairness.DefaultMaxQueued, CreatedAt: s.NowMicros(),
 		})
 	})
 }
 
-func runsOf(c *core.DB) Runs { return Runs{core.Execution{DB: c}} }
+func runsOf(c *core.DB) *Runs { return &Runs{core.Execution{DB: c}} }

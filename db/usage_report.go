@@ -16,8 +16,8 @@ import (
 // both. On SQLite, with its single writer, transactions update usage_daily directly.
 
 // Usage returns the usage of the UTC days from one time to another, inclusive.
-func (s UsageLog) Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error) {
-	rows, err := s.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
+func (s *UsageLog) Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error) {
+	rows, err := s.DB.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
 	var days []flow.UsageDay
 	for _, d := range dbconn.MapRows(rows, usageDayOf) {
 		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {
@@ -47,12 +47,12 @@ func usageDayOf(r gen.UsageFull) flow.UsageDay {
 // FoldUsage aggregates the usage log, unless another instance is doing so or this
 // instance has logged nothing since the last time. The results of Usage do not
 // change, because it reads the log too.
-func (s UsageLog) FoldUsage(ctx context.Context) error {
-	if !s.IsPostgres() || !s.UsageLogged.Swap(false) {
+func (s *UsageLog) FoldUsage(ctx context.Context) error {
+	if !s.DB.IsPostgres() || !s.DB.UsageLogged.Swap(false) {
 		return nil
 	}
 	locked := false
-	err := s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	err := s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&locked); err != nil || !locked {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s UsageLog) FoldUsage(ctx context.Context) error {
 		return err
 	})
 	if err != nil || !locked {
-		s.UsageLogged.Store(true)
+		s.DB.UsageLogged.Store(true)
 	}
 	if err != nil {
 		return fmt.Errorf("aggregate the usage log: %w", err)

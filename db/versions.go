@@ -22,22 +22,22 @@ import (
 // PublishFlow makes the document the live version. It creates a new version unless
 // the document equals the latest one. Two concurrent publishes of the same document
 // create one version.
-func (s Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, document []byte, summary, by string) (v flow.Version, created bool, err error) {
+func (s *Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, document []byte, summary, by string) (v flow.Version, created bool, err error) {
 	hash, files := flow.Hash(document), documentFiles(document)
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		// The update comes first: on PostgreSQL it locks the row of the flow, so that
 		// two publishes cannot use the same number.
 		if err := goLive(tx, ws, flowID, 0); err != nil {
 			return err
 		}
-		latest, err := tx.LatestVersion(tx.Ctx, gen.LatestVersionParams{FlowID: flowID, WorkspaceID: ws})
+		latest, err := tx.Queries.LatestVersion(tx.Ctx, gen.LatestVersionParams{FlowID: flowID, WorkspaceID: ws})
 		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("latest version of %s: %w", flowID, err)
 		}
 		if created = latest.DocumentHash != hash; created {
 			latest = gen.Version{
 				FlowID: flowID, Number: latest.Number + 1, WorkspaceID: ws, DocumentHash: hash,
-				Summary: dbconn.ValidText(summary), CreatedBy: by, CreatedAt: s.NowMicros(),
+				Summary: dbconn.ValidText(summary), CreatedBy: by, CreatedAt: s.DB.NowMicros(),
 			}
 			if err := addVersion(tx, latest, document); err != nil {
 				return err
@@ -59,7 +59,7 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.InsertVersion(tx.Ctx, gen.InsertVersionParams(v)); err != nil {
+	if err := tx.Queries.InsertVersion(tx.Ctx, gen.InsertVersionParams(v)); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
 	return tx.TrackWithinQuota(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
@@ -67,14 +67,14 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 
 // goLive makes a version the one that new runs use.
 func goLive(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, n int64) error {
-	rows, err := tx.SetLiveVersion(tx.Ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.Store.NowMicros()})
+	rows, err := tx.Queries.SetLiveVersion(tx.Ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.Store.NowMicros()})
 	return dbconn.MustAffect(rows, err, "flow")
 }
 
 // SetLiveVersion makes an existing version live. The caller adds the audit entry.
-func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if _, err := tx.FindVersion(tx.Ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
+func (s *Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.Queries.FindVersion(tx.Ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "version")
 		}
 		return goLive(tx, ws, flowID, n)
@@ -82,20 +82,20 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 }
 
 // FindVersion returns one version of a flow.
-func (s Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
-	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
+func (s *Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error) {
+	r, err := s.DB.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
 	return dbconn.ConvertRow(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
-func (s Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Version, error) {
-	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
+func (s *Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Version, error) {
+	rows, err := s.DB.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
 	return dbconn.ConvertRows(rows, err, versionOf, "list versions of %s", flowID)
 }
 
 // FindDocument returns an immutable document by its hash.
-func (s Versions) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error) {
-	body, err := s.Reads.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
+func (s *Versions) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error) {
+	body, err := s.DB.Reads.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "document")
 	}
@@ -112,7 +112,7 @@ const (
 
 // CountVersionRuns counts the runs of each published version since a time.
 // complete is false if a version may have more runs than were counted.
-func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) (runs map[int64]int64, complete bool, err error) {
+func (s *Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) (runs map[int64]int64, complete bool, err error) {
 	k := newRunFilter(&flow.RunQuery{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
@@ -121,7 +121,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 	}
 	queries := []*lists.Query{k.countOpenQuery(maxCountedRuns)}
 	for part := range slices.Chunk(groups, manyGroups) {
-		queries = append(queries, k.countQuery(part, maxCountedRuns, s.IsPostgres()))
+		queries = append(queries, k.countQuery(part, maxCountedRuns, s.DB.IsPostgres()))
 	}
 	runs, complete = map[int64]int64{}, true
 	for _, q := range queries {
@@ -143,8 +143,8 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 
 // ListCallers returns the valid keys with runs of a flow that ended since a day,
 // ordered by the number of runs.
-func (s Versions) ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) ([]flow.Caller, error) {
-	rows, err := s.Reads.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: core.DayOf(since), Now: s.NowMicros()})
+func (s *Versions) ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) ([]flow.Caller, error) {
+	rows, err := s.DB.Reads.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: core.DayOf(since), Now: s.DB.NowMicros()})
 	if err != nil {
 		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)
 	}

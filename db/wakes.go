@@ -12,20 +12,20 @@ import (
 
 // DueWakes hands waiting runs that are due to the queue and returns their number.
 // next is when the earliest of the others is due, or zero.
-func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
-	if s.QueueOrNil() == nil {
+func (s *Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+	if s.DB.QueueOrNil() == nil {
 		return 0, time.Time{}, nil
 	}
 	// Usually nothing is due, so check with a read before beginning a transaction.
-	next, err = dbconn.Earliest(s.Reads.NextWake(ctx))
+	next, err = dbconn.Earliest(s.DB.Reads.NextWake(ctx))
 	if err != nil {
 		return 0, next, fmt.Errorf("wake runs: %w", err)
 	}
 	if next.IsZero() || next.After(now) {
 		return 0, next, nil
 	}
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		ids, err := tx.ListDueWakes(tx.Ctx, gen.ListDueWakesParams{Now: dbconn.Micros(now), MaxRows: int32(limit)})
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		ids, err := tx.Queries.ListDueWakes(tx.Ctx, gen.ListDueWakesParams{Now: dbconn.Micros(now), MaxRows: int32(limit)})
 		for _, id := range ids {
 			if err := tx.ResumeRun("", id, core.PlaceWaiting); err != nil {
 				return err
@@ -38,7 +38,7 @@ func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, ne
 		return n, next, fmt.Errorf("wake runs: %w", err)
 	}
 	if n > 0 {
-		next, err = dbconn.Earliest(s.Reads.NextWake(ctx))
+		next, err = dbconn.Earliest(s.DB.Reads.NextWake(ctx))
 	}
 	return n, next, err
 }

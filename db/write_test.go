@@ -25,7 +25,7 @@ import (
 // note returns a write function that adds one entry to the audit log.
 func note(id string) func(*core.Tx) error {
 	return func(tx *core.Tx) error {
-		return tx.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws})
+		return tx.Queries.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws})
 	}
 }
 
@@ -203,7 +203,7 @@ func TestWrite_when_the_disk_is_full(t *testing.T) {
 	}
 	big := func(id string) func(*core.Tx) error {
 		return func(tx *core.Tx) error {
-			return tx.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws, Detail: strings.Repeat("x", 1<<20)})
+			return tx.Queries.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws, Detail: strings.Repeat("x", 1<<20)})
 		}
 	}
 	if err := s.Write(t.Context(), true, note("a")); err != nil {

@@ -59,7 +59,7 @@ var ErrPostgres = errors.New("on PostgreSQL everything is in the database, files
 // complete.
 func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest, err error) {
 	s := source{db}
-	if s.IsPostgres() {
+	if s.DB.IsPostgres() {
 		return b, ErrPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 		return b, fmt.Errorf("create a temporary directory for the backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	b = Manifest{Format: format, Sluice: version, MadeAt: s.Config.Now().UTC().Truncate(time.Millisecond)}
+	b = Manifest{Format: format, Sluice: version, MadeAt: s.DB.Config.Now().UTC().Truncate(time.Millisecond)}
 	snapshot, archive := filepath.Join(dir, core.DatabaseFile), filepath.Join(dir, "archive")
 	if err := s.snapshot(ctx, snapshot); err != nil {
 		return b, err
@@ -88,12 +88,12 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 }
 
 // source is the SQLite database that a backup is made of.
-type source struct{ *core.DB }
+type source struct{ DB *core.DB }
 
 // snapshot makes a consistent copy of the database without free pages, which may
 // contain erased data, and checks it. It only reads, so the server can write.
 func (s source) snapshot(ctx context.Context, to string) error {
-	from := sql.OpenDB(core.NewConnector(filepath.Join(s.Config.DataDir, core.DatabaseFile), "mode=ro"+s.BusyOption(), ""))
+	from := sql.OpenDB(core.NewConnector(filepath.Join(s.DB.Config.DataDir, core.DatabaseFile), "mode=ro"+s.DB.BusyOption(), ""))
 	defer from.Close()
 	if _, err := from.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
 		return fmt.Errorf("copy the database: %w", err)
@@ -158,7 +158,7 @@ func (s source) packFiles(ctx context.Context, out *tar.Writer, snapshot string,
 	}
 	var gone []string
 	for _, hash := range hashes {
-		path := filepath.Join(s.Config.DataDir, blobs.FilesDir, hash[:2], hash[2:])
+		path := filepath.Join(s.DB.Config.DataDir, blobs.FilesDir, hash[:2], hash[2:])
 		size, err := packFile(ctx, out, hash, path, b.MadeAt)
 		if errors.Is(err, fs.ErrNotExist) {
 			gone = append(gone, hash)
@@ -192,7 +192,7 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 // Other content that was not found is listed in Missing.
 func (s source) eraseMissing(ctx context.Context, snapshot *sql.DB, gone []string, b *Manifest) error {
 	for _, hash := range gone {
-		if _, err := s.Reads.FindLiveHash(ctx, hash); err == nil {
+		if _, err := s.DB.Reads.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)
 			continue
 		} else if !dbconn.IsNoRows(err) {

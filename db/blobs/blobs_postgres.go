@@ -38,7 +38,7 @@ type tableDraft struct {
 func (t *table) Put(ctx context.Context, content io.Reader) (draft, error) {
 	up := &tableDraft{s: t.s, id: t.s.IDs().New("upload_")}
 	err := t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.InsertUpload(tx.Ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.NowMicros()})
+		return tx.Queries.InsertUpload(tx.Ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.NowMicros()})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("begin an upload: %w", err)
@@ -73,14 +73,14 @@ func (u *tableDraft) fill(ctx context.Context, content io.Reader) error {
 // that it is not swept while it is slow.
 func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
 	return u.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		n, err := tx.TouchUpload(tx.Ctx, gen.TouchUploadParams{ID: u.id, TouchedAt: u.s.NowMicros()})
+		n, err := tx.Queries.TouchUpload(tx.Ctx, gen.TouchUploadParams{ID: u.id, TouchedAt: u.s.NowMicros()})
 		if err == nil && n == 0 {
 			err = errSwept()
 		}
 		if err != nil {
 			return err
 		}
-		return tx.InsertChunk(tx.Ctx, gen.InsertChunkParams{UploadID: u.id, Number: number, Data: data})
+		return tx.Queries.InsertChunk(tx.Ctx, gen.InsertChunkParams{UploadID: u.id, Number: number, Data: data})
 	})
 }
 
@@ -96,16 +96,16 @@ func errSwept() error {
 func (u *tableDraft) Keep(ctx context.Context, m *Meter, insertRow func(*core.Tx) error) error {
 	blob := gen.ClaimBlobParams{Hash: m.Sum(), UploadID: u.id, Size: m.Size}
 	err := u.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.DeleteUpload(tx.Ctx, u.id)
+		n, err := tx.Queries.DeleteUpload(tx.Ctx, u.id)
 		if err == nil && n == 0 {
 			err = errSwept()
 		}
 		if err != nil {
 			return err
 		}
-		kept, err := tx.ClaimBlob(tx.Ctx, blob)
+		kept, err := tx.Queries.ClaimBlob(tx.Ctx, blob)
 		if err == nil && kept != u.id {
-			err = tx.DeleteChunks(tx.Ctx, u.id)
+			err = tx.Queries.DeleteChunks(tx.Ctx, u.id)
 		}
 		if err != nil {
 			return fmt.Errorf("keep a file: %w", err)
@@ -132,11 +132,11 @@ func (u *tableDraft) Drop() {
 // dropUpload deletes an upload with its pieces. It does nothing if the upload is gone.
 func dropUpload(ctx context.Context, s *core.DB, id string) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		n, err := tx.DeleteUpload(tx.Ctx, id)
+		n, err := tx.Queries.DeleteUpload(tx.Ctx, id)
 		if err != nil || n == 0 {
 			return err
 		}
-		return tx.DeleteChunks(tx.Ctx, id)
+		return tx.Queries.DeleteChunks(tx.Ctx, id)
 	})
 }
 
@@ -144,17 +144,17 @@ func dropUpload(ctx context.Context, s *core.DB, id string) error {
 // statement would not see a file that is being saved concurrently.
 func (t *table) Remove(ctx context.Context, hash string) error {
 	return t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		if n, err := tx.HoldBlob(tx.Ctx, hash); err != nil || n == 0 {
+		if n, err := tx.Queries.HoldBlob(tx.Ctx, hash); err != nil || n == 0 {
 			return err
 		}
-		if _, err := tx.FindLiveHash(tx.Ctx, hash); !dbconn.IsNoRows(err) {
+		if _, err := tx.Queries.FindLiveHash(tx.Ctx, hash); !dbconn.IsNoRows(err) {
 			return err
 		}
-		blob, err := tx.FindBlob(tx.Ctx, hash)
+		blob, err := tx.Queries.FindBlob(tx.Ctx, hash)
 		if err != nil {
 			return err
 		}
-		return cmp.Or(tx.DeleteChunks(tx.Ctx, blob.UploadID), tx.DeleteBlob(tx.Ctx, hash))
+		return cmp.Or(tx.Queries.DeleteChunks(tx.Ctx, blob.UploadID), tx.Queries.DeleteBlob(tx.Ctx, hash))
 	})
 }
 

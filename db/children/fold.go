@@ -83,7 +83,7 @@ func counted(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (gen.Coun
 		if e.Leaf {
 			continue
 		}
-		below, err := tx.SumChildren(tx.Ctx, e.RunID)
+		below, err := tx.Queries.SumChildren(tx.Ctx, e.RunID)
 		if err != nil {
 			return p, fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
 		}
@@ -97,7 +97,7 @@ func counted(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (gen.Coun
 // count adds ends to the row of their step and returns the row. The update locks the row
 // until the transaction ends.
 func count(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
-	r, err := tx.CountChild(tx.Ctx, p)
+	r, err := tx.Queries.CountChild(tx.Ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("count the children of %s:%s: %w", p.RunID, p.Path, err)
 	}
@@ -106,7 +106,7 @@ func count(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
 
 // lock reads the row of a step so that no other transaction can change it.
 func lock(tx *core.Tx, step flow.CallingStep) (*gen.Child, error) {
-	r, err := tx.LockChildren(tx.Ctx, gen.LockChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+	r, err := tx.Queries.LockChildren(tx.Ctx, gen.LockChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	if err != nil {
 		return nil, fmt.Errorf("lock the children of %s:%s: %w", step.RunID, step.Path, err)
 	}
@@ -139,10 +139,10 @@ func advance(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
 // stop drops the queued items of a step, so that no more of them start.
 func stop(tx *core.Tx, step flow.CallingStep) error {
 	p := gen.StopChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}
-	if err := tx.StopChildren(tx.Ctx, p); err != nil {
+	if err := tx.Queries.StopChildren(tx.Ctx, p); err != nil {
 		return fmt.Errorf("stop the children of %s:%s: %w", step.RunID, step.Path, err)
 	}
-	return tx.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: p.RunID, Path: p.Path, Round: p.Round, Item: flow.MaxChildItems})
+	return tx.Queries.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: p.RunID, Path: p.Path, Round: p.Round, Item: flow.MaxChildItems})
 }
 
 // start starts the runs of the next n items.
@@ -152,12 +152,12 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(n),
 		First: int64(c.Running + c.Succeeded - c.Reused), // at least this many have started, in order
 	}
-	items, err := tx.TakeChildItems(tx.Ctx, p)
+	items, err := tx.Queries.TakeChildItems(tx.Ctx, p)
 	if err != nil || len(items) == 0 {
 		return err
 	}
 	last := items[len(items)-1].Item
-	err = tx.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: p.RunID, Path: p.Path, Round: p.Round, First: p.First, Item: last})
+	err = tx.Queries.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: p.RunID, Path: p.Path, Round: p.Round, First: p.First, Item: last})
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	}
 	c.Pending -= len(items)
 	c.Running += len(items)
-	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
+	return tx.Queries.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
 }
 
 // startItems starts a run for each item that the caller has taken from the queue of the
@@ -217,7 +217,7 @@ func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, in
 // wake hands the caller to a worker. Its row is locked first: a worker that is about to
 // let it wait has then either committed that, or will find the end of the children.
 func wake(tx *core.Tx, c *flow.Children) error {
-	if _, err := tx.LockRun(tx.Ctx, c.Caller.RunID); err != nil {
+	if _, err := tx.Queries.LockRun(tx.Ctx, c.Caller.RunID); err != nil {
 		if dbconn.IsNoRows(err) {
 			return nil
 		}

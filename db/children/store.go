@@ -12,11 +12,11 @@ import (
 )
 
 // Children stores the child runs of steps.
-type Children struct{ *core.DB }
+type Children struct{ DB *core.DB }
 
 // FindChildren returns the children of a step, or nil if it has started none.
-func (s Children) FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error) {
-	r, err := s.Reads.FindChildren(ctx, gen.FindChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+func (s *Children) FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error) {
+	r, err := s.DB.Reads.FindChildren(ctx, gen.FindChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	if dbconn.IsNoRows(err) {
 		return nil, nil
 	}
@@ -27,8 +27,8 @@ func (s Children) FindChildren(ctx context.Context, step flow.CallingStep) (*flo
 }
 
 // ListChildren returns the children of all steps of a run, by path and round.
-func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error) {
-	rows, err := s.Reads.ListChildren(ctx, gen.ListChildrenParams{RunID: runID, WorkspaceID: ws})
+func (s *Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error) {
+	rows, err := s.DB.Reads.ListChildren(ctx, gen.ListChildrenParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list the children of %s: %w", runID, err)
 	}
@@ -45,8 +45,8 @@ func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID f
 
 // BeginChildren records the child runs that a step is about to start. A record of an
 // earlier attempt of the step is kept.
-func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if len(c.Document) > 0 {
 			added, err := tx.AddDocument(c.WorkspaceID, c.DocumentHash, c.Document)
 			if err != nil {
@@ -54,7 +54,7 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 			}
 			tx.TrackStorage(c.WorkspaceID, flow.Storage{Bytes: added})
 		}
-		return tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
+		return tx.Queries.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
 			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,
 			Depth: int64(c.Depth), FlowID: c.FlowID, DocumentHash: c.DocumentHash, Template: dbconn.EncodeAny(t),
 			Concurrency: int64(c.Concurrency), KeepErrors: dbconn.BoolInt(c.KeepErrors),
@@ -63,13 +63,13 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 }
 
 // AddChildItems stores items of a step. It does not change existing items.
-func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
+func (s *Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
 	rows := make([]any, 0, itemColumns*len(items)) // encoded before the transaction, because on SQLite all writes wait for it
 	for i := range items {
 		it := &items[i]
 		rows = append(rows, step.RunID, step.Path, int64(step.Round), int64(it.Item), dbconn.EncodeMap(it.Inputs), dbconn.EncodeError(it.Error), it.Reused)
 	}
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for chunk := range slices.Chunk(rows, itemColumns*itemsAtOnce) {
 			if _, err := tx.DBTX.ExecContext(tx.Ctx, insertItems(len(chunk)/itemColumns), chunk...); err != nil {
 				return fmt.Errorf("store items of %s:%s: %w", step.RunID, step.Path, err)
@@ -91,9 +91,9 @@ func insertItems(n int) string {
 
 // StartChildren starts the first items once all are stored. failed is the number of
 // items that cannot start, reused that of items with the result of an earlier run.
-func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (c *flow.Children, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		err := tx.LoadChildren(tx.Ctx, gen.LoadChildrenParams{
+func (s *Children) StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (c *flow.Children, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		err := tx.Queries.LoadChildren(tx.Ctx, gen.LoadChildrenParams{
 			RunID: step.RunID, Path: step.Path, Round: int64(step.Round),
 			Total: int64(total), Failed: int64(failed), TakenOver: int64(reused), Pending: int64(total - failed - reused),
 		})
@@ -113,12 +113,12 @@ func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, tota
 // RecountChildren counts the children of a step again, in case the end of one was not
 // counted: an instance of an older release, which does not know children, may have ended
 // it. Concurrent ends wait for the lock, so that none is counted twice.
-func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c *flow.Children, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c *flow.Children, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := lock(tx, step); err != nil {
 			return err
 		}
-		if err := tx.RecountChildren(tx.Ctx, gen.RecountChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}); err != nil {
+		if err := tx.Queries.RecountChildren(tx.Ctx, gen.RecountChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}); err != nil {
 			return fmt.Errorf("count the children of %s:%s again: %w", step.RunID, step.Path, err)
 		}
 		r, err := lock(tx, step) // with the new numbers
@@ -132,23 +132,23 @@ func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c
 }
 
 // MarkChildrenRead records that a step has read the outcome of its children.
-func (s Children) MarkChildrenRead(ctx context.Context, step flow.CallingStep) error {
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.MarkChildrenRead(tx.Ctx, gen.MarkChildrenReadParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+func (s *Children) MarkChildrenRead(ctx context.Context, step flow.CallingStep) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.Queries.MarkChildrenRead(tx.Ctx, gen.MarkChildrenReadParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	})
 }
 
 // StopChildren drops the queued items of a step, so that no more of them start, and
 // returns the runs that have not ended.
-func (s Children) StopChildren(ctx context.Context, step flow.CallingStep) (open []flow.OpenChild, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Children) StopChildren(ctx context.Context, step flow.CallingStep) (open []flow.OpenChild, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := lock(tx, step); err != nil {
 			return err
 		}
 		if err := stop(tx, step); err != nil {
 			return err
 		}
-		rows, err := tx.ListOpenChildRuns(tx.Ctx, gen.ListOpenChildRunsParams{CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round)})
+		rows, err := tx.Queries.ListOpenChildRuns(tx.Ctx, gen.ListOpenChildRunsParams{CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round)})
 		open = dbconn.MapRows(rows, func(r gen.ListOpenChildRunsRow) flow.OpenChild { return flow.OpenChild{RunID: r.ID, FlowID: r.FlowID} })
 		return err
 	})
@@ -157,9 +157,9 @@ func (s Children) StopChildren(ctx context.Context, step flow.CallingStep) (open
 
 // ReadChildren returns the items of a step from number from to before number to, in
 // order, without those that have not started.
-func (s Children) ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error) {
+func (s *Children) ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error) {
 	p := gen.ListChildRunsParams{CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), FromItem: int64(from), ToItem: int64(to)}
-	runs, err := s.Reads.ListChildRuns(ctx, p)
+	runs, err := s.DB.Reads.ListChildRuns(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("list the child runs of %s:%s: %w", step.RunID, step.Path, err)
 	}
@@ -171,7 +171,7 @@ func (s Children) ReadChildren(ctx context.Context, ws flow.WorkspaceID, step fl
 		}
 		byItem[run.Caller.Item] = resultOf(run.Caller.Item, run)
 	}
-	items, err := s.Reads.ListChildItems(ctx, gen.ListChildItemsParams{
+	items, err := s.DB.Reads.ListChildItems(ctx, gen.ListChildItemsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), FromItem: int64(from), ToItem: int64(to),
 	})
 	if err != nil {
@@ -192,9 +192,9 @@ func (s Children) ReadChildren(ctx context.Context, ws flow.WorkspaceID, step fl
 }
 
 // itemResult returns the result of an item without a run of its own.
-func (s Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.ListChildItemsRow) (flow.ChildResult, error) {
+func (s *Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.ListChildItemsRow) (flow.ChildResult, error) {
 	if r.Reused != "" {
-		run, err := core.FindRun(ctx, s.Reads, ws, "", r.Reused)
+		run, err := core.FindRun(ctx, s.DB.Reads, ws, "", r.Reused)
 		if err != nil {
 			return flow.ChildResult{}, err
 		}

@@ -14,8 +14,8 @@ import (
 
 // Strip returns the cells that show all items of a step, size items each, in order.
 // Cells after the last one that has started are omitted.
-func (s Children) Strip(ctx context.Context, step flow.CallingStep, size int) ([]items.Cell, error) {
-	runs, err := s.Reads.CountChildRunCells(ctx, gen.CountChildRunCellsParams{
+func (s *Children) Strip(ctx context.Context, step flow.CallingStep, size int) ([]items.Cell, error) {
+	runs, err := s.DB.Reads.CountChildRunCells(ctx, gen.CountChildRunCellsParams{
 		Size: int64(size), CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round),
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (s Children) Strip(ctx context.Context, step flow.CallingStep, size int) ([
 		c := at(r.Cell)
 		c.Done, c.Failed, c.Running = int(r.Done), int(r.Failed), int(r.Running)
 	}
-	others, err := s.Reads.CountChildItemCells(ctx, gen.CountChildItemCellsParams{Size: int64(size), RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+	others, err := s.DB.Reads.CountChildItemCells(ctx, gen.CountChildItemCellsParams{Size: int64(size), RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	if err != nil {
 		return nil, fmt.Errorf("count the items of %s:%s: %w", step.RunID, step.Path, err)
 	}
@@ -48,8 +48,8 @@ func (s Children) Strip(ctx context.Context, step flow.CallingStep, size int) ([
 
 // ListFailures returns the first failed items of a step: those that have run, then those
 // that could not start.
-func (s Children) ListFailures(ctx context.Context, step flow.CallingStep, limit int) ([]items.Failure, error) {
-	runs, err := s.Reads.ListChildRunFailures(ctx, gen.ListChildRunFailuresParams{
+func (s *Children) ListFailures(ctx context.Context, step flow.CallingStep, limit int) ([]items.Failure, error) {
+	runs, err := s.DB.Reads.ListChildRunFailures(ctx, gen.ListChildRunFailuresParams{
 		CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), MaxRows: int32(limit),
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (s Children) ListFailures(ctx context.Context, step flow.CallingStep, limit
 		}
 		list = append(list, f)
 	}
-	others, err := s.Reads.ListChildItemFailures(ctx, gen.ListChildItemFailuresParams{
+	others, err := s.DB.Reads.ListChildItemFailures(ctx, gen.ListChildItemFailuresParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(limit - len(list)),
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s Children) ListFailures(ctx context.Context, step flow.CallingStep, limit
 
 // ListItems returns the items of a step that match a filter. Without a state, failed
 // ones come first, then running, succeeded and waiting ones.
-func (s Children) ListItems(ctx context.Context, step flow.CallingStep, f items.Filter) (list []items.Item, err error) {
+func (s *Children) ListItems(ctx context.Context, step flow.CallingStep, f items.Filter) (list []items.Item, err error) {
 	needle := ""
 	if f.Text != "" { // as it is stored: in JSON
 		text := strings.Trim(string(flow.EncodeJSON(strings.ToLower(f.Text))), `"`)
@@ -112,9 +112,9 @@ func (s Children) ListItems(ctx context.Context, step flow.CallingStep, f items.
 }
 
 // listItems returns items of one state.
-func (s Children) listItems(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, limit int) (list []items.Item, err error) {
+func (s *Children) listItems(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, limit int) (list []items.Item, err error) {
 	if state != items.Waiting {
-		rows, err := s.Reads.ListShownChildRuns(ctx, gen.ListShownChildRunsParams{
+		rows, err := s.DB.Reads.ListShownChildRuns(ctx, gen.ListShownChildRunsParams{
 			CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), Code: code, Needle: needle, MaxRows: int32(limit),
 			Failed: dbconn.BoolInt(state == items.Failed), Running: dbconn.BoolInt(state == items.Running), Done: dbconn.BoolInt(state == items.Done),
 		})
@@ -163,8 +163,8 @@ func itemOf(r *gen.Run, state items.State) (items.Item, error) {
 }
 
 // addReused appends the items whose result is that of an earlier run.
-func (s Children) addReused(ctx context.Context, step flow.CallingStep, needle string, list []items.Item, limit int) ([]items.Item, error) {
-	rows, err := s.Reads.ListReusedChildRuns(ctx, gen.ListReusedChildRunsParams{
+func (s *Children) addReused(ctx context.Context, step flow.CallingStep, needle string, list []items.Item, limit int) ([]items.Item, error) {
+	rows, err := s.DB.Reads.ListReusedChildRuns(ctx, gen.ListReusedChildRunsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Needle: needle, MaxRows: int32(limit - len(list)),
 	})
 	if err != nil {
@@ -182,8 +182,8 @@ func (s Children) addReused(ctx context.Context, step flow.CallingStep, needle s
 }
 
 // addWithoutRun appends items without a run: those that cannot start or have not started.
-func (s Children) addWithoutRun(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, list []items.Item, limit int) ([]items.Item, error) {
-	rows, err := s.Reads.ListShownChildItems(ctx, gen.ListShownChildItemsParams{
+func (s *Children) addWithoutRun(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, list []items.Item, limit int) ([]items.Item, error) {
+	rows, err := s.DB.Reads.ListShownChildItems(ctx, gen.ListShownChildItemsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Failed: dbconn.BoolInt(state == items.Failed), Code: code, Needle: needle, MaxRows: int32(limit - len(list)),
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (tx *Tx) checkQueue(k FlowKey, l flowLimits) error {
 		n, err := tx.queueLength(b.key)
 		if err == nil && n >= b.limit {
 			var children int64 // do not count; they belong to runs that were accepted
-			children, err = tx.CountQueuedChildren(tx.Ctx, gen.CountQueuedChildrenParams{WorkspaceID: b.key.ws, FlowID: b.key.flow})
+			children, err = tx.Queries.CountQueuedChildren(tx.Ctx, gen.CountQueuedChildrenParams{WorkspaceID: b.key.ws, FlowID: b.key.flow})
 			n -= children
 		}
 		if err == nil {
@@ -100,9 +100,9 @@ func (tx *Tx) queueLength(k FlowKey) (int64, error) {
 	if !ok {
 		var err error
 		if k.flow == "" {
-			n, err = tx.QueueLengthOfWorkspace(tx.Ctx, k.ws)
+			n, err = tx.Queries.QueueLengthOfWorkspace(tx.Ctx, k.ws)
 		} else {
-			n, err = tx.QueueLengthOfFlow(tx.Ctx, gen.QueueLengthOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
+			n, err = tx.Queries.QueueLengthOfFlow(tx.Ctx, gen.QueueLengthOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
 		}
 		if err != nil && !dbconn.IsNoRows(err) {
 			return 0, err
@@ -125,7 +125,7 @@ func (tx *Tx) flushLengths() error {
 		return dbconn.CompareTexts(string(a.ws), string(b.ws), string(a.flow), string(b.flow))
 	})
 	for _, k := range keys {
-		err := tx.AddQueueLength(tx.Ctx, gen.AddQueueLengthParams{WorkspaceID: k.ws, FlowID: k.flow, Queued: tx.Batch.Counts.joined[k]})
+		err := tx.Queries.AddQueueLength(tx.Ctx, gen.AddQueueLengthParams{WorkspaceID: k.ws, FlowID: k.flow, Queued: tx.Batch.Counts.joined[k]})
 		if err != nil {
 			return err
 		}
@@ -138,13 +138,13 @@ func (tx *Tx) flushLengths() error {
 // become free in other ways: a raised limit, a new instance, or runs queued by a
 // process without workers.
 func (s Execution) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
-	if s.QueueOrNil() == nil {
+	if s.DB.QueueOrNil() == nil {
 		return 0, nil
 	}
-	if _, err := s.Reads.NextWorkspace(ctx, ""); dbconn.IsNoRows(err) {
+	if _, err := s.DB.Reads.NextWorkspace(ctx, ""); dbconn.IsNoRows(err) {
 		return 0, nil
 	}
-	err = s.Write(ctx, Durable, func(tx *Tx) error {
+	err = s.DB.Write(ctx, Durable, func(tx *Tx) error {
 		if err := tx.lockAdmission(); err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (tx *Tx) prepareAdmission(limit int) (bool, error) {
 		return false, err
 	}
 	if !tx.Batch.Counts.locked {
-		if _, err := tx.NextWorkspace(tx.Ctx, ""); err != nil {
+		if _, err := tx.Queries.NextWorkspace(tx.Ctx, ""); err != nil {
 			if tx.Batch.Counts.queueEmpty = dbconn.IsNoRows(err); tx.Batch.Counts.queueEmpty {
 				err = nil
 			}
@@ -122,7 +122,7 @@ func (tx *Tx) readFront(runs int) (queueFront, error) {
 // sql.ErrNoRows. It looks in the front in memory if the batch has one, or else in the index.
 func (tx *Tx) nextWorkspace(c cursor) (flow.WorkspaceID, error) {
 	if tx.front == nil {
-		return tx.NextWorkspace(tx.Ctx, flow.WorkspaceID(c.value))
+		return tx.Queries.NextWorkspace(tx.Ctx, flow.WorkspaceID(c.value))
 	}
 	w, err := tx.front.after(queuedRun{ws: flow.WorkspaceID(c.value), key: dbconn.LastID})
 	return w.ws, err
@@ -143,16 +143,16 @@ func (tx *Tx) nextKey(ws flow.WorkspaceID, c cursor) (string, error) {
 		}
 		return w.key, err
 	case !c.set:
-		return tx.FirstKey(tx.Ctx, ws)
+		return tx.Queries.FirstKey(tx.Ctx, ws)
 	}
-	return tx.NextKey(tx.Ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
+	return tx.Queries.NextKey(tx.Ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
 }
 
 // nextFlow returns the first queued run after a position within the runs of one key, or
 // sql.ErrNoRows.
 func (tx *Tx) nextFlow(at gen.NextFlowParams) (gen.NextFlowRow, error) {
 	if tx.front == nil {
-		return tx.NextFlow(tx.Ctx, at)
+		return tx.Queries.NextFlow(tx.Ctx, at)
 	}
 	w, err := tx.front.after(queuedRun{at.WorkspaceID, at.KeyID, flow.FlowID(at.FlowID), flow.RunID(at.AfterID)})
 	if err == nil && (w.ws != at.WorkspaceID || w.key != at.KeyID) {

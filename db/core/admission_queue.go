@@ -101,7 +101,7 @@ func (tx *Tx) moveToWorkers(ids, holders []string, busy []int64) (attempts map[s
 		return attempts, err
 	}
 	for i, id := range ids {
-		r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: flow.RunID(id), FromPlace: placeQueue, Place: PlaceWorker, InstanceID: holders[i], Busy: busy[i]})
+		r, err := tx.Queries.MoveRun(tx.Ctx, gen.MoveRunParams{ID: flow.RunID(id), FromPlace: placeQueue, Place: PlaceWorker, InstanceID: holders[i], Busy: busy[i]})
 		switch {
 		case err == nil:
 			attempts[id] = r.Attempt

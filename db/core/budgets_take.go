@@ -57,7 +57,7 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 	if b.Limit <= 0 {
 		return nil
 	}
-	n, err := tx.TakeStart(tx.Ctx, gen.TakeStartParams{WorkspaceID: ws, Subject: b.KeyID + string(b.FlowID), Day: DayOf(day), Most: b.Limit})
+	n, err := tx.Queries.TakeStart(tx.Ctx, gen.TakeStartParams{WorkspaceID: ws, Subject: b.KeyID + string(b.FlowID), Day: DayOf(day), Most: b.Limit})
 	if err != nil {
 		return fmt.Errorf("take a start from the budget of %s: %w", b.KeyID+string(b.FlowID), err)
 	}
@@ -75,7 +75,7 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
-		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + string(budgets[i].FlowID)}); err != nil {
+		if err := tx.Queries.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + string(budgets[i].FlowID)}); err != nil {
 			return fmt.Errorf("lock the budget of %s: %w", budgets[i].KeyID+string(budgets[i].FlowID), err)
 		}
 	}
@@ -92,7 +92,7 @@ func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 			return flow.ErrBudgetReserved
 		}
 	}
-	n, err := tx.ReserveStep(tx.Ctx, gen.ReserveStepParams{Reserved: int64(r.Amount), Day: DayOf(now), Attempt: r.Attempt, RunID: r.RunID, Path: r.Path})
+	n, err := tx.Queries.ReserveStep(tx.Ctx, gen.ReserveStepParams{Reserved: int64(r.Amount), Day: DayOf(now), Attempt: r.Attempt, RunID: r.RunID, Path: r.Path})
 	if err == nil && n == 0 {
 		return flow.ErrFenced // another worker has the run
 	}
@@ -108,7 +108,7 @@ func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.R
 	}
 	keys := []string{b.KeyID}
 	if b.WithMade {
-		if keys, err = tx.ListKeyTree(tx.Ctx, gen.ListKeyTreeParams{KeyID: b.KeyID, WorkspaceID: ws}); err != nil {
+		if keys, err = tx.Queries.ListKeyTree(tx.Ctx, gen.ListKeyTreeParams{KeyID: b.KeyID, WorkspaceID: ws}); err != nil {
 			return 0, err
 		}
 	}
@@ -132,15 +132,15 @@ func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.R
 func (tx *Tx) findReserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	switch {
 	case b.WithMade:
-		row, err := tx.FindKeysReserved(tx.Ctx, gen.FindKeysReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
+		row, err := tx.Queries.FindKeysReserved(tx.Ctx, gen.FindKeysReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
 		b.Used = row.Spent
 		return row.Reserved, err
 	case b.KeyID != "":
-		row, err := tx.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
+		row, err := tx.Queries.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
 		b.Used = row.Spent
 		return row.Reserved, err
 	}
-	row, err := tx.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
+	row, err := tx.Queries.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
 	b.Used = row.Spent + row.Below
 	return row.Reserved, err
 }

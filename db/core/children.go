@@ -58,7 +58,7 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 		}
 		w.occupyPlace(tx)
 		if rows[i] = startRow(r); !tx.Store.IsPostgres() {
-			if err := tx.InsertRun(tx.Ctx, *r); err != nil {
+			if err := tx.Queries.InsertRun(tx.Ctx, *r); err != nil {
 				return err
 			}
 		}

@@ -122,11 +122,11 @@ func (tx *Tx) count(k FlowKey) (n int64, err error) {
 			tx.Batch.Counts.admitted[k] = n
 			return n, nil
 		}
-		n, err = tx.CountAdmitted(tx.Ctx)
+		n, err = tx.Queries.CountAdmitted(tx.Ctx)
 	case k.flow == "":
-		n, err = tx.CountAdmittedOfWorkspace(tx.Ctx, k.ws)
+		n, err = tx.Queries.CountAdmittedOfWorkspace(tx.Ctx, k.ws)
 	default:
-		n, err = tx.CountAdmittedOfFlow(tx.Ctx, gen.CountAdmittedOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
+		n, err = tx.Queries.CountAdmittedOfFlow(tx.Ctx, gen.CountAdmittedOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
 	}
 	if err == nil {
 		n += tx.Batch.Counts.unwritten[k]
@@ -140,7 +140,7 @@ func (tx *Tx) FlowLimits(k FlowKey) (flowLimits, error) {
 	if l, ok := tx.Batch.Counts.Limits[k]; ok {
 		return l, nil
 	}
-	l, err := tx.FindFlowLimits(tx.Ctx, gen.FindFlowLimitsParams{ID: k.flow, WorkspaceID: k.ws})
+	l, err := tx.Queries.FindFlowLimits(tx.Ctx, gen.FindFlowLimitsParams{ID: k.flow, WorkspaceID: k.ws})
 	if err != nil {
 		return l, dbconn.NotFoundErr(err, "flow")
 	}
@@ -208,7 +208,7 @@ func (tx *Tx) capacity() (int64, error) {
 	if !live.counted.IsZero() && now.Sub(live.counted).Abs() < time.Second {
 		return live.n, nil
 	}
-	n, err := tx.CountWorkers(tx.Ctx, tx.Store.SilentSince())
+	n, err := tx.Queries.CountWorkers(tx.Ctx, tx.Store.SilentSince())
 	if err != nil {
 		return 0, err
 	}

@@ -69,7 +69,7 @@ func (tx *Tx) AddDelivery(d newDelivery) error {
 	if d.EndpointID, err = tx.Endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
 		return err
 	}
-	inserted, err := tx.InsertDelivery(tx.Ctx, d.InsertDeliveryParams)
+	inserted, err := tx.Queries.InsertDelivery(tx.Ctx, d.InsertDeliveryParams)
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
@@ -106,13 +106,13 @@ func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) 
 // endpoint if necessary. Another transaction may create it concurrently.
 func (tx *Tx) Endpoint(ws flow.WorkspaceID, flowID flow.FlowID, node, host string) (id string, err error) {
 	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
-	id, err = tx.FindEndpoint(tx.Ctx, known)
+	id, err = tx.Queries.FindEndpoint(tx.Ctx, known)
 	if dbconn.IsNoRows(err) {
-		err = tx.InsertEndpoint(tx.Ctx, gen.InsertEndpointParams{
+		err = tx.Queries.InsertEndpoint(tx.Ctx, gen.InsertEndpointParams{
 			ID: tx.Store.IDs().New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.Store.NowMicros(),
 		})
 		if err == nil {
-			id, err = tx.FindEndpoint(tx.Ctx, known)
+			id, err = tx.Queries.FindEndpoint(tx.Ctx, known)
 		}
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // secret of the node.
 func (tx *Tx) signer(d *newDelivery) (string, error) {
 	if d.Node == "" && d.key != "" {
-		_, err := tx.FindKeySecret(tx.Ctx, gen.FindKeySecretParams{ID: d.key, WorkspaceID: d.WorkspaceID})
+		_, err := tx.Queries.FindKeySecret(tx.Ctx, gen.FindKeySecretParams{ID: d.key, WorkspaceID: d.WorkspaceID})
 		if !dbconn.IsNoRows(err) {
 			return d.key, err
 		}
@@ -27,7 +27,7 @@ func (tx *Tx) signer(d *newDelivery) (string, error) {
 // WebhookSecret returns the row of an owner and inserts it if necessary. Another
 // transaction may insert it concurrently.
 func (tx *Tx) WebhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err error) {
-	row, err = tx.FindWebhookSecret(tx.Ctx, OwnerOf(o))
+	row, err = tx.Queries.FindWebhookSecret(tx.Ctx, OwnerOf(o))
 	if !dbconn.IsNoRows(err) {
 		return row, err
 	}
@@ -36,13 +36,13 @@ func (tx *Tx) WebhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err err
 	if err != nil {
 		return row, err
 	}
-	err = tx.InsertWebhookSecret(tx.Ctx, gen.InsertWebhookSecretParams{
+	err = tx.Queries.InsertWebhookSecret(tx.Ctx, gen.InsertWebhookSecretParams{
 		ID: id, WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: dbconn.ValidText(o.Host), Signing: sealed, SigningBefore: []byte{}, CreatedAt: tx.Store.NowMicros(),
 	})
 	if err != nil {
 		return row, fmt.Errorf("insert webhook secret: %w", err)
 	}
-	return tx.FindWebhookSecret(tx.Ctx, OwnerOf(o))
+	return tx.Queries.FindWebhookSecret(tx.Ctx, OwnerOf(o))
 }
 
 // ownerParams are the columns that identify the owner of a webhook secret.

@@ -13,11 +13,11 @@ import (
 // is not erased concurrently.
 func (tx *Tx) LinkFiles(ws flow.WorkspaceID, runID flow.RunID, ids []string) error {
 	for _, id := range slices.Sorted(slices.Values(ids)) {
-		held, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
+		held, err := tx.Queries.HoldFile(tx.Ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
 		if err := dbconn.MustAffect(held, err, "file"); err != nil {
 			return err
 		}
-		if err := tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {
+		if err := tx.Queries.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {
 			return fmt.Errorf("link %s to %s: %w", id, runID, err)
 		}
 	}
@@ -30,16 +30,16 @@ func (tx *Tx) inheritFiles(run *gen.InsertRunParams) error {
 	if run.ParentRunID == "" {
 		return nil
 	}
-	if err := tx.HoldFilesOfRun(tx.Ctx, run.ParentRunID); err != nil {
+	if err := tx.Queries.HoldFilesOfRun(tx.Ctx, run.ParentRunID); err != nil {
 		return fmt.Errorf("hold the files of %s: %w", run.ParentRunID, err)
 	}
-	return tx.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: string(run.ID), ParentRunID: run.ParentRunID, WorkspaceID: run.WorkspaceID})
+	return tx.Queries.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: string(run.ID), ParentRunID: run.ParentRunID, WorkspaceID: run.WorkspaceID})
 }
 
 // AddDocument stores a document under its hash and returns the number of bytes
 // added, which is 0 if the workspace already has the document.
 func (tx *Tx) AddDocument(ws flow.WorkspaceID, hash string, document []byte) (added int64, err error) {
-	n, err := tx.PinDocument(tx.Ctx, gen.PinDocumentParams{WorkspaceID: ws, Hash: hash, Body: string(document)})
+	n, err := tx.Queries.PinDocument(tx.Ctx, gen.PinDocumentParams{WorkspaceID: ws, Hash: hash, Body: string(document)})
 	if err != nil {
 		return 0, fmt.Errorf("pin document: %w", err)
 	}

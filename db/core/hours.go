@@ -47,7 +47,7 @@ func (e *hourEntry) add(other *hourEntry) {
 
 // addHour adds an entry to its row in the database.
 func (tx *Tx) addHour(e *hourEntry) error {
-	return tx.AddFlowHour(tx.Ctx, gen.AddFlowHourParams{
+	return tx.Queries.AddFlowHour(tx.Ctx, gen.AddFlowHourParams{
 		WorkspaceID: e.ws, FlowID: e.FlowID, Hour: e.hour, Bucket: int64(e.Bucket),
 		Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, CostNanoUsd: e.cost,
 	})

@@ -60,7 +60,7 @@ func (tx *Tx) currentKey(k *flow.Key) (*flow.Key, error) {
 	if now, ok := tx.Batch.Counts.keys[k.ID]; ok {
 		return now, nil
 	}
-	r, err := tx.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
+	r, err := tx.Queries.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
 func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
-	return FindRun(ctx, s.Reads, ws, flowID, runID)
+	return FindRun(ctx, s.DB.Reads, ws, flowID, runID)
 }
 
 // FindRun returns a run; an empty flowID means any flow of the workspace. A run
@@ -63,7 +63,7 @@ func (s Execution) LoadRun(ctx context.Context, runID flow.RunID, attempt int64)
 // if another attempt is current. It waits for a recovery that is taking the run
 // over.
 func (s Execution) HoldRun(ctx context.Context, runID flow.RunID, attempt int64) error {
-	n, err := s.Reads.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})
+	n, err := s.DB.Reads.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.DB.Holder()})
 	if err != nil {
 		return fmt.Errorf("hold %s: %w", runID, err)
 	}
@@ -75,12 +75,12 @@ func (s Execution) HoldRun(ctx context.Context, runID flow.RunID, attempt int64)
 
 // claim reads the run of a job and, on PostgreSQL, records the instance.
 func (s Execution) claim(ctx context.Context, runID flow.RunID, attempt int64) (gen.FindHeldRunRow, error) {
-	r, err := s.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
-	self := s.Self.Load()
-	if err != nil || !s.IsPostgres() || self == nil || r.Run.InstanceID == *self {
+	r, err := s.DB.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
+	self := s.DB.Self.Load()
+	if err != nil || !s.DB.IsPostgres() || self == nil || r.Run.InstanceID == *self {
 		return r, err
 	}
-	r.Run, err = s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
+	r.Run, err = s.DB.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
 	return r, err
 }
 
@@ -121,4 +121,4 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 
 // Execution stores runs in progress and their steps: starting, claiming,
 // recording and ending them, and admitting queued ones.
-type Execution struct{ *DB }
+type Execution struct{ DB *DB }

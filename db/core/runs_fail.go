@@ -13,15 +13,15 @@ import (
 // data. It returns ErrFenced like WriteRun. The returned run has no content.
 func (s Execution) FailRun(ctx context.Context, runID flow.RunID, attempt int64, cause *flow.Error) (*flow.Run, error) {
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
-	err := s.Write(ctx, Durable, func(tx *Tx) error {
-		size, err := tx.SizeRun(tx.Ctx, runID)
+	err := s.DB.Write(ctx, Durable, func(tx *Tx) error {
+		size, err := tx.Queries.SizeRun(tx.Ctx, runID)
 		sized := err == nil // false if the row is too damaged even for that
 		if err != nil && !dbconn.IsNoRows(err) && !flow.IsPermanent(dbconn.Classify(err)) {
 			return fmt.Errorf("size of %s: %w", runID, err)
 		}
-		run.EndedAt = s.Config.Now()
-		run.ExpiresAt = run.EndedAt.Add(s.Config.Retention)
-		n, err := tx.FailRun(tx.Ctx, gen.FailRunParams{
+		run.EndedAt = s.DB.Config.Now()
+		run.ExpiresAt = run.EndedAt.Add(s.DB.Config.Retention)
+		n, err := tx.Queries.FailRun(tx.Ctx, gen.FailRunParams{
 			ID: runID, Attempt: attempt, Error: dbconn.EncodeError(cause), EndedAt: dbconn.Micros(run.EndedAt), ExpiresAt: dbconn.Micros(run.ExpiresAt),
 		})
 		if err == nil && n == 0 {
@@ -30,12 +30,12 @@ func (s Execution) FailRun(ctx context.Context, runID flow.RunID, attempt int64,
 		if err != nil {
 			return fmt.Errorf("fail %s: %w", runID, err)
 		}
-		if err := tx.CancelOpenSteps(tx.Ctx, gen.CancelOpenStepsParams{RunID: runID, EndedAt: dbconn.Micros(run.EndedAt)}); err != nil {
+		if err := tx.Queries.CancelOpenSteps(tx.Ctx, gen.CancelOpenStepsParams{RunID: runID, EndedAt: dbconn.Micros(run.EndedAt)}); err != nil {
 			return fmt.Errorf("cancel the steps of %s: %w", runID, err)
 		}
-		row, err := tx.FindFailed(tx.Ctx, runID)
+		row, err := tx.Queries.FindFailed(tx.Ctx, runID)
 		if flow.IsPermanent(dbconn.Classify(err)) { // the run is then missing from the statistics
-			s.Config.Log.Error("a failed run cannot be read", "run", runID, "error", err)
+			s.DB.Config.Log.Error("a failed run cannot be read", "run", runID, "error", err)
 			_, err = tx.admit(admitAtOnce)
 			return err
 		}
@@ -47,7 +47,7 @@ func (s Execution) FailRun(ctx context.Context, runID flow.RunID, attempt int64,
 		run.Seq, run.RunSeq = row.Seq, row.Seq
 		run.Caller = callerOf(row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem)
 		if sized {
-			left, err := tx.SizeRun(tx.Ctx, runID)
+			left, err := tx.Queries.SizeRun(tx.Ctx, runID)
 			if err != nil {
 				return fmt.Errorf("size of %s: %w", runID, err)
 			}

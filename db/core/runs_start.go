@@ -17,10 +17,10 @@ import (
 func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
 	run := n.Run
 	if run.ID == "" {
-		run.ID = s.IDs().NewRun()
+		run.ID = s.DB.IDs().NewRun()
 	}
 	if run.CreatedAt.IsZero() {
-		run.CreatedAt = s.Config.Now()
+		run.CreatedAt = s.DB.Config.Now()
 	}
 	run.CreatedAt = run.CreatedAt.UTC().Truncate(time.Microsecond)
 	run.State = flow.RunQueued
@@ -30,7 +30,7 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 		return flow.Started{}, err
 	}
 	w := &StartWrite{N: &n, Row: row, steps: stepRows(&run, n.Steps)}
-	if err := s.writeRun(ctx, Durable, w); err != nil {
+	if err := s.DB.writeRun(ctx, Durable, w); err != nil {
 		return flow.Started{}, err
 	}
 	if w.first != nil {
@@ -81,7 +81,7 @@ func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 	if err := w.assignPlace(tx); err != nil {
 		return err
 	}
-	if err := tx.InsertRun(tx.Ctx, w.Row); err != nil {
+	if err := tx.Queries.InsertRun(tx.Ctx, w.Row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
 	if err := tx.writeSteps(w.steps); err != nil {
@@ -142,7 +142,7 @@ func (w *StartWrite) checkQuota(tx *Tx) error {
 // findEarlier looks for the run of an earlier attempt that may have been
 // committed. If it was, no worker has the run yet.
 func (w *StartWrite) findEarlier(tx *Tx) (found bool, err error) {
-	r, err := tx.FindPlace(tx.Ctx, w.Row.ID)
+	r, err := tx.Queries.FindPlace(tx.Ctx, w.Row.ID)
 	if dbconn.IsNoRows(err) {
 		return false, nil
 	}
@@ -176,14 +176,14 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID flow.RunID) (*flow.Run, err
 		return nil, nil
 	}
 	ws, now := n.Run.WorkspaceID, tx.Store.Config.Now()
-	claimed, err := tx.ClaimIdempotency(tx.Ctx, gen.ClaimIdempotencyParams{
+	claimed, err := tx.Queries.ClaimIdempotency(tx.Ctx, gen.ClaimIdempotencyParams{
 		WorkspaceID: ws, Name: n.IdempotencyKey, Fingerprint: n.Fingerprint, RunID: runID,
 		CreatedAt: dbconn.Micros(now), StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)),
 	})
 	if err != nil || claimed > 0 {
 		return nil, err
 	}
-	held, err := tx.FindIdempotency(tx.Ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: n.IdempotencyKey})
+	held, err := tx.Queries.FindIdempotency(tx.Ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: n.IdempotencyKey})
 	if err != nil {
 		return nil, fmt.Errorf("find idempotency key: %w", err)
 	}
@@ -216,21 +216,21 @@ func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
 // countOpen returns how many runs of a key, and of the keys that it made, have not ended.
 func (tx *Tx) countOpen(ws flow.WorkspaceID, k *flow.Key) (int64, error) {
 	if k.MayMakeKeys() {
-		return tx.CountOpenOfKeys(tx.Ctx, gen.CountOpenOfKeysParams{WorkspaceID: ws, KeyID: k.ID})
+		return tx.Queries.CountOpenOfKeys(tx.Ctx, gen.CountOpenOfKeysParams{WorkspaceID: ws, KeyID: k.ID})
 	}
-	return tx.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
+	return tx.Queries.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
 }
 
 // RunRow returns the row of a new run. It is encoded before the transaction to
 // keep work off the single writer of SQLite.
 func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[string]string) (gen.InsertRunParams, error) {
-	sealed, err := s.sealWebhook(r, webhook)
+	sealed, err := s.DB.sealWebhook(r, webhook)
 	if err != nil {
 		return gen.InsertRunParams{}, err
 	}
 	sealedInputs := []byte{}
 	if len(secrets) > 0 {
-		sealedInputs, err = s.sealValue(secrets, r.WorkspaceID, string(r.ID), "secrets")
+		sealedInputs, err = s.DB.sealValue(secrets, r.WorkspaceID, string(r.ID), "secrets")
 	}
 	row := gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
@@ -251,8 +251,8 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 // key is unused. It returns CodeIdempotencyMismatch like StartRun. With it, a
 // repeated request can be answered before anything else is read or checked.
 func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fingerprint string) (*flow.Run, error) {
-	held, err := s.Reads.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
-	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.Config.Now().Add(-flow.IdempotencyLife)) {
+	held, err := s.DB.Reads.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
+	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.DB.Config.Now().Add(-flow.IdempotencyLife)) {
 		return nil, nil
 	}
 	if err != nil {
@@ -266,14 +266,14 @@ func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fi
 
 // RunSecrets opens the secret inputs of a run, by name.
 func (s Execution) RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error) {
-	sealed, err := s.Reads.FindRunSecrets(ctx, gen.FindRunSecretsParams{ID: runID, WorkspaceID: ws})
+	sealed, err := s.DB.Reads.FindRunSecrets(ctx, gen.FindRunSecretsParams{ID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "run")
 	}
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	text, err := s.Unseal(sealed, ws, string(runID), "secrets")
+	text, err := s.DB.Unseal(sealed, ws, string(runID), "secrets")
 	if err != nil {
 		return nil, fmt.Errorf("secret inputs of %s: %w", runID, err)
 	}

@@ -26,9 +26,9 @@ func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	}
 	d := Durability(w.Durable || w.End)
 	if p.run.Sizes == nil || len(p.parts) > 0 { // statements that a set does not have
-		err = s.Write(ctx, d, p.ExecuteAlone)
+		err = s.DB.Write(ctx, d, p.ExecuteAlone)
 	} else {
-		err = s.writeRun(ctx, d, p)
+		err = s.DB.writeRun(ctx, d, p)
 	}
 	if err != nil {
 		return err
@@ -64,9 +64,9 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	}
 	if w.End {
 		if r.EndedAt.IsZero() {
-			r.EndedAt = s.Config.Now()
+			r.EndedAt = s.DB.Config.Now()
 		}
-		r.ExpiresAt = r.EndedAt.Add(s.Config.Retention)
+		r.ExpiresAt = r.EndedAt.Add(s.DB.Config.Retention)
 	}
 	p.row = updateRow(r, placeOf(r.State), w)
 	p.steps = stepRows(r, w.Steps)
@@ -81,7 +81,7 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 			p.webhookMessages = append(p.webhookMessages, w.Deliveries[i])
 			continue
 		}
-		d, err := s.DeliveryRow(r, &w.Deliveries[i])
+		d, err := s.DB.DeliveryRow(r, &w.Deliveries[i])
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 // checkRepeated returns nil if this write was already committed but its answer was
 // lost, and ErrFenced if the write comes too late.
 func (p *runWrite) checkRepeated(tx *Tx) error {
-	n, err := tx.IsWritten(tx.Ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
+	n, err := tx.Queries.IsWritten(tx.Ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
 	if err == nil && (n == 0 || p.row.Writes == 0) {
 		err = dbconn.ErrFenced
 	}
@@ -142,7 +142,7 @@ func (p *runWrite) ExecuteAlone(tx *Tx) error {
 			return err
 		}
 	}
-	n, err := tx.UpdateRun(tx.Ctx, p.row)
+	n, err := tx.Queries.UpdateRun(tx.Ctx, p.row)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", p.run.ID, err)
 	}
@@ -170,7 +170,7 @@ func (p *runWrite) ExecuteAlone(tx *Tx) error {
 // locked, and calls leaveWorker. It is a second statement because UPDATE …
 // RETURNING costs more on SQLite than two statements.
 func (p *runWrite) readAndLeaveWorker(tx *Tx) error {
-	row, err := tx.FindReleased(tx.Ctx, p.run.ID)
+	row, err := tx.Queries.FindReleased(tx.Ctx, p.run.ID)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.run.ID, err)
 	}
@@ -200,7 +200,7 @@ func (p *runWrite) addWebhookMessages(tx *Tx) error {
 	if len(p.webhookMessages) == 0 {
 		return nil
 	}
-	row, err := tx.FindReleased(tx.Ctx, p.run.ID)
+	row, err := tx.Queries.FindReleased(tx.Ctx, p.run.ID)
 	if err != nil {
 		return fmt.Errorf("read the webhook of %s: %w", p.run.ID, err)
 	}
@@ -275,12 +275,12 @@ func (p *runWrite) end(tx *Tx, webhook []byte) error {
 func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	if !p.WakeAt.IsZero() {
 		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: dbconn.Micros(p.WakeAt)}
-		if err := tx.SetWake(tx.Ctx, wake); err != nil {
+		if err := tx.Queries.SetWake(tx.Ctx, wake); err != nil {
 			return fmt.Errorf("set wake: %w", err)
 		}
 	}
 	if p.Draining { // even after a cancel: the run ends after its last child
-		n, err := tx.CountRunningChildren(tx.Ctx, p.run.ID)
+		n, err := tx.Queries.CountRunningChildren(tx.Ctx, p.run.ID)
 		if err != nil {
 			return fmt.Errorf("count the running children of %s: %w", p.run.ID, err)
 		}
@@ -306,11 +306,11 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 // child runs have ended, and returns their number.
 func (tx *Tx) wakeDecidedSteps(runID flow.RunID) (int64, error) {
 	now := tx.Store.NowMicros()
-	answered, err := tx.WakeDecidedSteps(tx.Ctx, gen.WakeDecidedStepsParams{RunID: runID, Now: now})
+	answered, err := tx.Queries.WakeDecidedSteps(tx.Ctx, gen.WakeDecidedStepsParams{RunID: runID, Now: now})
 	if err != nil {
 		return 0, fmt.Errorf("wake the decided steps of %s: %w", runID, err)
 	}
-	ended, err := tx.WakeCallingSteps(tx.Ctx, gen.WakeCallingStepsParams{RunID: runID, Now: now})
+	ended, err := tx.Queries.WakeCallingSteps(tx.Ctx, gen.WakeCallingStepsParams{RunID: runID, Now: now})
 	if err != nil {
 		return 0, fmt.Errorf("wake the calling steps of %s: %w", runID, err)
 	}
@@ -370,11 +370,11 @@ func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID flow.RunID, from int64) error
 	if tx.Store.QueueOrNil() == nil {
 		return tx.setDueWake(ws, runID, from)
 	}
-	if err := tx.ClearWake(tx.Ctx, runID); err != nil {
+	if err := tx.Queries.ClearWake(tx.Ctx, runID); err != nil {
 		return fmt.Errorf("clear wake of %s: %w", runID, err)
 	}
 	holder := tx.ReserveWorker()
-	r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
+	r, err := tx.Queries.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
 	if err != nil {
 		tx.ReturnWorker(holder)
 		if dbconn.IsNoRows(err) { // another transaction moved it first
@@ -390,7 +390,7 @@ func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID flow.RunID, from int64) error
 // setDueWake makes a run wait for a wake that is already due.
 func (tx *Tx) setDueWake(ws flow.WorkspaceID, runID flow.RunID, from int64) error {
 	if from != PlaceWaiting {
-		r, err := tx.ParkRun(tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: PlaceWaiting})
+		r, err := tx.Queries.ParkRun(tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: PlaceWaiting})
 		if dbconn.IsNoRows(err) {
 			return nil
 		}
@@ -399,5 +399,5 @@ func (tx *Tx) setDueWake(ws flow.WorkspaceID, runID flow.RunID, from int64) erro
 		}
 		tx.RecordMove(ws, r, from, PlaceWaiting)
 	}
-	return tx.SetWake(tx.Ctx, gen.SetWakeParams{RunID: runID, WorkspaceID: ws, WakeAt: tx.Store.NowMicros()})
+	return tx.Queries.SetWake(tx.Ctx, gen.SetWakeParams{RunID: runID, WorkspaceID: ws, WakeAt: tx.Store.NowMicros()})
 }

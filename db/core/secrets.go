@@ -72,7 +72,7 @@ func (s *DB) storeSeal(ctx context.Context) error {
 		return err
 	}
 	return s.Write(ctx, Durable, func(tx *Tx) error {
-		_, err := tx.InsertMeta(tx.Ctx, gen.InsertMetaParams{Name: SealCheck, Value: sealed})
+		_, err := tx.Queries.InsertMeta(tx.Ctx, gen.InsertMetaParams{Name: SealCheck, Value: sealed})
 		return err
 	})
 }

@@ -42,7 +42,7 @@ func (tx *Tx) flushBelow() error {
 		return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), string(a.flowID), string(b.flowID), a.day, b.day), cmp.Compare(a.part, b.part))
 	}
 	for _, e := range mergeEqual(tx.Batch.below, compare, func(sum, e *belowEntry) { sum.cost += e.cost }) {
-		err := tx.AddSpentBelow(tx.Ctx, gen.AddSpentBelowParams{WorkspaceID: e.ws, FlowID: e.flowID, Day: e.day, Part: e.part, CostNanoUsd: e.cost})
+		err := tx.Queries.AddSpentBelow(tx.Ctx, gen.AddSpentBelowParams{WorkspaceID: e.ws, FlowID: e.flowID, Day: e.day, Part: e.part, CostNanoUsd: e.cost})
 		if err != nil {
 			return err
 		}

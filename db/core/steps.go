@@ -128,11 +128,11 @@ func (s Execution) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 
 // findSteps also adds the size of each step to sizes.
 func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, sizes map[string]int64) ([]flow.Step, error) {
-	rows, err := s.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
+	rows, err := s.DB.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
-	if err := parts.Join(ctx, s.Reads, runID, rows, sizes); err != nil {
+	if err := parts.Join(ctx, s.DB.Reads, runID, rows, sizes); err != nil {
 		return nil, err
 	}
 	steps := make([]flow.Step, len(rows))

@@ -70,7 +70,7 @@ func (tx *Tx) quota(ws flow.WorkspaceID) (flow.Storage, error) {
 	if limit, ok := r.Quotas[ws]; ok {
 		return limit, nil
 	}
-	own, err := tx.FindQuota(tx.Ctx, ws)
+	own, err := tx.Queries.FindQuota(tx.Ctx, ws)
 	if err != nil {
 		return flow.Storage{}, dbconn.NotFoundErr(err, "workspace")
 	}
@@ -90,7 +90,7 @@ func (tx *Tx) stored(ws flow.WorkspaceID) (flow.Storage, error) {
 			return flow.Storage{}, fmt.Errorf("lock quota: %w", err)
 		}
 	}
-	row, err := tx.FindStorage(tx.Ctx, ws)
+	row, err := tx.Queries.FindStorage(tx.Ctx, ws)
 	if err != nil {
 		return flow.Storage{}, fmt.Errorf("read storage: %w", err)
 	}
@@ -136,7 +136,7 @@ func (tx *Tx) flushStorage() error {
 			}
 			continue
 		}
-		if err := tx.AddStorage(tx.Ctx, gen.AddStorageParams{WorkspaceID: e.ws, Bytes: e.Bytes, Flows: e.Flows, Runs: e.Runs}); err != nil {
+		if err := tx.Queries.AddStorage(tx.Ctx, gen.AddStorageParams{WorkspaceID: e.ws, Bytes: e.Bytes, Flows: e.Flows, Runs: e.Runs}); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func (tx *Tx) flushUsage() error {
 
 // addUsage adds an entry to the row of its day. The duration is stored in microseconds.
 func (tx *Tx) addUsage(e *UsageEntry) error {
-	return tx.AddUsage(tx.Ctx, gen.AddUsageParams{
+	return tx.Queries.AddUsage(tx.Ctx, gen.AddUsageParams{
 		WorkspaceID: e.ws, Day: e.Day, KeyID: e.KeyID, FlowID: e.FlowID, Model: e.Model, Bucket: int64(e.Bucket),
 		Runs: e.Runs, Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, Steps: e.Steps,
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostNanoUsd: e.Usage.CostNanoUSD,

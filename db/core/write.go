@@ -25,12 +25,12 @@ const (
 // the transaction write together, such as jobs, are gathered in Batch and written
 // before the commit.
 type Tx struct {
-	*gen.Queries
-	Store *DB
-	Ctx   context.Context // is never canceled, because that would cancel the other members too
-	DBTX  gen.DBTX
-	Batch *batch
-	front queueFront // set while runs are admitted on PostgreSQL
+	Queries *gen.Queries
+	Store   *DB
+	Ctx     context.Context // is never canceled, because that would cancel the other members too
+	DBTX    gen.DBTX
+	Batch   *batch
+	front   queueFront // set while runs are admitted on PostgreSQL
 }
 
 // Enqueue inserts a job into the queue when the transaction commits.

@@ -20,7 +20,7 @@ import (
 )
 
 // Slugs is the store of slugs. A slug is unique within its workspace.
-type Slugs struct{ *core.DB }
+type Slugs struct{ DB *core.DB }
 
 // maxNumberedSlugs is how many slugs New tries before it appends a part of the
 // flow's hashed ID, so that a thousand flows of one name stay cheap to create.
@@ -49,7 +49,7 @@ func New(tx *core.Tx, f *flow.Flow) (string, error) {
 
 // tryClaim reserves a slug for a flow, if no other flow of the workspace has it.
 func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, slug string) (ok bool, err error) {
-	n, err := tx.ClaimSlug(tx.Ctx, gen.ClaimSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
+	n, err := tx.Queries.ClaimSlug(tx.Ctx, gen.ClaimSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
 		return false, fmt.Errorf("reserve the slug of %s: %w", flowID, err)
 	}
@@ -73,8 +73,8 @@ func errSlugTaken(slug string) error {
 // RenameSlug gives a flow another slug. The former one stays as an alias. A slug
 // that another flow has now is CodeSlugTaken; an alias of another flow is as
 // well, unless takeAlias, which moves it.
-func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string, takeAlias bool) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string, takeAlias bool) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		ok, err := tryClaim(tx, ws, flowID, slug)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 				return err
 			}
 		}
-		n, err := tx.SetFlowSlug(tx.Ctx, gen.SetFlowSlugParams{ID: flowID, WorkspaceID: ws, Slug: slug})
+		n, err := tx.Queries.SetFlowSlug(tx.Ctx, gen.SetFlowSlugParams{ID: flowID, WorkspaceID: ws, Slug: slug})
 		return dbconn.MustAffect(n, err, "flow")
 	})
 }
@@ -92,7 +92,7 @@ func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 // takeSlug makes an existing slug the flow's: one that it had before, or the alias
 // of another flow.
 func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, slug string, takeAlias bool) error {
-	held, err := tx.FindSlug(tx.Ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
+	held, err := tx.Queries.FindSlug(tx.Ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
 	switch {
 	case err != nil:
 		return fmt.Errorf("find the slug %q: %w", slug, err)
@@ -103,21 +103,21 @@ func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID flow.FlowID, slug string,
 	case !takeAlias:
 		return flow.Errorf(flow.CodeSlugTaken, "The slug %q is a former slug of another flow, and programs may still use it. Choose another slug, or take it over with take_alias=true.", slug)
 	}
-	_, err = tx.MoveSlug(tx.Ctx, gen.MoveSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
+	_, err = tx.Queries.MoveSlug(tx.Ctx, gen.MoveSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	return err
 }
 
 // FindFlowID returns the ID of the flow with a slug, current or former. The flow
 // may be archived.
-func (s Slugs) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, err error) {
+func (s *Slugs) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, err error) {
 	flowID, _, err = s.FindSlug(ctx, ws, slug)
 	return flowID, err
 }
 
 // FindSlug returns the ID of the flow with a slug, and whether the slug is a former one of
 // that flow.
-func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, former bool, err error) {
-	r, err := s.Reads.FindSlug(ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
+func (s *Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID flow.FlowID, former bool, err error) {
+	r, err := s.DB.Reads.FindSlug(ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
 	if err != nil {
 		return "", false, dbconn.NotFoundErr(err, "flow")
 	}
@@ -126,15 +126,15 @@ func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (
 
 // ReleaseAlias makes a former slug of a flow available to other flows. It returns
 // CodeNotFound if the slug is not a former one of the flow, or no longer.
-func (s Slugs) ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string) error {
-	return s.Update(ctx, "slug", func(tx *core.Tx) (int64, error) {
-		return tx.ReleaseAlias(tx.Ctx, gen.ReleaseAliasParams{WorkspaceID: ws, Slug: slug, FlowID: flowID})
+func (s *Slugs) ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, slug string) error {
+	return s.DB.Update(ctx, "slug", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.ReleaseAlias(tx.Ctx, gen.ReleaseAliasParams{WorkspaceID: ws, Slug: slug, FlowID: flowID})
 	})
 }
 
 // AddAliasUses counts uses of former slugs. It is not synced to disk: the counts are
 // only for display.
-func (s Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
+func (s *Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
 	if len(uses) == 0 {
 		return nil
 	}
@@ -142,9 +142,9 @@ func (s Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
 	sorting.By(uses, func(a, b flow.AliasUse) int {
 		return cmp.Or(dbconn.CompareTexts(string(a.WorkspaceID), string(b.WorkspaceID), a.Slug, b.Slug, a.KeyID, b.KeyID), a.At.Compare(b.At))
 	})
-	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for _, u := range uses {
-			err := tx.AddAliasUse(tx.Ctx, gen.AddAliasUseParams{WorkspaceID: u.WorkspaceID, Slug: u.Slug, KeyID: u.KeyID, Day: core.DayOf(u.At), Calls: u.Count})
+			err := tx.Queries.AddAliasUse(tx.Ctx, gen.AddAliasUseParams{WorkspaceID: u.WorkspaceID, Slug: u.Slug, KeyID: u.KeyID, Day: core.DayOf(u.At), Calls: u.Count})
 			if err != nil {
 				return fmt.Errorf("count a use of the slug %q: %w", u.Slug, err)
 			}
@@ -155,8 +155,8 @@ func (s Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
 
 // ListAliasCallers returns the valid keys that used a former slug on the day of since or
 // later, those with most requests first.
-func (s Slugs) ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error) {
-	rows, err := s.Reads.ListAliasCallers(ctx, gen.ListAliasCallersParams{WorkspaceID: ws, Slug: slug, FromDay: core.DayOf(since), Now: s.NowMicros()})
+func (s *Slugs) ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error) {
+	rows, err := s.DB.Reads.ListAliasCallers(ctx, gen.ListAliasCallersParams{WorkspaceID: ws, Slug: slug, FromDay: core.DayOf(since), Now: s.DB.NowMicros()})
 	if err != nil {
 		return nil, fmt.Errorf("list the keys that used %q: %w", slug, err)
 	}
@@ -166,17 +166,17 @@ func (s Slugs) ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug s
 }
 
 // MarkApplied records that the draft of a flow is what an apply made of it.
-func (s Slugs) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, source string) error {
-	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
-		return tx.MarkApplied(tx.Ctx, gen.MarkAppliedParams{ID: flowID, WorkspaceID: ws, Source: dbconn.ValidText(source)})
+func (s *Slugs) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, source string) error {
+	return s.DB.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.MarkApplied(tx.Ctx, gen.MarkAppliedParams{ID: flowID, WorkspaceID: ws, Source: dbconn.ValidText(source)})
 	})
 }
 
 // AddSlugs gives slugs to flows that a previous version of Sluice created.
-func (s Slugs) AddSlugs(ctx context.Context) error {
+func (s *Slugs) AddSlugs(ctx context.Context) error {
 	for more := true; more; {
-		err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-			rows, err := tx.ListFlowsWithoutSlug(tx.Ctx, slugsPage)
+		err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+			rows, err := tx.Queries.ListFlowsWithoutSlug(tx.Ctx, slugsPage)
 			if more = len(rows) == slugsPage; err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ func (s Slugs) AddSlugs(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if _, err := tx.SetFlowSlug(tx.Ctx, gen.SetFlowSlugParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Slug: slug}); err != nil {
+				if _, err := tx.Queries.SetFlowSlug(tx.Ctx, gen.SetFlowSlugParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Slug: slug}); err != nil {
 					return err
 				}
 			}

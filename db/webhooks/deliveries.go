@@ -12,8 +12,8 @@ import (
 
 // ListDeliveries returns deliveries of a flow with their attempts, newest first,
 // continuing below a flow.Delivery.Position.
-func (s Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, position string, limit int) ([]flow.DeliveryRecord, error) {
-	rows, err := s.Reads.ListDeliveries(ctx, gen.ListDeliveriesParams{
+func (s *Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, position string, limit int) ([]flow.DeliveryRecord, error) {
+	rows, err := s.DB.Reads.ListDeliveries(ctx, gen.ListDeliveriesParams{
 		WorkspaceID: ws, FlowID: flowID, Before: dbconn.CursorOrEnd(position), MaxRows: int32(limit),
 	})
 	if err != nil {
@@ -24,8 +24,8 @@ func (s Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flo
 
 // ListDeliveriesOfRun returns the deliveries of a run with their attempts, the
 // oldest first.
-func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.DeliveryRecord, error) {
-	rows, err := s.Reads.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
+func (s *Deliveries) ListDeliveriesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.DeliveryRecord, error) {
+	rows, err := s.DB.Reads.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries of %s: %w", runID, err)
 	}
@@ -33,10 +33,10 @@ func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws flow.WorkspaceID
 }
 
 // withAttempts adds the attempts to rows.
-func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
+func (s *Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
 	list := make([]flow.DeliveryRecord, len(rows))
 	for i := range rows {
-		attempts, err := s.Reads.ListAttempts(ctx, rows[i].ID)
+		attempts, err := s.DB.Reads.ListAttempts(ctx, rows[i].ID)
 		if err != nil {
 			return nil, fmt.Errorf("list attempts of %s: %w", rows[i].ID, err)
 		}
@@ -46,8 +46,8 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 }
 
 // DeliveryFlow returns the ID of the flow that a delivery belongs to.
-func (s Deliveries) DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flow.FlowID, error) {
-	d, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
+func (s *Deliveries) DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flow.FlowID, error) {
+	d, err := s.DB.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
 	return d.FlowID, dbconn.NotFoundErr(err, "delivery")
 }
 
@@ -55,10 +55,10 @@ func (s Deliveries) DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliv
 // making an attempt, that is the first of the series, because the result of a
 // second concurrent attempt could not be recorded. A delivery whose content was
 // erased with its run cannot be sent again.
-func (s Deliveries) Redeliver(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (*flow.Delivery, error) {
+func (s *Deliveries) Redeliver(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (*flow.Delivery, error) {
 	var d flow.Delivery
-	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		row, err := tx.RestartDelivery(tx.Ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.NowMicros()})
+	err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row, err := tx.Queries.RestartDelivery(tx.Ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.DB.NowMicros()})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "delivery")
 		}
@@ -67,7 +67,7 @@ func (s Deliveries) Redeliver(ctx context.Context, ws flow.WorkspaceID, delivery
 		}
 		d = deliveryOf(&row)
 		tx.Batch.Deliveries = true
-		return tx.ResumeEndpoint(tx.Ctx, row.EndpointID) // a manual retry skips the pause of a failing endpoint
+		return tx.Queries.ResumeEndpoint(tx.Ctx, row.EndpointID) // a manual retry skips the pause of a failing endpoint
 	})
 	if err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func (s Deliveries) Redeliver(ctx context.Context, ws flow.WorkspaceID, delivery
 }
 
 // AddTest adds a test delivery, which belongs to no run and is due now.
-func (s Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n *flow.NewDelivery) (*flow.Delivery, error) {
-	row, err := s.DeliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
+func (s *Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n *flow.NewDelivery) (*flow.Delivery, error) {
+	row, err := s.DB.DeliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
 	if err != nil {
 		return nil, err
 	}
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if _, err := tx.FindSigning(tx.Ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.Queries.FindSigning(tx.Ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
 		if err := tx.AddDelivery(row); err != nil {
@@ -92,7 +92,7 @@ func (s Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID flo
 		if err != nil {
 			return err
 		}
-		if err := tx.ResumeEndpoint(tx.Ctx, id); err != nil {
+		if err := tx.Queries.ResumeEndpoint(tx.Ctx, id); err != nil {
 			return err
 		}
 		return tx.CheckQuota(ws, flow.Storage{Bytes: int64(len(row.Body))})
@@ -105,8 +105,8 @@ func (s Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID flo
 
 // ReadDelivery returns a delivery with its attempts but without its secrets. Header
 // is set if it has a custom signature.
-func (s Deliveries) ReadDelivery(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.DeliveryRecord, error) {
-	row, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
+func (s *Deliveries) ReadDelivery(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.DeliveryRecord, error) {
+	row, err := s.DB.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "delivery")
 	}
@@ -136,4 +136,4 @@ func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 
 // Deliveries stores webhook deliveries: the queue of those that are due, their
 // attempts, and lists of them.
-type Deliveries struct{ *core.DB }
+type Deliveries struct{ DB *core.DB }

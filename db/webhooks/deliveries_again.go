@@ -18,7 +18,7 @@ const redeliverBatch = 500
 
 // CountFailed counts the failed deliveries that RedeliverFailed would restart, up to
 // limit. Test deliveries are excluded.
-func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
+func (s *Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
 	q := &lists.Query{}
 	q.Add("SELECT count(*) FROM (")
 	FailedQuery(q, &c, limit)
@@ -32,7 +32,7 @@ func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedQuery, limit i
 // RedeliverFailed starts a new series of attempts for up to limit failed deliveries,
 // in batches, and returns their number. It skips deliveries that were restarted in
 // the meantime.
-func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
+func (s *Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedQuery, limit int) (n int, err error) {
 	for n < limit {
 		size := min(redeliverBatch, limit-n)
 		q := &lists.Query{}
@@ -51,11 +51,11 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedQuery, lim
 }
 
 // restartFailed makes deliveries due. They are sent when there are free slots.
-func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedQuery, ids []string) (n int, err error) {
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Deliveries) restartFailed(ctx context.Context, c *flow.FailedQuery, ids []string) (n int, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n = 0
 		for _, id := range ids {
-			rows, err := tx.RestartFailed(tx.Ctx, gen.RestartFailedParams{ID: id, AskedAt: dbconn.Micros(c.Asked), Now: s.NowMicros()})
+			rows, err := tx.Queries.RestartFailed(tx.Ctx, gen.RestartFailedParams{ID: id, AskedAt: dbconn.Micros(c.Asked), Now: s.DB.NowMicros()})
 			if err != nil {
 				return fmt.Errorf("restart %s: %w", id, err)
 			}

@@ -49,7 +49,7 @@ func NewDeliveryFilter(c *flow.DeliveryQuery) deliveryFilter {
 }
 
 // filterDeliveries returns the positions of the first n deliveries, in order.
-func (s Deliveries) filterDeliveries(ctx context.Context, f *deliveryFilter, n int) ([]string, error) {
+func (s *Deliveries) filterDeliveries(ctx context.Context, f *deliveryFilter, n int) ([]string, error) {
 	ids, all, err := s.newestDeliveries(ctx, f, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
@@ -65,7 +65,7 @@ func (s Deliveries) filterDeliveries(ctx context.Context, f *deliveryFilter, n i
 
 // newestDeliveries searches the newest deliveries of all workspaces. all reports
 // that there are no other deliveries.
-func (s Deliveries) newestDeliveries(ctx context.Context, f *deliveryFilter, n int) (ids []string, all bool, err error) {
+func (s *Deliveries) newestDeliveries(ctx context.Context, f *deliveryFilter, n int) (ids []string, all bool, err error) {
 	size := max(lists.NewestRows, 2*n)
 	seen := 0
 	_, err = lists.Collect(ctx, s.DB, f.NewestQuery(size), func(rows *sql.Rows) (none struct{}, err error) {

@@ -14,7 +14,7 @@ import (
 
 // ListDeliveryRows returns a page of the deliveries that match, newest first. If a
 // page of newer deliveries would not be full, it returns the first page instead.
-func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) (flow.DeliveryPage, error) {
+func (s *Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) (flow.DeliveryPage, error) {
 	k := NewDeliveryFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Match: s.matchURL(&k, c.URL),
@@ -42,7 +42,7 @@ func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) 
 }
 
 // deliveryRows reads rows by their positions and returns them newest first.
-func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
+func (s *Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 
 // matchURL returns a condition of lists.Search for deliveries whose URL begins
 // with a text. An empty text gives nil.
-func (s Deliveries) matchURL(k *deliveryFilter, url string) func(context.Context, []string) ([]string, error) {
+func (s *Deliveries) matchURL(k *deliveryFilter, url string) func(context.Context, []string) ([]string, error) {
 	if url == "" {
 		return nil
 	}

@@ -33,9 +33,9 @@ const (
 // due, now while deliveries wait for slots, and zero without waiting deliveries. The
 // writes need not be synced: a delivery whose job is lost in a crash is still
 // queued.
-func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+func (s *Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.QueueDueParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
-	for s.QueueOrNil() != nil && ctx.Err() == nil {
+	for s.DB.QueueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
 		if next, err = s.nextDelivery(ctx, now); err != nil {
 			return n, next, fmt.Errorf("find due deliveries: %w", err)
@@ -44,11 +44,11 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 			break
 		}
 		enqueued := 0
-		err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 			if err := tx.Lock(deliveryLock); err != nil {
 				return fmt.Errorf("lock deliveries: %w", err)
 			}
-			if queued, err = tx.QueueDue(tx.Ctx, due); err != nil {
+			if queued, err = tx.Queries.QueueDue(tx.Ctx, due); err != nil {
 				return err
 			}
 			enqueued, err = shareSlots(tx, now)
@@ -66,10 +66,10 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 
 // nextDelivery returns when the earliest delivery is due, which is now if one
 // waits for a slot.
-func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
-	_, err := s.Reads.NextDeliveryWorkspace(ctx, "")
+func (s *Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
+	_, err := s.DB.Reads.NextDeliveryWorkspace(ctx, "")
 	if dbconn.IsNoRows(err) {
-		return dbconn.Earliest(s.Reads.NextDelivery(ctx))
+		return dbconn.Earliest(s.DB.Reads.NextDelivery(ctx))
 	}
 	return now, err
 }
@@ -113,7 +113,7 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 
 // endpointsInFlight returns the endpoints with attempts in progress, by ID.
 func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
-	rows, err := tx.ListEndpointsInFlight(tx.Ctx)
+	rows, err := tx.Queries.ListEndpointsInFlight(tx.Ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count attempts in progress: %w", err)
 	}
@@ -132,7 +132,7 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 	if !tx.Store.IsPostgres() {
 		return fairness.DeliverySlots, nil
 	}
-	n, err := tx.CountWorkingInstances(tx.Ctx, tx.Store.SilentSince())
+	n, err := tx.Queries.CountWorkingInstances(tx.Ctx, tx.Store.SilentSince())
 	return fairness.DeliverySlots * max(int(n), 1), err
 }
 
@@ -141,7 +141,7 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 func listWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[flow.WorkspaceID]string, err error) {
 	positions = map[flow.WorkspaceID]string{}
 	for ws := flow.WorkspaceID(""); ; {
-		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
+		ws, err = tx.Queries.NextDeliveryWorkspace(tx.Ctx, ws)
 		if dbconn.IsNoRows(err) {
 			return waiting, positions, nil
 		}
@@ -208,7 +208,7 @@ func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fai
 
 // enqueueDeliveries creates jobs for the first waiting deliveries of an endpoint.
 func enqueueDeliveries(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
-	rows, err := tx.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
+	rows, err := tx.Queries.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {
 		return 0, fmt.Errorf("assign slots to deliveries of %s: %w", e.EndpointID, err)
 	}

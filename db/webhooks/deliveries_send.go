@@ -16,8 +16,8 @@ import (
 // FindDelivery returns a delivery with its secrets to a worker, or ErrFenced if the
 // attempt of the job is no longer current. Delivery.Attempt includes the attempt
 // that is about to be made.
-func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
-	row, err := s.Reads.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
+func (s *Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+	row, err := s.DB.Reads.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil, dbconn.ErrFenced
 	}
@@ -26,13 +26,13 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 	}
 	d := deliveryOf(&row)
 	d.Attempt++
-	if d.EndpointFailures, err = s.Reads.EndpointFailures(ctx, row.EndpointID); err != nil && !dbconn.IsNoRows(err) {
+	if d.EndpointFailures, err = s.DB.Reads.EndpointFailures(ctx, row.EndpointID); err != nil && !dbconn.IsNoRows(err) {
 		return nil, fmt.Errorf("find the endpoint of %s: %w", id, err)
 	}
-	if d.Secret, err = s.UnsealValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
+	if d.Secret, err = s.DB.UnsealValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
 		return nil, flow.Permanent(fmt.Errorf("secret of delivery %s: %w", id, err))
 	}
-	if d.Signature, err = s.UnsealValue(row.Signature, row.WorkspaceID, id, "signature"); err != nil {
+	if d.Signature, err = s.DB.UnsealValue(row.Signature, row.WorkspaceID, id, "signature"); err != nil {
 		return nil, flow.Permanent(fmt.Errorf("signature of delivery %s: %w", id, err))
 	}
 	return &d, nil
@@ -40,22 +40,22 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 
 // RecordAttempt records an attempt and the next state of the delivery. It assigns
 // the number of the attempt.
-func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
+func (s *Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
 	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: core.PlaceEnded}
 	if next.State == flow.DeliveryPending {
 		row.Place, row.DueAt, row.NextAt = core.PlaceWaiting, dbconn.Micros(next.NextAt), dbconn.Micros(next.NextAt)
 	} else {
-		row.EndedAt = s.NowMicros()
+		row.EndedAt = s.DB.NowMicros()
 	}
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		done, err := tx.FinishAttempt(tx.Ctx, row)
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		done, err := tx.Queries.FinishAttempt(tx.Ctx, row)
 		if dbconn.IsNoRows(err) {
 			return dbconn.ErrFenced
 		}
 		if err != nil {
 			return fmt.Errorf("finish attempt of %s: %w", a.DeliveryID, err)
 		}
-		err = tx.InsertAttempt(tx.Ctx, gen.InsertAttemptParams{
+		err = tx.Queries.InsertAttempt(tx.Ctx, gen.InsertAttemptParams{
 			DeliveryID: a.DeliveryID, Number: done.Tries, WorkspaceID: done.WorkspaceID, StartedAt: dbconn.Micros(a.StartedAt),
 			Latency: a.Latency.Microseconds(), Status: int64(a.Status), Error: dbconn.ValidText(a.Error), Response: dbconn.ValidText(a.Response),
 			Cause: string(a.Cause), Signature: a.Signature,
@@ -70,9 +70,9 @@ func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, n
 
 // ReturnDelivery returns a delivery that its worker could not process. It is due
 // immediately.
-func (s Deliveries) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+func (s *Deliveries) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.Deliveries = true
-		return tx.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.NowMicros()})
+		return tx.Queries.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.DB.NowMicros()})
 	})
 }

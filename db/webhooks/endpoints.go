@@ -25,20 +25,20 @@ import (
 // become a bottleneck.
 func recordResponse(tx *core.Tx, endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
-		return tx.EndpointWorks(tx.Ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > fairness.SlowAnswer)})
+		return tx.Queries.EndpointWorks(tx.Ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > fairness.SlowAnswer)})
 	}
-	return tx.EndpointFails(tx.Ctx, gen.EndpointFailsParams{ID: endpoint, At: dbconn.Micros(a.StartedAt), PausedUntil: dbconn.Micros(pausedUntil)})
+	return tx.Queries.EndpointFails(tx.Ctx, gen.EndpointFailsParams{ID: endpoint, At: dbconn.Micros(a.StartedAt), PausedUntil: dbconn.Micros(pausedUntil)})
 }
 
 // CountFailing counts the endpoints of a workspace whose newest attempt failed.
-func (s Endpoints) CountFailing(ctx context.Context, ws flow.WorkspaceID) (int, error) {
-	n, err := s.Reads.CountFailing(ctx, ws)
+func (s *Endpoints) CountFailing(ctx context.Context, ws flow.WorkspaceID) (int, error) {
+	n, err := s.DB.Reads.CountFailing(ctx, ws)
 	return int(n), err
 }
 
 // ListHosts returns hosts that webhooks of the workspace were sent to, by name.
-func (s Endpoints) ListHosts(ctx context.Context, ws flow.WorkspaceID, limit int) ([]string, error) {
-	return s.Reads.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
+func (s *Endpoints) ListHosts(ctx context.Context, ws flow.WorkspaceID, limit int) ([]string, error) {
+	return s.DB.Reads.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
 }
 
 // recentAttempts is the number of newest deliveries and attempts that describe an
@@ -48,7 +48,7 @@ const recentAttempts = 100
 // ListEndpoints returns the endpoints with the newest deliveries and their newest
 // attempts. An empty flowID means all flows of the workspace. With failing, it
 // returns only endpoints whose newest attempt failed.
-func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, failing bool, limit int) ([]endpoints.Endpoint, error) {
+func (s *Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, failing bool, limit int) ([]endpoints.Endpoint, error) {
 	k := deliveryFilter{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	list, err := lists.Collect(ctx, s.DB, k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowI
 }
 
 // FindEndpoint returns one endpoint with its newest attempts.
-func (s Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id string) (*endpoints.Endpoint, error) {
-	row, err := s.Reads.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
+func (s *Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id string) (*endpoints.Endpoint, error) {
+	row, err := s.DB.Reads.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "endpoint")
 	}
@@ -82,7 +82,7 @@ func readEndpoint(rows *sql.Rows) (e endpoints.Endpoint, err error) {
 }
 
 // describe reads the newest deliveries of an endpoint and their attempts.
-func (s Endpoints) describe(ctx context.Context, e *endpoints.Endpoint) error {
+func (s *Endpoints) describe(ctx context.Context, e *endpoints.Endpoint) error {
 	k := deliveryFilter{Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	var heads []Head
 	for _, state := range deliveryStates {
@@ -92,7 +92,7 @@ func (s Endpoints) describe(ctx context.Context, e *endpoints.Endpoint) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	rows, err := Deliveries(s).deliveryRows(ctx, ids[:1])
+	rows, err := (*Deliveries)(s).deliveryRows(ctx, ids[:1])
 	if err != nil {
 		return err
 	}
@@ -122,4 +122,4 @@ func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
 
 // Endpoints stores the endpoints that deliveries were sent to, and how they
 // responded.
-type Endpoints struct{ *core.DB }
+type Endpoints struct{ DB *core.DB }

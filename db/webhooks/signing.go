@@ -17,7 +17,7 @@ import (
 // any time in between. The list of replaced secrets is encrypted as one value.
 
 // SigningSecret returns the current whsec_ secret of a flow.
-func (s Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (string, error) {
+func (s *Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)
 	if err != nil {
 		return "", err
@@ -27,8 +27,8 @@ func (s Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID 
 
 // SigningSecrets returns the secrets that sign the webhooks of a flow: the current
 // one first, then replaced ones whose overlap has not ended.
-func (s Signing) SigningSecrets(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.SigningSecret, error) {
-	row, err := s.Reads.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+func (s *Signing) SigningSecrets(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.SigningSecret, error) {
+	row, err := s.DB.Reads.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "flow")
 	}
@@ -70,14 +70,14 @@ func sealBefore(s *core.DB, list []flow.SigningSecret, ws flow.WorkspaceID, owne
 
 // RotateSigning gives a flow a new signing secret. The old one also signs during the
 // overlap. Without an overlap, all old secrets end immediately.
-func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, overlap time.Duration) (secret string, err error) {
+func (s *Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, overlap time.Duration) (secret string, err error) {
 	secret = core.NewSigningSecret()
-	sealed, err := s.Seal([]byte(secret), ws, string(flowID), "signing")
+	sealed, err := s.DB.Seal([]byte(secret), ws, string(flowID), "signing")
 	if err != nil {
 		return "", err
 	}
-	return secret, s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		row, err := tx.FindSigning(tx.Ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+	return secret, s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row, err := tx.Queries.FindSigning(tx.Ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
@@ -85,14 +85,14 @@ func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID 
 		if err != nil {
 			return err
 		}
-		if list, err = flow.Succeed(list, overlap, dbconn.TimeOf(s.NowMicros())); err != nil {
+		if list, err = flow.Succeed(list, overlap, dbconn.TimeOf(s.DB.NowMicros())); err != nil {
 			return err
 		}
 		before, err := sealBefore(s.DB, list, ws, string(flowID))
 		if err != nil {
 			return err
 		}
-		n, err := tx.ReplaceSigning(tx.Ctx, gen.ReplaceSigningParams{
+		n, err := tx.Queries.ReplaceSigning(tx.Ctx, gen.ReplaceSigningParams{
 			ID: flowID, WorkspaceID: ws, Signing: sealed, SigningBefore: before, SigningWas: row.Signing,
 		})
 		if err == nil && n == 0 {
@@ -103,16 +103,16 @@ func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID 
 }
 
 // EndSigning ends the replaced secrets of a flow before their overlap is over.
-func (s Signing) EndSigning(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
-	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
-		return tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
+func (s *Signing) EndSigning(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
+	return s.DB.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
 	})
 }
 
 // PreviousSecrets returns the replaced secrets of a credential that still sign
 // webhooks in addition to the current one.
-func (s Signing) PreviousSecrets(ctx context.Context, ws flow.WorkspaceID, name string) ([]flow.SigningSecret, error) {
-	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+func (s *Signing) PreviousSecrets(ctx context.Context, ws flow.WorkspaceID, name string) ([]flow.SigningSecret, error) {
+	r, err := s.DB.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "credential")
 	}
@@ -128,7 +128,7 @@ func (s Signing) PreviousSecrets(ctx context.Context, ws flow.WorkspaceID, name 
 // and is not for a provider.
 func SucceedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, error) {
 	access := flow.Access{Provider: c.Provider}
-	old, err := tx.FindCredential(tx.Ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
+	old, err := tx.Queries.FindCredential(tx.Ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
 	if dbconn.IsNoRows(err) || err == nil && (!access.Plain() || old.Provider != c.Provider) {
 		return []byte{}, nil
 	}
@@ -154,4 +154,4 @@ func SucceedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, 
 }
 
 // Signing stores the secrets that webhooks of a flow are signed with.
-type Signing struct{ *core.DB }
+type Signing struct{ DB *core.DB }

@@ -20,11 +20,11 @@ import (
 
 // WebhookSecret returns the signing secrets of an owner, and creates one if
 // necessary.
-func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
-	row, err := s.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
+func (s *WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
+	row, err := s.DB.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
 	if dbconn.IsNoRows(err) {
-		err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-			if _, err := tx.FindSigning(tx.Ctx, gen.FindSigningParams{ID: o.FlowID, WorkspaceID: o.WorkspaceID}); err != nil {
+		err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+			if _, err := tx.Queries.FindSigning(tx.Ctx, gen.FindSigningParams{ID: o.FlowID, WorkspaceID: o.WorkspaceID}); err != nil {
 				return dbconn.NotFoundErr(err, "flow")
 			}
 			row, err = tx.WebhookSecret(o)
@@ -34,25 +34,25 @@ func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) 
 	if err != nil {
 		return w, fmt.Errorf("find webhook secret: %w", err)
 	}
-	return s.openWebhookSecret(ctx, s.Reads, &row)
+	return s.openWebhookSecret(ctx, s.DB.Reads, &row)
 }
 
 // PeekWebhookSecret is WebhookSecret without creating a secret. Secrets is empty if
 // the owner has no secret yet.
-func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
-	row, err := s.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
+func (s *WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
+	row, err := s.DB.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
 	if dbconn.IsNoRows(err) {
 		return w, nil
 	}
 	if err != nil {
 		return w, fmt.Errorf("find webhook secret: %w", err)
 	}
-	return s.openWebhookSecret(ctx, s.Reads, &row)
+	return s.openWebhookSecret(ctx, s.DB.Reads, &row)
 }
 
 // openWebhookSecret decrypts the secrets of a row, or those of the flow if the row
 // inherits them.
-func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
+func (s *WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
 	w = flow.WebhookSecret{ID: row.ID, Inherits: row.Inherits != 0}
 	if w.Inherits {
 		signing, err := q.FindSigning(ctx, gen.FindSigningParams{ID: row.FlowID, WorkspaceID: row.WorkspaceID})
@@ -68,12 +68,12 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 
 // RotateWebhookSecret gives an owner a new secret of its own. The previous
 // secret, which may be the flow's, also signs during the overlap.
-func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
+func (s *WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
 	if _, err := s.WebhookSecret(ctx, o); err != nil {
 		return "", err
 	}
 	secret = core.NewSigningSecret()
-	return secret, s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return secret, s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		row, err := tx.WebhookSecret(o)
 		if err != nil {
 			return err
@@ -82,18 +82,18 @@ func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookO
 		if err != nil {
 			return err
 		}
-		list, err := flow.Succeed(w.Secrets, overlap, dbconn.TimeOf(s.NowMicros()))
+		list, err := flow.Succeed(w.Secrets, overlap, dbconn.TimeOf(s.DB.NowMicros()))
 		if err != nil {
 			return err
 		}
 		next := gen.ReplaceWebhookSecretParams{ID: row.ID, Inherited: row.Inherits, SigningWas: row.Signing}
-		if next.Signing, err = s.Seal([]byte(secret), o.WorkspaceID, row.ID, "signing"); err != nil {
+		if next.Signing, err = s.DB.Seal([]byte(secret), o.WorkspaceID, row.ID, "signing"); err != nil {
 			return err
 		}
 		if next.SigningBefore, err = sealBefore(s.DB, list, o.WorkspaceID, row.ID); err != nil {
 			return err
 		}
-		n, err := tx.ReplaceWebhookSecret(tx.Ctx, next)
+		n, err := tx.Queries.ReplaceWebhookSecret(tx.Ctx, next)
 		if err == nil && n == 0 {
 			return flow.Errorf(document.CodeEditsMissed, "Someone else is replacing this secret. Reload the page and check it first.")
 		}
@@ -103,20 +103,20 @@ func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookO
 
 // EndWebhookSecret ends the replaced secrets of an owner before their overlap
 // is over.
-func (s WebhookSecrets) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error {
+func (s *WebhookSecrets) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error {
 	w, err := s.WebhookSecret(ctx, o)
 	if err != nil {
 		return err
 	}
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.EndWebhookSecret(tx.Ctx, gen.EndWebhookSecretParams{ID: w.ID, None: []byte{}})
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.EndWebhookSecret(tx.Ctx, gen.EndWebhookSecretParams{ID: w.ID, None: []byte{}})
 	})
 }
 
 // KeyWebhookSecret returns the secret that signs the webhooks of runs that a key
 // starts, and creates it if necessary. Rotating the key keeps it.
-func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, keyID string) (string, error) {
-	secret, err := s.keySecret(ctx, s.Reads, ws, keyID)
+func (s *WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, keyID string) (string, error) {
+	secret, err := s.keySecret(ctx, s.DB.Reads, ws, keyID)
 	if err != nil || secret != "" {
 		return secret, err
 	}
@@ -124,8 +124,8 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceI
 	if err != nil {
 		return "", err
 	}
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := tx.SaveKeySecret(tx.Ctx, gen.SaveKeySecretParams{ID: keyID, WorkspaceID: ws, WebhookSecret: sealed}); err != nil {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if err := tx.Queries.SaveKeySecret(tx.Ctx, gen.SaveKeySecretParams{ID: keyID, WorkspaceID: ws, WebhookSecret: sealed}); err != nil {
 			return fmt.Errorf("save the webhook secret of %s: %w", keyID, err)
 		}
 		secret, err = s.keySecret(tx.Ctx, tx.Queries, ws, keyID) // a concurrent request may have created it
@@ -135,37 +135,37 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceI
 }
 
 // NewKeySecret returns a new encrypted secret for a key.
-func (s WebhookSecrets) NewKeySecret(ws flow.WorkspaceID, keyID string) ([]byte, error) {
-	return s.Seal([]byte(core.NewSigningSecret()), ws, keyID, "webhook")
+func (s *WebhookSecrets) NewKeySecret(ws flow.WorkspaceID, keyID string) ([]byte, error) {
+	return s.DB.Seal([]byte(core.NewSigningSecret()), ws, keyID, "webhook")
 }
 
 // keySecret returns "" for a key that has no webhook secret yet.
-func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, keyID string) (string, error) {
+func (s *WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, keyID string) (string, error) {
 	sealed, err := q.FindKeySecret(ctx, gen.FindKeySecretParams{ID: keyID, WorkspaceID: ws})
 	if err != nil || len(sealed) == 0 {
 		return "", dbconn.NotFoundErr(err, "key")
 	}
-	text, err := s.Unseal(sealed, ws, keyID, "webhook")
+	text, err := s.DB.Unseal(sealed, ws, keyID, "webhook")
 	return string(text), err
 }
 
 // DeliverySecrets returns the secrets that sign a delivery, the current one
 // first. Deliveries from before nodes and keys had secrets use the flow's.
-func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
+func (s *WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
 	if d.Signer == "" {
-		return Signing(s).SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+		return (*Signing)(s).SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
 	}
 	if strings.HasPrefix(d.Signer, flow.PrefixKey) {
 		secret, err := s.KeyWebhookSecret(ctx, d.WorkspaceID, d.Signer)
 		return []flow.SigningSecret{{Secret: secret}}, err
 	}
-	row, err := s.Reads.GetWebhookSecret(ctx, gen.GetWebhookSecretParams{ID: d.Signer, WorkspaceID: d.WorkspaceID})
+	row, err := s.DB.Reads.GetWebhookSecret(ctx, gen.GetWebhookSecretParams{ID: d.Signer, WorkspaceID: d.WorkspaceID})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("find the signing secret of %s", d.ID), dbconn.NotFoundErr(err, "signing secret"))
 	}
-	w, err := s.openWebhookSecret(ctx, s.Reads, &row)
+	w, err := s.openWebhookSecret(ctx, s.DB.Reads, &row)
 	return w.Secrets, err
 }
 
 // WebhookSecrets stores the signing secrets of webhook nodes and keys.
-type WebhookSecrets struct{ *core.DB }
+type WebhookSecrets struct{ DB *core.DB }
