@@ -21,25 +21,25 @@ import (
 // to them by name, but see neither their uses nor whether they can be decrypted.
 func (s *Server) credentialRoutes() []route {
 	return []route{
-		{http.MethodGet, "/credentials", web.Viewer, onCredential((*credentialCall).listCredentials)},
-		{http.MethodPost, "/credentials", web.Editor, onCredential(web.Posted((*credentialCall).createCredential))},
-		{http.MethodGet, "/credentials/:name", web.Editor, onCredential(web.With((*credentialCall).findCredential, (*credentialCall).showCredential))},
-		{http.MethodPost, "/credentials/:name/test", web.Editor, onCredential(web.With((*credentialCall).findCredential, (*credentialCall).testCredential))},
-		{http.MethodPost, "/credentials/:name/limits", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).setCredentialLimits)))},
-		{http.MethodPost, "/credentials/:name/hosts", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).setCredentialHosts)))},
-		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).replaceSecret)))},
-		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).removeCredential)))},
-		{http.MethodGet, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).newCredential)},
-		{http.MethodPost, "/flows/:flow/credentials/connect", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).connectProvider)))},
-		{http.MethodPost, "/flows/:flow/credentials", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).addCredential)))},
+		{http.MethodGet, "/credentials", web.Viewer, listCredentials},
+		{http.MethodPost, "/credentials", web.Editor, web.Posted(createCredential)},
+		{http.MethodGet, "/credentials/:name", web.Editor, web.With(findCredential, showCredential)},
+		{http.MethodPost, "/credentials/:name/test", web.Editor, web.With(findCredential, testCredential)},
+		{http.MethodPost, "/credentials/:name/limits", web.Editor, web.Posted(web.With(findCredential, setCredentialLimits))},
+		{http.MethodPost, "/credentials/:name/hosts", web.Editor, web.Posted(web.With(findCredential, setCredentialHosts))},
+		{http.MethodPost, "/credentials/:name/secret", web.Editor, web.Posted(web.With(findCredential, replaceSecret))},
+		{http.MethodPost, "/credentials/:name/remove", web.Editor, web.Posted(web.With(findCredential, removeCredential))},
+		{http.MethodGet, "/flows/:flow/credentials", web.Editor, newCredential},
+		{http.MethodPost, "/flows/:flow/credentials/connect", web.Editor, web.Posted(web.OnFlow(connectProvider))},
+		{http.MethodPost, "/flows/:flow/credentials", web.Editor, web.Posted(web.OnFlow(addCredential))},
 	}
 }
 
 // listCredentials is GET /credentials. With ?add=, it is the page for a new
 // credential: a path such as /credentials/new could be the name of one.
-func (c *credentialCall) listCredentials() error {
+func listCredentials(c *call) error {
 	if c.QueryParams().Has("add") && c.MayEdit() {
-		return c.newCredentialPage()
+		return newCredentialPage(c)
 	}
 	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -54,21 +54,21 @@ func (c *credentialCall) listCredentials() error {
 	}
 	connected := map[string]bool{}
 	for i := range list {
-		row := c.credentialRow(&list[i], uses)
+		row := credentialRow(c, &list[i], uses)
 		connected[list[i].Provider] = true
 		if page.MayEdit {
-			row.Sealed = c.isSealed(list[i].Name)
+			row.Sealed = isSealed(c, list[i].Name)
 		}
 		page.Credentials = append(page.Credentials, row)
 	}
 	if page.MayEdit {
 		for _, k := range c.s.Providers.Environment(c.WorkspaceID()) {
-			row := c.credentialRow(&k, nil)
+			row := credentialRow(c, &k, nil)
 			row.Environment = true
 			connected[k.Provider] = true
 			page.Credentials = append(page.Credentials, row)
 		}
-		page.Providers = c.providerCards(connected)
+		page.Providers = providerCards(c, connected)
 		filterCredentials(&page)
 	}
 	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
@@ -88,7 +88,7 @@ func filterCredentials(page *consoleview.CredentialsPage) {
 
 // providerCards returns the providers that a credential can be for, and "Something
 // else" for a plain secret.
-func (c *credentialCall) providerCards(connected map[string]bool) (cards []consoleview.ProviderCard) {
+func providerCards(c *call, connected map[string]bool) (cards []consoleview.ProviderCard) {
 	for _, p := range c.s.Providers.List() {
 		card := consoleview.ProviderCard{Name: p.Name, Title: p.Title, Can: components.TaskWords(p.Can), Connected: connected[p.Name]}
 		if p.Local {
@@ -101,7 +101,7 @@ func (c *credentialCall) providerCards(connected map[string]bool) (cards []conso
 
 // credentialRow converts a credential, with the nodes that use it. The secret
 // never leaves the store.
-func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]library.CredentialUse) consoleview.CredentialRow {
+func credentialRow(c *call, k *flow.Credential, uses map[string][]library.CredentialUse) consoleview.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
 	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
@@ -132,20 +132,20 @@ const plainSecret = "plain"
 
 // newCredentialPage renders the choice of providers, or the form for the chosen
 // one.
-func (c *credentialCall) newCredentialPage() error {
+func newCredentialPage(c *call) error {
 	name := c.QueryParam("add")
-	if form, ok := c.addForm(name); ok {
+	if form, ok := addForm(c, name); ok {
 		form.Name = name
 		if form.Plain {
 			form.Name = ""
 		}
 		return c.Render(http.StatusOK, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
-	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), c.providerCards(nil)))
+	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), providerCards(c, nil)))
 }
 
 // addForm returns the form for a provider, or false if the provider does not exist.
-func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) {
+func addForm(c *call, name string) (consoleview.AddCredential, bool) {
 	if name == plainSecret {
 		return consoleview.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: components.Errors{}}, true
 	}
@@ -162,25 +162,25 @@ func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) 
 // createCredential is POST /credentials. It saves the secret and then tests it with
 // the provider. A failed test does not matter, because the provider may be
 // unavailable.
-func (c *credentialCall) createCredential() error {
-	form, ok := c.addForm(c.FormValue("provider"))
+func createCredential(c *call) error {
+	form, ok := addForm(c, c.FormValue("provider"))
 	if !ok {
 		return flow.Errorf(flow.CodeInputInvalid, "This provider does not exist. Reload the page and choose another.")
 	}
 	form.Name, form.BaseURL, form.Hosts = strings.TrimSpace(c.FormValue("name")), strings.TrimSpace(c.FormValue("base_url")), c.FormValue("hosts")
 	form.AnyHost = c.FormValue("any_host") != ""
-	made, err := c.checkCredential(&form)
+	made, err := checkCredential(c, &form)
 	if err != nil {
 		return err
 	}
 	if len(form.Errors) > 0 {
 		return c.Render(http.StatusUnprocessableEntity, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
-	if err := c.saveCredential(made); err != nil {
+	if err := saveCredential(c, made); err != nil {
 		return err
 	}
 	if !form.Plain {
-		c.toastTest(made.Name, "“"+made.Name+"” was saved. ")
+		toastTest(c, made.Name, "“"+made.Name+"” was saved. ")
 	} else {
 		c.Toast(components.ToneOK, "“"+made.Name+"” was saved.")
 	}
@@ -189,14 +189,14 @@ func (c *credentialCall) createCredential() error {
 
 // checkCredential validates the form and sets its errors. A name that exists is
 // refused: flows that use it would suddenly run on another account.
-func (c *credentialCall) checkCredential(form *consoleview.AddCredential) (flow.Credential, error) {
-	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayUsePrivateAddress()}
+func checkCredential(c *call, form *consoleview.AddCredential) (flow.Credential, error) {
+	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: mayUsePrivateAddress(c)}
 	if !form.Plain {
 		wanted.Provider = form.Provider
 	}
 	if form.Plain {
 		wanted.Hosts = splitHosts(form.Hosts)
-		problem, err := c.checkHosts(form.Name, wanted.Hosts, form.AnyHost)
+		problem, err := checkHosts(c, form.Name, wanted.Hosts, form.AnyHost)
 		if err != nil {
 			return wanted, err
 		}
@@ -227,13 +227,13 @@ func (c *credentialCall) checkCredential(form *consoleview.AddCredential) (flow.
 // be in a private network. Only owners of the default workspace may, who
 // operate the server; on a server with open sign-up, others could use it to
 // reach internal services.
-func (c *credentialCall) mayUsePrivateAddress() bool {
+func mayUsePrivateAddress(c *call) bool {
 	return c.WorkspaceID() == flow.DefaultWorkspace && c.Member.Role.AtLeast(flow.MemberOwner)
 }
 
 // saveCredential stores the credential with the secret of the form and writes
 // the audit log.
-func (c *credentialCall) saveCredential(made flow.Credential) error {
+func saveCredential(c *call, made flow.Credential) error {
 	if err := c.s.Store.SaveCredential(c.Ctx(), made, strings.TrimSpace(c.FormValue("secret"))); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (c *credentialCall) saveCredential(made flow.Credential) error {
 
 // toastTest asks the provider whether it accepts the secret and shows the result,
 // after the text before, on the next page. Internal errors are also logged.
-func (c *credentialCall) toastTest(name, before string) {
+func toastTest(c *call, name, before string) {
 	result, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
 	if err != nil {
 		e := flow.AsError(err)
@@ -256,28 +256,28 @@ func (c *credentialCall) toastTest(name, before string) {
 }
 
 // findCredential finds the credential of the path.
-func (c *credentialCall) findCredential() (flow.Credential, error) {
+func findCredential(c *call) (flow.Credential, error) {
 	return c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), c.Param("name"))
 }
 
 // showCredential is GET /credentials/{name}.
-func (c *credentialCall) showCredential(k flow.Credential) error {
-	return c.credentialPage(http.StatusOK, &k, nil)
+func showCredential(c *call, k flow.Credential) error {
+	return credentialPage(c, http.StatusOK, &k, nil)
 }
 
 // credentialPage renders the page of a credential. For an unbound one it
 // proposes the hosts that its flows use.
-func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors components.Errors) error {
+func credentialPage(c *call, status int, k *flow.Credential, errors components.Errors) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	page := consoleview.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound(),
+	page := consoleview.CredentialPage{Credential: credentialRow(c, k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound(),
 		AtOnce: countText(k.Limits.AtOnce), PerMinute: countText(k.Limits.PerMinute)}
 	if errors["max_calls"]+errors["calls_per_minute"] != "" {
 		page.AtOnce, page.PerMinute = c.Trimmed("max_calls"), c.Trimmed("calls_per_minute")
 	}
-	page.Credential.Sealed = c.isSealed(k.Name)
+	page.Credential.Sealed = isSealed(c, k.Name)
 	switch {
 	case errors["hosts"] != "":
 		page.Hosts, page.AnyHost = c.FormValue("hosts"), c.FormValue("any_host") != ""
@@ -294,14 +294,14 @@ func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors c
 }
 
 // testCredential is POST /credentials/{name}/test.
-func (c *credentialCall) testCredential(k flow.Credential) error {
-	c.toastTest(k.Name, "")
+func testCredential(c *call, k flow.Credential) error {
+	toastTest(c, k.Name, "")
 	return c.Redirect("/credentials/" + k.Name)
 }
 
 // setCredentialHosts is POST /credentials/{name}/hosts. Only plain credentials
 // have hosts of their own; others follow their provider.
-func (c *credentialCall) setCredentialHosts(k flow.Credential) error {
+func setCredentialHosts(c *call, k flow.Credential) error {
 	if !k.Plain() {
 		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential are those of its provider. To change them, add the credential again.")
 	}
@@ -309,11 +309,11 @@ func (c *credentialCall) setCredentialHosts(k flow.Credential) error {
 	problem := ""
 	if err != nil {
 		problem = web.Sentence(err.Error())
-	} else if problem, err = c.checkHosts(k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
+	} else if problem, err = checkHosts(c, k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
 		return err
 	}
 	if problem != "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"hosts": problem})
+		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"hosts": problem})
 	}
 	if err := c.s.Store.SetCredentialHosts(c.Ctx(), c.WorkspaceID(), k.Name, hosts); err != nil {
 		return err
@@ -326,7 +326,7 @@ func (c *credentialCall) setCredentialHosts(k flow.Credential) error {
 }
 
 // setCredentialLimits is POST /credentials/{name}/limits.
-func (c *credentialCall) setCredentialLimits(k flow.Credential) error {
+func setCredentialLimits(c *call, k flow.Credential) error {
 	errors := components.Errors{}
 	count := func(name string) int64 {
 		text := c.Trimmed(name)
@@ -338,7 +338,7 @@ func (c *credentialCall) setCredentialLimits(k flow.Credential) error {
 	}
 	l := flow.CallLimits{AtOnce: count("max_calls"), PerMinute: count("calls_per_minute")}
 	if len(errors) > 0 {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, errors)
+		return credentialPage(c, http.StatusUnprocessableEntity, &k, errors)
 	}
 	if err := c.s.Store.SetCredentialLimits(c.Ctx(), c.WorkspaceID(), k.Name, l); err != nil {
 		return err
@@ -358,7 +358,7 @@ func splitHosts(text string) []string {
 // checkHosts returns a message if the hosts of a plain credential cannot be
 // saved: they are missing, or a published flow would send the secret to a host
 // of its caller's choice.
-func (c *credentialCall) checkHosts(name string, hosts []string, anyHost bool) (problem string, err error) {
+func checkHosts(c *call, name string, hosts []string, anyHost bool) (problem string, err error) {
 	if problem = missingHosts(hosts, anyHost); problem != "" || !anyHost {
 		return problem, nil
 	}
@@ -383,41 +383,41 @@ func missingHosts(hosts []string, anyHost bool) string {
 
 // isSealed reports whether a credential cannot be decrypted with the master
 // key.
-func (c *credentialCall) isSealed(name string) bool {
+func isSealed(c *call, name string) bool {
 	_, _, err := c.s.Store.OpenCredential(c.Ctx(), c.WorkspaceID(), name)
 	return errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth})
 }
 
 // replaceSecret is POST /credentials/{name}/secret. The hosts stay the same.
 // The old secret keeps verifying webhooks for the chosen overlap.
-func (c *credentialCall) replaceSecret(k flow.Credential) error {
+func replaceSecret(c *call, k flow.Credential) error {
 	if problem := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); problem != "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"secret": problem})
+		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"secret": problem})
 	}
 	k.Overlap = flow.SigningOverlap
 	if overlap, ok := readOverlap(c.FormValue("overlap")); ok {
 		k.Overlap = overlap
 	}
-	if err := c.saveCredential(k); err != nil {
+	if err := saveCredential(c, k); err != nil {
 		return err
 	}
 	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
 		c.Toast(components.ToneOK, "The secret was replaced.")
 	} else {
-		c.toastTest(k.Name, "The secret was replaced. ")
+		toastTest(c, k.Name, "The secret was replaced. ")
 	}
 	return c.Redirect("/credentials/" + k.Name)
 }
 
 // removeCredential is POST /credentials/{name}/remove. If flows use the credential,
 // the user must confirm, because these flows will fail.
-func (c *credentialCall) removeCredential(k flow.Credential) error {
+func removeCredential(c *call, k flow.Credential) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
 	if len(uses[k.Name]) > 0 && c.FormValue("sure") == "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"sure": "Tick the box to remove it anyway."})
+		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"sure": "Tick the box to remove it anyway."})
 	}
 	if err := c.s.Store.RemoveCredential(c.Ctx(), c.WorkspaceID(), k.Name); err != nil {
 		return err

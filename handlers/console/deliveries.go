@@ -26,24 +26,24 @@ const (
 // receive them.
 func (s *Server) deliveryRoutes() []route {
 	return []route{
-		{http.MethodGet, "/deliveries", web.Viewer, onWebhook((*webhookCall).listDeliveries)},
-		{http.MethodGet, "/deliveries/endpoints", web.Viewer, onWebhook((*webhookCall).listEndpoints)},
-		{http.MethodGet, "/deliveries/again", web.Editor, onWebhook((*webhookCall).confirmResend)},
-		{http.MethodPost, "/deliveries/again", web.Editor, onWebhook(web.Posted((*webhookCall).resendFailed))},
-		{http.MethodGet, "/deliveries/:delivery", web.Viewer, onWebhook(web.With((*webhookCall).findDelivery, (*webhookCall).showDelivery))},
-		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, onWebhook(web.With((*webhookCall).findDelivery, (*webhookCall).redeliver))},
+		{http.MethodGet, "/deliveries", web.Viewer, listDeliveries},
+		{http.MethodGet, "/deliveries/endpoints", web.Viewer, listEndpoints},
+		{http.MethodGet, "/deliveries/again", web.Editor, confirmResend},
+		{http.MethodPost, "/deliveries/again", web.Editor, web.Posted(resendFailed)},
+		{http.MethodGet, "/deliveries/:delivery", web.Viewer, web.With(findDelivery, showDelivery)},
+		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, web.With(findDelivery, redeliver)},
 	}
 }
 
 // listDeliveries is GET /deliveries. An open list polls with ?mark=, a digest of its
 // rows. It gets the rows, or 204 if nothing has changed.
-func (c *webhookCall) listDeliveries() error {
-	filter, choice := c.readDeliveriesFilter()
+func listDeliveries(c *call) error {
+	filter, choice := readDeliveriesFilter(c)
 	page := consoleview.DeliveriesPage{Filter: filter, MayEdit: c.MayEdit(), Now: c.s.Now()}
 	status := http.StatusOK
 	if len(filter.Errors) > 0 {
 		status = http.StatusUnprocessableEntity
-	} else if err := c.findDeliveries(&page, choice); err != nil {
+	} else if err := findDeliveries(c, &page, choice); err != nil {
 		return err
 	}
 	if c.IsFragment() && c.QueryParam("mark") != "" {
@@ -52,19 +52,19 @@ func (c *webhookCall) listDeliveries() error {
 		}
 		return c.Render(http.StatusOK, consoleview.DeliveryRows(page))
 	}
-	if err := c.fillDeliveriesPage(&page); err != nil {
+	if err := fillDeliveriesPage(c, &page); err != nil {
 		return err
 	}
 	return c.Render(status, consoleview.Deliveries(c.Page("Deliveries", layout.SectionDeliveries), page))
 }
 
 // findDeliveries fills in the rows of a page.
-func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryQuery) error {
+func findDeliveries(c *call, page *consoleview.DeliveriesPage, choice flow.DeliveryQuery) error {
 	found, err := c.s.Store.ListDeliveryRows(c.Ctx(), choice)
 	if err != nil {
 		return err
 	}
-	if page.Flows, err = c.flowOptions(); err != nil {
+	if page.Flows, err = flowOptions(c); err != nil {
 		return err
 	}
 	for i := range found.Rows {
@@ -77,11 +77,11 @@ func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice fl
 
 // fillDeliveriesPage fills in the hosts to filter by, and up to maxNotices failing
 // endpoints.
-func (c *webhookCall) fillDeliveriesPage(page *consoleview.DeliveriesPage) (err error) {
+func fillDeliveriesPage(c *call, page *consoleview.DeliveriesPage) (err error) {
 	if page.Hosts, err = c.s.Store.ListHosts(c.Ctx(), c.WorkspaceID(), maxHosts); err != nil {
 		return err
 	}
-	failing, err := c.endpoints("", true)
+	failing, err := endpointViews(c, "", true)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *webhookCall) fillDeliveriesPage(page *consoleview.DeliveriesPage) (err 
 }
 
 // flowOptions returns the flows of the workspace as options, by name.
-func (c *webhookCall) flowOptions() (list []components.Option, err error) {
+func flowOptions(c *call) (list []components.Option, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	for i := range flows {
 		list = append(list, components.Option{Value: string(flows[i].ID), Label: flows[i].Name})
@@ -129,7 +129,7 @@ func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.Del
 // readDeliveriesFilter reads the filter from the query. Unknown values are
 // ignored, so that old links keep working; dates that cannot be read become
 // errors.
-func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryQuery) {
+func readDeliveriesFilter(c *call) (consoleview.DeliveriesFilter, flow.DeliveryQuery) {
 	q := c.Request().URL.Query()
 	span, runs := consoleview.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{}}, flow.RunQuery{}
 	c.readSpan(&span, &runs)
@@ -168,17 +168,17 @@ func parseReceiver(text string) (host, address string) {
 }
 
 // showDelivery is GET /deliveries/{id}.
-func (c *webhookCall) showDelivery(d *flow.DeliveryRecord) error {
-	flows, err := c.flowOptions()
+func showDelivery(c *call, d *flow.DeliveryRecord) error {
+	flows, err := flowOptions(c)
 	if err != nil {
 		return err
 	}
-	page := c.deliveryPage(d, flows)
+	page := deliveryPage(c, d, flows)
 	return c.Render(http.StatusOK, consoleview.Delivery(c.Page("Delivery of "+page.Flow, layout.SectionDeliveries), page))
 }
 
 // findDelivery finds the delivery of the path, with all attempts.
-func (c *webhookCall) findDelivery() (*flow.DeliveryRecord, error) {
+func findDelivery(c *call) (*flow.DeliveryRecord, error) {
 	if !flow.ValidID(flow.PrefixDelivery, c.Param("delivery")) {
 		return nil, web.ErrNotFound
 	}
@@ -187,7 +187,7 @@ func (c *webhookCall) findDelivery() (*flow.DeliveryRecord, error) {
 
 // deliveryPage converts a delivery. While it is pending, the page reloads
 // itself: every second near the next attempt, else every 30 seconds.
-func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Option) consoleview.DeliveryPage {
+func deliveryPage(c *call, d *flow.DeliveryRecord, flows []components.Option) consoleview.DeliveryPage {
 	now := c.s.Now()
 	page := consoleview.DeliveryPage{
 		DeliveryRow: consoleview.DeliveryRow{
@@ -247,7 +247,7 @@ func nextText(d *flow.DeliveryRecord, now time.Time) string {
 
 // redeliver is POST redeliver: it starts a new series of attempts. The message ID
 // stays the same, so that receivers can deduplicate.
-func (c *webhookCall) redeliver(d *flow.DeliveryRecord) error {
+func redeliver(c *call, d *flow.DeliveryRecord) error {
 	if _, err := c.s.Store.Redeliver(c.Ctx(), c.WorkspaceID(), d.ID); err != nil {
 		return err
 	}

@@ -23,13 +23,13 @@ const (
 
 // readResend reads the filter of failed messages to resend. Unlike in lists, an
 // invalid ID is an error: ignoring it would resend all messages.
-func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, error) {
+func readResend(c *call) (consoleview.ResendPage, flow.FailedQuery, error) {
 	a := consoleview.ResendPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
 		return a, flow.FailedQuery{}, web.ErrNotFound
 	}
 	choice := flow.FailedQuery{WorkspaceID: c.WorkspaceID(), FlowID: flow.FlowID(a.Flow), EndpointID: a.Endpoint, Since: readTime(a.Errors, "since", a.Since), Asked: c.s.Now()}
-	flows, err := c.flowOptions()
+	flows, err := flowOptions(c)
 	if err != nil {
 		return a, choice, err
 	}
@@ -46,8 +46,8 @@ func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, er
 
 // confirmResend is GET /deliveries/again: the number of failed messages that would
 // be resent.
-func (c *webhookCall) confirmResend() error {
-	a, choice, err := c.readResend()
+func confirmResend(c *call) error {
+	a, choice, err := readResend(c)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (c *webhookCall) confirmResend() error {
 // resendFailed is POST /deliveries/again. It includes only messages that had
 // failed when the page was rendered, so that submitting the form twice resends each
 // message once.
-func (c *webhookCall) resendFailed() error {
-	a, choice, err := c.readResend()
+func resendFailed(c *call) error {
+	a, choice, err := readResend(c)
 	if err != nil {
 		return err
 	}

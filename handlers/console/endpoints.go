@@ -10,25 +10,25 @@ import (
 )
 
 // listEndpoints is GET /deliveries/endpoints.
-func (c *webhookCall) listEndpoints() error {
+func listEndpoints(c *call) error {
 	page := consoleview.DeliveriesPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
 	var err error
-	if page.Endpoints, err = c.endpoints("", false); err != nil {
+	if page.Endpoints, err = endpointViews(c, "", false); err != nil {
 		return err
 	}
 	return c.Render(http.StatusOK, consoleview.Endpoints(c.Page("Endpoints", layout.SectionDeliveries), page))
 }
 
-// endpoints returns the receivers of a flow, or of the whole workspace if
+// endpointViews returns the receivers of a flow, or of the whole workspace if
 // flowID is empty. failing selects those whose last attempt failed.
-func (c *webhookCall) endpoints(flowID flow.FlowID, failing bool) (views []consoleview.EndpointView, err error) {
+func endpointViews(c *call, flowID flow.FlowID, failing bool) (views []consoleview.EndpointView, err error) {
 	list, err := c.s.Store.ListEndpoints(c.Ctx(), c.WorkspaceID(), flowID, failing, maxEndpoints)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	flows, err := c.flowOptions()
+	flows, err := flowOptions(c)
 	for i := range list {
-		views = append(views, c.endpointView(&list[i], optionLabel(flows, string(list[i].FlowID))))
+		views = append(views, endpointView(c, &list[i], optionLabel(flows, string(list[i].FlowID))))
 	}
 	return views, err
 }
@@ -38,7 +38,7 @@ const maxBars = 40
 
 // endpointView converts an endpoint with its success rate, its latency and, if
 // it fails for a known reason, advice.
-func (c *webhookCall) endpointView(e *endpoints.Endpoint, name string) consoleview.EndpointView {
+func endpointView(c *call, e *endpoints.Endpoint, name string) consoleview.EndpointView {
 	v := consoleview.EndpointView{
 		ID: e.ID, FlowID: string(e.FlowID), Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),

@@ -58,7 +58,7 @@ func (c *call) listFlows() error {
 	if page.Flows, err = c.flowCards(heads); err != nil {
 		return err
 	}
-	if page.Ending, err = (&keyCall{c}).keyWarnings(); err != nil {
+	if page.Ending, err = keyWarnings(c); err != nil {
 		return err
 	}
 	return c.Render(http.StatusOK, consoleview.Flows(c.Page("Flows", layout.SectionFlows), page))

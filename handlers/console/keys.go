@@ -19,19 +19,19 @@ import (
 // reasons; URLs are stable.
 func (s *Server) keyRoutes() []route {
 	return slices.Concat([]route{
-		{http.MethodGet, "/keys", web.Viewer, onKey((*keyCall).listKeys)},
-		{http.MethodPost, "/keys", web.Editor, onKey(web.Posted((*keyCall).createKey))},
-		{http.MethodGet, "/keys/new", web.Editor, onKey((*keyCall).newKey)},
-		{http.MethodGet, "/keys/:key", web.Viewer, onKey(web.With((*keyCall).findKey, (*keyCall).showKey))},
-		{http.MethodPost, "/keys/:key", web.Editor, onKey(web.Posted(web.With((*keyCall).findKey, (*keyCall).changeKey)))},
-		{http.MethodPost, "/keys/:key/roll", web.Editor, onKey((*keyCall).rotateKey)},
-		{http.MethodPost, "/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousKey)},
-		{http.MethodPost, "/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeKey)},
+		{http.MethodGet, "/keys", web.Viewer, listKeys},
+		{http.MethodPost, "/keys", web.Editor, web.Posted(createKey)},
+		{http.MethodGet, "/keys/new", web.Editor, newKey},
+		{http.MethodGet, "/keys/:key", web.Viewer, web.With(findKey, showKey)},
+		{http.MethodPost, "/keys/:key", web.Editor, web.Posted(web.With(findKey, changeKey))},
+		{http.MethodPost, "/keys/:key/roll", web.Editor, rotateKey},
+		{http.MethodPost, "/keys/:key/end", web.Editor, endPreviousKey},
+		{http.MethodPost, "/keys/:key/revoke", web.Editor, revokeKey},
 	}, s.flowKeyRoutes())
 }
 
 // keyring returns the domain service that creates and changes keys.
-func (c *keyCall) keyring() *library.Keyring {
+func keyring(c *call) *library.Keyring {
 	return &library.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
 }
 
@@ -44,17 +44,17 @@ type keyNames struct {
 	now    time.Time
 }
 
-// readKeyNames is keyNames for callers that have not read the keys.
-func (c *keyCall) readKeyNames() (n keyNames, err error) {
+// readKeyNames is namesOfKeys for callers that have not read the keys.
+func readKeyNames(c *call) (n keyNames, err error) {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return n, err
 	}
-	return c.keyNames(keys)
+	return namesOfKeys(c, keys)
 }
 
-// keyNames reads the creators of keys and the flows of the workspace.
-func (c *keyCall) keyNames(keys []flow.Key) (n keyNames, err error) {
+// namesOfKeys reads the creators of keys and the flows of the workspace.
+func namesOfKeys(c *call, keys []flow.Key) (n keyNames, err error) {
 	n.keys = keys
 	if n.makers, err = c.s.Store.ListKeyMakers(c.Ctx(), c.WorkspaceID()); err != nil {
 		return n, err
@@ -111,17 +111,17 @@ func activeKeysMadeBy(id string, keys []flow.Key) (list []consoleview.KeyFlow) {
 }
 
 // listKeys is GET /keys: the active keys or, with ?show=all, all of them.
-func (c *keyCall) listKeys() error {
-	return c.keysPage(http.StatusOK, consoleview.KeysPage{All: c.QueryParam("show") == "all"})
+func listKeys(c *call) error {
+	return keysPage(c, http.StatusOK, consoleview.KeysPage{All: c.QueryParam("show") == "all"})
 }
 
 // keysPage fills in and renders the list, newest first.
-func (c *keyCall) keysPage(status int, page consoleview.KeysPage) error {
+func keysPage(c *call, status int, page consoleview.KeysPage) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	names, err := c.keyNames(keys)
+	names, err := namesOfKeys(c, keys)
 	if err != nil {
 		return err
 	}
@@ -141,48 +141,48 @@ func (c *keyCall) keysPage(status int, page consoleview.KeysPage) error {
 }
 
 // newKey is GET /keys/new.
-func (c *keyCall) newKey() error {
-	form, err := c.keyForm(nil)
+func newKey(c *call) error {
+	form, err := keyForm(c, nil)
 	if err != nil {
 		return err
 	}
-	return c.newKeyPage(http.StatusOK, form)
+	return newKeyPage(c, http.StatusOK, form)
 }
 
 // newKeyPage renders the form for a new key.
-func (c *keyCall) newKeyPage(status int, form consoleview.KeyForm) error {
+func newKeyPage(c *call, status int, form consoleview.KeyForm) error {
 	return c.Render(status, consoleview.NewKey(c.Page("New key", layout.SectionKeys), form))
 }
 
 // createKey is POST /keys. It does not redirect, because the secret is shown in this
 // response only; the store has just its hash.
-func (c *keyCall) createKey() error {
-	form, err := c.keyForm(nil)
+func createKey(c *call) error {
+	form, err := keyForm(c, nil)
 	if err != nil {
 		return err
 	}
-	c.readKeyFields(&form)
-	k, text, err := c.createKeyFrom(&form)
+	readKeyFields(c, &form)
+	k, text, err := createKeyFrom(c, &form)
 	switch {
 	case errors.Is(err, errKeyInvalid):
-		return c.newKeyPage(http.StatusUnprocessableEntity, form)
+		return newKeyPage(c, http.StatusUnprocessableEntity, form)
 	case errors.Is(err, errKeyExists):
 		c.Toast(components.ToneWait, errKeyExists.Error())
 		return c.Redirect(consoleview.KeyPath(k.ID))
 	case err != nil:
 		return err
 	}
-	made, err := c.createdKey(k, text, "/keys")
+	made, err := createdKey(c, k, text, "/keys")
 	if err != nil {
 		return err
 	}
-	return c.keysPage(http.StatusOK, consoleview.KeysPage{Made: made})
+	return keysPage(c, http.StatusOK, consoleview.KeysPage{Made: made})
 }
 
 // createdKey returns the view that shows the secret of a key once. done is the URL of
 // its button.
-func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
-	names, err := c.readKeyNames()
+func createdKey(c *call, k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
+	names, err := readKeyNames(c)
 	if err != nil {
 		return nil, err
 	}
@@ -194,45 +194,45 @@ func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeK
 }
 
 // findKey finds the key of the path.
-func (c *keyCall) findKey() (*flow.Key, error) {
+func findKey(c *call) (*flow.Key, error) {
 	return c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), c.Param("key"))
 }
 
 // showKey is GET /keys/{key}.
-func (c *keyCall) showKey(k *flow.Key) error {
-	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{})
+func showKey(c *call, k *flow.Key) error {
+	return keyPage(c, http.StatusOK, k, consoleview.KeyPage{})
 }
 
 // keyPage fills in and renders the page of a key. A form with errors is kept.
-func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error {
-	names, err := c.readKeyNames()
+func keyPage(c *call, status int, k *flow.Key, page consoleview.KeyPage) error {
+	names, err := readKeyNames(c)
 	if err != nil {
 		return err
 	}
 	page.Key, page.MayEdit = names.row(k), c.MayEdit()
 	if page.Form.Existing == nil {
-		page.Form = c.keyFormOf(k, names.heads)
+		page.Form = keyFormOf(c, k, names.heads)
 	}
 	return c.Render(status, consoleview.Key(c.Page(k.Name, layout.SectionKeys), page))
 }
 
 // changeKey is POST /keys/{key}. It changes name, flows, expiry and limits; secret
 // and scopes cannot be changed.
-func (c *keyCall) changeKey(k *flow.Key) error {
-	form, err := c.keyForm(k)
+func changeKey(c *call, k *flow.Key) error {
+	form, err := keyForm(c, k)
 	if err != nil {
 		return err
 	}
-	c.readKeyFields(&form)
-	wanted := c.parseKey(&form)
+	readKeyFields(c, &form)
+	wanted := parseKey(c, &form)
 	if len(form.Errors) == 0 {
-		_, err = c.keyring().Change(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, func(k *flow.Key) { *k = *wanted })
+		_, err = keyring(c).Change(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, func(k *flow.Key) { *k = *wanted })
 		if err = assignKeyErrors(&form, err); err != nil && !errors.Is(err, errKeyInvalid) {
 			return err
 		}
 	}
 	if len(form.Errors) > 0 {
-		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Form: form})
+		return keyPage(c, http.StatusUnprocessableEntity, k, consoleview.KeyPage{Form: form})
 	}
 	c.Toast(components.ToneOK, "“"+wanted.Name+"” was saved.")
 	return c.Redirect(consoleview.KeyPath(k.ID))
@@ -240,28 +240,28 @@ func (c *keyCall) changeKey(k *flow.Key) error {
 
 // rotateKey is POST /keys/{key}/roll. Like the secret of a new key, the new
 // secret is in this response only.
-func (c *keyCall) rotateKey() error {
-	k, text, err := c.rotate()
+func rotateKey(c *call) error {
+	k, text, err := rotate(c)
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid && k != nil {
-		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Error: e.Message})
+		return keyPage(c, http.StatusUnprocessableEntity, k, consoleview.KeyPage{Error: e.Message})
 	}
 	if err != nil {
 		return err
 	}
-	made, err := c.createdKey(k, text, consoleview.KeyPath(k.ID))
+	made, err := createdKey(c, k, text, consoleview.KeyPath(k.ID))
 	if err != nil {
 		return err
 	}
-	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{Made: made})
+	return keyPage(c, http.StatusOK, k, consoleview.KeyPage{Made: made})
 }
 
 // rotate gives the key of the path a new secret. If the form is invalid, it
 // returns the unchanged key with the error.
-func (c *keyCall) rotate() (*flow.Key, string, error) {
+func rotate(c *call) (*flow.Key, string, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, "", err
 	}
-	k, err := c.findKey()
+	k, err := findKey(c)
 	if err != nil {
 		return nil, "", err
 	}
@@ -269,7 +269,7 @@ func (c *keyCall) rotate() (*flow.Key, string, error) {
 	if !ok && c.FormValue("overlap") != "" { // the form of an expired key has no such field
 		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key keeps working.")
 	}
-	rolled, text, err := c.keyring().Roll(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
+	rolled, text, err := keyring(c).Roll(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
 	if err != nil {
 		return k, "", err
 	}
@@ -278,8 +278,8 @@ func (c *keyCall) rotate() (*flow.Key, string, error) {
 
 // endPreviousKey is POST /keys/{key}/end: the previous secret stops working
 // immediately.
-func (c *keyCall) endPreviousKey() error {
-	k, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
+func endPreviousKey(c *call) error {
+	k, err := keyring(c).EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
 	if err != nil {
 		return err
 	}
@@ -288,8 +288,8 @@ func (c *keyCall) endPreviousKey() error {
 }
 
 // revokeKey is POST /keys/{key}/revoke.
-func (c *keyCall) revokeKey() error {
-	message, err := c.revoke()
+func revokeKey(c *call) error {
+	message, err := revoke(c)
 	if err != nil {
 		return err
 	}
@@ -299,11 +299,11 @@ func (c *keyCall) revokeKey() error {
 
 // revoke revokes the key of the path and, with the field cascade, the keys that it created.
 // It returns a message for the user.
-func (c *keyCall) revoke() (string, error) {
+func revoke(c *call) (string, error) {
 	if err := c.ParseForm(); err != nil {
 		return "", err
 	}
-	k, made, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"), c.FormValue("cascade") != "")
+	k, made, err := keyring(c).Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"), c.FormValue("cascade") != "")
 	if err != nil {
 		return "", err
 	}
@@ -315,7 +315,7 @@ func (c *keyCall) revoke() (string, error) {
 
 // keyWarnings returns the keys in use that expire soon, earliest first. Only owners
 // see them.
-func (c *keyCall) keyWarnings() ([]consoleview.KeyWarning, error) {
+func keyWarnings(c *call) ([]consoleview.KeyWarning, error) {
 	if !c.Member.Role.AtLeast(flow.MemberOwner) {
 		return nil, nil
 	}

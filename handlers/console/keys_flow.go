@@ -19,25 +19,25 @@ import (
 // there can call this flow only.
 func (s *Server) flowKeyRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey(web.OnFlow((*keyCall).showFlowKeys))},
-		{http.MethodPost, "/flows/:flow/keys", web.Editor, onKey(web.Posted(web.OnFlow((*keyCall).createFlowKey)))},
-		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, onKey((*keyCall).rotateFlowKey)},
-		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousFlowKey)},
-		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeFlowKey)},
+		{http.MethodGet, "/flows/:flow/keys", web.Viewer, web.OnFlow(showFlowKeys)},
+		{http.MethodPost, "/flows/:flow/keys", web.Editor, web.Posted(web.OnFlow(createFlowKey))},
+		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, rotateFlowKey},
+		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, endPreviousFlowKey},
+		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, revokeFlowKey},
 	}
 }
 
 // flowKeys renders the keys of a flow for the API pane of the editor.
-func (c *keyCall) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
+func flowKeys(c *call, f *flow.Flow, keys []flow.Key) (templ.Component, error) {
 	panel := consoleview.FlowKeysPanel{}
-	err := c.fillFlowKeys(f, keys, &panel)
+	err := fillFlowKeys(c, f, keys, &panel)
 	return consoleview.FlowKeys(panel), err
 }
 
 // fillFlowKeys fills in the active keys that may call the flow, and a form for
 // a new key unless the panel has one.
-func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
-	names, err := c.keyNames(keys)
+func fillFlowKeys(c *call, f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
+	names, err := namesOfKeys(c, keys)
 	if err != nil {
 		return err
 	}
@@ -48,14 +48,14 @@ func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview
 		}
 	}
 	if panel.Form.ID == "" {
-		panel.Form = c.flowKeyForm(keys)
+		panel.Form = flowKeyForm(c, keys)
 	}
 	return nil
 }
 
 // flowKeyForm returns a complete form for a key of this flow, so that creating one
 // takes a single click.
-func (c *keyCall) flowKeyForm(keys []flow.Key) consoleview.KeyForm {
+func flowKeyForm(c *call, keys []flow.Key) consoleview.KeyForm {
 	return consoleview.KeyForm{
 		ID: c.s.IDs.New(flow.PrefixKey), Name: unusedKeyName(keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
 		Within: "flow-", Now: c.s.Now(), Errors: components.Errors{},
@@ -73,18 +73,18 @@ func unusedKeyName(keys []flow.Key) string {
 }
 
 // showFlowKeys is GET /flows/{flow}/keys.
-func (c *keyCall) showFlowKeys(f *flow.Flow) error {
-	return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
+func showFlowKeys(c *call, f *flow.Flow) error {
+	return renderFlowKeys(c, http.StatusOK, f, consoleview.FlowKeysPanel{})
 }
 
 // renderFlowKeys renders the keys of a flow: as a fragment for the editor,
 // otherwise as a page.
-func (c *keyCall) renderFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
+func renderFlowKeys(c *call, status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	if err := c.fillFlowKeys(f, keys, &panel); err != nil {
+	if err := fillFlowKeys(c, f, keys, &panel); err != nil {
 		return err
 	}
 	if c.IsFragment() {
@@ -94,45 +94,45 @@ func (c *keyCall) renderFlowKeys(status int, f *flow.Flow, panel consoleview.Flo
 }
 
 // createFlowKey is POST /flows/{flow}/keys: a key that may call this flow only.
-func (c *keyCall) createFlowKey(f *flow.Flow) error {
+func createFlowKey(c *call, f *flow.Flow) error {
 	form := consoleview.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: components.Errors{}}
-	c.readKeyFields(&form)
+	readKeyFields(c, &form)
 	form.Only, form.Flows = true, []string{string(f.ID)}
-	k, text, err := c.createKeyFrom(&form)
+	k, text, err := createKeyFrom(c, &form)
 	switch {
 	case errors.Is(err, errKeyInvalid):
-		return c.renderFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Form: form})
+		return renderFlowKeys(c, http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Form: form})
 	case errors.Is(err, errKeyExists):
-		return c.renderFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyExists.Error()})
+		return renderFlowKeys(c, http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyExists.Error()})
 	case err != nil:
 		return err
 	}
-	return c.showFlowKey(f, k, text)
+	return showFlowKey(c, f, k, text)
 }
 
 // showFlowKey responds with the secret of a key. An event passes it to the code
 // samples on the page, so that they can be copied ready to run.
-func (c *keyCall) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
+func showFlowKey(c *call, f *flow.Flow, k *flow.Key, text string) error {
 	done := ""
 	if !c.IsFragment() {
 		done = "/flows/" + string(f.ID) + "/keys"
 	}
-	made, err := c.createdKey(k, text, done)
+	made, err := createdKey(c, k, text, done)
 	if err != nil {
 		return err
 	}
 	c.Trigger("key:made", map[string]string{"text": text})
-	return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{Made: made})
+	return renderFlowKeys(c, http.StatusOK, f, consoleview.FlowKeysPanel{Made: made})
 }
 
 // findFlowKey returns the flow of the path after checking that the key of the path
 // may call it.
-func (c *keyCall) findFlowKey() (*flow.Flow, error) {
+func findFlowKey(c *call) (*flow.Flow, error) {
 	f, err := c.FindFlow()
 	if err != nil {
 		return nil, err
 	}
-	k, err := c.findKey()
+	k, err := findKey(c)
 	if err != nil {
 		return nil, err
 	}
@@ -143,51 +143,51 @@ func (c *keyCall) findFlowKey() (*flow.Flow, error) {
 }
 
 // rotateFlowKey is POST /flows/{flow}/keys/{key}/roll.
-func (c *keyCall) rotateFlowKey() error {
-	f, err := c.findFlowKey()
+func rotateFlowKey(c *call) error {
+	f, err := findFlowKey(c)
 	if err != nil {
 		return err
 	}
-	k, text, err := c.rotate()
+	k, text, err := rotate(c)
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
-		return c.renderFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: e.Message})
+		return renderFlowKeys(c, http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: e.Message})
 	}
 	if err != nil {
 		return err
 	}
-	return c.showFlowKey(f, k, text)
+	return showFlowKey(c, f, k, text)
 }
 
 // endPreviousFlowKey is POST /flows/{flow}/keys/{key}/end.
-func (c *keyCall) endPreviousFlowKey() error {
-	f, err := c.findFlowKey()
+func endPreviousFlowKey(c *call) error {
+	f, err := findFlowKey(c)
 	if err != nil {
 		return err
 	}
-	if _, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key")); err != nil {
+	if _, err := keyring(c).EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key")); err != nil {
 		return err
 	}
-	return c.finishFlowKey(f, "The old key no longer works.")
+	return finishFlowKey(c, f, "The old key no longer works.")
 }
 
 // revokeFlowKey is POST /flows/{flow}/keys/{key}/revoke.
-func (c *keyCall) revokeFlowKey() error {
-	f, err := c.findFlowKey()
+func revokeFlowKey(c *call) error {
+	f, err := findFlowKey(c)
 	if err != nil {
 		return err
 	}
-	message, err := c.revoke()
+	message, err := revoke(c)
 	if err != nil {
 		return err
 	}
-	return c.finishFlowKey(f, message)
+	return finishFlowKey(c, f, message)
 }
 
 // finishFlowKey renders the keys after a change, with a message about it.
-func (c *keyCall) finishFlowKey(f *flow.Flow, message string) error {
+func finishFlowKey(c *call, f *flow.Flow, message string) error {
 	c.Toast(components.ToneOK, message)
 	if c.IsFragment() {
-		return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
+		return renderFlowKeys(c, http.StatusOK, f, consoleview.FlowKeysPanel{})
 	}
 	return c.Redirect("/flows/" + string(f.ID) + "/keys")
 }
@@ -195,5 +195,5 @@ func (c *keyCall) finishFlowKey(f *flow.Flow, message string) error {
 // KeysPanel renders the keys that may call a flow. keys are all keys of the
 // workspace.
 func (s *Server) KeysPanel(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error) {
-	return (&keyCall{s.newCall(c)}).flowKeys(f, keys)
+	return flowKeys(s.newCall(c), f, keys)
 }

@@ -22,13 +22,13 @@ var (
 )
 
 // keyForm returns the form for an existing key, or for a new one if k is nil.
-func (c *keyCall) keyForm(k *flow.Key) (consoleview.KeyForm, error) {
+func keyForm(c *call, k *flow.Key) (consoleview.KeyForm, error) {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
-	return c.keyFormOf(k, heads), err
+	return keyFormOf(c, k, heads), err
 }
 
 // keyFormOf is keyForm for callers that have the flows of the workspace.
-func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
+func keyFormOf(c *call, k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
 	form := consoleview.KeyForm{Existing: keyFacts(k, c.s.Now()), Now: c.s.Now(), Errors: components.Errors{}}
 	for i := range heads {
 		if heads[i].ArchivedAt.IsZero() || k != nil && slices.Contains(k.Flows, string(heads[i].ID)) {
@@ -48,7 +48,7 @@ func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm 
 
 // readKeyFields copies the submitted values to the form, so that it can be
 // shown again.
-func (c *keyCall) readKeyFields(form *consoleview.KeyForm) {
+func readKeyFields(c *call, form *consoleview.KeyForm) {
 	sent := c.Request().PostForm
 	form.ID, form.Name = sent.Get("key"), strings.TrimSpace(sent.Get("name"))
 	form.Scopes = slices.Clone(sent["scope"])
@@ -71,7 +71,7 @@ func fillKeyForm(form *consoleview.KeyForm, k *flow.Key) {
 
 // parseKey returns the key that a form describes. Invalid values become errors of
 // the form.
-func (c *keyCall) parseKey(form *consoleview.KeyForm) *flow.Key {
+func parseKey(c *call, form *consoleview.KeyForm) *flow.Key {
 	k := &flow.Key{ID: form.ID, WorkspaceID: c.WorkspaceID(), Name: form.Name, Scopes: scopesOf(form.Scopes)}
 	if form.Only {
 		if k.Flows = slices.Clone(form.Flows); len(k.Flows) == 0 {
@@ -146,23 +146,23 @@ func readDollars(form *consoleview.KeyForm) flow.NanoUSD {
 // The error is errKeyInvalid if the form has errors, and errKeyExists if the
 // form was sent before: the ID of the key is in the form, so that a second
 // submission is recognized.
-func (c *keyCall) createKeyFrom(form *consoleview.KeyForm) (*flow.Key, string, error) {
+func createKeyFrom(c *call, form *consoleview.KeyForm) (*flow.Key, string, error) {
 	if form.ID == "" || !flow.ValidID(flow.PrefixKey, form.ID) {
 		form.ID = c.s.IDs.New(flow.PrefixKey) // a request without the ID of our form
 	}
-	k := c.parseKey(form)
-	if err := c.checkNewKey(k.ID); err != nil {
+	k := parseKey(c, form)
+	if err := checkNewKey(c, k.ID); err != nil {
 		return k, "", err
 	}
 	if len(form.Errors) > 0 { // report all errors at once
-		if err := assignKeyErrors(form, c.keyring().Check(c.Ctx(), k)); err != nil && !errors.Is(err, errKeyInvalid) {
+		if err := assignKeyErrors(form, keyring(c).Check(c.Ctx(), k)); err != nil && !errors.Is(err, errKeyInvalid) {
 			return nil, "", err
 		}
 		return nil, "", errKeyInvalid
 	}
-	text, err := c.keyring().Create(c.Ctx(), c.Actor(), k)
+	text, err := keyring(c).Create(c.Ctx(), c.Actor(), k)
 	if errors.Is(err, flow.ErrKeyTaken) {
-		return c.createKeyWithNewID(k)
+		return createKeyWithNewID(c, k)
 	}
 	return k, text, assignKeyErrors(form, err)
 }
@@ -170,17 +170,17 @@ func (c *keyCall) createKeyFrom(form *consoleview.KeyForm) (*flow.Key, string, e
 // createKeyWithNewID handles an ID that is in use. Either the same form was submitted
 // twice concurrently, or the ID belongs to another workspace. The latter must not be
 // disclosed, so the key gets a new ID.
-func (c *keyCall) createKeyWithNewID(k *flow.Key) (*flow.Key, string, error) {
-	if err := c.checkNewKey(k.ID); err != nil {
+func createKeyWithNewID(c *call, k *flow.Key) (*flow.Key, string, error) {
+	if err := checkNewKey(c, k.ID); err != nil {
 		return k, "", err
 	}
 	k.ID = c.s.IDs.New(flow.PrefixKey)
-	text, err := c.keyring().Create(c.Ctx(), c.Actor(), k)
+	text, err := keyring(c).Create(c.Ctx(), c.Actor(), k)
 	return k, text, err
 }
 
 // checkNewKey returns errKeyExists if the workspace has a key with this ID.
-func (c *keyCall) checkNewKey(id string) error {
+func checkNewKey(c *call, id string) error {
 	_, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), id)
 	switch {
 	case err == nil:

@@ -12,24 +12,24 @@ import (
 
 // credentialForm returns the form in the dialog of the editor, with the submitted
 // values.
-func (c *credentialCall) credentialForm() editorview.CredentialForm {
+func credentialForm(c *call) editorview.CredentialForm {
 	plain := []components.Option{{Value: "", Label: "Anything: a plain secret"}}
 	return editorview.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(plain, c.s.Models.Providers()...), Errors: components.Errors{}}
 }
 
 // newCredential is GET /flows/{flow}/credentials: the form in the dialog of the
 // editor.
-func (c *credentialCall) newCredential() error {
+func newCredential(c *call) error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, editorview.NewCredential(c.credentialForm()))
+	return c.Render(http.StatusOK, editorview.NewCredential(credentialForm(c)))
 }
 
 // addCredential is POST /flows/{flow}/credentials. Unlike createCredential, it does
 // not test the secret, and it returns the name for the script to put into the node.
-func (c *credentialCall) addCredential(f *flow.Flow) error {
-	form := c.credentialForm()
+func addCredential(c *call, f *flow.Flow) error {
+	form := credentialForm(c)
 	made, err := c.s.Models.NewCredential(c.WorkspaceID(), form.Name, form.Provider, c.FormValue("secret"), splitHosts(form.Hosts), form.AnyHost)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		for _, p := range e.Fields {
@@ -41,7 +41,7 @@ func (c *credentialCall) addCredential(f *flow.Flow) error {
 		return err
 	}
 	if made.Unbound() {
-		problem, err := c.checkHosts(made.Name, made.Hosts, true)
+		problem, err := checkHosts(c, made.Name, made.Hosts, true)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (c *credentialCall) addCredential(f *flow.Flow) error {
 // connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models. It
 // tests the key first, and saves it if the provider accepts it or cannot be reached. The response
 // for the script has a message, with status 201, or 422 if the key is refused.
-func (c *credentialCall) connectProvider(*flow.Flow) error {
+func connectProvider(c *call, _ *flow.Flow) error {
 	refuse := func(message string) error {
 		return c.JSON(http.StatusUnprocessableEntity, map[string]string{"message": message})
 	}

@@ -20,11 +20,11 @@ import (
 // webhookRoutes returns the routes of the webhooks of a flow.
 func (s *Server) webhookRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, onWebhook((*webhookCall).showWebhooks)},
-		{http.MethodPost, "/flows/:flow/webhooks/secret", web.Editor, onWebhook((*webhookCall).showSecret)},
-		{http.MethodPost, "/flows/:flow/webhooks/rotate", web.Editor, onWebhook((*webhookCall).rotateSecret)},
-		{http.MethodPost, "/flows/:flow/webhooks/end", web.Editor, onWebhook((*webhookCall).endSecret)},
-		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, onWebhook(web.Posted(web.OnFlow((*webhookCall).testWebhook)))},
+		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, showWebhooks},
+		{http.MethodPost, "/flows/:flow/webhooks/secret", web.Editor, showSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/rotate", web.Editor, rotateSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/end", web.Editor, endSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, web.Posted(web.OnFlow(testWebhook))},
 	}
 }
 
@@ -39,31 +39,31 @@ func readOverlap(text string) (time.Duration, bool) {
 }
 
 // showWebhooks is GET /flows/{id}/webhooks.
-func (c *webhookCall) showWebhooks() error {
-	return c.webhooksPage(http.StatusOK, func(*consoleview.WebhooksPage) {})
+func showWebhooks(c *call) error {
+	return webhooksPage(c, http.StatusOK, func(*consoleview.WebhooksPage) {})
 }
 
 // webhooksPage renders the page. add adds details of the response, such as a secret
 // or an error.
-func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPage)) error {
+func webhooksPage(c *call, status int, add func(*consoleview.WebhooksPage)) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
 	page := consoleview.WebhooksPage{FlowID: string(f.ID), Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
-	sent, err := c.webhookNodes(f)
+	sent, err := webhookNodes(c, f)
 	if err != nil {
 		return err
 	}
 	for i := range sent {
-		n, err := c.webhookView(f, &sent[i])
+		n, err := webhookView(c, f, &sent[i])
 		if err != nil {
 			return err
 		}
 		page.Shared = page.Shared || n.Signing != nil && n.Signing.Inherited
 		page.Nodes = append(page.Nodes, n)
 	}
-	if page.Endpoints, err = c.endpoints(f.ID, false); err != nil {
+	if page.Endpoints, err = endpointViews(c, f.ID, false); err != nil {
 		return err
 	}
 	secrets, err := c.s.Store.SigningSecrets(c.Ctx(), c.WorkspaceID(), f.ID)
@@ -72,14 +72,14 @@ func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPag
 	}
 	page.Signing = consoleview.SigningBox{Anchor: "secret", Label: "the flow", Before: overlapEnds(secrets)}
 	add(&page)
-	if page.Snippets, err = c.verifySnippets(f, page.ShownSecret()); err != nil {
+	if page.Snippets, err = verifySnippets(c, f, page.ShownSecret()); err != nil {
 		return err
 	}
 	return c.Render(status, consoleview.Webhooks(c.Page("Webhooks of "+f.Name, layout.SectionFlows), page))
 }
 
 // verifySnippets returns code that verifies a signature, in each language.
-func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
+func verifySnippets(c *call, f *flow.Flow, secret string) (list []components.Panel, err error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
 		return nil, nil
@@ -108,7 +108,7 @@ func overlapEnds(secrets []flow.SigningSecret) (list []time.Time) {
 
 // findSigner returns the flow of the path and the webhook node whose secret the form
 // is about. The node is nil if it is about the secret of the flow.
-func (c *webhookCall) findSigner() (*flow.Flow, *webhookNode, error) {
+func findSigner(c *call) (*flow.Flow, *webhookNode, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +116,7 @@ func (c *webhookCall) findSigner() (*flow.Flow, *webhookNode, error) {
 	if err != nil || c.FormValue("node") == "" {
 		return f, nil, err
 	}
-	list, err := c.webhookNodes(f)
+	list, err := webhookNodes(c, f)
 	for i := range list {
 		if n := &list[i]; n.ID == c.FormValue("node") && n.from == c.FormValue("from") {
 			return f, n, nil
@@ -154,8 +154,8 @@ func (n *webhookNode) target(f *flow.Flow) string {
 
 // showSecret is POST secret: the page with the secret. The audit log is written
 // first, so that a secret is never shown without an entry.
-func (c *webhookCall) showSecret() error {
-	f, n, err := c.findSigner()
+func showSecret(c *call) error {
+	f, n, err := findSigner(c)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (c *webhookCall) showSecret() error {
 		secrets, err = c.s.Store.SigningSecrets(c.Ctx(), c.WorkspaceID(), f.ID)
 	} else {
 		var s flow.WebhookSecret
-		s, err = c.s.Store.WebhookSecret(c.Ctx(), c.webhookOwner(f, n))
+		s, err = c.s.Store.WebhookSecret(c.Ctx(), webhookOwner(c, f, n))
 		secrets = s.Secrets
 	}
 	if err != nil {
@@ -173,18 +173,18 @@ func (c *webhookCall) showSecret() error {
 	if err := c.Audit("flow.secret.read", string(f.ID), n.target(f)); err != nil {
 		return err
 	}
-	return c.webhooksPage(http.StatusOK, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
+	return webhooksPage(c, http.StatusOK, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
 }
 
 // rotateSecret is POST rotate: a new secret. The old one keeps signing for the
 // chosen overlap.
-func (c *webhookCall) rotateSecret() error {
-	f, n, err := c.findSigner()
+func rotateSecret(c *call) error {
+	f, n, err := findSigner(c)
 	if err != nil {
 		return err
 	}
 	refuse := func(text string) error {
-		return c.webhooksPage(http.StatusUnprocessableEntity, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Error = text }))
+		return webhooksPage(c, http.StatusUnprocessableEntity, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Error = text }))
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
 	if !ok {
@@ -193,7 +193,7 @@ func (c *webhookCall) rotateSecret() error {
 	if n == nil {
 		_, err = c.s.Store.RotateSigning(c.Ctx(), c.WorkspaceID(), f.ID, overlap)
 	} else {
-		_, err = c.s.Store.RotateWebhookSecret(c.Ctx(), c.webhookOwner(f, n), overlap)
+		_, err = c.s.Store.RotateWebhookSecret(c.Ctx(), webhookOwner(c, f, n), overlap)
 	}
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 		return refuse(flow.AsError(err).Message)
@@ -210,15 +210,15 @@ func (c *webhookCall) rotateSecret() error {
 }
 
 // endSecret is POST end: replaced secrets stop signing immediately.
-func (c *webhookCall) endSecret() error {
-	f, n, err := c.findSigner()
+func endSecret(c *call) error {
+	f, n, err := findSigner(c)
 	if err != nil {
 		return err
 	}
 	if n == nil {
 		err = c.s.Store.EndSigning(c.Ctx(), c.WorkspaceID(), f.ID)
 	} else {
-		err = c.s.Store.EndWebhookSecret(c.Ctx(), c.webhookOwner(f, n))
+		err = c.s.Store.EndWebhookSecret(c.Ctx(), webhookOwner(c, f, n))
 	}
 	if err != nil {
 		return err
@@ -239,9 +239,9 @@ type webhookNode struct {
 
 // webhookNodes returns the webhook nodes of the draft, and those of the live
 // version that differ from the draft or are missing in it.
-func (c *webhookCall) webhookNodes(f *flow.Flow) (list []webhookNode, err error) {
+func webhookNodes(c *call, f *flow.Flow) (list []webhookNode, err error) {
 	draft, _ := document.ParseDocument(f.Draft)
-	list = c.webhookNodesOf(draft, "draft")
+	list = webhookNodesOf(c, draft, "draft")
 	if f.LiveHash == "" {
 		return list, nil
 	}
@@ -250,7 +250,7 @@ func (c *webhookCall) webhookNodes(f *flow.Flow) (list []webhookNode, err error)
 		return nil, err
 	}
 	live, _ := document.ParseDocument(data)
-	for _, n := range c.webhookNodesOf(live, "live") {
+	for _, n := range webhookNodesOf(c, live, "live") {
 		i := slices.IndexFunc(list, func(d webhookNode) bool { return d.ID == n.ID && d.from == "draft" })
 		if i >= 0 && string(flow.EncodeJSON(list[i].Config)) == string(flow.EncodeJSON(n.Config)) {
 			list[i].live = true
@@ -262,7 +262,7 @@ func (c *webhookCall) webhookNodes(f *flow.Flow) (list []webhookNode, err error)
 }
 
 // webhookNodesOf returns the webhook nodes of a document.
-func (c *webhookCall) webhookNodesOf(d *flow.Document, from string) (list []webhookNode) {
+func webhookNodesOf(c *call, d *flow.Document, from string) (list []webhookNode) {
 	if d == nil {
 		return nil
 	}
@@ -284,18 +284,18 @@ func (c *webhookCall) webhookNodesOf(d *flow.Document, from string) (list []webh
 }
 
 // webhookOwner returns the owner of the secret with which a node signs.
-func (c *webhookCall) webhookOwner(f *flow.Flow, n *webhookNode) flow.WebhookOwner {
+func webhookOwner(c *call, f *flow.Flow, n *webhookNode) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID, Node: n.ID, Host: n.host}
 }
 
 // webhookView converts a node without its secret. It uses PeekWebhookSecret, because
 // reading the secret would create it.
-func (c *webhookCall) webhookView(f *flow.Flow, n *webhookNode) (v consoleview.WebhookNode, err error) {
+func webhookView(c *call, f *flow.Flow, n *webhookNode) (v consoleview.WebhookNode, err error) {
 	v = n.view()
 	if flow.IsSecretRef(n.Config["secret"]) {
 		return v, nil
 	}
-	secret, err := c.s.Store.PeekWebhookSecret(c.Ctx(), c.webhookOwner(f, n))
+	secret, err := c.s.Store.PeekWebhookSecret(c.Ctx(), webhookOwner(c, f, n))
 	if err != nil {
 		return v, err
 	}
@@ -337,14 +337,14 @@ func (n *webhookNode) testMessage(now time.Time) []byte {
 
 // testWebhook is POST test: it sends a real, signed message that is marked as a test.
 // Values that come from edges in a run are omitted.
-func (c *webhookCall) testWebhook(f *flow.Flow) error {
-	list, err := c.webhookNodes(f)
+func testWebhook(c *call, f *flow.Flow) error {
+	list, err := webhookNodes(c, f)
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		if n := &list[i]; n.ID == c.FormValue("node") && n.from == c.FormValue("from") {
-			return c.sendTest(f, n)
+			return sendTest(c, f, n)
 		}
 	}
 	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Reload the page.")
@@ -352,14 +352,14 @@ func (c *webhookCall) testWebhook(f *flow.Flow) error {
 
 // sendTest sends the test to the submitted URL. The page shows URLs without their
 // query string, so an unchanged URL stands for the full URL of the node.
-func (c *webhookCall) sendTest(f *flow.Flow, n *webhookNode) error {
+func sendTest(c *call, f *flow.Flow, n *webhookNode) error {
 	typed := strings.TrimSpace(c.FormValue("url"))
 	to := typed
 	if typed == flow.ShownURL(n.url) {
 		to = n.url
 	}
-	if problem := c.receiverProblem(n.Node, to); problem != "" {
-		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *consoleview.WebhooksPage) {
+	if problem := receiverProblem(c, n.Node, to); problem != "" {
+		return webhooksPage(c, http.StatusUnprocessableEntity, func(p *consoleview.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
 					v.URL, v.Error = typed, problem
@@ -386,7 +386,7 @@ func (c *webhookCall) sendTest(f *flow.Flow, n *webhookNode) error {
 
 // receiverProblem explains why a test cannot be sent to a URL, or returns "". It uses
 // the check of the node kind.
-func (c *webhookCall) receiverProblem(n *flow.Node, to string) string {
+func receiverProblem(c *call, n *flow.Node, to string) string {
 	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // there is no run that could resolve a template
 		return "Enter a URL such as https://example.com/hooks."
 	}

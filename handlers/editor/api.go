@@ -19,10 +19,10 @@ import (
 // apiRoutes are the routes of the API pane.
 func (s *Server) apiRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/api", web.Viewer, onAPI(web.With((*apiCall).findLiveAPI, (*apiCall).showAPI))},
-		{http.MethodPost, "/flows/:flow/api/try", web.Editor, onAPI((*apiCall).tryAPI)},
-		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, onAPI(web.OnFlow((*apiCall).showCalls))},
-		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, onAPI(web.OnFlow((*apiCall).downloadOpenAPI))},
+		{http.MethodGet, "/flows/:flow/api", web.Viewer, web.With(findLiveAPI, showAPI)},
+		{http.MethodPost, "/flows/:flow/api/try", web.Editor, tryAPI},
+		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, web.OnFlow(showCalls)},
+		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, web.OnFlow(downloadOpenAPI)},
 	}
 }
 
@@ -37,7 +37,7 @@ type liveAPI struct {
 
 // loadLiveAPI reads the live document of the flow of a draft and compares the
 // two. The caller passes the draft, so that it is parsed only once per request.
-func (c *apiCall) loadLiveAPI(d *draft, next int64) (*liveAPI, error) {
+func loadLiveAPI(c *call, d *draft, next int64) (*liveAPI, error) {
 	a := &liveAPI{draft: d, next: next}
 	if d.flow.LiveHash != "" {
 		data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), d.flow.LiveHash)
@@ -63,26 +63,26 @@ func (a *liveAPI) servedDocument() *flow.Document {
 // can ask for one part only: ?part=draft is updated after each edit of the draft,
 // ?part=snippets has the code samples, and ?part=command has a single one for the
 // dialog after the first publish.
-func (c *apiCall) showAPI(a *liveAPI) error {
+func showAPI(c *call, a *liveAPI) error {
 	if c.IsFragment() {
 		switch c.QueryParam("part") {
 		case "draft":
-			pane, err := c.apiDraft(a)
+			pane, err := apiDraft(c, a)
 			return c.RenderOr(err, editorview.APIDraft(pane))
 		case "snippets":
-			code, err := c.apiSnippets(a)
+			code, err := apiSnippets(c, a)
 			return c.RenderOr(err, editorview.Snippets(code))
 		case "command":
 			lang, _ := findLanguage(c.QueryParam("lang"))
-			code, err := c.codeSample(a.flow, a.servedDocument(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.ModeWait)
+			code, err := codeSample(c, a.flow, a.servedDocument(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.ModeWait)
 			return c.RenderOr(err, editorview.FirstCommand(code))
 		}
 	}
-	return c.renderAPI(http.StatusOK, a, nil)
+	return renderAPI(c, http.StatusOK, a, nil)
 }
 
 // findLiveAPI finds the flow in the path with its live version and its draft.
-func (c *apiCall) findLiveAPI() (*liveAPI, error) {
+func findLiveAPI(c *call) (*liveAPI, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
@@ -91,13 +91,13 @@ func (c *apiCall) findLiveAPI() (*liveAPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.loadLiveAPI(d, next)
+	return loadLiveAPI(c, d, next)
 }
 
 // renderAPI renders the whole pane. change may be nil; it modifies the pane before
 // it is rendered.
-func (c *apiCall) renderAPI(status int, a *liveAPI, change func(*editorview.APIPane)) error {
-	pane, err := c.apiPane(a)
+func renderAPI(c *call, status int, a *liveAPI, change func(*editorview.APIPane)) error {
+	pane, err := apiPane(c, a)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *apiCall) renderAPI(status int, a *liveAPI, change func(*editorview.APIP
 // placeholder is rendered, because building the pane takes half of the time of the
 // page.
 // Read-only documents have no API.
-func (c *apiCall) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
+func fillAPI(c *call, d *draft, next int64, f *editorview.BuilderFill) error {
 	switch {
 	case d.readOnlyVersion:
 		f.API = editorview.APIElsewhere(string(d.flow.ID))
@@ -123,22 +123,22 @@ func (c *apiCall) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error
 		f.API = editorview.APILater(string(d.flow.ID))
 		return nil
 	}
-	a, err := c.loadLiveAPI(d, next)
+	a, err := loadLiveAPI(c, d, next)
 	if err != nil {
 		return err
 	}
-	pane, err := c.apiPane(a)
+	pane, err := apiPane(c, a)
 	f.API = editorview.API(pane)
 	return err
 }
 
 // apiPane fills in the whole pane.
-func (c *apiCall) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
-	if pane, err = c.apiDraft(a); err != nil {
+func apiPane(c *call, a *liveAPI) (pane editorview.APIPane, err error) {
+	if pane, err = apiDraft(c, a); err != nil {
 		return pane, err
 	}
-	pane.Try = c.apiTry(a)
-	if pane.Addresses, err = c.apiAddresses(a.flow); err != nil {
+	pane.Try = apiTry(c, a)
+	if pane.Addresses, err = apiAddresses(c, a.flow); err != nil {
 		return pane, err
 	}
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
@@ -148,14 +148,14 @@ func (c *apiCall) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
 	if pane.Keys, err = c.s.KeysPanel(c.Call, a.flow, keys); err != nil {
 		return pane, err
 	}
-	pane.Calls, err = c.apiCalls(a.flow.ID, keys)
+	pane.Calls, err = apiCalls(c, a.flow.ID, keys)
 	return pane, err
 }
 
 // apiDraft fills in the part that depends on the draft.
-func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
+func apiDraft(c *call, a *liveAPI) (pane editorview.APIPane, err error) {
 	f := a.flow
-	pane = editorview.APIPane{FlowID: string(f.ID), Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
+	pane = editorview.APIPane{FlowID: string(f.ID), Name: a.Name, Rev: f.Rev, Fields: apiFields(c, a)}
 	pane.State = editorview.APIState{
 		FlowID: string(f.ID), Live: f.LiveVersion, Next: a.next, URL: c.startURL(f.ID), Base: c.s.PublicURL, ReadOnly: !c.MayEdit(),
 		Breaks: len(a.diff.Breaking) > 0,
@@ -163,22 +163,22 @@ func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 	if f.LiveVersion > 0 && f.LiveHash != flow.Hash(f.Draft) {
 		pane.State.Differs = apiDiffers(a.diff)
 	}
-	pane.Snippets, err = c.apiSnippets(a)
+	pane.Snippets, err = apiSnippets(c, a)
 	return pane, err
 }
 
 // apiSnippets renders the code sample in the chosen language and style. It calls
 // the served document.
-func (c *apiCall) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
+func apiSnippets(c *call, a *liveAPI) (s editorview.APISnippets, err error) {
 	doc := a.servedDocument()
 	s = editorview.APISnippets{FlowID: string(a.flow.ID), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
-	lang, mode := c.chosenSnippet()
+	lang, mode := chosenSnippet(c)
 	s.Language, s.Mode = editorview.APILanguage(lang), string(mode)
 	s.Languages = apiLanguages()
 	for _, m := range snippets.Modes() {
 		s.Modes = append(s.Modes, string(m))
 	}
-	s.Code, err = c.codeSample(a.flow, doc, lang.ID, mode)
+	s.Code, err = codeSample(c, a.flow, doc, lang.ID, mode)
 	return s, err
 }
 
@@ -191,7 +191,7 @@ func apiLanguages() (list []editorview.APILanguage) {
 }
 
 // codeSample returns highlighted code that calls a flow.
-func (c *apiCall) codeSample(f *flow.Flow, d *flow.Document, language string, mode snippets.Mode) ([]components.CodePiece, error) {
+func codeSample(c *call, f *flow.Flow, d *flow.Document, language string, mode snippets.Mode) ([]components.CodePiece, error) {
 	code, err := snippets.Render(language, mode, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), document.Outputs(d, c.s.Kinds)))
 	return components.CodePieces(snippets.Highlight(language, code)), err
 }
@@ -203,7 +203,7 @@ const snippetCookie = "snippet"
 // chosenSnippet returns the language and style of code samples: those in the
 // query, else those in the cookie, else cURL that waits for the result. A choice
 // in the query is stored in the cookie.
-func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Mode) {
+func chosenSnippet(c *call) (snippets.Language, snippets.Mode) {
 	lang, mode := snippets.Languages()[0], snippets.ModeWait
 	pick := func(v url.Values) bool {
 		l, okL := findLanguage(v.Get("lang"))
@@ -251,7 +251,7 @@ func findMode(text string) (snippets.Mode, bool) {
 
 // apiAddresses returns the other ways to call the flow: OpenAPI, MCP and the
 // public form.
-func (c *apiCall) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
+func apiAddresses(c *call, f *flow.Flow) (editorview.APIAddresses, error) {
 	form, err := c.FormAddress(f)
 	mcp := c.s.PublicURL + "/mcp"
 	client := web.Indented(map[string]any{"mcpServers": map[string]any{"sluice": map[string]any{
@@ -269,7 +269,7 @@ func openAPIPath(flowID flow.FlowID) string {
 
 // downloadOpenAPI is GET openapi.json. The API requires a key for the document, so
 // the request is made with a temporary key that can only read this flow.
-func (c *apiCall) downloadOpenAPI(f *flow.Flow) error {
+func downloadOpenAPI(c *call, f *flow.Flow) error {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodGet, openAPIPath(f.ID), nil)
 	if err != nil {
 		return fmt.Errorf("request the OpenAPI document of %s: %w", f.ID, err)

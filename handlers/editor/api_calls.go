@@ -14,7 +14,7 @@ const maxCalls = 20
 
 // showCalls is GET /flows/{id}/api/calls. An open list polls with ?mark=, a digest
 // of its rows, and gets 204 if nothing has changed.
-func (c *apiCall) showCalls(f *flow.Flow) error {
+func showCalls(c *call, f *flow.Flow) error {
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + string(f.ID) + "/api#api-calls")
 	}
@@ -22,7 +22,7 @@ func (c *apiCall) showCalls(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	calls, err := c.apiCalls(f.ID, keys)
+	calls, err := apiCalls(c, f.ID, keys)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (c *apiCall) showCalls(f *flow.Flow) error {
 }
 
 // apiCalls returns the latest calls of a flow, with the names of their keys.
-func (c *apiCall) apiCalls(flowID flow.FlowID, keys []flow.Key) (editorview.APICalls, error) {
+func apiCalls(c *call, flowID flow.FlowID, keys []flow.Key) (editorview.APICalls, error) {
 	calls := editorview.APICalls{FlowID: string(flowID), Now: c.s.Now()}
 	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: maxCalls})
 	if err != nil {

@@ -21,7 +21,7 @@ type fieldTable struct {
 
 // apiFields returns the table of inputs, outputs and webhooks, each with what
 // publishing the draft changes.
-func (c *apiCall) apiFields(a *liveAPI) []editorview.APIField {
+func apiFields(c *call, a *liveAPI) []editorview.APIField {
 	inputs, outputs := map[string][]document.APIChange{}, map[string][]document.APIChange{}
 	t := fieldTable{liveAPI: a, kinds: c.s.Kinds, changes: map[editorview.APIRole]map[string][]document.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
 	if a.live != nil {

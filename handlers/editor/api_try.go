@@ -25,14 +25,14 @@ const tryWait = 30 * time.Second
 
 // apiTry returns the form for a test call, filled with the values that the code
 // samples show.
-func (c *apiCall) apiTry(a *liveAPI) editorview.APITry {
+func apiTry(c *call, a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: string(a.flow.ID), Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
-	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.servedDocument(), c.s.Kinds))
+	t.Fields = sampleFields(c, a.flow, contract.Inputs(a.servedDocument(), c.s.Kinds))
 	return t
 }
 
 // sampleFields returns a field for each input with the value that the code samples show.
-func (c *apiCall) sampleFields(f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
+func sampleFields(c *call, f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
 	shown := map[string]any{}
 	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
 		if !in.File {
@@ -56,26 +56,26 @@ func tryField(in *contract.Input, shown map[string]any, typed *web.Inputs) compo
 // tryAPI is POST /flows/{id}/api/try: it sends a real request to the API and shows
 // both messages as HTTP/1.1 text. An error response of the API is a result, not an
 // error of this handler.
-func (c *apiCall) tryAPI() error {
+func tryAPI(c *call) error {
 	typed, err := c.readInputs()
 	e, refused := errors.AsType[*flow.Error](err)
 	if err != nil && !refused {
 		return err
 	}
-	a, err := c.findLiveAPI()
+	a, err := findLiveAPI(c)
 	if err != nil {
 		return err
 	}
 	if refused {
-		return c.answerTry(http.StatusUnprocessableEntity, a, nil, func(t *editorview.APITry) { t.Error = e.Message })
+		return answerTry(c, http.StatusUnprocessableEntity, a, nil, func(t *editorview.APITry) { t.Error = e.Message })
 	}
-	stopAnnouncing := c.announceTriedRun(a.flow.ID, typed.Tab)
-	x := c.exchange(a, typed)
+	stopAnnouncing := announceTriedRun(c, a.flow.ID, typed.Tab)
+	x := exchange(c, a, typed)
 	stopAnnouncing()
 	if x.Run != "" {
 		c.s.Announce(a.flow.ID, "flow:run", map[string]string{"run": x.Run})
 	}
-	return c.answerTry(http.StatusOK, a, x, func(t *editorview.APITry) { c.fillTyped(a, t, typed) })
+	return answerTry(c, http.StatusOK, a, x, func(t *editorview.APITry) { fillTyped(c, a, t, typed) })
 }
 
 // tryPoll is the interval at which findTriedRun looks for the run.
@@ -85,7 +85,7 @@ const tryPoll = 50 * time.Millisecond
 // as the run exists, so that the page can follow it while the response waits for
 // its end. The caller must call stop. If several forms are sent at the same moment,
 // it may announce the run of another one; the response has the right run.
-func (c *apiCall) announceTriedRun(flowID flow.FlowID, tab string) (stop func()) {
+func announceTriedRun(c *call, flowID flow.FlowID, tab string) (stop func()) {
 	if tab == "" {
 		return func() {}
 	}
@@ -125,7 +125,7 @@ func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id str
 
 // answerTry renders the exchange, or without scripts the whole page with it.
 // change fills in the form that is rendered again.
-func (c *apiCall) answerTry(status int, a *liveAPI, x *editorview.APIExchange, change func(*editorview.APITry)) error {
+func answerTry(c *call, status int, a *liveAPI, x *editorview.APIExchange, change func(*editorview.APITry)) error {
 	if c.IsFragment() && x != nil {
 		if x.Run != "" {
 			c.Trigger("api:tried", map[string]string{"run": x.Run})
@@ -133,18 +133,18 @@ func (c *apiCall) answerTry(status int, a *liveAPI, x *editorview.APIExchange, c
 		return c.Render(status, editorview.Exchange(x))
 	}
 	if c.IsFragment() {
-		t := c.apiTry(a)
+		t := apiTry(c, a)
 		change(&t)
 		return c.Render(status, editorview.TryRefused(t.Error))
 	}
-	return c.renderAPI(status, a, func(p *editorview.APIPane) {
+	return renderAPI(c, status, a, func(p *editorview.APIPane) {
 		p.Try.Open, p.Try.Exchange = true, x
 		change(&p.Try)
 	})
 }
 
 // fillTyped puts the submitted values back into the form.
-func (c *apiCall) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
+func fillTyped(c *call, a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 	inputs := contract.Inputs(a.servedDocument(), c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
@@ -152,14 +152,14 @@ func (c *apiCall) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs)
 }
 
 // exchange calls the API with a temporary key and returns both messages as text.
-func (c *apiCall) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
+func exchange(c *call, a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 	inputs := contract.Inputs(a.servedDocument(), c.s.Kinds)
 	sent := requestInputs(typed, inputs)
 	body := web.Indented(sent)
-	r := c.tryRequest(a.flow.ID, body)
+	r := tryRequest(c, a.flow.ID, body)
 	w := web.NewResponseRecorder()
 	began := time.Now()
-	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
+	c.s.API(tryKey(c, a.flow.ID, typed), w, r)
 	took := time.Since(began)
 	x := &editorview.APIExchange{FlowID: string(a.flow.ID), Status: w.Status, Reason: http.StatusText(w.Status), Duration: took, Run: startedRun(w)}
 	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, web.Indented(withoutSecrets(sent, inputs)))))
@@ -182,7 +182,7 @@ func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any
 // tryKey returns a temporary key that can call this flow and read its runs. With
 // uploaded files, which belong to no run of the flow yet, the key may access the
 // whole workspace, as the user may.
-func (c *apiCall) tryKey(flowID flow.FlowID, typed *web.Inputs) *flow.Key {
+func tryKey(c *call, flowID flow.FlowID, typed *web.Inputs) *flow.Key {
 	key := &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Trigger: flow.TriggerBuilder}
 	if len(typed.Files)+len(typed.Last) == 0 {
 		key.Flows = []string{string(flowID)}
@@ -191,7 +191,7 @@ func (c *apiCall) tryKey(flowID flow.FlowID, typed *web.Inputs) *flow.Key {
 }
 
 // tryRequest returns the request that a program would send.
-func (c *apiCall) tryRequest(flowID flow.FlowID, body string) *http.Request {
+func tryRequest(c *call, flowID flow.FlowID, body string) *http.Request {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodPost, c.startURL(flowID), bytes.NewReader([]byte(body)))
 	if err != nil {
 		panic(fmt.Sprintf("editor: invalid public URL: %v", err)) // it was checked at start

@@ -74,7 +74,7 @@ func (c *call) findDisplayed() (*draft, error) {
 		return c.draftOfRun(d, run)
 	}
 	if n := c.QueryParam("version"); n != "" {
-		return (&versionCall{c}).versionOf(d, n)
+		return versionOf(c, d, n)
 	}
 	return d, nil
 }
@@ -96,7 +96,7 @@ func (c *call) showBuilder(d *draft) error {
 		return c.showReplay(d, run)
 	}
 	if n := c.QueryParam("version"); n != "" {
-		return (&versionCall{c}).showVersion(d, n)
+		return showVersion(c, d, n)
 	}
 	return c.builder(http.StatusOK, d, nil)
 }
@@ -144,9 +144,9 @@ func (c *call) chosenPane() editorview.PaneTab {
 // fill returns the parts of the page that other files of this package render.
 func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 	f.Inspector = c.inspector(d)
-	state, err := (&versionCall{c}).fillPublish(d, &f)
+	state, err := fillPublish(c, d, &f)
 	if err == nil {
-		err = (&apiCall{c}).fillAPI(d, state.Next, &f)
+		err = fillAPI(c, d, state.Next, &f)
 	}
 	if err == nil {
 		err = c.fillRunning(d, &f)

@@ -18,7 +18,7 @@ import (
 
 // showCompare is GET /flows/{id}/compare: the differences between two versions,
 // by default between the live one and the draft.
-func (c *versionCall) showCompare(f *flow.Flow) error {
+func showCompare(c *call, f *flow.Flow) error {
 	from, err := comparedVersion(c.QueryParam("from"), f.LiveVersion)
 	if err != nil {
 		return err
@@ -33,11 +33,11 @@ func (c *versionCall) showCompare(f *flow.Flow) error {
 	}
 	p := editorview.ComparePage{FlowID: string(f.ID), Name: f.Name, From: from, To: to, Diff: diffOf(comparison.Diff), Picture: c.s.diffPicture(comparison), Nodes: nodeDiffs(comparison.Diff)}
 	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(comparison.Diff.Breaking) > 0; p.LiveBreaks {
-		if p.Callers, err = c.callers(f.ID); err != nil {
+		if p.Callers, err = callers(c, f.ID); err != nil {
 			return err
 		}
 	}
-	if p.Choices, err = c.versionChoices(f); err != nil {
+	if p.Choices, err = versionChoices(c, f); err != nil {
 		return err
 	}
 	return c.Render(http.StatusOK, editorview.Compare(c.Page("Compare versions of "+f.Name, layout.SectionFlows), p))
@@ -56,7 +56,7 @@ func comparedVersion(text string, fallback int64) (int64, error) {
 }
 
 // versionChoices returns the draft and all versions as options.
-func (c *versionCall) versionChoices(f *flow.Flow) ([]components.Option, error) {
+func versionChoices(c *call, f *flow.Flow) ([]components.Option, error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, err

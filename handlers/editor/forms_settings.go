@@ -41,14 +41,14 @@ var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[
 // serves the form itself.
 func (s *Server) formSettingsRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/form", web.Viewer, onForm(web.OnFlow((*formCall).showFormSettings))},
-		{http.MethodPost, "/flows/:flow/form", web.Editor, onForm(web.OnFlow((*formCall).changeForm))},
+		{http.MethodGet, "/flows/:flow/form", web.Viewer, web.OnFlow(showFormSettings)},
+		{http.MethodPost, "/flows/:flow/form", web.Editor, web.OnFlow(changeForm)},
 	}
 }
 
 // findForm returns the form of a flow. A flow without settings has the default
 // form, which is off.
-func (c *formCall) findForm(f *flow.Flow) (*forms.Form, error) {
+func findForm(c *call, f *flow.Flow) (*forms.Form, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
 	if web.IsNotFound(err) {
 		return forms.New(c.WorkspaceID(), f.ID), nil
@@ -57,30 +57,30 @@ func (c *formCall) findForm(f *flow.Flow) (*forms.Form, error) {
 }
 
 // showFormSettings is GET /flows/{id}/form.
-func (c *formCall) showFormSettings(f *flow.Flow) error {
-	form, err := c.findForm(f)
+func showFormSettings(c *call, f *flow.Flow) error {
+	form, err := findForm(c, f)
 	if err != nil {
 		return err
 	}
-	return c.renderFormSettings(http.StatusOK, f, form, formSettings(form))
+	return renderFormSettings(c, http.StatusOK, f, form, formSettings(form))
 }
 
 // renderFormSettings renders the settings. s has the values to show in the fields;
 // form has the stored settings.
-func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
+func renderFormSettings(c *call, status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = string(f.ID), f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
 	s.FrameTitle = cmp.Or(form.Title, f.Name)
-	s.Chat = c.isChat(f)
+	s.Chat = isChat(c, f)
 	s.UsedUp = form.UsedUp(c.s.Now())
 	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
 // isChat reports whether the form of a flow is a chat: the live version or, before the first
 // publish, the draft has an input for a conversation.
-func (c *formCall) isChat(f *flow.Flow) bool {
+func isChat(c *call, f *flow.Flow) bool {
 	data := f.Draft
 	if f.LiveVersion > 0 {
 		var err error
@@ -103,17 +103,17 @@ func formSettings(f *forms.Form) consoleview.FormSettings {
 
 // changeForm is POST /flows/{id}/form. The password is hashed only if all other
 // fields are valid, because hashing is expensive.
-func (c *formCall) changeForm(f *flow.Flow) error {
-	before, err := c.findForm(f)
+func changeForm(c *call, f *flow.Flow) error {
+	before, err := findForm(c, f)
 	if err != nil {
 		return err
 	}
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	typed := c.readSettingsFields()
+	typed := readSettingsFields(c)
 	form := *before
-	typed.Errors = c.parseSettings(&form, typed)
+	typed.Errors = parseSettings(c, &form, typed)
 	password := c.FormValue("password")
 	switch {
 	case password != "":
@@ -124,7 +124,7 @@ func (c *formCall) changeForm(f *flow.Flow) error {
 		form.PasswordHash = ""
 	}
 	if len(typed.Errors) > 0 {
-		return c.renderFormSettings(http.StatusUnprocessableEntity, f, before, typed)
+		return renderFormSettings(c, http.StatusUnprocessableEntity, f, before, typed)
 	}
 	if password != "" {
 		if form.PasswordHash, err = c.s.Hasher.Hash(c.Ctx(), password); err != nil {
@@ -134,7 +134,7 @@ func (c *formCall) changeForm(f *flow.Flow) error {
 	if err := c.s.Store.SaveForm(c.Ctx(), &form); err != nil {
 		return err
 	}
-	if err := c.auditForm(f, before, &form); err != nil {
+	if err := auditForm(c, f, before, &form); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, savedText(f, before, &form))
@@ -156,7 +156,7 @@ func savedText(f *flow.Flow, before, form *forms.Form) string {
 
 // auditForm writes the names of the changed settings to the audit log, without
 // their values.
-func (c *formCall) auditForm(f *flow.Flow, before, form *forms.Form) error {
+func auditForm(c *call, f *flow.Flow, before, form *forms.Form) error {
 	changed := form.Changed(&before.Settings)
 	if form.On != before.On {
 		action := "form.off"
@@ -175,7 +175,7 @@ func (c *formCall) auditForm(f *flow.Flow, before, form *forms.Form) error {
 
 // readSettingsFields returns the submitted values, so that they can be shown
 // again.
-func (c *formCall) readSettingsFields() consoleview.FormSettings {
+func readSettingsFields(c *call) consoleview.FormSettings {
 	text := func(name string) string {
 		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
 	}
@@ -187,7 +187,7 @@ func (c *formCall) readSettingsFields() consoleview.FormSettings {
 
 // parseSettings copies valid values to the form and returns the errors of invalid
 // ones by field.
-func (c *formCall) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
+func parseSettings(c *call, form *forms.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
 	form.On, form.Unlisted, form.Keep = typed.On, typed.Unlisted, typed.Keep
 	for _, t := range []struct {

@@ -27,12 +27,12 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, web.With((*call).findNode, (*call).saveNode)},
 		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, web.Posted(web.With((*call).findNode, (*call).moveSecret))},
 		{http.MethodPost, "/flows/:flow/node/:node/try", web.Editor, web.Posted(web.With((*call).findNode, (*call).tryNode))},
-		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, onPicker(web.With((*pickerCall).findNode, (*pickerCall).pinModel))},
-		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, onPicker(web.With((*pickerCall).findNode, (*pickerCall).showUpgrade))},
+		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, web.With((*call).findNode, pinModel)},
+		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, showUpgrade)},
 		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},
-		{http.MethodGet, "/flows/:flow/models", web.Viewer, onPicker((*pickerCall).listModels)},
-		{http.MethodPost, "/flows/:flow/files", web.Editor, onPicker((*pickerCall).uploadFile)},
-		{http.MethodGet, "/files/:id", web.Viewer, onPicker((*pickerCall).showFile)},
+		{http.MethodGet, "/flows/:flow/models", web.Viewer, listModels},
+		{http.MethodPost, "/flows/:flow/files", web.Editor, uploadFile},
+		{http.MethodGet, "/files/:id", web.Viewer, showFile},
 	}
 }
 

@@ -35,14 +35,14 @@ func (c *call) nodeForm(t *draftNode) (*nodeForm, error) {
 		return f, nil
 	}
 	if values.Has("upgrade") {
-		return f, (&pickerCall{c}).applyPinned(f, flow.Text(t.node.Config["model"]))
+		return f, applyPinned(c, f, flow.Text(t.node.Config["model"]))
 	}
 	for _, field := range document.FormFields(t.node, t.kind) {
 		f.readField(&field, files[field.Name])
 	}
 	f.readMembers()
 	if model, changed := f.chosenModel(); changed && !f.hasErrors() {
-		return f, (&pickerCall{c}).applyPinned(f, model)
+		return f, applyPinned(c, f, model)
 	}
 	return f, nil
 }
@@ -200,7 +200,7 @@ func (c *call) readNodeForm() (url.Values, map[string]map[string]any, error) {
 		if !upload {
 			return nil
 		}
-		file, err := (&pickerCall{c}).storeFile(part)
+		file, err := storeFile(c, part)
 		if err == nil {
 			files[field] = file.Value()
 		}

@@ -18,7 +18,7 @@ import (
 const maxModels = 120
 
 // listModels is GET /flows/{id}/models: the list below a model field.
-func (c *pickerCall) listModels() error {
+func listModels(c *call) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -43,11 +43,11 @@ func (c *pickerCall) listModels() error {
 // pinModel is GET /flows/{id}/node/{node}/pin: the edits that make a node use a
 // hosted model. The script applies them, so that they can be undone like all
 // edits.
-func (c *pickerCall) pinModel(t *draftNode) error {
+func pinModel(c *call, t *draftNode) error {
 	if !t.usesHostedModel() {
 		return web.ErrNotFound
 	}
-	ops, err := c.pinEdits(t.node, c.QueryParam("model"))
+	ops, err := pinEdits(c, t.node, c.QueryParam("model"))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (t *draftNode) usesHostedModel() bool {
 }
 
 // pinEdits returns the edits that change a node to a model.
-func (c *pickerCall) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
+func pinEdits(c *call, n *flow.Node, model string) ([]document.Edit, error) {
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (c *pickerCall) pinEdits(n *flow.Node, model string) ([]document.Edit, erro
 // applyPinned replaces the edit of the model name by edits of name, version and
 // schema. If the provider cannot be read, the model is accepted by name; a model
 // that is incompatible or does not exist is an error of the form.
-func (c *pickerCall) applyPinned(f *nodeForm, model string) error {
-	ops, err := c.pinEdits(f.node, model)
+func applyPinned(c *call, f *nodeForm, model string) error {
+	ops, err := pinEdits(c, f.node, model)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeModelIncompatible || e.Code == flow.CodeNotFound {
 			f.errors["model"] = e.Message
@@ -101,9 +101,9 @@ func (c *pickerCall) applyPinned(f *nodeForm, model string) error {
 
 // showUpgrade is GET /flows/{id}/node/{node}/upgrade: the changes in the newest
 // version of a node's model, or of the flow that it runs.
-func (c *pickerCall) showUpgrade(t *draftNode) error {
+func showUpgrade(c *call, t *draftNode) error {
 	if t.kind.StartsRuns() {
-		return c.showFlowUpgrade(t)
+		return showFlowUpgrade(c, t)
 	}
 	if !t.usesHostedModel() {
 		return web.ErrNotFound
@@ -117,7 +117,7 @@ func (c *pickerCall) showUpgrade(t *draftNode) error {
 }
 
 // showFlowUpgrade compares the version of a flow that a node is pinned to with the live version.
-func (c *pickerCall) showFlowUpgrade(t *draftNode) error {
+func showFlowUpgrade(c *call, t *draftNode) error {
 	up, err := c.s.Library.UpgradeCalled(c.Ctx(), c.WorkspaceID(), t.Document, t.node)
 	if err != nil {
 		return err

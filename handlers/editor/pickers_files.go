@@ -13,14 +13,14 @@ import (
 
 // uploadFile is POST /flows/{id}/files: it stores a file for a field and
 // responds with its value.
-func (c *pickerCall) uploadFile() error {
+func uploadFile(c *call) error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
 	var file *flow.File
 	_, err := c.ReadForm(web.MaxForm, func(_ string, part *multipart.Part) (err error) {
 		if file == nil {
-			file, err = c.storeFile(part)
+			file, err = storeFile(c, part)
 		}
 		return err
 	})
@@ -35,7 +35,7 @@ func (c *pickerCall) uploadFile() error {
 
 // storeFile stores an uploaded file. If reading the upload fails, it returns that
 // error and not the error of the store that follows from it.
-func (c *pickerCall) storeFile(part *multipart.Part) (*flow.File, error) {
+func storeFile(c *call, part *multipart.Part) (*flow.File, error) {
 	content := &web.UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
 	if content.Err != nil {
@@ -49,7 +49,7 @@ const downloadTime = 15 * time.Minute
 
 // showFile is GET /files/{id}: a file of the workspace, for its members. The
 // content security policy keeps uploaded pages from running scripts.
-func (c *pickerCall) showFile() error {
+func showFile(c *call) error {
 	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return web.ErrNotFound

@@ -10,8 +10,8 @@ import (
 
 // pin is POST /flows/{id}/pin/{node}: it pins outputs, which replace those of the
 // node in runs of the draft.
-func (c *pinCall) pin() error {
-	d, n, err := c.findPinned()
+func pin(c *call) error {
+	d, n, err := findPinned(c)
 	if err != nil {
 		return err
 	}
@@ -19,19 +19,19 @@ func (c *pinCall) pin() error {
 		return err
 	}
 	typed := c.FormValue("outputs")
-	outputs, err := c.pinOutputs(d, n)
+	outputs, err := pinOutputs(c, d, n)
 	if err != nil {
-		return c.refusePin(d, n, typed, err)
+		return refusePin(c, d, n, typed, err)
 	}
 	if err := c.s.Store.SavePin(c.Ctx(), c.WorkspaceID(), d.flow.ID, flow.Pin{Node: n.ID, Outputs: outputs}); err != nil {
-		return c.refusePin(d, n, typed, err)
+		return refusePin(c, d, n, typed, err)
 	}
-	return c.pinChanged(d, n, true)
+	return pinChanged(c, d, n, true)
 }
 
 // unpin is POST /flows/{id}/unpin/{node}. Removing a pin that does not exist
 // succeeds.
-func (c *pinCall) unpin() error {
+func unpin(c *call) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -43,15 +43,15 @@ func (c *pinCall) unpin() error {
 	if err != nil && !web.IsNotFound(err) {
 		return err
 	}
-	d, n, err := c.findPinned()
+	d, n, err := findPinned(c)
 	if err != nil {
 		return err
 	}
-	return c.pinChanged(d, n, false)
+	return pinChanged(c, d, n, false)
 }
 
 // findPinned finds the node of the path in the draft.
-func (c *pinCall) findPinned() (*draft, *flow.Node, error) {
+func findPinned(c *call) (*draft, *flow.Node, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, nil, err
@@ -65,12 +65,12 @@ func (c *pinCall) findPinned() (*draft, *flow.Node, error) {
 
 // pinOutputs returns the outputs to pin: the submitted JSON, or else the outputs of
 // the node in the run.
-func (c *pinCall) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
+func pinOutputs(c *call, d *draft, n *flow.Node) (map[string]any, error) {
 	if k := c.s.Kinds.For(n); k == nil || !k.CanPin() {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The outputs of this kind of node cannot be pinned. Pin those of the node before it.")
 	}
 	if text := strings.TrimSpace(c.FormValue("outputs")); text != "" {
-		return c.typedOutputs(text)
+		return typedOutputs(c, text)
 	}
 	run, err := c.findRunOrLast(d.flow.ID, flow.RunID(c.FormValue("run")))
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *pinCall) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 
 // typedOutputs parses submitted outputs. Files are identified by ID only; their
 // name, type and size come from the store.
-func (c *pinCall) typedOutputs(text string) (map[string]any, error) {
+func typedOutputs(c *call, text string) (map[string]any, error) {
 	v, err := flow.DecodeJSON([]byte(text))
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This is not valid JSON: %v.", err)
@@ -114,7 +114,7 @@ func (c *pinCall) typedOutputs(text string) (map[string]any, error) {
 }
 
 // pinChanged notifies the pages of the flow and renders the data of the node.
-func (c *pinCall) pinChanged(d *draft, n *flow.Node, pinned bool) error {
+func pinChanged(c *call, d *draft, n *flow.Node, pinned bool) error {
 	c.s.Announce(d.flow.ID, "flow:pinned", map[string]any{"node": n.ID, "pinned": pinned})
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + string(d.flow.ID) + "?node=" + n.ID)
@@ -124,7 +124,7 @@ func (c *pinCall) pinChanged(d *draft, n *flow.Node, pinned bool) error {
 
 // refusePin renders the data of the node with the submitted text and the error.
 // Internal errors are returned.
-func (c *pinCall) refusePin(d *draft, n *flow.Node, typed string, cause error) error {
+func refusePin(c *call, d *draft, n *flow.Node, typed string, cause error) error {
 	e := flow.AsError(cause)
 	if e.Code == flow.CodeInternal || e.Code == flow.CodeNotFound {
 		return cause

@@ -25,21 +25,21 @@ const maxNote = 200
 // it shows the changes.
 func (s *Server) publishRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/publish", web.Viewer, onVersion(web.OnFlow((*versionCall).showPublish))},
-		{http.MethodPost, "/flows/:flow/publish", web.Editor, onVersion(web.Posted((*versionCall).publish))},
-		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, onVersion(web.OnFlow((*versionCall).showPublishButton))},
+		{http.MethodGet, "/flows/:flow/publish", web.Viewer, web.OnFlow(showPublish)},
+		{http.MethodPost, "/flows/:flow/publish", web.Editor, web.Posted(publish)},
+		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, web.OnFlow(showPublishButton)},
 	}
 }
 
 // publishState returns the state that the publish button shows.
-func (c *versionCall) publishState(f *flow.Flow) (editorview.PublishState, error) {
+func publishState(c *call, f *flow.Flow) (editorview.PublishState, error) {
 	state := editorview.PublishState{FlowID: string(f.ID), Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
 	var err error
 	if state.Next, err = c.nextVersion(f); err != nil {
 		return state, err
 	}
-	state.Problems = len(c.publishProblems(f))
+	state.Problems = len(publishProblems(c, f))
 	return state, nil
 }
 
@@ -59,8 +59,8 @@ func (c *call) nextVersion(f *flow.Flow) (int64, error) {
 }
 
 // fillPublish adds the publish button and its dialog to the editor.
-func (c *versionCall) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
-	state, err := c.publishState(d.flow)
+func fillPublish(c *call, d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
+	state, err := publishState(c, d.flow)
 	if err == nil {
 		f.PublishButton = editorview.PublishButton(state)
 		f.Dialogs = append(f.Dialogs, editorview.PublishDialog())
@@ -69,7 +69,7 @@ func (c *versionCall) fillPublish(d *draft, f *editorview.BuilderFill) (editorvi
 }
 
 // publishProblems returns the problems that keep the draft from being published.
-func (c *versionCall) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) {
+func publishProblems(c *call, f *flow.Flow) (list []editorview.PublishProblem) {
 	_, err := c.s.Library.CheckDraft(c.Ctx(), f)
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {
@@ -90,12 +90,12 @@ func (c *versionCall) publishProblems(f *flow.Flow) (list []editorview.PublishPr
 
 // publishForm returns the dialog: the changes, the nodes of other flows that follow
 // the live version, and if changes are breaking, the recent callers.
-func (c *versionCall) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
+func publishForm(c *call, f *flow.Flow) (form editorview.PublishForm, err error) {
 	form = editorview.PublishForm{FlowID: string(f.ID), Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
-	if form.State, err = c.publishState(f); err != nil {
+	if form.State, err = publishState(c, f); err != nil {
 		return form, err
 	}
-	form.Problems = c.publishProblems(f)
+	form.Problems = publishProblems(c, f)
 	changes, err := c.s.Library.Changes(c.Ctx(), f.WorkspaceID, f.ID)
 	if err != nil {
 		return form, err
@@ -103,18 +103,18 @@ func (c *versionCall) publishForm(f *flow.Flow) (form editorview.PublishForm, er
 	form.Diff = diffOf(changes)
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
 		form.Inputs, form.Outputs, form.Webhooks = len(contract.Inputs(d, c.s.Kinds)), len(contract.Outputs(d, c.s.Kinds)), c.countWebhooks(&draft{Document: d})
-		if form.Followers, err = c.followers(f, d); err != nil {
+		if form.Followers, err = followers(c, f, d); err != nil {
 			return form, err
 		}
 	}
 	if len(form.Diff.Breaking) > 0 {
-		form.Callers, err = c.callers(f.ID)
+		form.Callers, err = callers(c, f.ID)
 	}
 	return form, err
 }
 
 // followers returns the nodes of other flows that will run the draft once it is live.
-func (c *versionCall) followers(f *flow.Flow, d *flow.Document) (list []editorview.Follower, err error) {
+func followers(c *call, f *flow.Flow, d *flow.Document) (list []editorview.Follower, err error) {
 	if f.LiveVersion == 0 {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func (c *versionCall) followers(f *flow.Flow, d *flow.Document) (list []editorvi
 }
 
 // callers returns the keys that called a flow recently.
-func (c *versionCall) callers(flowID flow.FlowID) (list []editorview.Caller, err error) {
+func callers(c *call, flowID flow.FlowID) (list []editorview.Caller, err error) {
 	found, err := c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-flow.CallerPeriod))
 	for _, k := range found {
 		list = append(list, editorview.Caller{Name: k.Name, Prefix: k.Prefix, Runs: k.Runs, LastDay: k.LastDay})
@@ -144,16 +144,16 @@ func (c *call) startURL(flowID flow.FlowID) string {
 }
 
 // showPublish is GET /flows/{id}/publish.
-func (c *versionCall) showPublish(f *flow.Flow) error {
-	form, err := c.publishForm(f)
+func showPublish(c *call, f *flow.Flow) error {
+	form, err := publishForm(c, f)
 	if err != nil {
 		return err
 	}
-	return c.renderPublish(http.StatusOK, form)
+	return renderPublish(c, http.StatusOK, form)
 }
 
 // renderPublish renders the form in the dialog, or without scripts as a page.
-func (c *versionCall) renderPublish(status int, form editorview.PublishForm) error {
+func renderPublish(c *call, status int, form editorview.PublishForm) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.PublishContent(form))
 	}
@@ -162,8 +162,8 @@ func (c *versionCall) renderPublish(status int, form editorview.PublishForm) err
 
 // showPublishButton is GET /flows/{id}/publish/button. Pages reload the button
 // after a change of the draft.
-func (c *versionCall) showPublishButton(f *flow.Flow) error {
-	state, err := c.publishState(f)
+func showPublishButton(c *call, f *flow.Flow) error {
+	state, err := publishState(c, f)
 	if err != nil {
 		return err
 	}
@@ -172,12 +172,12 @@ func (c *versionCall) showPublishButton(f *flow.Flow) error {
 
 // publish is POST /flows/{id}/publish. It publishes only the draft that the user
 // saw: if the draft has changed since, the dialog is rendered again.
-func (c *versionCall) publish() error {
+func publish(c *call) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
-	form, err := c.publishForm(f)
+	form, err := publishForm(c, f)
 	if err != nil {
 		return err
 	}
@@ -194,14 +194,14 @@ func (c *versionCall) publish() error {
 		return c.Render(http.StatusUnprocessableEntity, editorview.PublishBody(form))
 	}
 	if form.Error != "" {
-		return c.renderPublish(http.StatusUnprocessableEntity, form)
+		return renderPublish(c, http.StatusUnprocessableEntity, form)
 	}
-	return c.publishDraft(f, form)
+	return publishDraft(c, f, form)
 }
 
 // publishDraft publishes the draft of f, which the form describes, and notifies all
 // pages.
-func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
+func publishDraft(c *call, f *flow.Flow, form editorview.PublishForm) error {
 	v, created, err := c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) er
 	c.s.AnnounceLive(f.ID, v.Number)
 	form.Done, form.First = true, f.LiveVersion == 0
 	if form.First {
-		if err := c.fillFirst(f, &form); err != nil {
+		if err := fillFirst(c, f, &form); err != nil {
 			return err
 		}
 	}
@@ -230,24 +230,24 @@ func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) er
 
 // fillFirst fills in the graph, the code sample and the test call, which are shown
 // after the first publish.
-func (c *versionCall) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
+func fillFirst(c *call, f *flow.Flow, form *editorview.PublishForm) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
 		return nil
 	}
 	form.Graph = web.Thumbnail(d, c.s.Kinds)
 	form.Graph.Live = true
-	form.Languages, form.Test = apiLanguages(), c.testCall(f, d)
+	form.Languages, form.Test = apiLanguages(), testCall(c, f, d)
 	var err error
-	form.Command, err = (&apiCall{c.call}).codeSample(f, d, form.Languages[0].ID, snippets.ModeWait)
+	form.Command, err = codeSample(c, f, d, form.Languages[0].ID, snippets.ModeWait)
 	return err
 }
 
 // testCall returns the values of the code sample as fields of a form, or nil if the flow
 // requires a file or a secret.
-func (c *versionCall) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
+func testCall(c *call, f *flow.Flow, d *flow.Document) []components.RunField {
 	inputs, fields := contract.Inputs(d, c.s.Kinds), []components.RunField{}
-	for i, field := range (&apiCall{c.call}).sampleFields(f, inputs) {
+	for i, field := range sampleFields(c, f, inputs) {
 		in := &inputs[i]
 		if in.Required && (in.Type == flow.TypeFile || in.Secret) {
 			return nil

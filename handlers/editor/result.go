@@ -40,7 +40,7 @@ func (c *call) showResult(f *flow.Flow) error {
 		}
 	}
 	if run.State == flow.RunSucceeded && c.MayEdit() {
-		state, err := (&versionCall{c}).publishState(f)
+		state, err := publishState(c, f)
 		if err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ func (s *Server) runningRoutes() []route {
 		{http.MethodGet, "/flows/:flow/runs/:run/result", web.Viewer, web.OnFlow((*call).showResult)},
 		{http.MethodPost, "/flows/:flow/runs/:run/cancel", web.Editor, web.OnFlow((*call).cancelRun)},
 		{http.MethodGet, "/flows/:flow/data/:node", web.Viewer, (*call).showData},
-		{http.MethodPost, "/flows/:flow/pin/:node", web.Editor, onPin((*pinCall).pin)},
-		{http.MethodPost, "/flows/:flow/unpin/:node", web.Editor, onPin((*pinCall).unpin)},
+		{http.MethodPost, "/flows/:flow/pin/:node", web.Editor, pin},
+		{http.MethodPost, "/flows/:flow/unpin/:node", web.Editor, unpin},
 	}
 }
 

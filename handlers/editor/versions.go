@@ -18,20 +18,20 @@ import (
 // versionRoutes returns the routes of published versions.
 func (s *Server) versionRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/versions", web.Viewer, onVersion(web.OnFlow((*versionCall).showVersions))},
-		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, onVersion(web.OnFlow((*versionCall).confirmLive))},
-		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, onVersion((*versionCall).makeLive)},
-		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, onVersion((*versionCall).restoreVersion)},
-		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, onVersion(web.Posted(web.OnFlow((*versionCall).undoRestore)))},
-		{http.MethodGet, "/flows/:flow/compare", web.Viewer, onVersion(web.OnFlow((*versionCall).showCompare))},
+		{http.MethodGet, "/flows/:flow/versions", web.Viewer, web.OnFlow(showVersions)},
+		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, web.OnFlow(confirmLive)},
+		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, makeLive},
+		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, restoreVersion},
+		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, web.Posted(web.OnFlow(undoRestore))},
+		{http.MethodGet, "/flows/:flow/compare", web.Viewer, web.OnFlow(showCompare)},
 	}
 }
 
 // showVersions is GET /flows/{id}/versions: the draft and all versions.
-func (c *versionCall) showVersions(f *flow.Flow) error {
+func showVersions(c *call, f *flow.Flow) error {
 	v := editorview.VersionsPage{FlowID: string(f.ID), Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
 	var err error
-	if v.State, err = c.publishState(f); err != nil {
+	if v.State, err = publishState(c, f); err != nil {
 		return err
 	}
 	if f.LiveVersion > 0 {
@@ -41,7 +41,7 @@ func (c *versionCall) showVersions(f *flow.Flow) error {
 		}
 		v.Draft = diffOf(changes)
 	}
-	if v.List, v.Most, err = c.versionLines(f); err != nil {
+	if v.List, v.Most, err = versionLines(c, f); err != nil {
 		return err
 	}
 	if !v.State.ReadOnly {
@@ -58,7 +58,7 @@ func (c *versionCall) showVersions(f *flow.Flow) error {
 // versionLines converts the versions, with the number of recent runs of each.
 // atLeast reports whether counting stopped early, so that the numbers are lower
 // bounds.
-func (c *versionCall) versionLines(f *flow.Flow) (lines []editorview.VersionLine, atLeast bool, err error) {
+func versionLines(c *call, f *flow.Flow) (lines []editorview.VersionLine, atLeast bool, err error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, false, err
@@ -87,7 +87,7 @@ func parseVersion(text string) (int64, error) {
 }
 
 // versionOf returns the document of a version, read-only.
-func (c *versionCall) versionOf(d *draft, text string) (*draft, error) {
+func versionOf(c *call, d *draft, text string) (*draft, error) {
 	n, err := parseVersion(text)
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func (c *versionCall) versionOf(d *draft, text string) (*draft, error) {
 
 // showVersion is GET /flows/{id}?version=: the editor with a version,
 // read-only.
-func (c *versionCall) showVersion(d *draft, text string) error {
-	shown, err := c.versionOf(d, text)
+func showVersion(c *call, d *draft, text string) error {
+	shown, err := versionOf(c, d, text)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *versionCall) showVersion(d *draft, text string) error {
 
 // confirmLive is GET /flows/{id}/versions/{n}/live: the changes that callers would
 // notice if this version became live.
-func (c *versionCall) confirmLive(f *flow.Flow) error {
+func confirmLive(c *call, f *flow.Flow) error {
 	n, err := parseVersion(c.Param("n"))
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (c *versionCall) confirmLive(f *flow.Flow) error {
 	}
 	form := editorview.LiveForm{FlowID: string(f.ID), Name: f.Name, Live: f.LiveVersion, Number: n, Diff: diffOf(comparison.Diff)}
 	if len(comparison.Diff.Breaking) > 0 {
-		if form.Callers, err = c.callers(f.ID); err != nil {
+		if form.Callers, err = callers(c, f.ID); err != nil {
 			return err
 		}
 	}
@@ -135,8 +135,8 @@ func (c *versionCall) confirmLive(f *flow.Flow) error {
 }
 
 // makeLive is POST /flows/{id}/versions/{n}/live: new calls run this version.
-func (c *versionCall) makeLive() error {
-	f, n, err := c.flowAndVersion()
+func makeLive(c *call) error {
+	f, n, err := flowAndVersion(c)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c *versionCall) makeLive() error {
 }
 
 // flowAndVersion finds the flow and the version number of the path.
-func (c *versionCall) flowAndVersion() (f *flow.Flow, n int64, err error) {
+func flowAndVersion(c *call) (f *flow.Flow, n int64, err error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, 0, err
 	}
@@ -168,8 +168,8 @@ func (c *versionCall) flowAndVersion() (f *flow.Flow, n int64, err error) {
 // restoreVersion is POST /flows/{id}/versions/{n}/restore: it replaces the draft by
 // the version. The edit can be undone with a button on the page of versions, which
 // stays longer than a toast would.
-func (c *versionCall) restoreVersion() error {
-	f, n, err := c.flowAndVersion()
+func restoreVersion(c *call) error {
+	f, n, err := flowAndVersion(c)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (c *versionCall) restoreVersion() error {
 }
 
 // undoRestore is POST /flows/{id}/versions/undo: it undoes a restore.
-func (c *versionCall) undoRestore(f *flow.Flow) error {
+func undoRestore(c *call, f *flow.Flow) error {
 	if err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx")); err != nil {
 		return explainConflict(err)
 	}
