@@ -27,21 +27,21 @@ func (r *Runner) queueDueDeliveries(ctx context.Context) (next time.Time, err er
 }
 
 // deliverer makes attempts at deliveries for a Runner.
-type deliverer struct{ *Runner }
+type deliverer struct{ runner *Runner }
 
 // deliver makes one attempt at a delivery and records it. Every attempt sends the
 // same webhook-id, so a receiver can drop the duplicate if the process crashes
 // between sending and recording.
 func (r deliverer) deliver(ctx context.Context, j flow.Job) error {
-	defer r.trackDelivery(j.ID)()
+	defer r.runner.trackDelivery(j.ID)()
 	var d *flow.Delivery
 	find := func() (err error) {
-		d, err = r.store.FindDelivery(ctx, j.ID, j.Attempt)
+		d, err = r.runner.store.FindDelivery(ctx, j.ID, j.Attempt)
 		return err
 	}
-	err := r.retry(ctx, "reading delivery "+j.ID, find)
+	err := r.runner.retry(ctx, "reading delivery "+j.ID, find)
 	if err == nil {
-		err = r.checkHeld(ctx, "checking who holds delivery "+j.ID, find)
+		err = r.runner.checkHeld(ctx, "checking who holds delivery "+j.ID, find)
 	}
 	if err == nil {
 		err = r.attemptDelivery(ctx, d, j)
@@ -49,8 +49,8 @@ func (r deliverer) deliver(ctx context.Context, j flow.Job) error {
 	if flow.IsPermanent(err) {
 		return errors.Join(err, r.failDelivery(ctx, j))
 	}
-	if err != nil && !errors.Is(err, flow.ErrFenced) && (ctx.Err() != nil || r.Draining()) { // repeated later under the same ID
-		return r.store.ReturnDelivery(context.WithoutCancel(ctx), j.ID, j.Attempt)
+	if err != nil && !errors.Is(err, flow.ErrFenced) && (ctx.Err() != nil || r.runner.Draining()) { // repeated later under the same ID
+		return r.runner.store.ReturnDelivery(context.WithoutCancel(ctx), j.ID, j.Attempt)
 	}
 	return err
 }
@@ -58,15 +58,15 @@ func (r deliverer) deliver(ctx context.Context, j flow.Job) error {
 // failDelivery fails a delivery whose stored data cannot be read, or whose attempt
 // cannot be recorded. It does not read the delivery.
 func (r deliverer) failDelivery(ctx context.Context, j flow.Job) error {
-	a := flow.DeliveryAttempt{DeliveryID: j.ID, StartedAt: r.now(), Cause: flow.CauseOwn,
+	a := flow.DeliveryAttempt{DeliveryID: j.ID, StartedAt: r.runner.now(), Cause: flow.CauseOwn,
 		Error: "The stored data of this delivery cannot be read, so it failed. The log has the details."}
-	return r.store.RecordAttempt(ctx, a, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryFailed})
+	return r.runner.store.RecordAttempt(ctx, a, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryFailed})
 }
 
 // attemptDelivery sends a delivery and records the result. An attempt that the
 // shutdown interrupted is not recorded.
 func (r deliverer) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.Job) error {
-	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: r.now()}
+	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: r.runner.now()}
 	start := time.Now()
 	retryAfter := r.sendAttempt(ctx, d, &a)
 	if a.Error != "" && ctx.Err() != nil {
@@ -75,15 +75,15 @@ func (r deliverer) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow
 	a.Latency = time.Since(start).Truncate(time.Microsecond) // by the monotonic clock, so never negative
 	outcome := r.nextOutcome(d, &a, retryAfter)
 	outcome.Attempt = j.Attempt
-	err := r.retry(ctx, "recording delivery "+d.ID, func() error {
-		return r.store.RecordAttempt(context.WithoutCancel(ctx), a, outcome)
+	err := r.runner.retry(ctx, "recording delivery "+d.ID, func() error {
+		return r.runner.store.RecordAttempt(context.WithoutCancel(ctx), a, outcome)
 	})
 	if err != nil {
 		return err
 	}
-	r.cfg.Observe(Observation{Delivery: outcome.State, Latency: a.Latency})
+	r.runner.cfg.Observe(Observation{Delivery: outcome.State, Latency: a.Latency})
 	if outcome.State != flow.DeliveryPending {
-		r.hasUnsaved.Store(true) // a run with save: false is erased after its last delivery
+		r.runner.hasUnsaved.Store(true) // a run with save: false is erased after its last delivery
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.De
 		a.Error, a.Cause = publicError(err), flow.CauseOwn
 		return 0
 	}
-	resp, err := r.cfg.HTTP.Do(req)
+	resp, err := r.runner.cfg.HTTP.Do(req)
 	if err != nil {
 		a.Error, a.Cause = publicError(err), connectionCause(err)
 		if timedOut() {
@@ -126,9 +126,9 @@ func (r deliverer) nextOutcome(d *flow.Delivery, a *flow.DeliveryAttempt, retryA
 	if a.Error == "" {
 		return flow.DeliveryOutcome{State: flow.DeliveryDelivered}
 	}
-	next := flow.DeliveryOutcome{State: flow.DeliveryFailed, PausedUntil: r.now().Add(r.cfg.EndpointBackoff(d.EndpointFailures + 1))}
-	if pause, more := r.cfg.Backoff(d.Attempt, r.cfg.Jitter()); more && a.Cause != flow.CauseGone && !d.Test() {
-		next.State, next.NextAt = flow.DeliveryPending, r.now().Add(max(pause, min(retryAfter, maxRetryAfter)))
+	next := flow.DeliveryOutcome{State: flow.DeliveryFailed, PausedUntil: r.runner.now().Add(r.runner.cfg.EndpointBackoff(d.EndpointFailures + 1))}
+	if pause, more := r.runner.cfg.Backoff(d.Attempt, r.runner.cfg.Jitter()); more && a.Cause != flow.CauseGone && !d.Test() {
+		next.State, next.NextAt = flow.DeliveryPending, r.runner.now().Add(max(pause, min(retryAfter, maxRetryAfter)))
 	}
 	return next
 }

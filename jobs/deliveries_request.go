@@ -14,7 +14,7 @@ import (
 // attempt's signature. It also returns the secrets in the request, which must be
 // redacted from whatever the log shows.
 func (r deliverer) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
-	body := r.cfg.Links.Message(d, a.StartedAt)
+	body := r.runner.cfg.Links.Message(d, a.StartedAt)
 	target, inURL, err := r.resolveURL(ctx, d)
 	if err != nil {
 		return nil, nil, err
@@ -51,7 +51,7 @@ func (r deliverer) resolveURL(ctx context.Context, d *flow.Delivery) (target str
 		return d.URL, nil, nil
 	}
 	u, err := text.FillURL(outbound.ParseURL, func(credential, host string) (string, error) {
-		secret, err := r.cfg.Secrets.Secret(ctx, d.WorkspaceID, credential, host)
+		secret, err := r.runner.cfg.Secrets.Secret(ctx, d.WorkspaceID, credential, host)
 		secrets = append(secrets, secret)
 		return secret, err
 	})
@@ -68,12 +68,12 @@ func (r deliverer) signingSecrets(ctx context.Context, d *flow.Delivery) ([]stri
 	var list []flow.SigningSecret
 	var err error
 	if name, isRef := flow.SecretRef(d.Secret); isRef {
-		list, err = r.cfg.Secrets.SigningSecrets(ctx, d.WorkspaceID, name)
+		list, err = r.runner.cfg.Secrets.SigningSecrets(ctx, d.WorkspaceID, name)
 	} else {
 		list = []flow.SigningSecret{{Secret: flow.Text(d.Secret)}}
 	}
 	if err == nil && (len(list) == 0 || list[0].Secret == "") {
-		list, err = r.store.DeliverySecrets(ctx, d)
+		list, err = r.runner.store.DeliverySecrets(ctx, d)
 	}
 	secrets := make([]string, len(list))
 	for i := range list {
@@ -86,7 +86,7 @@ func (r deliverer) signingSecrets(ctx context.Context, d *flow.Delivery) ([]stri
 // as text.
 func (r deliverer) openSecret(ctx context.Context, d *flow.Delivery, value any, host string) (string, error) {
 	if name, isRef := flow.SecretRef(value); isRef {
-		return r.cfg.Secrets.Secret(ctx, d.WorkspaceID, name, host)
+		return r.runner.cfg.Secrets.Secret(ctx, d.WorkspaceID, name, host)
 	}
 	return flow.Text(value), nil
 }

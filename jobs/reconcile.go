@@ -29,7 +29,7 @@ const (
 // reconciler returns such work to the queue. It also ends runs that are past
 // their deadline or were canceled but continue anyway, on any instance.
 type reconciler struct {
-	*Runner
+	runner  *Runner
 	misses  map[flow.Hold]int // consecutive comparisons that found the hold unaccounted for
 	lastRun time.Time
 }
@@ -37,39 +37,39 @@ type reconciler struct {
 // newReconciler returns a reconciler without misses. Its time of the last run is now, so that
 // a new process does not look like one that was suspended.
 func newReconciler(r *Runner) *reconciler {
-	return &reconciler{Runner: r, misses: map[flow.Hold]int{}, lastRun: time.Now()}
+	return &reconciler{runner: r, misses: map[flow.Hold]int{}, lastRun: time.Now()}
 }
 
 // run makes one comparison.
 func (c *reconciler) run(ctx context.Context) error {
-	if c.Draining() { // Drain hands back what is left
+	if c.runner.Draining() { // Drain hands back what is left
 		return nil
 	}
-	holds, err := c.store.ListHolds(ctx, c.cfg.Instance)
+	holds, err := c.runner.store.ListHolds(ctx, c.runner.cfg.Instance)
 	if err != nil {
 		return err
 	}
-	if time.Since(c.lastRun) > 2*c.cfg.ReconcileInterval { // the process was frozen, and its hand-overs with it
+	if time.Since(c.lastRun) > 2*c.runner.cfg.ReconcileInterval { // the process was frozen, and its hand-overs with it
 		clear(c.misses)
 	}
 	c.lastRun = time.Now()
 	misses := map[flow.Hold]int{}
 	var lost []flow.Hold
-	for h := range c.unaccountedHolds(holds) {
+	for h := range c.runner.unaccountedHolds(holds) {
 		misses[h] = c.misses[h] + 1
 		switch {
 		case h.By != flow.HeldTooLong && misses[h] >= releaseAfter:
 			lost = append(lost, h)
 		case h.By == flow.HeldTooLong && misses[h] >= takeOverAfter:
-			c.endOverdueRun(ctx, h)
+			c.runner.endOverdueRun(ctx, h)
 		}
 	}
 	c.misses = misses
 	if len(lost) == 0 {
 		return nil
 	}
-	c.log.Warn("returning lost work to the queue", "count", len(lost), "first", lost[0].ID)
-	return c.store.ReleaseHolds(ctx, c.cfg.Instance, lost)
+	c.runner.log.Warn("returning lost work to the queue", "count", len(lost), "first", lost[0].ID)
+	return c.runner.store.ReleaseHolds(ctx, c.runner.cfg.Instance, lost)
 }
 
 // unaccountedHolds returns the holds that the tables attribute to this process

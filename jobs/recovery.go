@@ -40,26 +40,26 @@ func (r *Runner) recoverWork(ctx context.Context) error {
 }
 
 // suspectRetrier executes runs alone or in small groups, to find those that crash the process.
-type suspectRetrier struct{ *Runner }
+type suspectRetrier struct{ runner *Runner }
 
 // retrySuspects retries suspects in parallel to normal work, one group after the
 // other, unless retries are already in progress. If one of them crashes the
 // process, the cause is in the group being retried, and the next start retries
 // halves of that group: a binary search across crashes.
 func (r suspectRetrier) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.retryingSuspects || r.Draining() {
+	r.runner.mu.Lock()
+	defer r.runner.mu.Unlock()
+	if r.runner.retryingSuspects || r.runner.Draining() {
 		return
 	}
-	r.retryingSuspects = true
-	r.detached.Go(func() {
+	r.runner.retryingSuspects = true
+	r.runner.detached.Go(func() {
 		err := r.retrySuspectGroups(ctx, suspects)
-		r.mu.Lock()
-		r.retryingSuspects = false
-		r.mu.Unlock()
+		r.runner.mu.Lock()
+		r.runner.retryingSuspects = false
+		r.runner.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			r.log.Error("cannot retry suspected runs", "error", err)
+			r.runner.log.Error("cannot retry suspected runs", "error", err)
 		}
 	})
 }
@@ -77,10 +77,10 @@ func (r suspectRetrier) retrySuspectGroups(ctx context.Context, suspects []flow.
 	})
 	groups := fairness.TrialGroups(suspects)
 	for _, group := range groups {
-		if r.Draining() { // the next start retries the rest
+		if r.runner.Draining() { // the next start retries the rest
 			break
 		}
-		errs = append(errs, r.retrySuspectGroup(ctx, group, r.cfg.SuspectTimeout/time.Duration(len(groups))))
+		errs = append(errs, r.retrySuspectGroup(ctx, group, r.runner.cfg.SuspectTimeout/time.Duration(len(groups))))
 	}
 	return errors.Join(errs...)
 }
@@ -97,7 +97,7 @@ func (r suspectRetrier) retrySuspectGroup(ctx context.Context, group []flow.Susp
 	if err != nil || len(attempts) == 0 {
 		return err
 	}
-	r.log.Warn("retrying runs that were at work in several crashes, apart from other runs", "runs", len(attempts), "first", ids[0])
+	r.runner.log.Warn("retrying runs that were at work in several crashes, apart from other runs", "runs", len(attempts), "first", ids[0])
 	waitCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var waiting sync.WaitGroup
@@ -115,8 +115,8 @@ func (r suspectRetrier) retrySuspectGroup(ctx context.Context, group []flow.Susp
 // suspects before the next start. The result is keyed by run ID and lacks runs
 // that another instance has claimed.
 func (r suspectRetrier) claimSuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
-	err = r.retry(ctx, "claiming suspected runs", func() (err error) {
-		attempts, err = r.store.TrySuspects(ctx, runIDs)
+	err = r.runner.retry(ctx, "claiming suspected runs", func() (err error) {
+		attempts, err = r.runner.store.TrySuspects(ctx, runIDs)
 		return err
 	})
 	return attempts, err
@@ -125,24 +125,24 @@ func (r suspectRetrier) claimSuspects(ctx context.Context, runIDs []flow.RunID) 
 // retrySuspect works on a suspect and returns once it is cleared or waitCtx ends.
 // Recorded progress clears a suspect: the store resets its count of crashes.
 func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspect, attempt int64) {
-	w := r.broker.watch(s.RunID)
-	defer r.broker.removeWatcher(s.RunID, w)
+	w := r.runner.broker.watch(s.RunID)
+	defer r.runner.broker.removeWatcher(s.RunID, w)
 	done := make(chan struct{})
-	r.detached.Go(func() {
+	r.runner.detached.Go(func() {
 		defer close(done)
-		r.startJob(flow.Job{Kind: flow.JobRun, ID: string(s.RunID), Attempt: attempt})(ctx)
+		r.runner.startJob(flow.Job{Kind: flow.JobRun, ID: string(s.RunID), Attempt: attempt})(ctx)
 	})
 	for {
 		select {
 		case <-w.changes:
-			if run, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.RunID); err != nil || run.Crashes == 0 {
+			if run, err := r.runner.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.RunID); err != nil || run.Crashes == 0 {
 				return
 			}
 		case <-done:
 			return
 		case <-waitCtx.Done():
 			return
-		case <-r.drain:
+		case <-r.runner.drain:
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func (r suspectRetrier) failPoisoned(ctx context.Context, s flow.Suspect) error 
 	if err != nil || !claimed {
 		return err
 	}
-	err = r.executeRun(ctx, r.claim(s.RunID), flow.Job{ID: string(s.RunID), Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
+	err = r.runner.executeRun(ctx, r.runner.claim(s.RunID), flow.Job{ID: string(s.RunID), Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
 		"Sluice crashed repeatedly while this run was at work, also when it was tried on its own, so the run was ended."))
 	if errors.Is(err, flow.ErrFenced) {
 		return nil // another instance has taken it over
@@ -183,14 +183,14 @@ func waitGroup(ctx context.Context, group *sync.WaitGroup) error {
 // can tell suspects from bystanders. On SQLite a memory-mapped file holds the
 // same marks.
 type busySaver struct {
-	*Runner
-	seen  map[flow.RunID]bool // run IDs that were busy in the last check
-	saved map[flow.RunID]bool // run IDs that are stored as busy
+	runner *Runner
+	seen   map[flow.RunID]bool // run IDs that were busy in the last check
+	saved  map[flow.RunID]bool // run IDs that are stored as busy
 }
 
 // newBusySaver returns a saver that has seen no step yet.
 func newBusySaver(r *Runner) *busySaver {
-	return &busySaver{Runner: r, seen: map[flow.RunID]bool{}, saved: map[flow.RunID]bool{}}
+	return &busySaver{runner: r, seen: map[flow.RunID]bool{}, saved: map[flow.RunID]bool{}}
 }
 
 // run makes one check. It stores runs that were busy in two consecutive checks;
@@ -198,7 +198,7 @@ func newBusySaver(r *Runner) *busySaver {
 func (b *busySaver) run(ctx context.Context) error {
 	var started, ended []flow.RunID
 	busy := map[flow.RunID]bool{}
-	for _, text := range b.cfg.Busy.Busy() {
+	for _, text := range b.runner.cfg.Busy.Busy() {
 		id := flow.RunID(text)
 		busy[id] = true
 		if b.seen[id] && !b.saved[id] {
@@ -211,7 +211,7 @@ func (b *busySaver) run(ctx context.Context) error {
 		}
 	}
 	b.seen = busy
-	if err := b.store.SaveBusy(ctx, started, ended); err != nil {
+	if err := b.runner.store.SaveBusy(ctx, started, ended); err != nil {
 		return err
 	}
 	for _, id := range started {
