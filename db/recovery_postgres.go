@@ -11,6 +11,7 @@ import (
 	"sluice/db/gen"
 	"sluice/flow"
 	"sluice/flow/fairness"
+	"sluice/flow/sorting"
 )
 
 // recoveryLock is the advisory lock under which one instance recovers at a time.
@@ -43,7 +44,7 @@ func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error
 		return nil, fmt.Errorf("list orphaned instances: %w", err)
 	}
 	list := append(silent, orphaned...)
-	slices.Sort(list)
+	sorting.Strings(list)
 	return slices.Compact(list), nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/flow/fairness"
+	"sluice/flow/sorting"
 )
 
 // afterRestart takes back all runs and deliveries: this process has the engine lock,
@@ -17,7 +18,7 @@ func (r *recovery) afterRestart(string) error {
 	if err != nil {
 		return fmt.Errorf("list running jobs: %w", err)
 	}
-	slices.Sort(running)
+	sorting.Strings(running)
 	if err := r.clearQueue(); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 )
 
 const (
@@ -346,7 +347,7 @@ func (c *childRuns) linkFiles(ctx context.Context, page []flow.ChildResult) erro
 	if len(ids) == 0 {
 		return nil
 	}
-	slices.Sort(ids)
+	sorting.Strings(ids)
 	err := c.r.store.LinkFiles(ctx, c.run.WorkspaceID, c.run.ID, slices.Compact(ids)...)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil // one was erased meanwhile; what opens it says so

@@ -11,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 const (
@@ -60,7 +61,7 @@ func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []contra
 		}
 		values[in.Name] = flow.MapFiles(values[in.Name], func(id string, _ map[string]any) map[string]any { return c.found[id].Value() })
 	}
-	slices.Sort(ids)
+	sorting.Strings(ids)
 	return slices.Compact(ids), problems, nil
 }
 

@@ -2,11 +2,10 @@ package nodes
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/providers"
 )
 
@@ -21,7 +20,7 @@ func chatPorts(n *flow.Node) flow.DynamicSchema {
 	schema, _ := n.Config["schema"].(map[string]any)
 	properties, _ := schema["properties"].(map[string]any)
 	var shape flow.DynamicSchema
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
+	for _, name := range sorting.Keys(properties) {
 		if hasOwnPort(name) {
 			property, _ := properties[name].(map[string]any)
 			port := propertyPort(name, property)

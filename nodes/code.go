@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/javascript"
 )
 
@@ -140,7 +140,7 @@ func codeOutputs(returned json.RawMessage, names []string) (map[string]any, erro
 	if !ok {
 		return nil, flow.Errorf(flow.CodeCodeFailed, "The function must return an object with the names under Outputs, but returned a %s.", flow.TypeOf(value))
 	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range sorting.Keys(object) {
 		if !slices.Contains(names, name) {
 			return nil, flow.Errorf(flow.CodeCodeFailed, "The function returned %q, which is not under Outputs. Add it there.", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/providers/hosted"
 )
 
@@ -43,7 +44,7 @@ func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]a
 // openInput fills in the inputs of a model without an input schema. An input
 // whose name looks like a secret is treated as one.
 func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[string]any, error) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	for _, name := range sorting.Keys(values) {
 		f := hosted.Field{Name: name, Widget: hosted.WidgetJSON}
 		if unknownField(name).Type == flow.FieldSecret {
 			f.Widget = hosted.WidgetSecret

@@ -3,11 +3,11 @@ package nodes
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -153,7 +153,7 @@ func checkAllInputs(value any) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(allInputs), Code: "wrong_type", Detail: "wanted a JSON object with the model's inputs by name"}}
 	}
 	var problems []flow.Problem
-	for _, name := range slices.Sorted(maps.Keys(object)) {
+	for _, name := range sorting.Keys(object) {
 		if unknownField(name).Type == flow.FieldSecret {
 			problems = append(problems, flow.Problem{Pointer: flow.Pointer(allInputs, name), Code: "invalid", Detail: "a secret would stay readable here; connect or set it as " + inputPrefix + name})
 		}

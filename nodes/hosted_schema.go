@@ -2,11 +2,11 @@ package nodes
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/providers/hosted"
 )
 
@@ -113,7 +113,7 @@ func hostedSchema(n *flow.Node) flow.DynamicSchema {
 // typedInputs returns the names of the inputs that have a value in the config of a node,
 // sorted.
 func typedInputs(n *flow.Node) (inputs []string) {
-	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
+	for _, name := range sorting.Keys(n.Config) {
 		if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
 			inputs = append(inputs, input)
 		}

@@ -1,8 +1,9 @@
 package providers
 
 import (
-	"maps"
 	"slices"
+
+	"sluice/flow/sorting"
 )
 
 // strictKeywords are the JSON Schema keywords that OpenAI's strict mode supports, according
@@ -101,7 +102,7 @@ func closeObject(schema map[string]any) (map[string]any, bool) {
 		return nil, false
 	}
 	listed, _ := schema["required"].([]any)
-	names := slices.Sorted(maps.Keys(properties))
+	names := sorting.Keys(properties)
 	required := make([]any, len(names))
 	for i, name := range names {
 		if !slices.Contains(listed, any(name)) && !nullable(properties[name]) {

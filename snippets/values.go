@@ -3,7 +3,6 @@ package snippets
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf16"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // plain converts a value to the Go types that the writers support: nil, bool, string,
@@ -76,7 +76,7 @@ func (n *notation) value(v any, depth int) string {
 		return n.lines(n.list, n.noList, items, depth, false)
 	case map[string]any:
 		var members []member
-		names := slices.Sorted(maps.Keys(v))
+		names := sorting.Keys(v)
 		for _, name := range names {
 			members = append(members, member{n.key(name), n.value(v[name], depth+1)})
 		}

@@ -9,11 +9,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // inputValue parses the text of --input as a value of the type. A file is written as @ and
@@ -49,9 +49,9 @@ func (c flowRunCmd) save(ctx context.Context, api *client.Client, run *client.Ru
 	}
 	defer dir.Close()
 	paths = map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
+	for _, name := range sorting.Keys(run.Outputs) {
 		files := filesIn(run.Outputs[name])
-		for _, id := range slices.Sorted(maps.Keys(files)) { // IDs sort by creation time
+		for _, id := range sorting.Keys(files) { // IDs sort by creation time
 			if paths[id] != "" {
 				continue
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sluice/flow/sorting"
 )
 
 // Waiters on any instance, such as a request with ?wait or a stream of events, are
@@ -98,7 +100,7 @@ func (n *notifier) send() error {
 	defer cancel()
 	var err error
 	if len(runs) > 0 {
-		slices.Sort(runs)
+		sorting.Strings(runs)
 		_, err = n.s.Reader.ExecContext(ctx, "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS u(id)", runChannel, slices.Compact(runs))
 	}
 	if hasWork {

@@ -8,6 +8,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // countBefore counts the admitted runs, unless a recent count is known. It runs
@@ -91,7 +92,7 @@ func (t *set) queueLimits(b *pgx.Batch) {
 	if len(flows) == 0 {
 		return
 	}
-	slices.Sort(flows)
+	sorting.Strings(flows)
 	b.Queue(limitsOfFlows, slices.Compact(flows)).Query(func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
@@ -125,7 +126,7 @@ func (t *set) queueKeys(b *pgx.Batch) {
 	if len(ids) == 0 {
 		return
 	}
-	slices.Sort(ids)
+	sorting.Strings(ids)
 	b.Queue("SELECT "+keyColumns+" FROM keys WHERE id = ANY($1)", slices.Compact(ids)).Query(func(rows pgx.Rows) error {
 		keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[gen.Key])
 		for _, r := range keys {

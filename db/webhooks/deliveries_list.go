@@ -89,7 +89,7 @@ func (s *Deliveries) matchURL(k *deliveryFilter, url string) func(context.Contex
 		q := &lists.Query{}
 		q.Add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.Arg(len([]rune(url))), ") = ", q.Arg(url), " AND position IN ", q.List(ids))
 		found, err := lists.Collect(ctx, s.DB, q, dbconn.ScanText)
-		slices.Sort(found)
+		sorting.Strings(found)
 		if !k.Oldest {
 			slices.Reverse(found)
 		}

@@ -2,11 +2,10 @@ package contract
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 const (
@@ -61,7 +60,7 @@ func summarizeValue(v any, depth int) string {
 // summarizeFields returns the first summaryItems members of an object in the order of
 // their names, each as "name: value".
 func summarizeFields(fields map[string]any, depth int) (texts []string) {
-	for i, name := range slices.Sorted(maps.Keys(fields)) {
+	for i, name := range sorting.Keys(fields) {
 		if i == summaryItems {
 			return append(texts, "…")
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Charges returns how the nodes of a document are charged, in their order and without
@@ -50,6 +51,6 @@ func Unpriced(ctx context.Context, charges []flow.Charge, prices flow.PriceStore
 			models = append(models, c.Model)
 		}
 	}
-	slices.Sort(models)
+	sorting.Strings(models)
 	return slices.Compact(models), nil
 }

@@ -153,7 +153,7 @@ func (n *typedNode) ways() (ways []string) {
 			ways = append(ways, p.Name)
 		}
 	}
-	slices.Sort(ways)
+	sorting.Strings(ways)
 	if n.OnError != nil && n.OnError.Route {
 		if len(ways) == 0 {
 			ways = []string{succeeded}

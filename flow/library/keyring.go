@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/audittext"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 )
 
 // KeyStore stores keys. It returns CodeNotFound for a missing key or flow.
@@ -289,7 +290,7 @@ func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string,
 		}
 		k.Flows[i] = string(id)
 	}
-	slices.Sort(k.Flows)
+	sorting.Strings(k.Flows)
 	k.Flows = slices.Compact(k.Flows)
 	return "", nil
 }

@@ -3,12 +3,11 @@ package api
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // usesEvery is the interval for storing the use of keys. A write for each request would
@@ -102,7 +101,7 @@ func (u *uses) flush(ctx context.Context) error {
 		return err
 	}
 	list := make([]flow.KeyUse, 0, len(byKey))
-	for _, by := range slices.Sorted(maps.Keys(byKey)) {
+	for _, by := range sorting.Keys(byKey) {
 		list = append(list, *byKey[by])
 	}
 	return u.store.TouchKeys(ctx, list)

@@ -76,7 +76,7 @@ func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 	for _, id := range k.Flows {
 		row.FlowNames = append(row.FlowNames, n.flows[flow.FlowID(id)])
 	}
-	slices.Sort(row.FlowNames)
+	sorting.Strings(row.FlowNames)
 	maker, known := n.makers[k.CreatedBy]
 	switch {
 	case known:

@@ -3,16 +3,15 @@ package console
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -255,7 +254,7 @@ func (v *runView) label(node string) string {
 
 // valueViews converts named values, sorted by name.
 func valueViews(m map[string]any) (list []components.ValueView) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range sorting.Keys(m) {
 		list = append(list, components.ValueView{Name: name, Value: m[name]})
 	}
 	return list

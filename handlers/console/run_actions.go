@@ -1,12 +1,11 @@
 package console
 
 import (
-	"maps"
 	"net/url"
-	"slices"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 	"sluice/handlers/console/advice"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -86,7 +85,7 @@ func (s *Server) curl(run *flow.Run) (string, error) {
 		return "", nil
 	}
 	call := snippets.Call{BaseURL: s.PublicURL, FlowID: string(run.FlowID)}
-	for _, name := range slices.Sorted(maps.Keys(run.Inputs)) {
+	for _, name := range sorting.Keys(run.Inputs) {
 		call.Inputs = append(call.Inputs, snippets.Input{Name: name, Value: run.Inputs[name]})
 	}
 	if run.Draft {

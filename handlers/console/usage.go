@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/histogram"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -239,7 +240,7 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows [
 		}
 	}
 	page.Total, page.Previous = now.sum(), before.sum()
-	for _, m := range slices.Sorted(maps.Keys(all)) {
+	for _, m := range sorting.Keys(all) {
 		page.Models = append(page.Models, components.Option{Value: m, Label: m})
 	}
 	for day := span.first; !day.After(span.last); day = day.AddDate(0, 0, 1) {

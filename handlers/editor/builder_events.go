@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	editorview "sluice/views/editor"
@@ -123,7 +123,7 @@ func (e *editing) others(flowID flow.FlowID, user string) []layout.Person {
 		add(l.user, l.person)
 	}
 	if o := e.remotePresence[flowID]; o != nil {
-		for _, at := range slices.Sorted(maps.Keys(o.at)) {
+		for _, at := range sorting.Keys(o.at) {
 			for _, p := range o.at[at].people {
 				add(p.User, p.Person)
 			}

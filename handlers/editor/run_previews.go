@@ -2,8 +2,6 @@ package editor
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -34,7 +32,7 @@ const (
 )
 
 // sortedKeys returns the keys of a map in ascending order.
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys(m map[string]any) []string { return sorting.Keys(m) }
 
 // preview returns the preview of a step: its scores if it has some, else its first
 // non-empty output in the order of the kind. For a branching node, it also names

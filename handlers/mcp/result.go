@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -49,7 +49,7 @@ func (m *message) toolResult(run *flow.Run) *sdk.CallToolResult {
 func (m *message) fileContent(ws flow.WorkspaceID, outputs map[string]any) (content []sdk.Content) {
 	ctx, left := m.Request().Context(), int64(maxInline)
 	var values []any
-	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+	for _, name := range sorting.Keys(outputs) {
 		values = append(values, outputs[name])
 	}
 	for _, id := range flow.FileIDs(values) {

@@ -64,7 +64,7 @@ func fields(m *Model, r *resolver, props map[string]any) []Field {
 	}
 	out := make([]Field, 0, len(props))
 	orders := map[string]float64{}
-	for _, name := range slices.Sorted(maps.Keys(props)) {
+	for _, name := range sorting.Keys(props) {
 		s := r.resolve(props[name])
 		orders[name] = orderOf(s)
 		out = append(out, newField(name, s, required[name]))

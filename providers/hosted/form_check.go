@@ -12,6 +12,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"sluice/flow/sorting"
 )
 
 // maxProblems bounds the problems that Check reports for one field.
@@ -25,7 +27,7 @@ type Problem struct{ Field, Detail string }
 // have any form: the caller replaces them before they are sent.
 func (f *Form) Check(input map[string]any) []Problem {
 	var out []Problem
-	for _, name := range slices.Sorted(maps.Keys(input)) {
+	for _, name := range sorting.Keys(input) {
 		value := input[name]
 		i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name })
 		if i < 0 && f.Open {

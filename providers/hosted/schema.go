@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"sluice/flow/sorting"
 )
 
 // Limits that keep a hostile schema from costing much more than a real one. Of 3,808 public
@@ -73,7 +75,7 @@ func (r *resolver) schema(v any, depth int) map[string]any {
 	b := builder{out: map[string]any{}, copied: map[string]bool{}}
 	r.bases(&b, s, depth)
 	own := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(s)) { // in order, so that the same parts are always cut
+	for _, key := range sorting.Keys(s) { // in order, so that the same parts are always cut
 		if kept, ok := r.keyword(key, s[key], depth); ok {
 			own[key] = kept
 		}
@@ -282,7 +284,7 @@ func (r *resolver) nested(key string, value any, depth int) (any, bool) {
 	case "properties":
 		props, ok := value.(map[string]any)
 		out := make(map[string]any, min(len(props), maxInputs))
-		for _, name := range slices.Sorted(maps.Keys(props))[:min(len(props), maxInputs)] {
+		for _, name := range sorting.Keys(props)[:min(len(props), maxInputs)] {
 			out[name] = r.schema(props[name], depth+1)
 		}
 		return out, ok

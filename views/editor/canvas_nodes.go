@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +12,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/views/components"
 )
 
@@ -189,7 +188,7 @@ func strangerRows(n *flow.Node, facts NodeFacts) []PortRow {
 
 // touched returns the ports of a node that have edges.
 func touched(id string, fed map[string]bool) (list []PortFace) {
-	for _, ref := range slices.Sorted(maps.Keys(fed)) {
+	for _, ref := range sorting.Keys(fed) {
 		if node, name, _ := strings.Cut(ref, "."); node == id {
 			list = append(list, PortFace{Name: name, Label: portLabel(name), Type: flow.TypeAny})
 		}

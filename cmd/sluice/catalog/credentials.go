@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/sorting"
 	"sluice/handlers/console"
 	"sluice/nodes"
 	"sluice/providers"
@@ -120,7 +119,7 @@ func (p *Credentials) Environment(ws flow.WorkspaceID) (list []flow.Credential) 
 		return nil
 	}
 	env := upstream.Environment()
-	for _, name := range slices.Sorted(maps.Keys(env)) {
+	for _, name := range sorting.Keys(env) {
 		a := env[name]
 		list = append(list, flow.Credential{Name: a.Name, Provider: name, Hosts: a.Hosts, BaseURL: a.BaseURL})
 	}

@@ -5,15 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/term"
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // IsTerminal reports whether w is a terminal, where hints and progress are printed.
@@ -71,7 +70,7 @@ func PrintRun(run *client.Run, text func(any) string, asJSON bool, s *Streams) e
 			return err
 		}
 	} else {
-		for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
+		for _, name := range sorting.Keys(run.Outputs) {
 			fmt.Fprintf(s.Out, "%s: %s\n", name, text(run.Outputs[name]))
 		}
 	}

@@ -1,13 +1,12 @@
 package aiflow
 
 import (
-	"maps"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Limits of what a note shows, in bytes: of one setting, and of all before the rest is cut.
@@ -31,7 +30,7 @@ var (
 
 // sortedNames returns the keys of a map in order, so that converting a file twice gives the
 // same document and report.
-func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedNames(m map[string]any) []string { return sorting.Keys(m) }
 
 // formatSetting formats a setting for a note: redacted, and cut to maxShownValue.
 func formatSetting(name string, v any) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Config is what a document needs to know about the API that it describes.
@@ -187,7 +188,7 @@ func (d *Document) response(r *Route, a *Answer) Schema {
 // problemResponse describes the problems with one status. The description lists their
 // codes; the example is the first of them.
 func (d *Document) problemResponse(status int, codes []string) Schema {
-	slices.Sort(codes)
+	sorting.Strings(codes)
 	headers := []string{"X-Request-Id"}
 	switch status {
 	case http.StatusUnauthorized:
