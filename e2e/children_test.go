@@ -49,6 +49,9 @@ func (up *itemServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	up.mu.Unlock()
 	if hold != nil {
+		if !broken {
+			w.(http.Flusher).Flush() // an answer that has begun is not ended for its slowness
+		}
 		select {
 		case <-hold:
 		case <-r.Context().Done():
