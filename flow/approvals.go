@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/flow/sorting"
 )
 
 // Approval is a question that a step asks people before its run continues, and the
@@ -133,7 +135,7 @@ func (q *Question) CheckDecision(d Decision) (Decision, error) {
 	}
 	var problems []Problem
 	changed := map[string]any{}
-	for _, name := range SortedNames(d.Values) {
+	for _, name := range sorting.Keys(d.Values) {
 		i := slices.IndexFunc(q.Values, func(v ApprovalValue) bool { return v.Name == name })
 		switch {
 		case i < 0:

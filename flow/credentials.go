@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/flow/sorting"
 )
 
 // Credential is a named secret that flows use to call external services. The secret itself is
@@ -230,7 +232,7 @@ func CredentialsIn(v any) []string {
 	case string:
 		list = TextCredentials(v)
 	case map[string]any:
-		for _, field := range SortedNames(v) {
+		for _, field := range sorting.Keys(v) {
 			list = append(list, CredentialsIn(v[field])...)
 		}
 	case []any:

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"sluice/flow/sorting"
 )
 
 // Check returns the problems of a typed value of the field.
@@ -69,7 +71,7 @@ func (f *Field) accepts(value any) bool {
 // checkMap returns a problem for each value that is neither a text nor a secret.
 func (f *Field) checkMap(named map[string]any) []Problem {
 	var list []Problem
-	for _, name := range SortedNames(named) {
+	for _, name := range sorting.Keys(named) {
 		item := named[name]
 		if _, scalar := scalarText(item); !scalar && TypeOf(item) != "text" && !IsSecretRef(item) {
 			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, TypeOf(item))})

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/flow/sorting"
 )
 
 // Class determines how steps of a kind are executed and recorded.
@@ -371,7 +372,7 @@ func (k *Kind) AcceptsPort(port string) bool {
 // List returns all kinds by name.
 func (r *Registry) List() []*Kind {
 	list := make([]*Kind, 0, len(r.kinds))
-	for _, name := range slices.Sorted(maps.Keys(r.kinds)) {
+	for _, name := range sorting.Keys(r.kinds) {
 		list = append(list, r.kinds[name])
 	}
 	return list

@@ -2,11 +2,11 @@ package flow
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sluice/flow/sorting"
 )
 
 // CheckName returns why a text is invalid as a name in lists, as a sentence, or "". An empty
@@ -57,15 +57,11 @@ func HiddenRune(text string) rune {
 // isVisible reports whether a character is visible. A name needs at least one.
 func isVisible(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
 
-// SortedNames returns the keys of a map in ascending order. Use it for everything that is shown
-// or hashed, because map iteration is random.
-func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // Closest returns `; did you mean "x"?` with the most similar known name, or "" if none is
 // similar.
 func Closest[V any](name string, known map[string]V) string {
 	best, least := "", 3
-	for _, k := range SortedNames(known) {
+	for _, k := range sorting.Keys(known) {
 		if d := editDistance(name, k); d < least && d < max(len(name), len(k))/2+1 {
 			best, least = k, d
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sluice/flow/sorting"
 )
 
 // TemplateNames returns the port names in the templates of a config value, without duplicates.
@@ -237,7 +239,7 @@ func EachText(v any, at string, visit func(s, at string) (any, error)) (any, err
 			return v, nil // the name of a credential is not a template
 		}
 		out := make(map[string]any, len(v))
-		for _, name := range SortedNames(v) {
+		for _, name := range sorting.Keys(v) {
 			item, err := EachText(v[name], at+Pointer(name), visit)
 			if err != nil {
 				return nil, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // textCase is a node and its outputs or a part of its error.
@@ -198,7 +199,7 @@ func TestExpressionKind(t *testing.T) {
 	t.Parallel()
 	value := func(source string, want any, ports obj) textCase {
 		names := list{}
-		for _, name := range flow.SortedNames(ports) {
+		for _, name := range sorting.Keys(ports) {
 			names = append(names, name)
 		}
 		return textCase{name: source, config: obj{"expression": source, "values": names}, ports: ports, want: obj{"value": want}}

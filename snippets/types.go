@@ -6,6 +6,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 )
 
 // maxTypeText is the maximum length of the outputs' declaration in a snippet, in characters.
@@ -91,7 +92,7 @@ func scriptObject(schema map[string]any, depth int) string {
 		return "Record<string, " + scriptType(values, depth+1) + ">"
 	}
 	var members []string
-	for _, name := range flow.SortedNames(properties) {
+	for _, name := range sorting.Keys(properties) {
 		property, _ := properties[name].(map[string]any)
 		optional := "?"
 		if slices.Contains(requiredIn(schema), name) {

@@ -1,4 +1,4 @@
-// Package views only holds the directive that generates the packages below it, which turn plain
+// Package views only holds the directives that generate the packages below it, which turn plain
 // structs shaped like a screen into HTML:
 //
 //   - layout: the frame of every page

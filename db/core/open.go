@@ -96,7 +96,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Schema returns the settings of migrations.
+// Schema returns the settings of migrations. It is no method of Config because its result leads
+// to the type of the pool, see pool.
 func Schema(c Config) migrations.Schema {
 	return migrations.Schema{Dir: c.DataDir, Version: c.Version, Log: c.Log, Migrations: c.Migrations}
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 
 // Write stores outputs by path, in place of those of an earlier write.
 func Write(ctx context.Context, q *gen.Queries, runID flow.RunID, outputs map[string]string) error {
-	for _, path := range flow.SortedNames(outputs) {
+	for _, path := range sorting.Keys(outputs) {
 		if err := q.DeleteStepParts(ctx, gen.DeleteStepPartsParams{RunID: runID, Path: path}); err != nil {
 			return fmt.Errorf("replace the outputs of %s:%s: %w", runID, path, err)
 		}

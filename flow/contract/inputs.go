@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Input is a parameter of a flow, declared by an input node.
@@ -125,7 +126,7 @@ func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, [
 		problems = append(problems, bad...)
 		values[in.Name] = v
 	}
-	for _, name := range flow.SortedNames(given) {
+	for _, name := range sorting.Keys(given) {
 		if !known[name] {
 			problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + flow.Closest(name, known)})
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // acceptedRoles returns the roles that messages of the input may have.
@@ -34,7 +35,7 @@ func (in *Input) checkMessages(list []any) (problems []flow.Problem) {
 		if role, _ := m["role"].(string); !slices.Contains(in.acceptedRoles(), role) {
 			add("not_allowed", fmt.Sprintf("a message has the role %.40q; %q accepts %s", flow.Text(m["role"]), in.Name, flow.InputNames(in.acceptedRoles())), i, "role")
 		}
-		for _, name := range flow.SortedNames(m) {
+		for _, name := range sorting.Keys(m) {
 			if name != "role" && name != "content" {
 				add("unknown", fmt.Sprintf("a message has no field %q, only role and content", name), i, name)
 			}

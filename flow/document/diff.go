@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Diff holds the changes between two documents, as sentences and as data.
@@ -245,7 +246,7 @@ func changedConfig(was, n *flow.Node) (list []string) {
 	for name := range n.Config {
 		names[name] = true
 	}
-	for _, name := range flow.SortedNames(names) {
+	for _, name := range sorting.Keys(names) {
 		before, had := was.Config[name]
 		after, has := n.Config[name]
 		if had != has || !sameValue(before, after) {

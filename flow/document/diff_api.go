@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 // api adds one change of the contract with callers. The sentence begins with the input or output.
@@ -23,7 +24,7 @@ func (c *comparison) api(role flow.Role, change, name string, breaking bool, for
 // rejected.
 func (c *comparison) inputs() {
 	before, after := inputsByName(c.old, c.kinds), inputsByName(c.now, c.kinds)
-	for _, name := range flow.SortedNames(before) {
+	for _, name := range sorting.Keys(before) {
 		in, still := after[name]
 		if !still {
 			c.api(flow.RoleInput, ChangeRemoved, name, true, "was removed: requests that send it are rejected")
@@ -31,7 +32,7 @@ func (c *comparison) inputs() {
 		}
 		c.input(before[name], in)
 	}
-	for _, name := range flow.SortedNames(after) {
+	for _, name := range sorting.Keys(after) {
 		switch _, was := before[name]; {
 		case was:
 		case after[name].Required:
@@ -102,7 +103,7 @@ func containsAll[T any](list, items []T) bool {
 // outputs compares the outputs. A new output is safe; a missing one breaks clients.
 func (c *comparison) outputs() {
 	before, after := outputsByName(c.old, c.kinds), outputsByName(c.now, c.kinds)
-	for _, name := range flow.SortedNames(before) {
+	for _, name := range sorting.Keys(before) {
 		out, still := after[name]
 		if !still {
 			c.api(flow.RoleOutput, ChangeRemoved, name, true, "was removed: clients reading it will break")
@@ -110,7 +111,7 @@ func (c *comparison) outputs() {
 		}
 		c.output(before[name], out)
 	}
-	for _, name := range flow.SortedNames(after) {
+	for _, name := range sorting.Keys(after) {
 		if _, was := before[name]; !was {
 			c.api(flow.RoleOutput, ChangeAdded, name, false, "was added")
 		}

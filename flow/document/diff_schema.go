@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // wider returns where, such as items.price, and why values of a newer schema can break a client
@@ -46,7 +47,7 @@ func widerMembers(was, now map[string]any, at string) (where, why string) {
 			return inside(at, name), "can now be missing"
 		}
 	}
-	for _, name := range flow.SortedNames(before) {
+	for _, name := range sorting.Keys(before) {
 		old, _ := before[name].(map[string]any)
 		next, still := after[name].(map[string]any)
 		if !still && len(old) > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Edited is the result of edits to a document.
@@ -145,7 +146,7 @@ func (b *editor) node(id string) *flow.Node {
 // many nodes must not fail because of one.
 func (b *editor) move(e *Edit) {
 	to, from := map[string]*flow.Position{}, map[string]*flow.Position{}
-	for _, id := range flow.SortedNames(e.Places) {
+	for _, id := range sorting.Keys(e.Places) {
 		if n := b.node(id); n != nil {
 			from[id], to[id] = n.Position, e.Places[id]
 			n.Position = e.Places[id]

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // ApplyAndExtract is ApplyEdits for edits of clients: it extracts literal secrets from the new
@@ -113,7 +114,7 @@ func eachValue(edits []Edit, visit func(e Edit)) {
 		case e.Op == OpSet && !e.Unset:
 			visit(Edit{Op: OpSet, Node: e.Node, Field: e.Field, Value: e.Value})
 		case e.Op == OpAdd && e.New != nil:
-			for _, field := range flow.SortedNames(e.New.Config) {
+			for _, field := range sorting.Keys(e.New.Config) {
 				visit(Edit{Op: OpSet, Node: e.New.ID, Field: field, Value: e.New.Config[field]})
 			}
 		}

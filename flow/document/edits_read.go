@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // DecodeEdits decodes a list of edits strictly. The error lists all problems with their
@@ -130,7 +131,7 @@ func (r *reader) move(o *object, e *Edit) {
 	if places == nil {
 		return
 	}
-	for _, id := range flow.SortedNames(places.fields) {
+	for _, id := range sorting.Keys(places.fields) {
 		if places.fields[id] == nil {
 			e.Places[id] = nil
 		} else if p := r.object(places.fields[id], places.at+flow.Pointer(id)); p != nil {
@@ -201,7 +202,7 @@ func (r *reader) connect(o *object, e *Edit) {
 	}
 	e.Edge = r.edge(v, o.at+"/edge")
 	ends := map[string]string{"from": e.Edge.From, "to": e.Edge.To}
-	for _, side := range flow.SortedNames(ends) {
+	for _, side := range sorting.Keys(ends) {
 		if node, port := flow.SplitPort(ends[side]); ends[side] != "" && (node == "" || port == "") {
 			o.problem("edge/"+side, "invalid", fmt.Sprintf("%q names no port; write node.port", ends[side]))
 		}

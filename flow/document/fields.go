@@ -11,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 // FormValue is the value of a field in an HTML form. Texts are the texts of its controls: one, or
@@ -101,7 +102,7 @@ func FormOf(f *flow.Field, value any) FormValue {
 		}
 	case flow.FieldMap:
 		named, _ := value.(map[string]any)
-		for _, name := range flow.SortedNames(named) {
+		for _, name := range sorting.Keys(named) {
 			v.row(name, named[name])
 			if f.IsSecretName(name) && !flow.IsSecretRef(named[name]) && !hasTemplate(f, named[name]) {
 				v.Texts[len(v.Texts)-1] = ""

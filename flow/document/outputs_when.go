@@ -98,7 +98,7 @@ func (t *typer) reached(n *typedNode) conditions {
 	}
 	var some conditions
 	needed := unconditional
-	for _, port := range flow.SortedNames(n.fed) {
+	for _, port := range sorting.Keys(n.fed) {
 		var here conditions
 		for _, e := range n.fed[port] {
 			id, from := e.Source()

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // ParseDocument parses a document strictly and reports all problems of its form at once:
@@ -301,7 +302,7 @@ func (o *object) child(name string) *object {
 
 // rest reports all members that take has not read.
 func (o *object) rest() {
-	for _, name := range flow.SortedNames(o.fields) {
+	for _, name := range sorting.Keys(o.fields) {
 		if !o.seen[name] {
 			o.problem(strings.TrimPrefix(flow.Pointer(name), "/"), "unknown_field", fmt.Sprintf("%q is not known here", name)+flow.Closest(name, o.seen))
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // ExtractedSecret is a literal secret that was extracted from a document.
@@ -176,7 +177,7 @@ func (x *secretExtractor) members(at place, v any) any {
 			return v
 		}
 		out := make(map[string]any, len(v))
-		for _, name := range flow.SortedNames(v) {
+		for _, name := range sorting.Keys(v) {
 			out[name] = x.member(at, v, name)
 		}
 		return out

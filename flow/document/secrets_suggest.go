@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // SecretSuggestion is a text in the config of a node that looks like a secret, which a user may
@@ -64,7 +65,7 @@ func (s *suggester) members(v any) {
 		if flow.IsSecretRef(v) {
 			return
 		}
-		for _, name := range flow.SortedNames(v) {
+		for _, name := range sorting.Keys(v) {
 			if text, ok := v[name].(string); ok && !(name == "key" && !flow.LooksSecret(text)) {
 				s.add(name, text, "", false)
 			} else if !ok {

@@ -71,7 +71,7 @@ func (v *validator) choices(known map[string]flow.Port) string {
 	case len(known) > 20:
 		return fmt.Sprintf("; it has %d", len(known))
 	}
-	return "; it has " + flow.InputNames(flow.SortedNames(known))
+	return "; it has " + flow.InputNames(sorting.Keys(known))
 }
 
 // limits checks the sizes first: the other checks take time that grows with the product of

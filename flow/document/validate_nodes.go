@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 // node checks one node against the declaration of its kind.
@@ -49,7 +50,7 @@ func (v *validator) fields(n *flow.Node, k *flow.Kind, at string) {
 	for i := range k.Fields {
 		known[k.Fields[i].Name] = true
 	}
-	for _, name := range flow.SortedNames(n.Config) {
+	for _, name := range sorting.Keys(n.Config) {
 		f := k.Field(name)
 		if f == nil {
 			v.add(at+flow.Pointer(name), "unknown_field", n.ID, "%s has no field %q%s", k.Name, name, closestOf(v, name, known))
@@ -105,7 +106,7 @@ func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
 	for _, p := range k.Outputs {
 		known[p.Name] = true
 	}
-	for _, port := range flow.SortedNames(n.OnError.Continue) {
+	for _, port := range sorting.Keys(n.OnError.Continue) {
 		if !known[port] {
 			v.add(at+flow.Pointer("continue", port), "unknown", n.ID, "%s has no output port %q%s", k.Name, port, closestOf(v, port, known))
 		}

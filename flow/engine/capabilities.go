@@ -13,6 +13,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/redaction"
+	"sluice/flow/sorting"
 )
 
 // cleanupTimeout bounds how long the kinds of abandoned steps may take to clean up in
@@ -198,7 +199,7 @@ func (c *execution) storedFile(ctx context.Context, ws flow.WorkspaceID, id stri
 // fetchArrived downloads remote files that arrived at ports of type file and replaces them by
 // stored files, before the node runs.
 func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In) error {
-	for _, port := range flow.SortedNames(in.Ports) {
+	for _, port := range sorting.Keys(in.Ports) {
 		if n.port(port).Type != flow.TypeFile {
 			continue
 		}

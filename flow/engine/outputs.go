@@ -5,13 +5,14 @@ import (
 	"maps"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // normalizeOutputs converts the outputs and the suspension state of a kind to plain values, so
 // that the next node receives exactly what is stored. It returns an error for anything that
 // cannot be converted.
 func normalizeOutputs(o *flow.Out) error {
-	for _, port := range flow.SortedNames(o.Outputs) {
+	for _, port := range sorting.Keys(o.Outputs) {
 		v, changed, err := flow.AsValue(o.Outputs[port], flow.MaxValueDepth)
 		if err != nil {
 			return fmt.Errorf("output %s: %w", port, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // prepare resolves the input of a ready step. It returns false if the step ended immediately,
@@ -189,7 +190,7 @@ func render(v any, values map[string]any, escape flow.Escape) (any, error) {
 		return out, nil
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		for _, name := range flow.SortedNames(v) {
+		for _, name := range sorting.Keys(v) {
 			item, err := render(v[name], values, flow.EscapeNone)
 			if err != nil {
 				return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // simChildren simulates the child runs of one step in the database. Each change of a child is
@@ -145,7 +146,7 @@ func (w *world) bindWaits(in *flow.In) {
 // answered. It returns false if no such event is possible.
 func (w *world) outside() bool {
 	var events []func()
-	for _, key := range flow.SortedNames(w.children) {
+	for _, key := range sorting.Keys(w.children) {
 		c := w.children[key]
 		for i := range c.items {
 			if c.items[i].state == flow.RunRunning {
@@ -153,7 +154,7 @@ func (w *world) outside() bool {
 			}
 		}
 	}
-	for _, path := range flow.SortedNames(w.questions) {
+	for _, path := range sorting.Keys(w.questions) {
 		if q := w.questions[path]; !q.answered {
 			events = append(events, func() {
 				w.say("answer %s", path)

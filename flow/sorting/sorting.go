@@ -23,7 +23,8 @@ func By[E any](s []E, compare func(a, b E) int) {
 //go:noinline
 func Strings(s []string) { slices.Sort(s) }
 
-// Keys returns the keys of a map in order.
+// Keys returns the keys of a map in ascending order. Use it for everything that is shown or
+// hashed, because the order of a map is random.
 func Keys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

@@ -12,6 +12,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/sorting"
 	"sluice/handlers/api"
 )
 
@@ -294,7 +295,7 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 	if !isList && body["hosts"] != nil {
 		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "wrong_type", Detail: "wanted a list of texts"})
 	}
-	for _, name := range flow.SortedNames(body) {
+	for _, name := range sorting.Keys(body) {
 		if !slices.Contains([]string{"secret", "provider", "base_url", "hosts", "max_calls", "calls_per_minute"}, name) {
 			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a credential"})
 		}

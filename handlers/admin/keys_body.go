@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Properties of the bodies of requests about keys.
@@ -94,7 +95,7 @@ func unknownKeyField(name string) flow.Problem {
 func readOverlap(body map[string]any, limit time.Duration) (time.Duration, error) {
 	overlap := defaultOverlap
 	var wrong []flow.Problem
-	for _, name := range flow.SortedNames(body) {
+	for _, name := range sorting.Keys(body) {
 		n, ok := flow.Float(body[name])
 		switch {
 		case name != "overlap_s":

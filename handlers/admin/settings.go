@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Descriptions of valid values, for the message about an invalid one.
@@ -47,7 +48,7 @@ func read[T, V any](r *settings[T], name, wanted string, as func(v any) (V, bool
 // apply returns a function that sets all members that were read, and an error with all problems of
 // the body. unknown returns the problem of a member that was not read.
 func (r *settings[T]) apply(unknown func(name string) flow.Problem) (func(of *T), error) {
-	for _, name := range flow.SortedNames(r.body) {
+	for _, name := range sorting.Keys(r.body) {
 		if !r.known[name] {
 			r.wrong = append(r.wrong, unknown(name))
 		}

@@ -8,6 +8,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/library"
+	"sluice/flow/sorting"
 )
 
 // maxApply bounds the body of an apply, in bytes.
@@ -393,7 +394,7 @@ func (o *options) number(name string) int64 {
 
 // err returns all problems, including members with unknown names.
 func (o *options) err() error {
-	for _, name := range flow.SortedNames(o.object) {
+	for _, name := range sorting.Keys(o.object) {
 		if !o.known[name] {
 			o.problems.add(flow.Pointer(name), "unknown_field", fmt.Sprintf("%q is not known here", name)+flow.Closest(name, o.known))
 		}

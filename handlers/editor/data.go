@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -148,7 +149,7 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 // valuesOf converts values, sorted by name, each with the URL of its nested parts.
 func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any) []components.ValueView {
 	list := []components.ValueView{}
-	for _, name := range sortedKeys(values) {
+	for _, name := range sorting.Keys(values) {
 		list = append(list, components.ValueView{Name: name, Value: values[name], More: valueURL(run, panel.Node, side, name)})
 	}
 	return list
@@ -171,7 +172,7 @@ func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 	for _, p := range pins {
 		if p.Node == panel.Node {
 			panel.HasPin, panel.PinnedAt = true, p.CreatedAt
-			for _, name := range sortedKeys(p.Outputs) {
+			for _, name := range sorting.Keys(p.Outputs) {
 				panel.Pinned = append(panel.Pinned, components.ValueView{Name: name, Value: p.Outputs[name]})
 			}
 			panel.Typed = web.Indented(p.Outputs)

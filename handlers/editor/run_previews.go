@@ -31,9 +31,6 @@ const (
 	resultScores  = 8 // in the result pane, which has more space
 )
 
-// sortedKeys returns the keys of a map in ascending order.
-func sortedKeys(m map[string]any) []string { return sorting.Keys(m) }
-
 // preview returns the preview of a step: its scores if it has some, else its first
 // non-empty output in the order of the kind. For a branching node, it also names
 // the port that was taken.
@@ -90,7 +87,7 @@ func scoresIn(outputs map[string]any) []score {
 	var list []score
 	switch scores := outputs["scores"].(type) {
 	case map[string]any:
-		for _, label := range sortedKeys(scores) {
+		for _, label := range sorting.Keys(scores) {
 			if f, ok := flow.Float(scores[label]); ok {
 				list = append(list, score{label, f})
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -55,7 +56,7 @@ func (c *call) tryNode(t *draftNode) error {
 	if err != nil {
 		tried.Failure = failureOf(flow.AsError(err))
 	}
-	for _, name := range sortedKeys(out.Outputs) {
+	for _, name := range sorting.Keys(out.Outputs) {
 		tried.Outputs = append(tried.Outputs, components.ValueView{Name: name, Value: out.Outputs[name]})
 	}
 	if c.IsFragment() {

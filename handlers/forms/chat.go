@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/static"
 	"sluice/views/components"
@@ -65,7 +66,7 @@ func isPicture(in *contract.Input, name string) bool {
 
 // readConversation returns the conversation that a visitor sent.
 func (v *formCall) readConversation(in *contract.Input, t *web.Inputs, fields map[string]string) ([]any, error) {
-	if t.TooLarge[pictureField(in, 0)] || slices.ContainsFunc(flow.SortedNames(t.TooLarge), func(name string) bool { return isPicture(in, name) }) {
+	if t.TooLarge[pictureField(in, 0)] || slices.ContainsFunc(sorting.Keys(t.TooLarge), func(name string) bool { return isPicture(in, name) }) {
 		return nil, &formRefusal{http.StatusRequestEntityTooLarge, "A picture is too large. The limit is " + flow.Size(v.maxFileSize()) + ".", 0}
 	}
 	sent, ok := fields[turnsField]

@@ -18,6 +18,7 @@ import (
 	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
 	"sluice/flow"
 	"sluice/flow/cache"
 )

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // builder makes one node of one source.
@@ -181,7 +182,7 @@ func (b *builder) reportChange(format string, args ...any) {
 // because the values may be secret.
 func (b *builder) reportUnused() {
 	var names []string
-	for _, name := range sortedNames(b.s.values) {
+	for _, name := range sorting.Keys(b.s.values) {
 		if !b.used[name] {
 			names = append(names, cleanLabel(name))
 		}
@@ -255,7 +256,7 @@ func signWebhook(b *builder) {
 // collectImages appends the settings image_url, image_url_2 and so on to the field images.
 func collectImages(b *builder) {
 	list, _ := b.n.Config["images"].([]any)
-	for _, name := range sortedNames(b.s.values) {
+	for _, name := range sorting.Keys(b.s.values) {
 		if strings.HasPrefix(name, "image_url") && !b.used[name] {
 			if more, isList := b.takeSetting(name).([]any); isList {
 				list = append(list, more...)
@@ -283,7 +284,7 @@ func copyModelInputs(b *builder) {
 	if version != "" {
 		b.n.Config["version"] = version
 	}
-	for _, name := range sortedNames(b.s.values) {
+	for _, name := range sorting.Keys(b.s.values) {
 		known := len(b.s.declared) == 0 || b.s.declared[name]
 		if known && name != "model" && depth(b.s.values[name]) <= maxInputDepth {
 			b.n.Config["input."+name] = b.takeSetting(name)

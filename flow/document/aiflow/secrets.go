@@ -28,10 +28,6 @@ var (
 	assignment = regexp.MustCompile(`(?m)^(\s*["']?([\w-]+)["']?\s*[:=]\s*)(\S.*)$`)
 )
 
-// sortedNames returns the keys of a map in order, so that converting a file twice gives the
-// same document and report.
-func sortedNames(m map[string]any) []string { return sorting.Keys(m) }
-
 // formatSetting formats a setting for a note: redacted, and cut to maxShownValue.
 func formatSetting(name string, v any) string {
 	text := flow.Text(redact(name, v))
@@ -66,7 +62,7 @@ func redact(name string, v any) any {
 func redactObject(m map[string]any) map[string]any {
 	out := map[string]any{}
 	named := flow.IsSecretName(flow.Text(m["name"])) || flow.IsSecretName(flow.Text(m["key"]))
-	for _, name := range sortedNames(m) {
+	for _, name := range sorting.Keys(m) {
 		if out[name] = redact(name, m[name]); named && name == "value" {
 			out[name] = redactedText
 		}

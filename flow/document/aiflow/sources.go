@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // source is one node of a file.
@@ -191,7 +192,7 @@ func (s *source) noteText() string {
 	if len(s.values) > 0 {
 		b.WriteString(" Its settings were:\n")
 	}
-	for _, name := range sortedNames(s.values) {
+	for _, name := range sorting.Keys(s.values) {
 		if b.Len() > maxNoteText {
 			b.WriteString("\n- …")
 			break
