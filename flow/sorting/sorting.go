@@ -24,9 +24,9 @@ func By[E any](s []E, compare func(a, b E) int) {
 func Strings(s []string) { slices.Sort(s) }
 
 // Keys returns the keys of a map in ascending order. Use it for everything that is shown or
-// hashed, because the order of a map is random.
+// hashed, because the order of a map is random. An empty map gives nil.
 func Keys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
+	var keys []string
 	for key := range m {
 		keys = append(keys, key)
 	}
