@@ -26,8 +26,7 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	cfg.warnSharedKeyFile(log)
-	serving, stopped := context.WithCancel(ctx)
-	defer stopped()
+	serving, stopServing := context.WithCancel(ctx)
 	go func() { // an unavailable database delays the set-up link, but does not end the server
 		if err := a.printWelcome(flow.OutlastOutages(serving), s.out); err != nil {
 			a.failed <- err
@@ -41,6 +40,7 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		a.announceShutdown()
 	case err = <-a.failed:
 	}
+	stopServing() // what waits for the database, before it is closed
 	if e := a.stop(); err == nil {
 		err = e
 	}
