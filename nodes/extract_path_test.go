@@ -93,7 +93,7 @@ func TestFirstJSON(t *testing.T) {
 func TestReplace_expands_groups(t *testing.T) {
 	t.Parallel()
 	for with, want := range map[string]string{
-		"$1px": "12px cm", "$1_$2": "12_cm cm", "$$1": "$1 cm", "${1}$2": "12cm cm", "$$$1": "$12 cm", "$9": " cm", "$": "$ cm", "${n}": "12 cm",
+		"$1px": "12px cm", "$1_$2": "12_cm cm", "$$1": "$1 cm", "${1}$2": "12cm cm", "$$$1": "$12 cm", "$9": "$9 cm", "$": "$ cm", "${n}": "12 cm",
 	} {
 		u := use{kind: "replace", config: map[string]any{"text": "12 cm", "find": `(?P<n>\d+)( cm){0}`, "replacement": with, "regex": true}}
 		if with == "$1_$2" || with == "${1}$2" {

@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"regexp"
-	"strings"
 
 	"sluice/flow"
 )
@@ -14,7 +13,7 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "replace", Title: "Replace", Group: groupText, Icon: "replace", Class: flow.Compute,
 		Summary: "Replaces parts of a text.",
 		Doc: "Replaces every occurrence of *Find* in the text. With *Regular expression*, *Find* is a pattern of RE2, and `$1` or `${name}` in the " +
-			"replacement stands for a group; write `$$` for a dollar sign. RE2 has no lookaheads and no backreferences, so no pattern " +
+			"replacement stands for a group, and `$0` for the whole match; write `$$` for a dollar sign. A group that the pattern does not have is plain text, such as the `$5` of a price. RE2 has no lookaheads and no backreferences, so no pattern " +
 			"can take forever.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Template: true, Required: true, Help: "The text to change."},
@@ -49,40 +48,32 @@ func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if find == "" {
 		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Find is empty. Enter the text to replace.")
 	}
+	isPattern := in.Config["regex"] == true
 	source := find
-	if in.Config["regex"] != true { // plain text: a pattern without operators
-		source, with = regexp.QuoteMeta(find), strings.ReplaceAll(with, "$", "$$")
-	} else {
-		with = groupNumber.ReplaceAllStringFunc(with, braced)
+	if !isPattern {
+		source = regexp.QuoteMeta(find)
 	}
 	p, fault := compilePattern(source, in.Config["ignore_case"] == true)
 	if fault != nil {
 		return flow.Out{}, fault
 	}
+	by := literalReplacement(with)
+	if isPattern {
+		by = parseReplacement(with, p.SubexpNames())
+	}
 	if err := p.admits(text); err != nil {
 		return flow.Out{}, err
 	}
-	result, count, err := p.replace(ctx, text, with, in.Config["first_only"] == true)
+	result, count, err := p.replace(ctx, text, by, in.Config["first_only"] == true)
 	if err != nil {
 		return flow.Out{}, err
 	}
 	return flow.Out{Outputs: map[string]any{"text": result, "count": flow.Number(count)}}, nil
 }
 
-// groupNumber matches $$ and group references such as $1 in a replacement.
-var groupNumber = regexp.MustCompile(`\$(?:\$|[0-9]+)`)
-
-// braced rewrites $1 to ${1}. Go reads $1st as the group named 1st, which is empty.
-func braced(group string) string {
-	if group == "$$" {
-		return group
-	}
-	return "${" + group[1:] + "}"
-}
-
 // replace expands the replacement for each match and returns the text and the number
 // of matches. It stops when the text grows beyond its limit.
-func (p *pattern) replace(ctx context.Context, text, with string, firstOnly bool) (string, int, error) {
+func (p *pattern) replace(ctx context.Context, text string, by replacement, firstOnly bool) (string, int, error) {
 	limit := maxMatches + 1
 	if firstOnly {
 		limit = 1
@@ -95,7 +86,7 @@ func (p *pattern) replace(ctx context.Context, text, with string, firstOnly bool
 	end, count := 0, 0
 	for _, m := range matches {
 		b = append(b, text[end:m[0]]...)
-		b = p.ExpandString(b, with, text, m)
+		b = by.appendTo(b, text, m)
 		end = m[1]
 		if count++; len(b) > flow.MaxTextBytes {
 			return "", 0, errTooMuchText()

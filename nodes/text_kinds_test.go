@@ -49,6 +49,9 @@ func TestReplace(t *testing.T) {
 		{name: "only the first", config: obj{"text": "aaa", "find": "a", "replacement": "b", "first_only": true}, want: obj{"text": "baa", "count": 1}},
 		{name: "deletes", config: obj{"text": "a b", "find": " "}, want: obj{"text": "ab", "count": 1}},
 		{name: "groups", config: obj{"text": "Ada Lovelace", "find": `(?P<first>\w+) (\w+)`, "replacement": "$2, ${first}$$", "regex": true}, want: obj{"text": "Lovelace, Ada$", "count": 1}},
+		{name: "missing groups are literal", config: obj{"text": "cost X", "find": "X", "replacement": "$5, $5.00, $10 ${9} ${no} $USD $", "regex": true}, want: obj{"text": "cost $5, $5.00, $10 ${9} ${no} $USD $", "count": 1}},
+		{name: "a price that arrives as data", config: obj{"text": "cost X or X", "find": "(X)", "regex": true}, ports: obj{"replacement": "$12.50"}, want: obj{"text": "cost $12.50 or $12.50", "count": 2}},
+		{name: "existing groups beside missing ones", config: obj{"text": "ab", "find": "(?P<x>a)(b)(c)?", "replacement": "[$0|$2|$3|$4|${x}|$x|$1st|$$1|$xy]", "regex": true}, want: obj{"text": "[ab|b||$4|a|a|ast|$1|$xy]", "count": 1}},
 		{name: "anchors", config: obj{"text": "aa", "find": "^a", "replacement": "b", "regex": true}, want: obj{"text": "ba", "count": 1}},
 		{name: "nothing found", config: obj{"text": "abc", "find": "x", "replacement": "y"}, want: obj{"text": "abc", "count": 0}},
 		{name: "lookahead", config: obj{"text": "abc"}, ports: obj{"find": "a(?=b)"}, want: obj{"text": "abc", "count": 0}}, // a plain text
