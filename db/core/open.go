@@ -54,6 +54,10 @@ type Config struct {
 	// commands, whose statements have no time limits.
 	Instance string
 
+	// Features is what this program understands, for AllCan; default flow.Features.
+	// Tests set it to pretend to be another release.
+	Features []flow.Feature
+
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
 	// FoldChildren counts the ends of child runs within the transaction that ends
@@ -81,6 +85,9 @@ func (c Config) WithDefaults() Config {
 	c.BusyTimeout = cmp.Or(c.BusyTimeout, defaultBusyTimeout)
 	c.Capacity = cmp.Or(c.Capacity, 256)
 	c.MaxFile = cmp.Or(c.MaxFile, 512<<20)
+	if c.Features == nil {
+		c.Features = flow.Features
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

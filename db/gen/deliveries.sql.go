@@ -161,7 +161,7 @@ func (q *Queries) FinishAttempt(ctx context.Context, arg FinishAttemptParams) (F
 const handDeliveries = `-- name: HandDeliveries :many
 UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
     SELECT d.id FROM deliveries d WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = $1 AND d.endpoint_id = $2
-    ORDER BY d.position LIMIT $3)
+    ORDER BY d.attempt, d.position LIMIT $3)
 RETURNING id, fence
 `
 
@@ -176,6 +176,7 @@ type HandDeliveriesRow struct {
 	Fence int64
 }
 
+// A message that was tried before waits behind those that were not.
 func (q *Queries) HandDeliveries(ctx context.Context, arg HandDeliveriesParams) ([]HandDeliveriesRow, error) {
 	rows, err := q.db.QueryContext(ctx, handDeliveries, arg.WorkspaceID, arg.EndpointID, arg.MaxRows)
 	if err != nil {
@@ -442,7 +443,8 @@ func (q *Queries) ListDeliveriesOfRun(ctx context.Context, arg ListDeliveriesOfR
 
 const listEndpointsInFlight = `-- name: ListEndpointsInFlight :many
 SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures) AS BIGINT) AS failures, CAST(max(e.proven) AS BIGINT) AS proven,
-    CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until
+    CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until,
+    CAST(max(CASE WHEN e.hostname = '' THEN e.host ELSE e.hostname END) AS TEXT) AS host
 FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
 WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d.workspace_id, d.endpoint_id
 `
@@ -455,6 +457,7 @@ type ListEndpointsInFlightRow struct {
 	Proven      int64
 	Slow        int64
 	PausedUntil int64
+	Host        string
 }
 
 func (q *Queries) ListEndpointsInFlight(ctx context.Context) ([]ListEndpointsInFlightRow, error) {
@@ -474,6 +477,7 @@ func (q *Queries) ListEndpointsInFlight(ctx context.Context) ([]ListEndpointsInF
 			&i.Proven,
 			&i.Slow,
 			&i.PausedUntil,
+			&i.Host,
 		); err != nil {
 			return nil, err
 		}

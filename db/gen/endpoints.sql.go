@@ -87,8 +87,34 @@ func (q *Queries) FindEndpoint(ctx context.Context, arg FindEndpointParams) (str
 	return id, err
 }
 
+const findEndpointBeyond = `-- name: FindEndpointBeyond :one
+SELECT id FROM endpoints WHERE workspace_id = $1 AND flow_id = $2 AND node = $3 AND hostname = $4 LIMIT 1 OFFSET $5
+`
+
+type FindEndpointBeyondParams struct {
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	Node        string
+	Hostname    string
+	Skipped     int32
+}
+
+// Finds an endpoint of a node at one host, if there are more than a number of them.
+func (q *Queries) FindEndpointBeyond(ctx context.Context, arg FindEndpointBeyondParams) (string, error) {
+	row := q.db.QueryRowContext(ctx, findEndpointBeyond,
+		arg.WorkspaceID,
+		arg.FlowID,
+		arg.Node,
+		arg.Hostname,
+		arg.Skipped,
+	)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
 const getEndpoint = `-- name: GetEndpoint :one
-SELECT id, workspace_id, flow_id, node, host, failing_since, created_at, failures, proven, slow, paused_until FROM endpoints WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, node, host, failing_since, created_at, failures, proven, slow, paused_until, hostname FROM endpoints WHERE id = $1 AND workspace_id = $2
 `
 
 type GetEndpointParams struct {
@@ -111,13 +137,14 @@ func (q *Queries) GetEndpoint(ctx context.Context, arg GetEndpointParams) (Endpo
 		&i.Proven,
 		&i.Slow,
 		&i.PausedUntil,
+		&i.Hostname,
 	)
 	return i, err
 }
 
 const insertEndpoint = `-- name: InsertEndpoint :exec
-INSERT INTO endpoints (id, workspace_id, flow_id, node, host, failing_since, created_at)
-VALUES ($1, $2, $3, $4, $5, 0, $6)
+INSERT INTO endpoints (id, workspace_id, flow_id, node, host, hostname, failing_since, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, 0, $7)
 ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING
 `
 
@@ -127,6 +154,7 @@ type InsertEndpointParams struct {
 	FlowID      flow.FlowID
 	Node        string
 	Host        string
+	Hostname    string
 	CreatedAt   int64
 }
 
@@ -137,13 +165,14 @@ func (q *Queries) InsertEndpoint(ctx context.Context, arg InsertEndpointParams) 
 		arg.FlowID,
 		arg.Node,
 		arg.Host,
+		arg.Hostname,
 		arg.CreatedAt,
 	)
 	return err
 }
 
 const listEndpointsByHost = `-- name: ListEndpointsByHost :many
-SELECT DISTINCT host FROM endpoints WHERE workspace_id = $1 ORDER BY host LIMIT $2
+SELECT DISTINCT CAST(CASE WHEN hostname = '' THEN host ELSE hostname END AS TEXT) AS host FROM endpoints WHERE workspace_id = $1 ORDER BY 1 LIMIT $2
 `
 
 type ListEndpointsByHostParams struct {
@@ -151,6 +180,7 @@ type ListEndpointsByHostParams struct {
 	MaxRows     int32
 }
 
+// Endpoints of earlier releases have no hostname, and the host itself in host.
 func (q *Queries) ListEndpointsByHost(ctx context.Context, arg ListEndpointsByHostParams) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listEndpointsByHost, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {

@@ -214,8 +214,9 @@ func (q *Queries) FindRunPeer(ctx context.Context, id flow.RunID) (FindRunPeerRo
 }
 
 const heartbeat = `-- name: Heartbeat :exec
-INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr) VALUES ($1, $2, $3, $3, $4)
-ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr
+INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr, features) VALUES ($1, $2, $3, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr,
+    features = excluded.features
 `
 
 type HeartbeatParams struct {
@@ -223,6 +224,7 @@ type HeartbeatParams struct {
 	Workers  int64
 	Now      int64
 	PeerAddr string
+	Features string
 }
 
 func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) error {
@@ -231,6 +233,7 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) error {
 		arg.Workers,
 		arg.Now,
 		arg.PeerAddr,
+		arg.Features,
 	)
 	return err
 }
@@ -257,6 +260,34 @@ func (q *Queries) ListClaimed(ctx context.Context, instanceID string) ([]ListCla
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFeatures = `-- name: ListFeatures :many
+SELECT features FROM instances WHERE heartbeat_at > $1
+`
+
+// The features of the instances that have sent a heartbeat recently.
+func (q *Queries) ListFeatures(ctx context.Context, since int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listFeatures, since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var features string
+		if err := rows.Scan(&features); err != nil {
+			return nil, err
+		}
+		items = append(items, features)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -151,6 +151,7 @@ type Endpoint struct {
 	Proven       int64
 	Slow         int64
 	PausedUntil  int64
+	Hostname     string
 }
 
 type File struct {

@@ -1,6 +1,11 @@
 -- name: Heartbeat :exec
-INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr) VALUES (@id, @workers, @now, @now, @peer_addr)
-ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr;
+INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr, features) VALUES (@id, @workers, @now, @now, @peer_addr, @features)
+ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr,
+    features = excluded.features;
+
+-- The features of the instances that have sent a heartbeat recently.
+-- name: ListFeatures :many
+SELECT features FROM instances WHERE heartbeat_at > @since;
 
 -- Removes an instance unless it has sent a heartbeat since.
 -- name: DeleteSilent :execrows

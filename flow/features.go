@@ -1,0 +1,14 @@
+package flow
+
+// Feature names something that older programs do not understand, such as a node kind or
+// a format of stored data. During an upgrade instances of two releases share a database.
+// What one of them stores may be read by the other, so it is used only once all live
+// instances understand it; see db.Instances.AllCan. A name never changes its meaning.
+type Feature string
+
+// FeatureURLEndpoints is that each URL is an endpoint of webhooks of its own.
+const FeatureURLEndpoints Feature = "url-endpoints"
+
+// Features lists what this program understands. Each instance stores it with its
+// heartbeat. Names have no spaces.
+var Features = []Feature{FeatureURLEndpoints}
