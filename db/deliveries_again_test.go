@@ -31,10 +31,10 @@ func (w *fixture) states() map[string]flow.DeliveryState {
 
 func TestRedeliverFailed(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		early := w.failed("https://A.test:8443/x")
+		early := w.failed("https://A.test:8443/y")
 		w.clock.move(time.Hour)
 		since := w.clock.Now()
-		late := w.failed("https://a.test:8443/y")
+		late := w.failed("https://A.test:8443/y")
 		other := w.failed("https://b.test")
 		choice := flow.FailedQuery{WorkspaceID: ws, FlowID: w.flow.ID, Since: since, Asked: w.clock.Now()}
 		endpoints, err := w.ListEndpoints(w.ctx, ws, "", true, 10)
@@ -44,7 +44,7 @@ func TestRedeliverFailed(t *testing.T) {
 		wantEqual(t, "attempts", len(endpoints[1].Attempts), 2)
 		choice.EndpointID = endpoints[1].ID
 		w.clock.move(time.Second)
-		after := w.failed("https://a.test:8443/y") // failed after the person looked
+		after := w.failed("https://A.test:8443/y") // failed after the person looked
 
 		n, err := w.CountFailed(w.ctx, choice, 100)
 		w.must(err)

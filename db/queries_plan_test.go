@@ -20,7 +20,7 @@ var small = []string{"tree", "instances", "queue_lengths", "users", "meta", "wor
 
 // few are the queries whose rows are few enough to be sorted, at most the numbers of the
 // 100,000 items of a step.
-var few = []string{"CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
+var few = []string{"CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListEndpointsByHost", "ListHeld", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes checks the SQLite plan of every query. Partial indexes in
 // particular are only used if the query repeats their condition.

@@ -66,18 +66,31 @@ func (r *hangingReceiver) mostHeld() (most int) {
 // flow, and so an endpoint of its own.
 func (fx *fixture) queueWebhooks(ws flow.WorkspaceID, url string, n int) {
 	fx.t.Helper()
+	f := fx.newFlow(ws)
+	for range n {
+		fx.queue(f, url)
+	}
+}
+
+// newFlow creates a flow in a workspace, which it creates if necessary.
+func (fx *fixture) newFlow(ws flow.WorkspaceID) *flow.Flow {
+	fx.t.Helper()
 	ctx := context.Background()
 	f := &flow.Flow{WorkspaceID: ws, Name: "Send", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
 	err := fx.store.CreateWorkspace(ctx, flow.Workspace{ID: ws, Name: string(ws)})
 	if err == nil {
 		err = fx.store.CreateFlow(ctx, f)
 	}
-	for range n {
-		if err == nil {
-			_, err = fx.store.AddTest(ctx, ws, f.ID, &flow.NewDelivery{Node: "hook", URL: url, Body: []byte(`{}`)})
-		}
-	}
 	if err != nil {
+		fx.t.Fatal(err)
+	}
+	return f
+}
+
+// queue queues a webhook without a run.
+func (fx *fixture) queue(f *flow.Flow, url string) {
+	fx.t.Helper()
+	if _, err := fx.store.AddTest(context.Background(), f.WorkspaceID, f.ID, &flow.NewDelivery{Node: "hook", URL: url, Body: []byte(`{}`)}); err != nil {
 		fx.t.Fatal(err)
 	}
 }
@@ -199,6 +212,42 @@ func TestDelivery_pauses_failing_endpoint(t *testing.T) {
 			if failures := <-pauses; failures != want {
 				t.Errorf("paused after %d failures, wanted %d", failures, want)
 			}
+		}
+	})
+}
+
+// TestDelivery_slots_per_URL sends 10 messages to two paths that do not respond, and then
+// 40 to a path of the same host that does: these all arrive meanwhile.
+func TestDelivery_slots_per_URL(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		hanging := newHangingReceiver(t)
+		got := make(chan struct{}, 40)
+		hang := hanging.Config.Handler
+		hanging.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/ok" {
+				got <- struct{}{}
+				return
+			}
+			hang.ServeHTTP(w, r)
+		})
+		fx := newFixture(t, cfg, passThroughFlow).start()
+		f := fx.newFlow("ws_one")
+		for range 5 {
+			fx.queue(f, hanging.URL+"/dead1")
+			fx.queue(f, hanging.URL+"/dead2")
+		}
+		<-hanging.arrived
+		for range 40 {
+			fx.queue(f, hanging.URL+"/ok")
+		}
+		for range 40 {
+			<-got
+		}
+		hanging.mu.Lock()
+		defer hanging.mu.Unlock()
+		if hanging.held == 0 {
+			t.Error("no request is held, so the messages did not arrive meanwhile")
 		}
 	})
 }

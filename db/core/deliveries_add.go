@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
@@ -66,7 +67,7 @@ func (tx *Tx) AddDelivery(d newDelivery) error {
 	if d.Signer, err = tx.signer(&d); err != nil {
 		return fmt.Errorf("find what signs the delivery: %w", err)
 	}
-	if d.EndpointID, err = tx.Endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
+	if d.EndpointID, err = tx.Endpoint(d.WorkspaceID, d.FlowID, d.Node, d.Url); err != nil {
 		return err
 	}
 	inserted, err := tx.Queries.InsertDelivery(tx.Ctx, d.InsertDeliveryParams)
@@ -102,21 +103,46 @@ func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) 
 	return row, err
 }
 
-// Endpoint returns the ID of the endpoint of a new delivery and creates the
-// endpoint if necessary. Another transaction may create it concurrently.
-func (tx *Tx) Endpoint(ws flow.WorkspaceID, flowID flow.FlowID, node, host string) (id string, err error) {
-	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
-	id, err = tx.Queries.FindEndpoint(tx.Ctx, known)
-	if dbconn.IsNoRows(err) {
-		err = tx.Queries.InsertEndpoint(tx.Ctx, gen.InsertEndpointParams{
-			ID: tx.Store.IDs().New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.Store.NowMicros(),
-		})
-		if err == nil {
-			id, err = tx.Queries.FindEndpoint(tx.Ctx, known)
-		}
+const (
+	// maxEndpointURLs is how many URLs of a node at one host have endpoints of their own.
+	// Callers may send each message to a URL of its own, and the cost of lists depends on
+	// the number of endpoints.
+	maxEndpointURLs = 100
+	// sharedEndpoints is how many endpoints all further URLs share.
+	sharedEndpoints = 16
+)
+
+// Endpoint returns the ID of the endpoint of a new delivery, which is its flow, node and
+// URL, and creates it if necessary. Another transaction may create it concurrently.
+func (tx *Tx) Endpoint(ws flow.WorkspaceID, flowID flow.FlowID, node, url string) (id string, err error) {
+	hostname := dbconn.ValidText(flow.HostOf(url))
+	hash := sha256.Sum256([]byte(url))
+	own := fmt.Sprintf("%s %x", hostname, hash[:16])
+	id, err = tx.Queries.FindEndpoint(tx.Ctx, gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: own})
+	if !dbconn.IsNoRows(err) {
+		return id, endpointError(err)
 	}
+	_, err = tx.Queries.FindEndpointBeyond(tx.Ctx, gen.FindEndpointBeyondParams{WorkspaceID: ws, FlowID: flowID, Node: node, Hostname: hostname, Skipped: maxEndpointURLs - 1})
+	if err != nil && !dbconn.IsNoRows(err) {
+		return "", endpointError(err)
+	}
+	key := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: own}
+	if err == nil {
+		key.Host = fmt.Sprintf("%s shared %d", hostname, hash[0]%sharedEndpoints)
+	}
+	err = tx.Queries.InsertEndpoint(tx.Ctx, gen.InsertEndpointParams{
+		ID: tx.Store.IDs().New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: key.Host, Hostname: hostname, CreatedAt: tx.Store.NowMicros(),
+	})
+	if err == nil {
+		id, err = tx.Queries.FindEndpoint(tx.Ctx, key)
+	}
+	return id, endpointError(err)
+}
+
+// endpointError names the act in an error of Endpoint.
+func endpointError(err error) error {
 	if err != nil {
-		return "", fmt.Errorf("find endpoint: %w", err)
+		return fmt.Errorf("find endpoint: %w", err)
 	}
-	return id, nil
+	return nil
 }

@@ -47,14 +47,16 @@ SELECT workspace_id FROM deliveries WHERE place = 1 AND place > 0 AND workspace_
 
 -- name: ListEndpointsInFlight :many
 SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures) AS BIGINT) AS failures, CAST(max(e.proven) AS BIGINT) AS proven,
-    CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until
+    CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until,
+    CAST(max(CASE WHEN e.hostname = '' THEN e.host ELSE e.hostname END) AS TEXT) AS host
 FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
 WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d.workspace_id, d.endpoint_id;
 
+-- A message that was tried before waits behind those that were not.
 -- name: HandDeliveries :many
 UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
     SELECT d.id FROM deliveries d WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = @workspace_id AND d.endpoint_id = @endpoint_id
-    ORDER BY d.position LIMIT @max_rows)
+    ORDER BY d.attempt, d.position LIMIT @max_rows)
 RETURNING id, fence;
 
 -- name: RestartDelivery :one

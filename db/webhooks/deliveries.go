@@ -88,7 +88,7 @@ func (s *Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID fl
 		if err := tx.AddDelivery(row); err != nil {
 			return err
 		}
-		id, err := tx.Endpoint(ws, flowID, row.Node, flow.HostOf(row.Url))
+		id, err := tx.Endpoint(ws, flowID, row.Node, row.Url)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (f *deliveryFilter) NewestQuery(size int) *lists.Query {
 		q.Add(" AND endpoint_id = ", q.Arg(f.endpoint))
 	}
 	if f.host != "" {
-		q.Add(" AND endpoint_id IN (SELECT e.id FROM endpoints e WHERE e.workspace_id = ", q.Arg(f.ws), " AND e.host = ", q.Arg(f.host), ")")
+		q.Add(" AND endpoint_id IN (SELECT e.id FROM endpoints e WHERE e.workspace_id = ", q.Arg(f.ws), " AND ", atHost(q, f.host), ")")
 	}
 	q.Add(" THEN 1 ELSE 0 END FROM deliveries WHERE ", f.span(q, ""), " ORDER BY position ", f.Order(), " LIMIT ", q.Arg(size))
 	return q
@@ -105,15 +105,28 @@ func (f *deliveryFilter) span(q *lists.Query, table string) string {
 // endpoints returns the conditions on endpoints.
 func (f *deliveryFilter) endpoints(q *lists.Query) (text string) {
 	text = "e.workspace_id = " + q.Arg(f.ws)
-	for _, c := range []struct{ column, value string }{{"id", f.endpoint}, {"flow_id", string(f.flow)}, {"host", f.host}} {
+	for _, c := range []struct{ column, value string }{{"id", f.endpoint}, {"flow_id", string(f.flow)}} {
 		if c.value != "" {
 			text += " AND e." + c.column + " = " + q.Arg(c.value)
 		}
+	}
+	if f.host != "" {
+		text += " AND " + atHost(q, f.host)
 	}
 	if f.failing {
 		text += " AND e.failing_since > 0"
 	}
 	return text
+}
+
+// hostColumn is the host of an endpoint e. Endpoints of earlier releases have no hostname,
+// and the host itself in the column that tells endpoints apart.
+const hostColumn = "CASE WHEN e.hostname = '' THEN e.host ELSE e.hostname END"
+
+// atHost returns the condition that an endpoint e is at a host.
+func atHost(q *lists.Query, host string) string {
+	arg := q.Arg(host)
+	return "(e.hostname = " + arg + " OR e.hostname = '' AND e.host = " + arg + ")"
 }
 
 // heads selects the first delivery of each endpoint and state, with one index
@@ -142,7 +155,7 @@ func (f *deliveryFilter) HeadsQuery(n int) *lists.Query {
 func (f *deliveryFilter) EndpointsQuery(n int) *lists.Query {
 	q := &lists.Query{}
 	f.heads(q)
-	q.Add(" SELECT e.id, e.flow_id, e.node, e.host, e.failing_since, n.head FROM (SELECT endpoint, max(head) AS head FROM heads WHERE head IS NOT NULL",
+	q.Add(" SELECT e.id, e.flow_id, e.node, ", hostColumn, ", e.failing_since, n.head FROM (SELECT endpoint, max(head) AS head FROM heads WHERE head IS NOT NULL",
 		" GROUP BY endpoint ORDER BY max(head) DESC LIMIT ", q.Arg(n), ") n JOIN endpoints e ON e.id = n.endpoint ORDER BY n.head DESC")
 	return q
 }

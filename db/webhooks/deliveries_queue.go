@@ -120,7 +120,7 @@ func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	loads := make(map[string]fairness.EndpointLoad, len(rows))
 	for _, r := range rows {
 		loads[r.EndpointID] = fairness.EndpointLoad{
-			WorkspaceID: r.WorkspaceID, EndpointID: r.EndpointID, InFlight: int(r.Attempts),
+			WorkspaceID: r.WorkspaceID, EndpointID: r.EndpointID, Host: r.Host, InFlight: int(r.Attempts),
 			Failures: r.Failures, Proven: r.Proven != 0, Slow: r.Slow != 0, PausedUntil: dbconn.TimeOf(r.PausedUntil),
 		}
 	}
@@ -177,7 +177,7 @@ func waitingEndpoints(tx *core.Tx, ws flow.WorkspaceID, after string) ([]fairnes
 	return append(list, first...), err
 }
 
-// waitingQuery steps from endpoint to endpoint in the index deliveries_line: $1 is
+// waitingQuery steps from endpoint to endpoint in the index deliveries_turn: $1 is
 // the workspace, and endpoints come after $2 and before $3, $4 of them at most.
 const waitingQuery = `
 WITH RECURSIVE line(endpoint, n) AS (
@@ -188,7 +188,7 @@ WITH RECURSIVE line(endpoint, n) AS (
 	SELECT (SELECT d.endpoint_id FROM deliveries d
 		WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = $1 AND d.endpoint_id > line.endpoint ORDER BY d.endpoint_id LIMIT 1), line.n + 1
 	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
-SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
+SELECT e.id, ` + hostColumn + `, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
 
 // waitingAfter returns the endpoints of a workspace between two IDs that have due deliveries,
 // at most endpointWindow, with the data that the assignment of slots needs.
@@ -196,7 +196,7 @@ func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fai
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, waitingQuery, ws, after, before, endpointWindow)
 	list, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (e fairness.EndpointLoad, err error) {
 		var proven, slow, paused int64
-		err = rows.Scan(&e.EndpointID, &e.Failures, &proven, &slow, &paused)
+		err = rows.Scan(&e.EndpointID, &e.Host, &e.Failures, &proven, &slow, &paused)
 		e.WorkspaceID, e.Proven, e.Slow, e.PausedUntil = ws, proven != 0, slow != 0, dbconn.TimeOf(paused)
 		return e, err
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // An endpoint is the receiver of deliveries of one node of a flow, or of the per-run
-// webhook, at one host. Its row records how it has responded, so that a receiver that
+// webhook, at one URL: a host may have paths that work and paths that do not. Its row records how it has responded, so that a receiver that
 // is slow or down does not use the slots that others need.
 
 // recordResponse records how an endpoint responded, which determines its slots. Nothing
@@ -68,7 +68,7 @@ func (s *Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id st
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "endpoint")
 	}
-	e := endpoints.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: row.Host, FailingSince: dbconn.TimeOf(row.FailingSince)}
+	e := endpoints.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: cmp.Or(row.Hostname, row.Host), FailingSince: dbconn.TimeOf(row.FailingSince)}
 	return &e, s.describe(ctx, &e)
 }
 

@@ -12,7 +12,8 @@ import (
 	"sluice/flow"
 )
 
-// Endpoint is a host to which a webhook node, or the webhooks of a flow's runs, send.
+// Endpoint is a URL to which a webhook node, or the webhooks of a flow's runs, send. From the
+// 101st URL of a node at one host on, several URLs share one.
 type Endpoint struct {
 	ID           string
 	FlowID       flow.FlowID

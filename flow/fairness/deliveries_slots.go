@@ -1,7 +1,11 @@
 package fairness
 
-import "time"
-import "sluice/flow"
+import (
+	"slices"
+	"time"
+
+	"sluice/flow"
+)
 
 const (
 	// DeliverySlots is the number of webhook attempts that one instance makes
@@ -19,11 +23,12 @@ const (
 	// so that a receiver that recovers is noticed soon.
 	longestEndpointPause = 30 * time.Second
 
-	// A workspace gets at most a quarter of all slots, and at most a sixteenth
-	// for endpoints that are not known to respond quickly. Such endpoints of
-	// all workspaces together get at most half: the other half is reserved for
-	// endpoints that respond.
+	// A workspace gets at most a quarter of all slots, an eighth for one host, and at
+	// most a sixteenth for endpoints that are not known to respond quickly. Such
+	// endpoints of all workspaces together get at most half: the other half is reserved
+	// for endpoints that respond.
 	workspaceShare         = 4
+	hostShare              = 8
 	workspaceUntestedShare = 16
 	untestedShare          = 2
 )
@@ -42,6 +47,7 @@ func EndpointPause(failures int64) time.Duration {
 type EndpointLoad struct {
 	WorkspaceID flow.WorkspaceID
 	EndpointID  string
+	Host        string // of its URL; other endpoints may have the same
 	InFlight    int
 	Failures    int64 // failed attempts since the last success
 	Proven      bool  // it has succeeded before
@@ -71,11 +77,19 @@ type DeliveryShares struct {
 	capacity    int
 	total       slotCount
 	byWorkspace map[flow.WorkspaceID]*slotCount // by workspace
+	byHost      map[hostOf]int                  // slots in use
+}
+
+// hostOf is a host to which a workspace sends.
+type hostOf struct {
+	ws   flow.WorkspaceID
+	host string
 }
 
 // slotCount counts the slots in use, and among them those of endpoints that are not trusted:
-// these may take only a part, so that dead receivers cannot occupy everything.
-type slotCount struct{ all, untested int }
+// these may take only a part, so that dead receivers cannot occupy everything. failing are
+// the slots of endpoints whose newest attempt failed.
+type slotCount struct{ all, untested, failing int }
 
 // add counts n more slots of an endpoint as used. Nothing is subtracted: the counts are
 // computed again for each assignment.
@@ -84,11 +98,14 @@ func (c *slotCount) add(e *EndpointLoad, n int) {
 	if !e.Trusted() {
 		c.untested += n
 	}
+	if e.Failures > 0 {
+		c.failing += n
+	}
 }
 
 // NewDeliveryShares counts the attempts in progress.
 func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *DeliveryShares {
-	s := &DeliveryShares{now: now, capacity: capacity, byWorkspace: map[flow.WorkspaceID]*slotCount{}}
+	s := &DeliveryShares{now: now, capacity: capacity, byWorkspace: map[flow.WorkspaceID]*slotCount{}, byHost: map[hostOf]int{}}
 	for i := range inFlight {
 		s.add(&inFlight[i], inFlight[i].InFlight)
 	}
@@ -99,6 +116,7 @@ func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *De
 func (s *DeliveryShares) add(e *EndpointLoad, n int) {
 	s.total.add(e, n)
 	s.workspace(e.WorkspaceID).add(e, n)
+	s.byHost[hostOf{e.WorkspaceID, e.Host}] += n
 }
 
 // workspace returns the count of a workspace, and creates it on first use.
@@ -125,7 +143,10 @@ func (s *DeliveryShares) take(e *EndpointLoad) bool {
 	if s.Full(e.WorkspaceID) || e.InFlight >= e.slots(s.now) {
 		return false
 	}
-	if !e.Trusted() && (s.total.untested >= s.share(untestedShare) || s.workspace(e.WorkspaceID).untested >= s.share(workspaceUntestedShare)) {
+	if e.Host != "" && s.byHost[hostOf{e.WorkspaceID, e.Host}] >= s.share(hostShare) {
+		return false
+	}
+	if !e.Trusted() && !s.mayTest(e) {
 		return false
 	}
 	e.InFlight++
@@ -133,9 +154,37 @@ func (s *DeliveryShares) take(e *EndpointLoad) bool {
 	return true
 }
 
+// mayTest reports whether an endpoint that is not trusted may get one more slot. The last
+// of the slots for such endpoints are for endpoints that have none, so that one receiver
+// that hangs does not keep the others from being tried.
+func (s *DeliveryShares) mayTest(e *EndpointLoad) bool {
+	used, limit := s.workspace(e.WorkspaceID).untested, s.share(workspaceUntestedShare)
+	if e.InFlight > 0 && used >= max(limit/2, EndpointSlots) {
+		return false
+	}
+	return used < limit && s.total.untested < s.share(untestedShare)
+}
+
+// order sorts the waiting endpoints of a workspace: those whose newest attempt failed come
+// after the others, so that they do not take the slots of receivers that may work. But one
+// of them is first if none of them has a slot, so that they are tried again at all.
+func (s *DeliveryShares) order(line []*EndpointLoad) {
+	failing := func(e *EndpointLoad) int { return int(min(e.Failures, 1)) }
+	slices.SortStableFunc(line, func(a, b *EndpointLoad) int { return failing(a) - failing(b) })
+	if len(line) == 0 || s.workspace(line[0].WorkspaceID).failing > 0 {
+		return
+	}
+	first := slices.IndexFunc(line, func(e *EndpointLoad) bool { return e.Failures > 0 && e.slots(s.now) > 0 })
+	if first > 0 {
+		e := line[first]
+		copy(line[1:first+1], line[:first])
+		line[0] = e
+	}
+}
+
 // Share assigns the free slots to endpoints with waiting messages and returns
 // how many each of them got. It is round-robin over the endpoints of a
-// workspace, in the given order. The next slot goes to the workspace with the
+// workspace, in the given order, but see order. The next slot goes to the workspace with the
 // fewest attempts in progress, or to the first of several.
 func (s *DeliveryShares) Share(waiting [][]EndpointLoad) map[string]int {
 	got := map[string]int{}
@@ -144,6 +193,7 @@ func (s *DeliveryShares) Share(waiting [][]EndpointLoad) map[string]int {
 		for j := range waiting[i] {
 			lines[i] = append(lines[i], &waiting[i][j])
 		}
+		s.order(lines[i])
 	}
 	for {
 		next := s.nextLine(lines)

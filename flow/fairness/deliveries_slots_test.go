@@ -120,3 +120,64 @@ func TestDeliveryID(t *testing.T) {
 		t.Errorf("%s is not an ID", odd)
 	}
 }
+
+// hang gives an endpoint its slots and keeps them: its receiver does not respond.
+func (s *DeliveryShares) hang(list []EndpointLoad) {
+	for i := range list {
+		for s.take(&list[i]) {
+		}
+	}
+}
+
+// TestDeliveryShares_of_one_host has paths that hang, and others on the same host.
+func TestDeliveryShares_of_one_host(t *testing.T) {
+	t.Parallel()
+	at := func(host string, n int, set func(*EndpointLoad)) []EndpointLoad {
+		list := endpointsOf("a", n, set)
+		for i := range list {
+			list[i].Host, list[i].EndpointID = host, fmt.Sprint(host, set != nil, list[i].EndpointID)
+		}
+		return list
+	}
+	for _, dead := range []int{1, 2} {
+		s := NewDeliveryShares(time.Time{}, DeliverySlots, nil)
+		s.hang(at("h", dead, unknown))
+		if got := sum(s.Share([][]EndpointLoad{at("h", 1, func(e *EndpointLoad) { e.EndpointID = "new" })})); got == 0 {
+			t.Errorf("beside %d hanging paths a new one got no slot", dead)
+		}
+		if got := sum(s.Share([][]EndpointLoad{at("h", 1, quick)})); got != EndpointSlots {
+			t.Errorf("beside %d hanging paths one that works got %d slots, wanted %d", dead, got, EndpointSlots)
+		}
+	}
+	s := NewDeliveryShares(time.Time{}, DeliverySlots, nil)
+	if got := sum(s.Share([][]EndpointLoad{at("h", 10, quick)})); got != DeliverySlots/hostShare {
+		t.Errorf("a host got %d slots, wanted %d", got, DeliverySlots/hostShare)
+	}
+	if got := sum(s.Share([][]EndpointLoad{at("other", 1, quick)})); got != EndpointSlots {
+		t.Errorf("another host got %d slots, wanted %d", got, EndpointSlots)
+	}
+}
+
+// TestDeliveryShares_tries_failing_endpoints_last keeps one slot for them, so that they
+// are tried at all while new endpoints come without end.
+func TestDeliveryShares_tries_failing_endpoints_last(t *testing.T) {
+	t.Parallel()
+	waiting := endpointsOf("a", 20, failing)
+	waiting = append(waiting, EndpointLoad{WorkspaceID: "a", EndpointID: "new", Host: "h"})
+	paused := EndpointLoad{WorkspaceID: "a", EndpointID: "paused", Failures: 1, PausedUntil: time.Unix(1, 0)}
+	waiting = append([]EndpointLoad{paused}, waiting...)
+	s := NewDeliveryShares(time.Time{}, DeliverySlots, nil)
+	var order []*EndpointLoad
+	for i := range waiting {
+		order = append(order, &waiting[i])
+	}
+	s.order(order)
+	if order[0].EndpointID != "a-0" || order[1].EndpointID != "new" {
+		t.Errorf("the first are %s and %s, wanted one that fails and the new one", order[0].EndpointID, order[1].EndpointID)
+	}
+	s.take(order[0])
+	s.order(order)
+	if order[0].EndpointID != "new" {
+		t.Errorf("the first is %s, wanted the new one while another is tried", order[0].EndpointID)
+	}
+}
