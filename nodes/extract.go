@@ -73,19 +73,19 @@ func checkExtract(n *flow.Node) []flow.Problem {
 
 // extract finds values by a path in JSON, by a pattern in text, or as the first JSON in a
 // text. Finding nothing is not an error: the output "value" is then missing.
-func extract(_ context.Context, in *flow.In) (flow.Out, error) {
+func extract(ctx context.Context, in *flow.In) (flow.Out, error) {
 	var all []any
 	var err error
 	from := in.Ports["from"]
 	switch in.Text("by") {
 	case extractPath:
-		all, err = selectPath(in.Text("path"), from)
+		all, err = selectPath(ctx, in, in.Text("path"), from)
 	case extractJSON:
 		if v, found := firstJSON(flow.Text(from)); found {
 			all = []any{v}
 		}
 	default:
-		all, err = findPattern(in.Text("pattern"), flow.Text(from), in.Config["ignore_case"] == true)
+		all, err = findPattern(ctx, in, flow.Text(from))
 	}
 	if err != nil {
 		return flow.Out{}, err
@@ -100,40 +100,48 @@ func extract(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: outputs}, nil
 }
 
-// findPattern returns the matches of a pattern.
-func findPattern(source, text string, ignoreCase bool) ([]any, error) {
-	p, fault := compilePattern(source, ignoreCase)
+// findPattern returns the matches of the pattern in a text.
+func findPattern(ctx context.Context, in *flow.In, text string) ([]any, error) {
+	p, fault := compilePattern(in.Text("pattern"), in.Config["ignore_case"] == true)
 	if fault != nil {
 		return nil, fault
 	}
-	if err := p.admits(text); err != nil {
-		return nil, err
-	}
+	budget, release := patternBudget(ctx, in, len(text))
+	defer release()
 	var all []any
-	for _, m := range p.FindAllStringSubmatch(text, maxListItems+1) {
-		all = append(all, p.groups(m))
+	for m, err := range p.Matches(budget, text) {
+		if err != nil {
+			return nil, patternError(err, len(text))
+		}
+		if all = append(all, matchValue(p.GroupNames(), text, m)); len(all) > maxListItems {
+			break
+		}
 	}
 	return all, nil
 }
 
-// groups converts a match to a value: an object of its named groups, or else a list of its
-// groups, its only group, or the whole match.
-func (p *pattern) groups(m []string) any {
+// matchValue converts a match to a value: an object of its named groups, or else a list of its
+// groups, its only group, or the whole match. A group that took no part is an empty text.
+func matchValue(names []string, text string, m []int) any {
 	named := map[string]any{}
-	list := make([]any, 0, len(m))
-	for i, name := range p.SubexpNames() {
+	list := make([]any, 0, len(names))
+	for i, name := range names {
+		group := ""
+		if m[2*i] >= 0 {
+			group = text[m[2*i]:m[2*i+1]]
+		}
 		if i > 0 {
-			list = append(list, m[i])
+			list = append(list, group)
 		}
 		if name != "" {
-			named[name] = m[i]
+			named[name] = group
 		}
 	}
 	switch {
 	case len(named) > 0:
 		return named
 	case len(list) == 0:
-		return m[0]
+		return text[m[0]:m[1]]
 	case len(list) == 1:
 		return list[0]
 	}

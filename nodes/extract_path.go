@@ -1,6 +1,9 @@
 package nodes
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"math"
 	"regexp/syntax"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"github.com/theory/jsonpath/spec"
 
 	"sluice/flow"
+	"sluice/flow/pattern"
 )
 
 // Limits of JSONPath. The library can be neither stopped nor limited, and every segment
@@ -19,14 +23,16 @@ const (
 	maxPath         = 500       // bytes
 	maxPathWork     = 5_000_000 // items looked at, about a second
 	maxPathPatterns = 100       // different patterns of match() and search(); values may contain patterns
+	compileCost     = 100       // units of a pattern budget for one of pattern.Weight
 )
 
 // pathQuery is a parsed path. It serves one evaluation, which uses up its budgets.
 type pathQuery struct {
 	segments []*spec.Segment
-	patterns map[string]*pattern // by source; nil: invalid
-	work     float64             // spent, of maxPathWork
-	scanned  int                 // spent on patterns, of maxPatternWork
+	patterns map[string]*pattern.Pattern // by source; nil: invalid
+	work     float64                     // spent, of maxPathWork
+	budget   *pattern.Budget             // of match() and search()
+	stopped  error                       // why match() and search() could not be evaluated
 }
 
 // parsePath parses a path. Its errors can be shown to users.
@@ -34,7 +40,7 @@ func parsePath(source string) (*pathQuery, error) {
 	if len(source) > maxPath {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The JSONPath has %d bytes; the limit is %d.", len(source), maxPath)
 	}
-	q, functions := &pathQuery{patterns: map[string]*pattern{}}, registry.New()
+	q, functions := &pathQuery{patterns: map[string]*pattern.Pattern{}}, registry.New()
 	q.limit(functions, "match", func(s string) string { return `\A(?:` + s + `)\z` })
 	q.limit(functions, "search", func(s string) string { return s })
 	path, err := jsonpath.NewParser(jsonpath.WithRegistry(functions)).Parse(source)
@@ -47,11 +53,14 @@ func parsePath(source string) (*pathQuery, error) {
 
 // selectPath returns the values that a path selects from a value. A text is parsed as JSON
 // first.
-func selectPath(source string, from any) ([]any, error) {
+func selectPath(ctx context.Context, in *flow.In, source string, from any) ([]any, error) {
 	q, err := parsePath(source)
 	if err != nil {
 		return nil, err
 	}
+	budget, release := patternBudget(ctx, in, 0)
+	defer release()
+	q.budget = budget
 	if text, isText := from.(string); isText {
 		if from, err = flow.DecodeJSON([]byte(text)); err != nil {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "The text is not JSON: %s. To find JSON within a text, look for the first JSON value.", err)
@@ -64,8 +73,8 @@ func selectPath(source string, from any) ([]any, error) {
 			if q.spend(segment, v, from); q.work > maxPathWork {
 				return nil, errPathWork()
 			}
-			if next = append(next, segment.Select(v, from)...); q.scanned > maxPatternWork {
-				return nil, errPathWork()
+			if next = append(next, segment.Select(v, from)...); q.stopped != nil {
+				return nil, q.stopped
 			}
 		}
 		found = next
@@ -136,36 +145,40 @@ func (q *pathQuery) limit(functions *registry.Registry, name string, whole func(
 	*function = *spec.Extension(name, spec.FuncLogical, original.Validate, func(args []spec.PathValue) spec.PathValue {
 		text, isText := spec.ValueFrom(args[0]).Value().(string)
 		source, isPattern := spec.ValueFrom(args[1]).Value().(string)
-		if !isText || !isPattern || q.scanned > maxPatternWork {
-			return spec.LogicalFalse
+		if !isText || !isPattern || q.stopped != nil {
+			return spec.LogicalFalse // selectPath reports why
 		}
 		p := q.pattern(whole(source))
 		if p == nil {
 			return spec.LogicalFalse
 		}
-		if q.scanned += (len(text) + 1) * p.size; q.scanned > maxPatternWork {
-			return spec.LogicalFalse // selectPath reports it
-		}
-		return spec.Logical(p.MatchString(text))
+		found, err := p.Match(q.budget, text)
+		q.stop(err)
+		return spec.Logical(found)
 	})
+}
+
+// stop records the first error of match() or search().
+func (q *pathQuery) stop(err error) {
+	if errors.Is(err, pattern.ErrBudget) {
+		err = errPathWork()
+	}
+	q.stopped = cmp.Or(q.stopped, err)
 }
 
 // pattern returns a compiled pattern, or nil if it is invalid, which matches nothing
 // according to RFC 9535.
-func (q *pathQuery) pattern(source string) *pattern {
+func (q *pathQuery) pattern(source string) *pattern.Pattern {
 	if p, known := q.patterns[source]; known {
 		return p
 	}
 	if len(q.patterns) >= maxPathPatterns {
-		q.scanned = maxPatternWork + 1
+		q.stop(pattern.ErrBudget)
 		return nil
 	}
-	var p *pattern
-	if parsed, err := syntax.Parse(source, syntax.Perl|syntax.DotNL); err == nil && len(source) <= maxPattern {
-		withoutLineEnds(parsed)
-		if p, _ = programOf(parsed); p != nil {
-			q.scanned += 1000 * p.size // compiling takes about as long as matching 1,000 bytes
-		}
+	p, err := pattern.CompileFunc(source, syntax.Perl|syntax.DotNL, withoutLineEnds)
+	if err == nil {
+		q.stop(q.budget.Spend(compileCost * p.Weight))
 	}
 	q.patterns[source] = p
 	return p

@@ -51,7 +51,7 @@ func TestExtract_bounds_work_of_path(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			all, err := selectPath(path, texts)
+			all, err := selectPath(t.Context(), &flow.In{}, path, texts)
 			if err != nil || len(all) != want {
 				t.Errorf("got %d, %v, want %d", len(all), err, want)
 			}
@@ -59,7 +59,7 @@ func TestExtract_bounds_work_of_path(t *testing.T) {
 	}
 	t.Run("dot does not match a line end", func(t *testing.T) {
 		t.Parallel()
-		all, err := selectPath(`$[?search(@, "a.b")]`, []any{"a\nb", "a\rb", "a-b"})
+		all, err := selectPath(t.Context(), &flow.In{}, `$[?search(@, "a.b")]`, []any{"a\nb", "a\rb", "a-b"})
 		same(t, "found", flow.EncodeJSON([]any{all, err}), []byte(`[["a-b"],null]`))
 	})
 }

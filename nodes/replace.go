@@ -3,8 +3,10 @@ package nodes
 import (
 	"context"
 	"regexp"
+	"strings"
 
 	"sluice/flow"
+	"sluice/flow/pattern"
 )
 
 // The replace kind replaces parts of a text.
@@ -14,7 +16,7 @@ var _ = register(func(Deps) flow.Kind {
 		Summary: "Replaces parts of a text.",
 		Doc: "Replaces every occurrence of *Find* in the text. With *Regular expression*, *Find* is a pattern of RE2, and `$1` or `${name}` in the " +
 			"replacement stands for a group, and `$0` for the whole match; write `$$` for a dollar sign. A group that the pattern does not have is plain text, such as the `$5` of a price. RE2 has no lookaheads and no backreferences, so no pattern " +
-			"can take forever.",
+			"can take forever; a pattern that reads a long text again for each match fails.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Template: true, Required: true, Help: "The text to change."},
 			{Name: "find", Title: "Find", Type: flow.FieldText, Required: true, Help: "What to replace."},
@@ -48,51 +50,62 @@ func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if find == "" {
 		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Find is empty. Enter the text to replace.")
 	}
-	isPattern := in.Config["regex"] == true
+	isPattern, ignoreCase, firstOnly := in.Config["regex"] == true, in.Config["ignore_case"] == true, in.Config["first_only"] == true
+	if !isPattern && !ignoreCase {
+		return replaceText(text, find, with, firstOnly)
+	}
 	source := find
 	if !isPattern {
 		source = regexp.QuoteMeta(find)
 	}
-	p, fault := compilePattern(source, in.Config["ignore_case"] == true)
+	p, fault := compilePattern(source, ignoreCase)
 	if fault != nil {
 		return flow.Out{}, fault
 	}
 	by := literalReplacement(with)
 	if isPattern {
-		by = parseReplacement(with, p.SubexpNames())
+		by = parseReplacement(with, p.GroupNames())
 	}
-	if err := p.admits(text); err != nil {
-		return flow.Out{}, err
-	}
-	result, count, err := p.replace(ctx, text, by, in.Config["first_only"] == true)
+	budget, release := patternBudget(ctx, in, len(text))
+	defer release()
+	result, count, err := replaceMatches(budget, p, text, by, firstOnly)
 	if err != nil {
-		return flow.Out{}, err
+		return flow.Out{}, patternError(err, len(text))
 	}
 	return flow.Out{Outputs: map[string]any{"text": result, "count": flow.Number(count)}}, nil
 }
 
-// replace expands the replacement for each match and returns the text and the number
-// of matches. It stops when the text grows beyond its limit.
-func (p *pattern) replace(ctx context.Context, text string, by replacement, firstOnly bool) (string, int, error) {
-	limit := maxMatches + 1
+// replaceText replaces a plain text.
+func replaceText(text, find, with string, firstOnly bool) (flow.Out, error) {
+	count := strings.Count(text, find)
 	if firstOnly {
-		limit = 1
+		count = min(count, 1)
 	}
-	matches := p.FindAllStringSubmatchIndex(text, limit)
-	if len(matches) > maxMatches {
-		return "", 0, errTooManyMatches()
+	if len(text)+count*(len(with)-len(find)) > flow.MaxTextBytes {
+		return flow.Out{}, errTooMuchText()
 	}
+	return flow.Out{Outputs: map[string]any{"text": strings.Replace(text, find, with, count), "count": flow.Number(count)}}, nil
+}
+
+// replaceMatches expands the replacement for each match and returns the text and the number
+// of matches. It stops when the text grows beyond its limit.
+func replaceMatches(budget *pattern.Budget, p *pattern.Pattern, text string, by replacement, firstOnly bool) (string, int, error) {
 	var b []byte
 	end, count := 0, 0
-	for _, m := range matches {
+	for m, err := range p.Matches(budget, text) {
+		if err != nil {
+			return "", 0, err
+		}
+		if count++; count > maxMatches {
+			return "", 0, errTooManyMatches()
+		}
 		b = append(b, text[end:m[0]]...)
 		b = by.appendTo(b, text, m)
-		end = m[1]
-		if count++; len(b) > flow.MaxTextBytes {
+		if end = m[1]; len(b) > flow.MaxTextBytes {
 			return "", 0, errTooMuchText()
 		}
-		if count%1000 == 0 && ctx.Err() != nil {
-			return "", 0, ctx.Err()
+		if firstOnly {
+			break
 		}
 	}
 	b = append(b, text[end:]...)

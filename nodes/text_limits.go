@@ -1,20 +1,25 @@
 package nodes
 
 import (
-	"regexp"
+	"context"
+	"errors"
 	"regexp/syntax"
+	"runtime"
 
 	"sluice/flow"
+	"sluice/flow/pattern"
+	"sluice/sandbox"
 )
 
-// Limits of texts and patterns. Go's regular expressions (RE2) take time proportional to the
-// length of the text times the size of the pattern, and cannot be interrupted, so the product
-// is bounded: the largest one takes about ten seconds on one core.
+// Limits of texts and patterns.
 const (
-	maxPattern     = 2000 // bytes
-	maxPatternWork = 500_000_000
-	maxListItems   = 100_000
-	maxMatches     = 1_000_000 // per text; each takes about 100 bytes of memory
+	// maxPatternWork is what all matches in a text may take, in units of package pattern:
+	// less than a second on one core. Longer texts than 1 MiB get patternWorkPerByte for
+	// each byte, so that an ordinary pattern can search the largest text once.
+	maxPatternWork     = 60_000_000
+	patternWorkPerByte = maxPatternWork >> 20
+	maxListItems       = 100_000
+	maxMatches         = 1_000_000 // per text; each takes about 100 bytes of memory
 )
 
 // errTooManyMatches is returned if a pattern has more than maxMatches matches.
@@ -32,42 +37,48 @@ func errTooManyItems() error {
 	return flow.Errorf(flow.CodeInputInvalid, "The result would have more than %d items, the limit of a list.", maxListItems)
 }
 
-// pattern is a compiled regular expression with a measure of its cost.
-type pattern struct {
-	*regexp.Regexp
-	size int // number of instructions
-}
-
 // compilePattern compiles an RE2 pattern. Its errors can be shown to users.
-func compilePattern(source string, ignoreCase bool) (*pattern, *flow.Error) {
-	if len(source) > maxPattern {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern has %d bytes; the limit is %d.", len(source), maxPattern)
+func compilePattern(source string, ignoreCase bool) (*pattern.Pattern, *flow.Error) {
+	if len(source) > pattern.MaxSource {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern has %d bytes; the limit is %d.", len(source), pattern.MaxSource)
 	}
 	if ignoreCase {
 		source = "(?i)" + source
 	}
-	parsed, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern cannot be used: %s.", patternFault(err))
-	}
-	p, err := programOf(parsed)
+	p, err := pattern.Compile(source)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern cannot be used: %s.", patternFault(err))
 	}
 	return p, nil
 }
 
-// programOf compiles a parsed pattern.
-func programOf(parsed *syntax.Regexp) (*pattern, error) {
-	re, err := regexp.Compile(parsed.String())
-	if err != nil {
-		return nil, err
+// longWork limits how many steps compute for long in this process at once, so that requests
+// and other runs find a processor. Workspaces share the slots fairly.
+var longWork = sandbox.NewQueue(max(runtime.GOMAXPROCS(0)/2, 1))
+
+// patternBudget returns the budget for matching patterns against a text. The caller must call
+// release when it is done.
+func patternBudget(ctx context.Context, in *flow.In, length int) (b *pattern.Budget, release func()) {
+	b = pattern.NewBudget(ctx, max(maxPatternWork, patternWorkPerByte*length))
+	group, held := string(in.WorkspaceID), false
+	b.OnSlow(func() error {
+		err := longWork.Acquire(ctx, group)
+		held = err == nil
+		return err
+	})
+	return b, func() {
+		if held {
+			longWork.Release(group)
+		}
 	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, err
+}
+
+// patternError converts an error of matching a pattern against a text of the given length.
+func patternError(err error, length int) error {
+	if errors.Is(err, pattern.ErrBudget) {
+		return flow.Errorf(flow.CodeInputInvalid, "The text of %s is too long for this pattern. Split the text, or make the pattern simpler.", flow.Size(int64(length)))
 	}
-	return &pattern{re, len(program.Inst)}, nil
+	return err
 }
 
 // patternFault describes a syntax error and its position.
@@ -78,15 +89,7 @@ func patternFault(err error) string {
 		}
 		return string(e.Code) + ", near " + e.Expr
 	}
-	return err.Error()
-}
-
-// admits returns an error if the pattern would take too long for a text.
-func (p *pattern) admits(text string) error {
-	if len(text)*p.size > maxPatternWork {
-		return flow.Errorf(flow.CodeInputInvalid, "The text of %s is too long for this pattern. Split the text, or make the pattern simpler.", flow.Size(int64(len(text))))
-	}
-	return nil
+	return "it " + err.Error() // a limit of package pattern
 }
 
 // checkPattern reports a typed pattern that is invalid.

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"sluice/flow/pattern"
 )
 
 // Limits of the work for validating one answer. It depends on the schema and the answer
@@ -23,6 +24,9 @@ const (
 	maxProgram = 5000      // instructions of a pattern, with repetitions expanded
 	// patternSteps is the number of pattern steps that cost as much as applying a schema.
 	patternSteps = 20
+	// maxPatterns bounds the work for compiling all patterns of a schema, in units of
+	// about 1 µs.
+	maxPatterns = 100_000
 	// maxExponent is far beyond the range of floating point. Larger exponents would turn a
 	// few bytes into numbers of a million digits.
 	maxExponent = 1000
@@ -39,8 +43,9 @@ var (
 // effort is the remaining budget for validating one answer. The library does not support
 // contexts, so checks report to it, and it aborts them by a panic that validate recovers.
 type effort struct {
-	ctx  context.Context //nolint:containedctx // set while validate runs
-	left int
+	ctx      context.Context //nolint:containedctx // set while validate runs
+	left     int
+	patterns int // work spent on compiling patterns, of maxPatterns
 }
 
 // gaveUp is the panic value of an aborted check.
@@ -120,35 +125,47 @@ func size(v any) int {
 	return 0
 }
 
-// pattern is a regular expression that reports its cost, which is proportional to its length
-// times that of the text.
-type pattern struct {
-	*regexp.Regexp
-	steps  int
+// compiledPattern is a regular expression that reports its cost, which is proportional to its
+// length times that of the text.
+type compiledPattern struct {
+	*pattern.Pattern
+	source string
 	effort *effort
 }
 
+// String implements jsonschema.Regexp.
+func (p *compiledPattern) String() string { return p.source }
+
 // MatchString implements jsonschema.Regexp and spends effort.
-func (p *pattern) MatchString(text string) bool {
-	p.effort.spend(1 + len(text)*p.steps/patternSteps)
-	return p.Regexp.MatchString(text)
+func (p *compiledPattern) MatchString(text string) bool {
+	p.effort.spend(1 + len(text)*p.Size/patternSteps)
+	found, err := p.Match(pattern.NewBudget(p.effort.ctx, patternSteps*maxEffort), text)
+	if err != nil {
+		panic(gaveUp{errEffort})
+	}
+	return found
 }
 
-// pattern compiles a regular expression of a schema, within limits on its text and its program.
-func (e *effort) pattern(text string) (jsonschema.Regexp, error) {
+// compilePattern compiles a regular expression of a schema, within limits on its text and its
+// program.
+func (e *effort) compilePattern(text string) (jsonschema.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, errors.New("the pattern is longer than 1,000 characters")
 	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
+	p, err := pattern.Compile(text)
+	if _, invalid := errors.AsType[*syntax.Error](err); invalid {
 		return nil, fmt.Errorf("the pattern cannot be read: %w", err)
 	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil || len(program.Inst) > maxProgram {
+	switch {
+	case errors.Is(err, pattern.ErrTooLarge) || err == nil && p.Size > maxProgram:
 		return nil, errors.New("the pattern repeats too much")
+	case err != nil:
+		return nil, fmt.Errorf("the pattern %w", err)
 	}
-	compiled, err := regexp.Compile(text)
-	return &pattern{compiled, len(program.Inst), e}, err
+	if e.patterns += p.Weight; e.patterns > maxPatterns {
+		return nil, errors.New("the patterns of the schema together take too long to compile")
+	}
+	return &compiledPattern{p, text, e}, nil
 }
 
 // bearable reports whether all numbers in a value are within maxExponent.

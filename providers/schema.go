@@ -77,7 +77,7 @@ func newForm(schema map[string]any) (*form, error) {
 func (f *form) compile(doc any) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
-	compiler.UseRegexpEngine(f.effort.pattern)
+	compiler.UseRegexpEngine(f.effort.compilePattern)
 	err := compiler.AddResource(schemaName, doc)
 	if err == nil {
 		f.check, err = compiler.Compile(schemaName)

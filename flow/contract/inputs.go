@@ -1,13 +1,16 @@
 package contract
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/pattern"
 	"sluice/flow/sorting"
 )
 
@@ -29,8 +32,6 @@ type Input struct {
 	Secret      bool      // the text is encrypted and never shown; see SecretInputRef
 	Roles       []string  // of messages: the accepted roles; empty: MessageRoles
 	Images      bool      // of messages: whether they may contain images
-
-	pattern *regexp.Regexp
 }
 
 // Output is a result of a flow, declared by an output node.
@@ -82,9 +83,6 @@ func ReadInput(n *flow.Node) Input {
 	in.Example, in.HasExample = n.Config["example"]
 	in.Min, in.Max = bound(n.Config["min"]), bound(n.Config["max"])
 	in.Pattern, _ = n.Config["pattern"].(string)
-	if in.Pattern != "" {
-		in.pattern, _ = regexp.Compile(in.Pattern)
-	}
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsIn(n.Config["accept"])
 	in.Secret = n.Config["secret"] == true
@@ -110,6 +108,7 @@ func bound(v any) *float64 {
 func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, []flow.Problem) {
 	values, known := make(map[string]any, len(inputs)), make(map[string]bool, len(inputs))
 	var problems []flow.Problem
+	work := patternWork()
 	for i := range inputs {
 		in := &inputs[i]
 		known[in.Name] = true
@@ -122,7 +121,7 @@ func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, [
 			}
 			continue
 		}
-		v, bad := in.check(v, coerce)
+		v, bad := in.check(v, coerce, work)
 		problems = append(problems, bad...)
 		values[in.Name] = v
 	}
@@ -136,7 +135,7 @@ func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, [
 
 // check validates one value and returns it converted for the flow. With coerce, a text is
 // parsed as the type of the input, because forms send only texts.
-func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
+func (in *Input) check(v any, coerce bool, work *pattern.Budget) (any, []flow.Problem) {
 	fail := func(code, format string, args ...any) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
 	}
@@ -183,11 +182,25 @@ func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 			return v, fail("too_large", "wanted at most %s%s, got %s", flow.FormatNumber(*in.Max), unit, flow.FormatNumber(size))
 		}
 	}
-	if s, isText := v.(string); isText && in.pattern != nil && !in.pattern.MatchString(s) {
-		return v, fail("pattern", "does not match %s", in.Pattern)
+	if s, isText := v.(string); isText && in.Pattern != "" {
+		if p, err := pattern.Compile(in.Pattern); err == nil { // Problems reports an invalid one
+			switch found, err := p.Match(work, s); {
+			case err != nil:
+				return v, fail("pattern", "the texts are too long to be checked against %s", in.Pattern)
+			case !found:
+				return v, fail("pattern", "does not match %s", in.Pattern)
+			}
+		}
 	}
 	return v, nil
 }
+
+// maxPatternWork bounds the work for matching the patterns of all inputs of a request, in
+// units of package pattern: about 0.2 seconds on one core, because callers wait for it.
+const maxPatternWork = 20_000_000
+
+// patternWork returns the budget for checking the inputs of one request.
+func patternWork() *pattern.Budget { return pattern.NewBudget(context.Background(), maxPatternWork) }
 
 // Problems returns the problems of the declaration. Their pointers are relative to the
 // config of the input node.
@@ -230,8 +243,10 @@ func (in *Input) Problems() []flow.Problem {
 	if len(in.Accept) > 0 && !in.TakesFiles() {
 		add("accept", "invalid", "only an input that takes files can say which ones it accepts")
 	}
-	if in.Pattern != "" && in.pattern == nil {
-		add("pattern", "invalid", "this is not a regular expression (RE2)")
+	if in.Pattern != "" {
+		if _, err := pattern.Compile(in.Pattern); err != nil {
+			add("pattern", "invalid", "%s", patternFault(err))
+		}
 	}
 	if in.Min != nil && in.Max != nil && *in.Min > *in.Max {
 		add("min", "invalid", "min is larger than max")
@@ -251,12 +266,20 @@ func (in *Input) Problems() []flow.Problem {
 		}
 	}
 	if in.HasDefault {
-		_, bad := in.check(in.Default, false)
+		_, bad := in.check(in.Default, false, patternWork())
 		for _, p := range bad {
 			add("default", p.Code, "the default is refused by the input itself: %s", p.Detail)
 		}
 	}
 	return list
+}
+
+// patternFault describes why a pattern cannot be used.
+func patternFault(err error) string {
+	if _, invalid := errors.AsType[*syntax.Error](err); invalid {
+		return "this is not a regular expression (RE2)"
+	}
+	return "the pattern " + err.Error()
 }
 
 // JSONSchema returns the JSON Schema of the input's value.

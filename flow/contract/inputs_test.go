@@ -252,3 +252,30 @@ func TestCheckInputsRefusesDepth(t *testing.T) {
 		t.Errorf("one level less: got %v", problems)
 	}
 }
+
+// TestCheck_bounds_patterns proves that checking an input against its pattern takes little time
+// in the handler of a request, whatever the pattern and the text are.
+func TestCheck_bounds_patterns(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a", 1<<20)
+	for _, pattern := range []string{`(?:a?){500}b`, `(?:a?){100}a{100}b`, `.{1,900}b`, `(a*)*(a*)*b`, `(?:(?:a|b)*(?:a|c)*){50}!`, strings.Repeat("(a?)", 300) + "b", "(?i)" + strings.Repeat(`\pL`, 600), strings.Repeat("a{1000}", 200)} {
+		flowtest.CheckCPU(t, func() {
+			inputs := make([]contract.Input, 20)
+			given := map[string]any{}
+			for i := range inputs {
+				inputs[i] = contract.ReadInput(&flow.Node{ID: fmt.Sprint("n", i), Config: map[string]any{"name": fmt.Sprint("n", i), "pattern": pattern}})
+				given[inputs[i].Name] = text
+			}
+			contract.Check(inputs, given, false)
+		})
+	}
+	in := contract.ReadInput(&flow.Node{ID: "n", Config: map[string]any{"name": "n", "pattern": `(?:a?){500}b`}})
+	_, problems := contract.Check([]contract.Input{in}, map[string]any{"n": text}, false)
+	if len(problems) != 1 || problems[0].Code != "pattern" || !strings.Contains(problems[0].Detail, "too long to be checked") {
+		t.Errorf("got %v", problems)
+	}
+	in = contract.ReadInput(&flow.Node{ID: "n", Config: map[string]any{"name": "n", "pattern": strings.Repeat("a{1000}", 200)}})
+	if problems := in.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Detail, "repeats too much") {
+		t.Errorf("got %v", problems)
+	}
+}

@@ -1,9 +1,10 @@
 package expression
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"regexp/syntax"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/operators"
@@ -11,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"sluice/flow"
-	"sluice/flow/cache"
+	"sluice/flow/pattern"
 	"sluice/nodes/errtext"
 )
 
@@ -99,42 +100,40 @@ var matchesFunction = cel.Function("matches",
 )
 
 // matches runs a pattern unless its worst case exceeds the limit.
-func matches(text, pattern ref.Val) ref.Val {
+func matches(text, source ref.Val) ref.Val {
 	s, okText := text.(types.String)
-	p, okPattern := pattern.(types.String)
+	p, okPattern := source.(types.String)
 	if !okText || !okPattern {
-		return types.MaybeNoSuchOverloadErr(pattern)
+		return types.MaybeNoSuchOverloadErr(source)
 	}
-	compiled := compilePattern(string(p))
-	if compiled.err != nil {
-		return types.WrapErr(compiled.err)
+	compiled, err := compilePattern(string(p))
+	if err != nil {
+		return types.WrapErr(err)
 	}
-	if matchCost(text, pattern) > maxCost {
+	if matchCost(text, source) > maxCost {
 		return types.WrapErr(errTooCostly)
 	}
-	return types.Bool(compiled.MatchString(string(s)))
+	found, err := compiled.Match(pattern.NewBudget(context.Background(), 25*maxCost), string(s))
+	if err != nil {
+		return types.WrapErr(errTooCostly)
+	}
+	return types.Bool(found)
 }
 
 // matchCost returns the worst case: every instruction of the pattern at every
-// byte of the text, about 8 ns each, and the compilation.
-func matchCost(text, pattern ref.Val) int {
-	p, ok := pattern.(types.String)
+// byte of the text, about 8 ns each, and the compilation. A pattern with large
+// character classes is charged half of what they cost to compile, because most
+// calls find it in a cache.
+func matchCost(text, source ref.Val) int {
+	p, ok := source.(types.String)
 	if !ok {
 		return 0
 	}
-	compiled := compilePattern(string(p))
-	if compiled.err != nil {
-		return compiled.size // all() and exists() continue after an error
+	compiled, err := compilePattern(string(p))
+	if err != nil {
+		return maxPatternSize // all() and exists() continue after an error
 	}
-	return compiled.size + compiled.size*textLength(text)/25
-}
-
-// pattern is a compiled regular expression with the number of its instructions,
-// or the reason why it cannot be used.
-type pattern struct {
-	*regexp.Regexp
-	size int
-	err  error
+	return compiled.Size + compiled.Weight/2 + compiled.Size*textLength(text)/25
 }
 
 const (
@@ -142,30 +141,20 @@ const (
 	maxPatternSize = 1000 // instructions
 )
 
-var patterns = cache.New[string, pattern](256)
-
-// compilePattern returns a pattern from the cache or compiles it. Patterns that
-// cannot be used are cached too, unless they are too long.
-func compilePattern(source string) pattern {
+// compilePattern compiles a pattern. The error can be shown to users.
+func compilePattern(source string) (*pattern.Pattern, error) {
 	if len(source) > maxPattern {
-		return pattern{err: patternError(fmt.Sprintf("the pattern has more than %d characters", maxPattern))}
+		return nil, patternError(fmt.Sprintf("the pattern has more than %d characters", maxPattern))
 	}
-	p, ok := patterns.Get(source)
-	if !ok {
-		p = newPattern(source)
-		patterns.Add(source, p)
+	p, err := pattern.Compile(source)
+	if _, invalid := errors.AsType[*syntax.Error](err); invalid {
+		return nil, patternError(fmt.Sprintf("%q is not a regular expression (RE2)", errtext.Truncate(source, 60)))
 	}
-	return p
-}
-
-// newPattern compiles a pattern. An invalid one has the maximum size, which is its cost.
-func newPattern(source string) pattern {
-	size, err := types.RegexProgramSize(source)
-	if err != nil {
-		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("%q is not a regular expression (RE2)", errtext.Truncate(source, 60)))}
+	switch {
+	case errors.Is(err, pattern.ErrTooLarge) || err == nil && p.Size > maxPatternSize:
+		return nil, patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", errtext.Truncate(source, 60)))
+	case err != nil:
+		return nil, patternError(fmt.Sprintf("the pattern %q %v", errtext.Truncate(source, 60), err))
 	}
-	if size > maxPatternSize {
-		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", errtext.Truncate(source, 60)))}
-	}
-	return pattern{Regexp: regexp.MustCompile(source), size: size}
+	return p, nil
 }

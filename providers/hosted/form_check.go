@@ -1,6 +1,7 @@
 package hosted
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"sluice/flow/pattern"
 	"sluice/flow/sorting"
 )
 
@@ -165,8 +167,16 @@ func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas load
 // problems validates a value. A schema that does not compile accepts everything, and the
 // platform validates the value instead.
 func problems(schema map[string]any, value any) []string {
+	if countValues(value, maxCheck)*countValues(schema, maxCheck) > maxCheck {
+		return []string{"This has too many values to be checked against the schema of the model."}
+	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
+	work := pattern.NewBudget(context.Background(), maxPatternWork)
+	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) {
+		p, err := pattern.Compile(source)
+		return &fieldPattern{p, source, work}, err
+	})
 	if c.AddResource("field:input", nestedSchema(schema)) != nil {
 		return nil
 	}
@@ -175,10 +185,59 @@ func problems(schema map[string]any, value any) []string {
 		return nil
 	}
 	failure, ok := errors.AsType[*jsonschema.ValidationError](compiled.Validate(value))
+	if work.Spend(0) != nil {
+		return []string{"This text is too long to be checked against the pattern of the model."}
+	}
 	if !ok {
 		return nil
 	}
 	return describe(failure, nil)
+}
+
+// Limits of the work for checking one value. Schemas come from the owner of a model, values
+// from callers.
+const (
+	maxCheck       = 2_000_000  // values times parts of the schema: each part is applied to a value at most once
+	maxPatternWork = 20_000_000 // units of package pattern
+)
+
+// countValues counts a value and all values in it, up to most.
+func countValues(v any, most int) int {
+	n := 1
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if n >= most {
+				break
+			}
+			n += countValues(item, most-n)
+		}
+	case map[string]any:
+		for _, item := range v {
+			if n >= most {
+				break
+			}
+			n += countValues(item, most-n)
+		}
+	}
+	return n
+}
+
+// fieldPattern is a pattern of a schema with the budget of one check. Once that is used up,
+// its answers do not count.
+type fieldPattern struct {
+	*pattern.Pattern
+	source string
+	work   *pattern.Budget
+}
+
+// String implements jsonschema.Regexp.
+func (p *fieldPattern) String() string { return p.source }
+
+// MatchString implements jsonschema.Regexp.
+func (p *fieldPattern) MatchString(text string) bool {
+	found, _ := p.Match(p.work, text) // problems looks at the budget
+	return found
 }
 
 // nestedSchema converts a schema to standard JSON Schema. Inside lists and

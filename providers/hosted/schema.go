@@ -2,11 +2,10 @@ package hosted
 
 import (
 	"maps"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
+	"sluice/flow/pattern"
 	"sluice/flow/sorting"
 )
 
@@ -235,31 +234,8 @@ func (r *resolver) pattern(s string) bool {
 	if len(s) > maxPattern {
 		return false
 	}
-	parsed, err := syntax.Parse(s, syntax.Perl)
-	if err != nil {
-		return false
-	}
-	n := steps(parsed)
-	if n > maxPattern || !r.take(n/patternSteps) {
-		return false
-	}
-	_, err = regexp.Compile(s)
-	return err == nil
-}
-
-// steps estimates the number of instructions in a compiled pattern.
-func steps(re *syntax.Regexp) int {
-	n := 1
-	if re.Op == syntax.OpLiteral {
-		n = len(re.Rune)
-	}
-	for _, sub := range re.Sub {
-		n += steps(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		n = (n - 1) * max(re.Min, re.Max, 1)
-	}
-	return min(n, 2*maxPattern) // avoids an overflow for nested repetitions
+	p, err := pattern.Compile(s)
+	return err == nil && p.Size <= maxPattern && r.take(p.Weight/patternSteps)
 }
 
 // nested resolves the schemas within a keyword and reports whether the keyword is valid

@@ -1,0 +1,5 @@
+//go:build !race
+
+package flowtest
+
+const raceFactor = 1
