@@ -52,7 +52,7 @@ func (c *Call) authorize(need access) error {
 	if err := c.limitRate(); err != nil {
 		return err
 	}
-	c.s.uses.add(key, web.RemoteIP(r), c.s.Now())
+	c.s.uses.Add(key, web.RemoteIP(r), c.s.Now())
 	if err := c.checkAccess(need); err == nil || !c.Key.Recent {
 		return err
 	}
@@ -166,7 +166,7 @@ func (c *Call) resolveFlow(name string) (id flow.FlowID, err error) {
 	}
 	id, former, err := c.s.Store.FindSlug(c.Request().Context(), c.Key.WorkspaceID, name)
 	if err == nil && former && c.Key.Allows(id) {
-		c.s.uses.addAlias(c.Key, name, c.s.Now())
+		c.s.uses.AddAlias(c.Key, name, c.s.Now())
 	}
 	return id, err
 }

@@ -15,6 +15,7 @@ import (
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
 	"sluice/flow/library"
+	"sluice/handlers/api/uses"
 	"sluice/handlers/web"
 )
 
@@ -115,7 +116,7 @@ type Server struct {
 	gate     gate
 	rates    *rates
 	refusals *rates // of requests with invalid keys, by address
-	uses     *uses
+	uses     *uses.Counter
 	Outlines *Outlines
 	api      func() []byte // OpenAPI document of the whole API
 
@@ -146,7 +147,7 @@ func New(cfg Config) *Server {
 	}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
 	s.rates, s.refusals, s.invalidKeys = newRates(), newRates(), invalidKeysPerMinute
-	s.uses = newUses(s.Store, s.Log)
+	s.uses = uses.New(s.Store, s.Log)
 	s.streamKeys.read = s.Store.FindKeyByHash
 	s.Outlines = newOutlines(s.Store, s.Kinds)
 	s.routes = s.table()
@@ -205,7 +206,7 @@ func (s *Server) ShuttingDown() bool {
 // Close drains and records the last use of keys.
 func (s *Server) Close() error {
 	s.Drain()
-	return s.uses.close()
+	return s.uses.Close()
 }
 
 // RunEnded returns the type and the data of the webhook message for an ended run. It is

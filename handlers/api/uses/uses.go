@@ -1,4 +1,6 @@
-package api
+// Package uses counts the requests of keys, and those that name a flow by a former slug, and stores
+// the counts in batches. It does not know what a request does.
+package uses
 
 import (
 	"context"
@@ -10,13 +12,19 @@ import (
 	"sluice/flow/sorting"
 )
 
-// usesEvery is the interval for storing the use of keys. A write for each request would
-// cost more than most requests.
-const usesEvery = 2 * time.Second
+// interval is how often uses are stored. A write for each request would cost more than most
+// requests.
+const interval = 2 * time.Second
 
-// uses collects uses of keys and of former slugs, and stores them in batches. It is safe for
+// Store stores counted uses.
+type Store interface {
+	TouchKeys(ctx context.Context, list []flow.KeyUse) error
+	AddAliasUses(ctx context.Context, list []flow.AliasUse) error
+}
+
+// Counter collects uses of keys and of former slugs, and stores them in batches. It is safe for
 // concurrent use.
-type uses struct {
+type Counter struct {
 	store Store
 	log   *slog.Logger
 	mu    sync.Mutex
@@ -26,17 +34,17 @@ type uses struct {
 	loop  sync.WaitGroup
 }
 
-// newUses starts storing uses; call close at the end.
-func newUses(store Store, log *slog.Logger) *uses {
+// New starts storing uses; call Close at the end.
+func New(store Store, log *slog.Logger) *Counter {
 	ctx, stop := context.WithCancel(context.Background())
-	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, alias: map[flow.AliasUse]*flow.AliasUse{}, stop: stop}
+	u := &Counter{store: store, log: log, byKey: map[string]*flow.KeyUse{}, alias: map[flow.AliasUse]*flow.AliasUse{}, stop: stop}
 	u.loop.Go(func() { u.flushUntil(ctx) })
 	return u
 }
 
-// add counts a use. Uses of the previous secret of a rotated key are counted separately, so
+// Add counts a use. Uses of the previous secret of a rotated key are counted separately, so
 // that users see whether a client still has it.
-func (u *uses) add(key *flow.Key, ip string, at time.Time) {
+func (u *Counter) Add(key *flow.Key, ip string, at time.Time) {
 	if key.ID == "" {
 		return
 	}
@@ -56,9 +64,9 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	use.Count++
 }
 
-// addAlias counts a request that named a flow by a former slug. The key of the local command
+// AddAlias counts a request that named a flow by a former slug. The key of the local command
 // line has no ID and is not counted.
-func (u *uses) addAlias(key *flow.Key, slug string, at time.Time) {
+func (u *Counter) AddAlias(key *flow.Key, slug string, at time.Time) {
 	if key.ID == "" {
 		return
 	}
@@ -75,8 +83,8 @@ func (u *uses) addAlias(key *flow.Key, slug string, at time.Time) {
 }
 
 // flushUntil stores the uses at intervals until ctx is done.
-func (u *uses) flushUntil(ctx context.Context) {
-	t := time.NewTicker(usesEvery)
+func (u *Counter) flushUntil(ctx context.Context) {
+	t := time.NewTicker(interval)
 	defer t.Stop()
 	for {
 		select {
@@ -92,7 +100,7 @@ func (u *uses) flushUntil(ctx context.Context) {
 
 // flush stores the collected uses. Uses that cannot be stored are dropped: the counts are
 // only for display, and memory would grow without bound.
-func (u *uses) flush(ctx context.Context) error {
+func (u *Counter) flush(ctx context.Context) error {
 	u.mu.Lock()
 	byKey, alias := u.byKey, u.alias
 	u.byKey, u.alias = map[string]*flow.KeyUse{}, map[flow.AliasUse]*flow.AliasUse{}
@@ -108,7 +116,7 @@ func (u *uses) flush(ctx context.Context) error {
 }
 
 // flushAliases stores the uses of former slugs. Like those of keys, they are lost on an error.
-func (u *uses) flushAliases(ctx context.Context, alias map[flow.AliasUse]*flow.AliasUse) error {
+func (u *Counter) flushAliases(ctx context.Context, alias map[flow.AliasUse]*flow.AliasUse) error {
 	if len(alias) == 0 {
 		return nil
 	}
@@ -119,11 +127,11 @@ func (u *uses) flushAliases(ctx context.Context, alias map[flow.AliasUse]*flow.A
 	return u.store.AddAliasUses(ctx, list)
 }
 
-// close stores the last uses. It may be called more than once.
-func (u *uses) close() error {
+// Close stores the last uses. It may be called more than once.
+func (u *Counter) Close() error {
 	u.stop()
 	u.loop.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), usesEvery)
+	ctx, cancel := context.WithTimeout(context.Background(), interval)
 	defer cancel()
 	return u.flush(ctx)
 }
