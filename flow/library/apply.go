@@ -31,9 +31,7 @@ type ApplyRequest struct {
 	DryRun        bool             // only report the changes
 	By            flow.Actor
 	At            time.Time
-	// Allow returns an error for flows that the caller may not change; f is nil for
-	// a flow that would be created.
-	Allow func(f *flow.Flow) error
+	Allow         Allow
 }
 
 // Applied is the result of Apply for one flow.
@@ -169,6 +167,10 @@ func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, 
 	}
 	if p.flow.Slug != p.Slug {
 		return l.planTake(ctx, p, r, p.flow)
+	}
+	calls := Calls{l, ws, r.Allow}
+	if err := calls.CheckDraft(ctx, p.flow, p.doc); err != nil {
+		return err
 	}
 	p.FlowID, p.Version, p.Slug, p.Change = id, p.flow.LiveVersion, p.flow.Slug, AppliedUnchanged
 	next := *p.flow

@@ -2,12 +2,14 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
@@ -57,6 +59,24 @@ func (c *Call) requireAllFlows() error {
 	return nil
 }
 
+// allow is allowFlow for package library: a key with a list of flows may neither create flows nor
+// name one that does not exist, because another flow may get that name.
+func (c *Call) allow(f *flow.Flow) error {
+	if f == nil {
+		return c.requireAllFlows()
+	}
+	return c.allowFlow(f.ID)
+}
+
+// calls checks which flows the key starts through documents.
+func (c *Call) calls() *library.Calls {
+	calls := &library.Calls{Library: c.s.Library, WorkspaceID: c.Key.WorkspaceID}
+	if len(c.Key.Flows) > 0 {
+		calls.Allow = c.allow
+	}
+	return calls
+}
+
 // draftTag is the ETag of a draft.
 func draftTag(f *flow.Flow) string { return `"rev-` + strconv.FormatInt(f.Rev, 10) + `"` }
 
@@ -77,13 +97,19 @@ func (s *Server) flowURLs(f *flow.Flow) flowURLs {
 	return flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + string(f.ID)}
 }
 
-// readDocument reads a flow document from the body and checks it.
-func (c *Call) readDocument() (*flow.Document, error) {
+// readDocument reads a flow document from the body and checks it. f is the flow that it is for; nil
+// for a new one.
+func (c *Call) readDocument(f *flow.Flow) (*flow.Document, error) {
 	object, _, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
 	if err != nil {
 		return nil, err
 	}
 	d, problems := document.ParseDocumentValue(object)
+	if f != nil { // before anything is read of the flows that it runs
+		if err := c.calls().CheckDraft(c.Request().Context(), f, d); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, d); err != nil {
 		return nil, err
 	}
@@ -95,7 +121,7 @@ func (s *Server) createFlow(c *Call) error {
 	if err := c.requireAllFlows(); err != nil {
 		return err
 	}
-	d, err := c.readDocument()
+	d, err := c.readDocument(nil)
 	if err != nil {
 		return err
 	}
@@ -115,6 +141,12 @@ func (s *Server) validateFlow(c *Call) error {
 	}
 	o := validationObject{Errors: []problemField{}}
 	d, problems := document.ParseDocumentValue(object)
+	if err := c.checkAnyDraft(d); errors.Is(err, &flow.Error{Code: flow.CodeFlowNotAllowed}) {
+		o.Errors = problemFields(flow.AsError(err).Fields)
+		return c.WriteJSON(http.StatusOK, o)
+	} else if err != nil {
+		return err
+	}
 	if err := s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, d); err != nil {
 		return err
 	}
@@ -123,6 +155,22 @@ func (s *Server) validateFlow(c *Call) error {
 	}
 	o.Valid = len(o.Errors) == 0
 	return c.WriteJSON(http.StatusOK, o)
+}
+
+// maxValidated bounds the flows whose drafts a validation reads.
+const maxValidated = 100
+
+// checkAnyDraft returns an error if a document runs flows that the key may not put into any of its
+// flows.
+func (c *Call) checkAnyDraft(d *flow.Document) error {
+	if len(c.Key.Flows) == 0 {
+		return nil
+	}
+	flows, err := c.ReadFlows("", maxValidated)
+	if err != nil {
+		return err
+	}
+	return c.calls().CheckAny(c.Request().Context(), d, flows)
 }
 
 // problemFields converts problems to their JSON.
@@ -143,7 +191,7 @@ func (s *Server) replaceDraft(c *Call) error {
 	case !present:
 		return flow.Errorf(flow.CodePreconditionRequired, "Send the ETag of the draft that you have read as If-Match, so that no other change is overwritten. GET …/document?version=draft returns both.")
 	}
-	d, err := c.readDocument()
+	d, err := c.readDocument(f)
 	if err != nil {
 		return err
 	}
@@ -151,6 +199,11 @@ func (s *Server) replaceDraft(c *Call) error {
 		return flow.Errorf(flow.CodePreconditionFailed, "The draft has changed since you read it. Read the document again, merge your changes, and send it with the new ETag.")
 	}
 	takeAlias := c.QueryParam("take_alias") == "true"
+	if takeAlias {
+		if err := c.calls().CheckAlias(c.Request().Context(), d.Slug); err != nil {
+			return err
+		}
+	}
 	if err := s.Library.ReplaceDraft(c.Request().Context(), f, c.Actor(), f.Rev, d, takeAlias); err != nil {
 		return err
 	}

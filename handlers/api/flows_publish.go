@@ -213,6 +213,11 @@ func (s *Server) publishFlow(c *Call) error {
 	if err := o.err(); err != nil {
 		return err
 	}
+	if r.Version != 0 {
+		if err := c.calls().CheckVersion(c.Request().Context(), f, r.Version); err != nil {
+			return err
+		}
+	}
 	old := f.LiveVersion
 	v, review, err := s.Library.PublishReviewed(c.Request().Context(), f, r)
 	if err != nil {
@@ -246,12 +251,7 @@ func (s *Server) apply(c *Call) error {
 	o := newOptions(object)
 	r := library.ApplyRequest{
 		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), TakeAlias: o.flag("take_alias"), DryRun: o.flag("dry_run"),
-		By: c.Actor(), At: s.Now(), Allow: func(f *flow.Flow) error {
-			if f == nil {
-				return c.requireAllFlows()
-			}
-			return c.allowFlow(f.ID)
-		},
+		By: c.Actor(), At: s.Now(), Allow: c.allow,
 	}
 	documents := o.list("documents")
 	if r.Prune && r.Source == "" {
@@ -305,6 +305,9 @@ func (c *Call) readDocuments(list []any, identify bool) ([]*flow.Document, error
 	seen, faults := map[string]bool{}, make([][]flow.Problem, len(list))
 	for i, v := range list {
 		documents[i], faults[i] = document.ParseDocumentValue(v)
+	}
+	if err := c.calls().CheckApplied(c.Request().Context(), documents); err != nil {
+		return nil, err
 	}
 	if err := c.s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, documents...); err != nil {
 		return nil, err

@@ -34,6 +34,9 @@ func (s *Server) rerun(c *Call) error {
 	if parent.Draft && !c.Key.Has(flow.ScopeManage) {
 		return ErrMissingScope(flow.ScopeManage)
 	}
+	if err := c.calls().CheckRerun(c.Request().Context(), parent); err != nil {
+		return err
+	}
 	given := again.Given
 	again.Start, again.ParentRunID = c.newStart(req), parent.ID
 	again.Given = given

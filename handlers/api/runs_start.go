@@ -115,6 +115,9 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	if err := c.mayChoose(options); err != nil {
 		return flow.Start{}, req, err
 	}
+	if err := c.calls().CheckStart(c.Request().Context(), c.flowID(), options); err != nil {
+		return flow.Start{}, req, err
+	}
 	start := c.newStart(req)
 	start.Given, start.Options = given, options
 	return start, req, nil
@@ -202,8 +205,8 @@ func (c *Call) answerStart(req startRequest, started flow.Started, err error) er
 	}
 	run, h := started.Run, c.Response().Header()
 	if started.Replayed {
-		if !c.maySee(run) {
-			return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used by another key.")
+		if !c.maySee(run) || run.FlowID != c.flowID() { // a slug may have moved to another flow since
+			return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used by another key or for another flow.")
 		}
 		if err := CheckContent(run); err != nil {
 			return err
