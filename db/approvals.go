@@ -58,10 +58,10 @@ func (s *Approvals) CountApprovals(ctx context.Context, ws flow.WorkspaceID) (in
 
 // DecideApproval answers a question and hands its run to a worker. Of two answers, even
 // concurrent ones, the first counts: the transaction locks the run, as every write of its
-// worker does. check may refuse or change d; it is called with the question and the ID of
-// the key that started the run.
+// worker does. check may refuse or change d; it is called with the question and what the
+// run was started by.
 func (s *Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, d flow.Decision,
-	check func(q *flow.Question, startedBy string) (flow.Decision, error),
+	check func(q *flow.Question, started flow.Starter) (flow.Decision, error),
 ) (a *flow.Approval, err error) {
 	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		run, err := tx.Queries.LockRun(tx.Ctx, runID)
@@ -71,7 +71,13 @@ func (s *Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, run
 		if a, err = foundApproval(tx.Queries.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})); err != nil {
 			return err
 		}
-		if d, err = check(&a.Question, run.KeyID); err != nil {
+		started := flow.Starter{KeyID: run.KeyID}
+		if d.By.Type == flow.ByKey {
+			if started.Related, err = related(tx, ws, run.KeyID, d.By.ID); err != nil {
+				return err
+			}
+		}
+		if d, err = check(&a.Question, started); err != nil {
 			return err
 		}
 		d.At = dbconn.TimeOf(s.DB.NowMicros())

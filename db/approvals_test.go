@@ -33,7 +33,7 @@ func (w *fixture) letWait(run *flow.Run) {
 // answer approves the question as a user.
 func (w *fixture) answer(run *flow.Run, name string) (*flow.Approval, error) {
 	return w.DecideApproval(w.ctx, ws, run.ID, "ask", flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: name}},
-		func(q *flow.Question, _ string) (flow.Decision, error) {
+		func(q *flow.Question, _ flow.Starter) (flow.Decision, error) {
 			return q.CheckDecision(flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: name}})
 		})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/db/core"
@@ -204,6 +205,7 @@ func (s *Keys) RotateKey(ctx context.Context, k *flow.Key) error {
 		return tx.Queries.RotateKey(tx.Ctx, gen.RotateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
 			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RotatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
+			RotatedBy: dbconn.EncodeList(k.RotatedBy),
 		})
 	})
 }
@@ -278,4 +280,47 @@ func (s *Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 		s.DB.Recent.Keys.Add(hash, &cached)
 	}
 	return k, err
+}
+
+// maxKeyHolders bounds the keys that related follows for each of the two keys.
+const maxKeyHolders = 1000
+
+// related reports whether two keys may be in the same hands: one of them made or rotated the
+// other, directly or through other keys, or the same key did that to both. It is true if that
+// takes too many reads to find out. An ID that is not of a key, such as "", is related to nothing.
+func related(tx *core.Tx, ws flow.WorkspaceID, a, b string) (bool, error) {
+	if !strings.HasPrefix(a, flow.PrefixKey) || !strings.HasPrefix(b, flow.PrefixKey) {
+		return false, nil
+	}
+	ofA, err := holdersOf(tx, ws, a)
+	if err != nil {
+		return false, err
+	}
+	ofB, err := holdersOf(tx, ws, b)
+	if err != nil {
+		return false, err
+	}
+	tooMany := len(ofA) > maxKeyHolders || len(ofB) > maxKeyHolders
+	return tooMany || slices.ContainsFunc(ofB, func(id string) bool { return slices.Contains(ofA, id) }), nil
+}
+
+// holdersOf returns a key and the keys that made or rotated it, directly or through others. It
+// stops after maxKeyHolders.
+func holdersOf(tx *core.Tx, ws flow.WorkspaceID, id string) ([]string, error) {
+	list := []string{id}
+	for i := 0; i < len(list) && len(list) <= maxKeyHolders; i++ {
+		r, err := tx.Queries.FindKeyHolders(tx.Ctx, gen.FindKeyHoldersParams{ID: list[i], WorkspaceID: ws})
+		if dbconn.IsNoRows(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find the keys that made or rotated %s: %w", list[i], err)
+		}
+		for _, holder := range append(dbconn.DecodeList[string](r.RotatedBy), r.CreatedBy) {
+			if strings.HasPrefix(holder, flow.PrefixKey) && !slices.Contains(list, holder) {
+				list = append(list, holder)
+			}
+		}
+	}
+	return list, nil
 }

@@ -34,7 +34,7 @@ type Question struct {
 	Values     []ApprovalValue `json:"values,omitempty"`
 	Audience   Audience        `json:"audience"`
 	People     []string        `json:"people,omitempty"`       // email addresses, for AudienceNamed
-	SelfAnswer bool            `json:"self_approve,omitempty"` // the key that started the run may answer
+	SelfAnswer bool            `json:"self_approve,omitempty"` // the key that started the run, and keys related to it, may answer
 }
 
 // ApprovalValue is a value shown with a question. The decision may change it if it is
@@ -108,9 +108,20 @@ type Approvals interface {
 	TakeDecision(ctx context.Context, ws WorkspaceID, runID RunID, path string, now time.Time) (*Decision, error)
 }
 
+// Starter is what a run was started by, as far as it limits who may answer its questions. The zero
+// value is a run without a key.
+type Starter struct {
+	KeyID string // empty if no key started the run
+	// Related reports that the key that answers and the one that started the run may be in the
+	// same hands: one of them made or rotated the other, directly or through other keys, or the
+	// same key did that to both. So a program with a key of ScopeAdmin cannot answer the
+	// questions of its own runs with a second key.
+	Related bool
+}
+
 // MayAnswer returns an error if by may not answer. email is the address of a member, otherwise
-// empty; startedBy is the ID of the key that started the run, or empty.
-func (q *Question) MayAnswer(by Answerer, email, startedBy string) error {
+// empty.
+func (q *Question) MayAnswer(by Answerer, email string, started Starter) error {
 	switch {
 	case q.Audience == AudienceNamed && by.Type != ByMember:
 		return Errorf(CodeAnswerNotAllowed, "Only the people that the flow names may answer this, signed in to the dashboard.")
@@ -118,8 +129,11 @@ func (q *Question) MayAnswer(by Answerer, email, startedBy string) error {
 		return Errorf(CodeAnswerNotAllowed, "Only %s may answer this.", strings.Join(q.People, ", "))
 	case q.Audience == AudienceMembers && by.Type == ByLink:
 		return Errorf(CodeAnswerNotAllowed, "Only members of the workspace may answer this. Sign in to the dashboard.")
-	case by.Type == ByKey && by.ID != "" && by.ID == startedBy && !q.SelfAnswer:
+	case by.Type != ByKey || by.ID == "" || q.SelfAnswer:
+	case by.ID == started.KeyID:
 		return Errorf(CodeAnswerNotAllowed, "This key started the run, so it may not answer. Use another key, or allow it in the node.")
+	case started.Related:
+		return Errorf(CodeAnswerNotAllowed, "This key and the one that started the run were created or rotated by each other, or by the same key, so this one may not answer. Use a key that a person created, or allow it in the node.")
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type Key struct {
 	CreatedAt     time.Time
 	CreatedBy     string    // ID of a person or of a key, or "cli"
 	RotatedAt     time.Time // when the current secret was made, if it is not the first
+	RotatedBy     []string  // IDs of the other keys that have ever rotated it, so that they knew a secret
 	Previous      PreviousSecret
 	ExpiresAt     time.Time // zero: never
 	RevokedAt     time.Time // zero unless revoked
@@ -152,6 +153,22 @@ func (k *Key) Maker() string {
 		return k.CreatedBy
 	}
 	return ""
+}
+
+// MaxKeyRotators bounds Key.RotatedBy.
+const MaxKeyRotators = 100
+
+// AddRotator records that another key rotates this one. It returns CodeQuotaExceeded if too many
+// have done so.
+func (k *Key) AddRotator(id string) error {
+	switch {
+	case id == "" || id == k.ID || slices.Contains(k.RotatedBy, id):
+		return nil
+	case len(k.RotatedBy) >= MaxKeyRotators:
+		return Errorf(CodeQuotaExceeded, "This key was rotated by %d different keys. Create a new one instead.", len(k.RotatedBy))
+	}
+	k.RotatedBy = append(slices.Clone(k.RotatedBy), id)
+	return nil
 }
 
 // MayMakeKeys reports whether this key may have created other keys. Scopes never change, so a

@@ -44,7 +44,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "url", Title: "Webhook URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to send the question with its link, for example a chat channel. Leave it empty to send nothing."},
 			{Name: "self_approve", Title: "Allow self-approval", Type: flow.FieldBoolean, Typed: true, More: true, Default: false,
-				Help: "Lets a key answer questions of runs that it started itself."},
+				Help: "Lets a key answer questions of runs that it, or a key related to it, started."},
 		},
 		DynamicSchema: approvalSchema,
 		Outputs: []flow.Port{

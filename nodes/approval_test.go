@@ -132,12 +132,12 @@ func TestQuestion_checks_edits_and_audience(t *testing.T) {
 		{flow.AudienceNamed, true, link, false},
 	} {
 		q := flow.Question{Audience: c.audience, SelfAnswer: c.self, People: []string{" ADA@example.com"}}
-		if err := q.MayAnswer(c.by, "ada@example.com", "key_1"); (err == nil) != c.may {
+		if err := q.MayAnswer(c.by, "ada@example.com", flow.Starter{KeyID: "key_1"}); (err == nil) != c.may {
 			t.Errorf("%s, %s, self %v: got %v", c.audience, c.by.Type, c.self, err)
 		}
 	}
 	named := flow.Question{Audience: flow.AudienceNamed, People: []string{"ada@example.com"}}
-	if named.MayAnswer(ada, "bob@example.com", "") == nil {
+	if named.MayAnswer(ada, "bob@example.com", flow.Starter{}) == nil {
 		t.Error("another member may answer")
 	}
 }

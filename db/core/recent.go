@@ -76,7 +76,7 @@ func KeyOf(r gen.Key) flow.Key {
 		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
 		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, AllowUnpriced: r.AllowUnpriced != 0, Trigger: flow.Trigger(r.RunTrigger),
 		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
-		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RotatedAt: dbconn.TimeOf(r.RolledAt),
+		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RotatedAt: dbconn.TimeOf(r.RolledAt), RotatedBy: dbconn.DecodeList[string](r.RotatedBy),
 		Previous: flow.PreviousSecret{
 			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: dbconn.TimeOf(r.PreviousUntil),
 			UsedAt: dbconn.TimeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,

@@ -28,7 +28,7 @@ func (q *Queries) CountKeysBy(ctx context.Context, arg CountKeysByParams) (int64
 }
 
 const findKey = `-- name: FindKey :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE id = $1 AND workspace_id = $2
 `
 
 type FindKeyParams struct {
@@ -68,12 +68,13 @@ func (q *Queries) FindKey(ctx context.Context, arg FindKeyParams) (Key, error) {
 		&i.PreviousUses,
 		&i.WebhookSecret,
 		&i.AllowUnpriced,
+		&i.RotatedBy,
 	)
 	return i, err
 }
 
 const findKeyByHash = `-- name: FindKeyByHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE hash = $1
 `
 
 func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
@@ -108,12 +109,13 @@ func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
 		&i.PreviousUses,
 		&i.WebhookSecret,
 		&i.AllowUnpriced,
+		&i.RotatedBy,
 	)
 	return i, err
 }
 
 const findKeyByPreviousHash = `-- name: FindKeyByPreviousHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE previous_hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE previous_hash = $1
 `
 
 func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, error) {
@@ -148,7 +150,30 @@ func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, 
 		&i.PreviousUses,
 		&i.WebhookSecret,
 		&i.AllowUnpriced,
+		&i.RotatedBy,
 	)
+	return i, err
+}
+
+const findKeyHolders = `-- name: FindKeyHolders :one
+SELECT created_by, rotated_by FROM keys WHERE id = $1 AND workspace_id = $2
+`
+
+type FindKeyHoldersParams struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+}
+
+type FindKeyHoldersRow struct {
+	CreatedBy string
+	RotatedBy string
+}
+
+// The keys that may know the secret of a key because they made or rotated it.
+func (q *Queries) FindKeyHolders(ctx context.Context, arg FindKeyHoldersParams) (FindKeyHoldersRow, error) {
+	row := q.db.QueryRowContext(ctx, findKeyHolders, arg.ID, arg.WorkspaceID)
+	var i FindKeyHoldersRow
+	err := row.Scan(&i.CreatedBy, &i.RotatedBy)
 	return i, err
 }
 
@@ -311,7 +336,7 @@ func (q *Queries) ListKeyTree(ctx context.Context, arg ListKeyTreeParams) ([]str
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([]Key, error) {
@@ -352,6 +377,7 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([
 			&i.PreviousUses,
 			&i.WebhookSecret,
 			&i.AllowUnpriced,
+			&i.RotatedBy,
 		); err != nil {
 			return nil, err
 		}
@@ -367,7 +393,7 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([
 }
 
 const listKeysBefore = `-- name: ListKeysBefore :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
 `
 
 type ListKeysBeforeParams struct {
@@ -415,6 +441,7 @@ func (q *Queries) ListKeysBefore(ctx context.Context, arg ListKeysBeforeParams) 
 			&i.PreviousUses,
 			&i.WebhookSecret,
 			&i.AllowUnpriced,
+			&i.RotatedBy,
 		); err != nil {
 			return nil, err
 		}
@@ -430,7 +457,7 @@ func (q *Queries) ListKeysBefore(ctx context.Context, arg ListKeysBeforeParams) 
 }
 
 const listKeysBy = `-- name: ListKeysBy :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 AND created_by = $2 AND revoked_at = 0 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE workspace_id = $1 AND created_by = $2 AND revoked_at = 0 ORDER BY id
 `
 
 type ListKeysByParams struct {
@@ -476,6 +503,7 @@ func (q *Queries) ListKeysBy(ctx context.Context, arg ListKeysByParams) ([]Key, 
 			&i.PreviousUses,
 			&i.WebhookSecret,
 			&i.AllowUnpriced,
+			&i.RotatedBy,
 		); err != nil {
 			return nil, err
 		}
@@ -491,7 +519,7 @@ func (q *Queries) ListKeysBy(ctx context.Context, arg ListKeysByParams) ([]Key, 
 }
 
 const listKeysEnding = `-- name: ListKeysEnding :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
 `
 
 type ListKeysEndingParams struct {
@@ -537,6 +565,7 @@ func (q *Queries) ListKeysEnding(ctx context.Context, arg ListKeysEndingParams) 
 			&i.PreviousUses,
 			&i.WebhookSecret,
 			&i.AllowUnpriced,
+			&i.RotatedBy,
 		); err != nil {
 			return nil, err
 		}
@@ -552,7 +581,7 @@ func (q *Queries) ListKeysEnding(ctx context.Context, arg ListKeysEndingParams) 
 }
 
 const listKeysMadeBy = `-- name: ListKeysMadeBy :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 AND created_by = $2 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced, rotated_by FROM keys WHERE workspace_id = $1 AND created_by = $2 ORDER BY id
 `
 
 type ListKeysMadeByParams struct {
@@ -598,6 +627,7 @@ func (q *Queries) ListKeysMadeBy(ctx context.Context, arg ListKeysMadeByParams) 
 			&i.PreviousUses,
 			&i.WebhookSecret,
 			&i.AllowUnpriced,
+			&i.RotatedBy,
 		); err != nil {
 			return nil, err
 		}
@@ -652,8 +682,8 @@ func (q *Queries) RevokePreviousSecret(ctx context.Context, arg RevokePreviousSe
 
 const rotateKey = `-- name: RotateKey :execrows
 UPDATE keys SET previous_prefix = prefix, previous_hash = hash, previous_until = $1, previous_used_at = 0,
-    previous_used_ip = '', previous_uses = 0, prefix = $2, hash = $3, rolled_at = $4, expires_at = $5
-WHERE id = $6 AND workspace_id = $7 AND revoked_at = 0 AND prefix = $8
+    previous_used_ip = '', previous_uses = 0, prefix = $2, hash = $3, rolled_at = $4, expires_at = $5, rotated_by = $6
+WHERE id = $7 AND workspace_id = $8 AND revoked_at = 0 AND prefix = $9
 `
 
 type RotateKeyParams struct {
@@ -662,6 +692,7 @@ type RotateKeyParams struct {
 	NewHash       string
 	RolledAt      int64
 	ExpiresAt     int64
+	RotatedBy     string
 	ID            string
 	WorkspaceID   flow.WorkspaceID
 	OldPrefix     string
@@ -674,6 +705,7 @@ func (q *Queries) RotateKey(ctx context.Context, arg RotateKeyParams) (int64, er
 		arg.NewHash,
 		arg.RolledAt,
 		arg.ExpiresAt,
+		arg.RotatedBy,
 		arg.ID,
 		arg.WorkspaceID,
 		arg.OldPrefix,

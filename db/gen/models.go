@@ -214,6 +214,7 @@ type Key struct {
 	PreviousUses   int64
 	WebhookSecret  []byte
 	AllowUnpriced  int64
+	RotatedBy      string
 }
 
 type Pin struct {

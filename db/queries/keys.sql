@@ -25,6 +25,10 @@ SELECT * FROM keys WHERE workspace_id = @workspace_id AND id < @before_id ORDER 
 -- name: HoldKey :execrows
 UPDATE keys SET revoked_at = 0 WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0;
 
+-- The keys that may know the secret of a key because they made or rotated it.
+-- name: FindKeyHolders :one
+SELECT created_by, rotated_by FROM keys WHERE id = @id AND workspace_id = @workspace_id;
+
 -- A key and the keys that it made, directly or through others.
 -- name: ListKeyTree :many
 WITH RECURSIVE tree(id) AS (
@@ -55,7 +59,7 @@ WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0;
 
 -- name: RotateKey :execrows
 UPDATE keys SET previous_prefix = prefix, previous_hash = hash, previous_until = @previous_until, previous_used_at = 0,
-    previous_used_ip = '', previous_uses = 0, prefix = @new_prefix, hash = @new_hash, rolled_at = @rolled_at, expires_at = @expires_at
+    previous_used_ip = '', previous_uses = 0, prefix = @new_prefix, hash = @new_hash, rolled_at = @rolled_at, expires_at = @expires_at, rotated_by = @rotated_by
 WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0 AND prefix = @old_prefix;
 
 -- name: RevokePreviousSecret :execrows

@@ -21,8 +21,8 @@ type Answer struct {
 // ones get CodeAlreadyDecided with the name of who decided.
 func (l *Library) Answer(ctx context.Context, a Answer) (asked *flow.Approval, err error) {
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
-		check := func(q *flow.Question, startedBy string) (flow.Decision, error) {
-			if err := q.MayAnswer(a.Decision.By, a.Email, startedBy); err != nil {
+		check := func(q *flow.Question, started flow.Starter) (flow.Decision, error) {
+			if err := q.MayAnswer(a.Decision.By, a.Email, started); err != nil {
 				return a.Decision, err
 			}
 			return q.CheckDecision(a.Decision)

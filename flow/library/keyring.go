@@ -156,6 +156,11 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 	if err := r.mayRotate(ctx, k); err != nil {
 		return nil, "", err
 	}
+	if r.Caller != nil {
+		if err := k.AddRotator(r.Caller.ID); err != nil {
+			return nil, "", err
+		}
+	}
 	text, now := flow.NewKeyText(), r.Now()
 	k.Previous = flow.PreviousSecret{Prefix: k.Prefix, Hash: k.Hash, Until: k.OverlapEnd(now, overlap)}
 	k.ExpiresAt = r.withinCaller(k.RenewedExpiry(now))

@@ -47,7 +47,7 @@ type LibraryStore interface {
 	ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]flow.Version, error)
 	ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, since time.Time) ([]flow.Caller, error)
 	DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, d flow.Decision,
-		check func(q *flow.Question, startedBy string) (flow.Decision, error)) (*flow.Approval, error)
+		check func(q *flow.Question, started flow.Starter) (flow.Decision, error)) (*flow.Approval, error)
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error

@@ -196,7 +196,7 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 	if problem != nil {
 		p.Error = problem.Error()
 	}
-	if err := q.MayAnswer(a.by, a.email, ""); err != nil {
+	if err := q.MayAnswer(a.by, a.email, flow.Starter{}); err != nil {
 		p.Barred = flow.AsError(err).Sentence()
 	} else if a.Member != nil && a.by.Type == flow.ByMember && !a.MayEdit() {
 		p.Barred = "Viewers cannot answer. Ask an owner to make you an editor."

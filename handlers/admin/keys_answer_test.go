@@ -1,0 +1,148 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/library"
+)
+
+// asking returns a document that asks people before it outputs a text.
+func asking(settings string) string {
+	return `{"schema":"sluice.flow/v1","name":"Ask","slug":"ask","nodes":[
+ {"id":"ask","kind":"approval","config":{"title":"Go on?"` + settings + `}},{"id":"out","kind":"output","config":{"name":"by"}}],
+ "edges":[{"from":"ask.approved","to":"out.value"}]}`
+}
+
+// ask starts a run of the flow "ask" with a key and returns the path of its question.
+func (e *env) ask(key string) (question string) {
+	e.T.Helper()
+	r := &reach{env: e}
+	started := r.sendWith(key, "POST", "/v1/flow/ask/run", `{}`, "X-Test", "no Prefer").want(202, "")
+	id := flow.RunID(fmt.Sprint(started.body["run_id"]))
+	watch := e.Runner.WatchRun(id)
+	defer watch.Stop()
+	for timeout := time.After(time.Minute); ; {
+		list, err := e.Store.ListApprovals(context.Background(), flow.DefaultWorkspace, id)
+		if err != nil {
+			e.T.Fatal(err)
+		}
+		if len(list) > 0 {
+			return "/v1/flow/ask/run/" + string(id) + "/approvals/ask"
+		}
+		select {
+		case <-watch.Changes:
+		case <-timeout:
+			e.T.Fatal("the run does not ask")
+		}
+	}
+}
+
+// ring creates and rotates keys as a key does, or as a person if caller is nil.
+func (e *env) ring(caller *flow.Key) *library.Keyring {
+	return &library.Keyring{Store: e.Store, IDs: flow.NewIDs(), Now: time.Now, Caller: caller}
+}
+
+// made creates a key with all scopes: by another key, or by a person.
+func (e *env) made(by *flow.Key) (*flow.Key, string) {
+	e.T.Helper()
+	k, actor := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "made", Scopes: flow.Scopes}, "usr_ada"
+	if by != nil {
+		actor = by.ID
+	}
+	text, err := e.ring(by).Create(e.T.Context(), flow.Actor{ID: actor}, k)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	found, err := e.Store.FindKeyByHash(e.T.Context(), flow.Hash([]byte(text)))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return found, text
+}
+
+// rotated rotates a key: by another key, or by a person.
+func (e *env) rotated(k, by *flow.Key) string {
+	e.T.Helper()
+	actor := "usr_ada"
+	if by != nil {
+		actor = by.ID
+	}
+	now, err := e.Store.FindKey(e.T.Context(), k.WorkspaceID, k.ID)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	_, text, err := e.ring(by).Roll(e.T.Context(), flow.Actor{ID: actor}, k.WorkspaceID, k.ID, now.Prefix, 0)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return text
+}
+
+// TestAnswer_refuses_related_keys lets keys answer the questions of each other's runs.
+func TestAnswer_refuses_related_keys(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.PublishedFlow(asking(`,"audience":"members"`))
+	const yes = `{"decision":"approved"}`
+	refuse := func(why, starter, answerer string) {
+		t.Helper()
+		if got := e.send(answerer, "POST", e.ask(starter), yes); got.status != 403 || got.body["code"] != string(flow.CodeAnswerNotAllowed) {
+			t.Errorf("%s: %d %s", why, got.status, got.raw)
+		}
+	}
+	accept := func(why, starter, answerer string) {
+		t.Helper()
+		if got := e.send(answerer, "POST", e.ask(starter), yes); got.status != 200 {
+			t.Errorf("%s: %d %s", why, got.status, got.raw)
+		}
+	}
+	first, firstText := e.made(nil)
+	second, secondText := e.made(nil)
+	accept("two keys that a person created", firstText, secondText)
+	refuse("the same key", firstText, firstText)
+
+	child, childText := e.made(first)
+	_, siblingText := e.made(first)
+	_, grandchildText := e.made(child)
+	refuse("a key and the one that it created", firstText, childText)
+	refuse("a key and the one that created it", childText, firstText)
+	refuse("two keys that the same key created", childText, siblingText)
+	refuse("a key and the one two levels above", firstText, grandchildText)
+	refuse("a key and a sibling of its maker", siblingText, grandchildText)
+	accept("keys of different chains", secondText, grandchildText)
+
+	childText = e.rotated(child, child)
+	refuse("a key that rotated itself", firstText, childText)
+	childText = e.rotated(child, nil)
+	refuse("a key that a person rotated", firstText, childText)
+	third, _ := e.made(nil)
+	thirdText := e.rotated(third, second)
+	refuse("a key that the starter rotated", secondText, thirdText)
+	refuse("a key that the answerer rotated", thirdText, secondText)
+	accept("a key that an unrelated one rotated", firstText, thirdText)
+	fourth, _ := e.made(nil)
+	fourthText := e.rotated(fourth, second)
+	refuse("two keys that the same key rotated", thirdText, fourthText)
+	thirdText = e.rotated(third, nil)
+	refuse("a key that the starter rotated earlier", secondText, thirdText)
+
+	if _, _, err := e.ring(nil).Revoke(t.Context(), flow.Actor{ID: "usr_ada"}, first.WorkspaceID, child.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	refuse("a chain with a revoked key", siblingText, grandchildText)
+}
+
+// TestAnswer_accepts_related_keys_with_self_approve lifts the rule in the node.
+func TestAnswer_accepts_related_keys_with_self_approve(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.PublishedFlow(asking(`,"self_approve":true`))
+	first, firstText := e.made(nil)
+	_, childText := e.made(first)
+	e.send(childText, "POST", e.ask(firstText), `{"decision":"approved"}`).want(200, "")
+	e.send(firstText, "POST", e.ask(firstText), `{"decision":"rejected"}`).want(200, "")
+}
