@@ -273,6 +273,12 @@ type Out struct {
 	Deliveries []NewDelivery
 	Suspend    *Suspension
 	Usage      Usage
+	// Lost means that a paid call was sent and that its bill is unknown: no response came, or
+	// it broke off or could not be read. Usage counts the step as unpriced.
+	Lost bool
+	// Begun means that an answer had begun before the step failed, so that no alternative
+	// config is tried: the first answer is paid for already.
+	Begun bool
 }
 
 // Suspension ends an attempt and starts the next one later. A long wait needs no worker.

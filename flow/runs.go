@@ -127,6 +127,9 @@ func (u Usage) Sub(v Usage) Usage {
 	}
 }
 
+// Billed reports whether anything was consumed at a known amount.
+func (u Usage) Billed() bool { return u.InputTokens+u.OutputTokens > 0 || u.CostNanoUSD != 0 }
+
 // Progress counts the ended steps and all nodes of the flow.
 type Progress struct {
 	Done  int `json:"done"`

@@ -86,9 +86,12 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	}
 	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)
 	var out flow.Out
-	if answer != nil {
-		out.Usage = m.usage(answer.Usage, 0)
+	var used providers.Usage
+	if out.Begun = answer != nil && err != nil; answer != nil {
+		used = answer.Usage
+		used.Incomplete = used.Incomplete || out.Begun && used.OutputTokens == 0
 	}
+	m.chargeCall(&out, used, err)
 	if err != nil {
 		return out, m.failed(ctx, err)
 	}
@@ -123,13 +126,8 @@ func chatRequest(in *flow.In) (r providers.ChatRequest, messages []chatMessage, 
 	return r, messages, err
 }
 
-// chatOutputs converts an answer to the values of the output ports. A reasoning
-// model can spend all its tokens before it writes any text, so an empty,
-// truncated answer gets an error of its own.
+// chatOutputs converts an answer to the values of the output ports.
 func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResult) (map[string]any, error) {
-	if answer.Text == "" && answer.Stop == "length" {
-		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model used up its tokens before it answered. Allow more in max_tokens. Model: %s.", m.ref)
-	}
 	outputs := map[string]any{"text": answer.Text, "finish": answer.Stop}
 	if len(r.Schema) == 0 {
 		return outputs, nil

@@ -51,10 +51,15 @@ func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	answer, err := d.Providers.Embed(ctx, m.at, providers.EmbedRequest{Model: m.model, Texts: []string{in.Text("text")}, Dimensions: dimensions})
-	if err != nil {
-		return flow.Out{}, m.failed(ctx, err)
+	var out flow.Out
+	var used providers.Usage
+	if answer != nil {
+		used = answer.Usage
 	}
-	out := flow.Out{Usage: m.usage(answer.Usage, 0)}
+	m.chargeCall(&out, used, err)
+	if err != nil {
+		return out, m.failed(ctx, err)
+	}
 	if len(answer.Vectors) != 1 {
 		return out, flow.Errorf(flow.CodeOutputInvalid, "%s sent %d vectors for one text. Model: %s.", m.preset.Title, len(answer.Vectors), m.ref)
 	}

@@ -33,8 +33,9 @@ var defaultTiming = timing{
 	give: 24 * time.Hour, grace: time.Second,
 }
 
-// maxBadAnswers is the number of consecutive malformed responses after which
-// polling fails.
+// maxBadAnswers is the number of consecutive malformed responses, or responses that the
+// prediction does not exist, after which polling fails. The platform may answer 404 for a
+// moment after a prediction was created.
 const maxBadAnswers = 5
 
 // hostedStep is the state of a running step. state is what survives a crash;
@@ -49,7 +50,8 @@ type hostedStep struct {
 	maxFile    int64 // bytes
 	state      predictionState
 	uploaded   map[string]string // URLs by file ID
-	badAnswers int               // consecutive malformed responses
+	badAnswers int               // consecutive malformed responses and 404s
+	lost       bool              // a prediction may have been charged, at an unknown cost
 }
 
 // run starts a prediction, or continues the one whose ID an earlier attempt stored, and waits
@@ -73,9 +75,18 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 		p, err = s.begin(ctx, h.deps.Models)
 	}
 	if err != nil {
-		return flow.Out{}, err
+		return s.lostUsage(), err
 	}
 	return s.follow(ctx, p)
+}
+
+// lostUsage returns the usage of a step that failed: none, or an unknown one if a prediction may
+// have been charged.
+func (s *hostedStep) lostUsage() (out flow.Out) {
+	if s.lost {
+		s.m.charge(&out, providers.Usage{Incomplete: true}, 0)
+	}
+	return out
 }
 
 // open resolves the model and the credential.
@@ -126,6 +137,7 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 		CancelAfter: s.pace.give, // a safety net if its ID is lost
 	})
 	if err != nil {
+		s.lost = providers.Lost(err)
 		return nil, s.m.failed(ctx, err)
 	}
 	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Type, joined: form.Output.Joined}
@@ -178,8 +190,8 @@ func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.
 // survives it is canceled by the platform after pace.give.
 const cancelTimeout = 5 * time.Second
 
-// cancelLost cancels a prediction whose ID could not be stored, because no later
-// attempt could find it.
+// cancelLost cancels a prediction that no later attempt could find, because its ID could not be
+// stored or the platform does not find it.
 func (s *hostedStep) cancelLost(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer stop()
@@ -205,7 +217,7 @@ func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out
 		}
 		var err error
 		if p, err = s.poll(ctx); err != nil {
-			return flow.Out{}, err
+			return s.lostUsage(), err
 		}
 	}
 }
@@ -221,12 +233,14 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 		return p, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case ok && e.Class == providers.ClassBadAnswer && s.badAnswers < maxBadAnswers:
+	case ok && (e.Class == providers.ClassBadAnswer || e.Class == providers.ClassNotFound) && s.badAnswers < maxBadAnswers:
 		s.badAnswers++
 		return nil, nil
 	case ok && e.Retryable:
 		return nil, nil
 	case ok && e.Class == providers.ClassNotFound:
+		s.lost = !s.state.counted
+		s.cancelLost(ctx) // it may run anyway
 		if err := s.in.Save(ctx, nil); err != nil {
 			return nil, err
 		}

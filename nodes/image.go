@@ -79,9 +79,11 @@ func makeImage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	}
 	made, err := d.Providers.Image(ctx, m.at, r)
 	var out flow.Out
+	var used providers.Usage
 	if made != nil {
-		out.Usage = m.usage(made.Usage, 0)
+		used = made.Usage
 	}
+	m.chargeCall(&out, used, err)
 	if err != nil {
 		return out, m.failed(ctx, err)
 	}

@@ -120,23 +120,47 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 // addresses that outbound's guard blocks.
 func (m *target) passesURLs() bool { return m.preset.ImageURLs && !m.at.Trusted }
 
-// usage returns the usage of a call. The cost is the one that the provider
-// reports, or else is computed from the workspace's price or a price list. Without
-// either, the step counts as unpriced: an unknown cost is not zero.
-func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
-	used := flow.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedTokens: u.CacheRead, ReasoningTokens: u.Reasoning}
+// charge adds the usage of a call to the result of a step. The cost is the one that the provider
+// reports, or else is computed from the workspace's price or a price list. If it is not fully
+// known, the step counts as unpriced: an unknown cost is not zero. That is so without a price,
+// without usage, after a web search, whose fee is in no price list, and for a tier of service
+// with another price. If the price is known, but the usage of a call that may have been charged
+// is not, the call is also marked as lost.
+func (m *target) charge(out *flow.Out, u providers.Usage, seconds float64) {
+	out.Usage.InputTokens, out.Usage.OutputTokens = u.InputTokens, u.OutputTokens
+	out.Usage.CachedTokens, out.Usage.ReasoningTokens = u.CacheRead, u.Reasoning
 	byTokens := m.price.Tokens != nil || m.price.Call == 0 && m.price.Second == 0 && m.price.Input+m.price.Output > 0
+	part, whole := tierPrice(m.preset.Name, u.Tier, m.price.Tokens != nil)
+	counted := u.InputTokens+u.OutputTokens > 0
 	switch {
 	case u.CostKnown:
-		used.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
-	case m.priced && u.Searches > 0 && m.price.Tokens != nil: // the price list has no search fees
-		used.CostNanoUSD, used.UnpricedSteps = m.price.Cost(tokenUse(u), seconds), 1
-	case m.priced && !(byTokens && u.InputTokens+u.OutputTokens == 0): // not every server counts tokens
-		used.CostNanoUSD = m.price.Cost(tokenUse(u), seconds)
+		out.Usage.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
+		if u.Incomplete {
+			out.Usage.UnpricedSteps = 1
+		}
+	case m.priced && whole && !u.Incomplete && (counted || !byTokens): // not every server counts tokens
+		out.Usage.CostNanoUSD = part.of(m.price.Cost(tokenUse(u), seconds))
+		if u.Searches > 0 && m.price.Tokens != nil {
+			out.Usage.UnpricedSteps = 1
+		}
+	case m.priced:
+		out.Usage.UnpricedSteps = 1
+		if whole && counted && byTokens {
+			out.Usage.CostNanoUSD = part.of(m.price.Cost(tokenUse(u), seconds)) // at least
+		}
 	case !m.free:
-		used.UnpricedSteps = 1
+		out.Usage.UnpricedSteps = 1
 	}
-	return used
+	out.Lost = u.Incomplete && out.Usage.UnpricedSteps > 0
+}
+
+// chargeCall adds the usage of a call that returned an error: what is known, with an unknown
+// cost if the call may have been charged.
+func (m *target) chargeCall(out *flow.Out, u providers.Usage, err error) {
+	u.Incomplete = u.Incomplete || providers.Lost(err)
+	if err == nil || u != (providers.Usage{}) {
+		m.charge(out, u, 0)
+	}
 }
 
 // tokenUse converts token counts as providers report them to counts that prices apply to.

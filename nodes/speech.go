@@ -54,10 +54,11 @@ func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	}
 	r.Model = m.model
 	blob, err := d.Providers.Speech(ctx, m.at, r)
+	var out flow.Out
+	m.chargeCall(&out, providers.Usage{}, err)
 	if err != nil {
-		return flow.Out{}, m.failed(ctx, err)
+		return out, m.failed(ctx, err)
 	}
-	out := flow.Out{Usage: m.usage(providers.Usage{}, 0)}
 	audio, err := m.keep(ctx, in, "speech", *blob)
 	if err == nil {
 		out.Outputs = map[string]any{"audio": audio}

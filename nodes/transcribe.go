@@ -54,9 +54,12 @@ func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	}
 	result, err := d.Providers.Transcribe(ctx, m.at, providers.TranscribeRequest{Model: m.model, Audio: audio,
 		Language: strings.TrimSpace(in.Text("language")), Prompt: in.Text("prompt"), Key: in.Key})
+	var out flow.Out
 	if err != nil {
-		return flow.Out{}, m.failed(ctx, err)
+		m.chargeCall(&out, providers.Usage{}, err)
+		return out, m.failed(ctx, err)
 	}
+	m.charge(&out, result.Usage, result.Seconds)
 	outputs := map[string]any{"text": result.Text}
 	if result.Language != "" {
 		outputs["language"] = result.Language
@@ -64,5 +67,6 @@ func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if result.Seconds > 0 {
 		outputs["seconds"] = flow.Number(result.Seconds)
 	}
-	return flow.Out{Outputs: outputs, Usage: m.usage(result.Usage, result.Seconds)}, nil
+	out.Outputs = outputs
+	return out, nil
 }

@@ -3,7 +3,6 @@ package providers
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"strings"
 )
@@ -89,108 +88,4 @@ func (p picture) anthropicSource() map[string]any {
 		return map[string]any{"type": "url", "url": p.url}
 	}
 	return map[string]any{"type": "base64", "media_type": p.mime, "data": p.data}
-}
-
-// anthropicEvent holds the fields of all event types that are used.
-type anthropicEvent struct {
-	Type    string `json:"type"`
-	Message struct {
-		Model string         `json:"model"`
-		Usage anthropicUsage `json:"usage"`
-	} `json:"message"`
-	Delta struct {
-		Text        texts  `json:"text"`
-		PartialJSON texts  `json:"partial_json"`
-		StopReason  string `json:"stop_reason"`
-		StopDetails struct {
-			Explanation string `json:"explanation"`
-		} `json:"stop_details"`
-	} `json:"delta"`
-	Usage anthropicUsage `json:"usage"`
-}
-
-// anthropicUsage counts tokens. Unlike OpenAI's, InputTokens excludes the tokens read from
-// and written to the cache; the total input is the sum of the three.
-type anthropicUsage struct {
-	InputTokens   count        `json:"input_tokens"`
-	CacheCreation count        `json:"cache_creation_input_tokens"`
-	CacheRead     count        `json:"cache_read_input_tokens"`
-	OutputTokens  count        `json:"output_tokens"`
-	Cached        tokenDetails `json:"cache_creation"`
-	Details       tokenDetails `json:"output_tokens_details"`
-	Tools         struct {
-		Searches count `json:"web_search_requests"`
-	} `json:"server_tool_use"`
-}
-
-// anthropicStream is the state of a streamed answer.
-type anthropicStream struct {
-	reply
-	form    bool // the answer is the input of a tool; other text is ignored
-	refusal string
-	ended   bool
-}
-
-// readAnthropic reads the stream to its end. The answer is complete once the stop reason has
-// arrived, even if the connection breaks afterwards.
-func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply, error) {
-	got := anthropicStream{form: form}
-	for !got.ended && stream.next() {
-		if err := s.takeAnthropic(&got, stream.data, out); err != nil {
-			return &got.reply, err
-		}
-	}
-	whole := got.ended || got.stop != "" || got.refusal != ""
-	if stream.err != nil && !whole {
-		return &got.reply, s.streamFailed(stream.err)
-	}
-	got.text = out.end()
-	return s.ended(&got.reply, whole, got.refusal)
-}
-
-// takeAnthropic handles one event of the stream.
-func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) error {
-	var event anthropicEvent
-	if json.Unmarshal(data, &event) != nil {
-		return s.notUnderstood()
-	}
-	switch event.Type {
-	case "error":
-		return s.refusedInStream(data)
-	case "message_start":
-		u := event.Message.Usage
-		got.model = event.Message.Model
-		got.usage.InputTokens = int64(u.InputTokens + u.CacheCreation + u.CacheRead)
-		got.usage.OutputTokens = int64(u.OutputTokens)
-		got.usage.CacheRead, got.usage.CacheWrite = int64(u.CacheRead), int64(u.CacheCreation)
-		got.usage.CacheWriteHour = min(int64(u.Cached.Hour), got.usage.CacheWrite)
-	case "content_block_delta":
-		if got.form {
-			return out.write(string(event.Delta.PartialJSON))
-		}
-		return out.write(string(event.Delta.Text))
-	case "message_delta":
-		got.finish(&event)
-	case "message_stop":
-		got.ended = true
-	}
-	return nil // pings and unknown event types
-}
-
-// finish records the stop reason and the final token counts.
-func (got *anthropicStream) finish(event *anthropicEvent) {
-	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
-	got.usage.Reasoning = int64(event.Usage.Details.Thinking)
-	got.usage.Searches = int64(event.Usage.Tools.Searches)
-	switch reason := event.Delta.StopReason; reason {
-	case "end_turn", "stop_sequence", "tool_use":
-		got.stop = stopEnd
-	case "max_tokens", "model_context_window_exceeded":
-		got.stop = stopLength
-	case "refusal":
-		got.refusal = cmp.Or(event.Delta.StopDetails.Explanation, "its safety rules do not allow it")
-	case "":
-	default:
-		got.stop = reason
-	}
 }

@@ -1,12 +1,15 @@
 package providers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 )
 
 // Limits in bytes of what is read. The HTTP client below may allow more.
@@ -60,21 +63,46 @@ func (s *session) tooLarge(limit int64) *Error {
 		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.name, limit>>20)}
 }
 
-// decode decodes a JSON response and closes it.
+// decode decodes a JSON response and closes it. A body that is an error is returned as one; see
+// session.errorIn.
 func (s *session) decode(resp *http.Response, into any) error {
 	defer resp.Body.Close() //nolint:errcheck // read to its end or discarded
 	limit(resp, maxJSON)
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
+		return s.bodyFailed(resp, err)
+	}
+	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte(bom))
+	if err := s.errorIn("", data); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		if ctx := resp.Request.Context(); ctx.Err() != nil { // canceled, so the JSON is incomplete
 			return s.failed(ctx, ctx.Err())
 		}
-		return s.notUnderstood()
+		return s.notAnAnswer(resp, data)
 	}
 	return nil
+}
+
+// bodyFailed converts the error of reading a response. That of a call is not retryable, since
+// the provider has done the work; a list of models may be read again.
+func (s *session) bodyFailed(resp *http.Response, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Retryable && !e.unbilled && resp.Request.Method != http.MethodGet {
+		return s.cutOff(e.Message)
+	}
+	return err
+}
+
+// notAnAnswer is notUnderstood for a whole response. It quotes a short text, which proxies
+// send instead of an answer.
+func (s *session) notAnAnswer(resp *http.Response, data []byte) *Error {
+	e, text := s.notUnderstood(), clean(string(data))
+	if text == "" || len(data) > maxPlain || json.Valid(data) || strings.HasPrefix(text, "<") || strings.Contains(mediaType(resp), "html") {
+		return e
+	}
+	e.Message = join(s.name+" sent something that is not an answer in its format", redact(text, s.secret)) + " Check the base URL."
+	return e
 }
 
 // notUnderstood returns the error for a successful response in an unexpected format.

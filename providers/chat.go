@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,7 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 	if err != nil {
 		return nil, err
 	}
+	s.model = strings.ToLower(req.Model)
 	first, err := s.ask(ctx, talk, emit)
 	if err != nil {
 		return first.paid(), s.forModel(err, req.Model)
@@ -92,7 +94,11 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 
 // finish validates the answer against the schema and requests a correction once.
 func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*ChatResult, error) {
-	if talk.form == nil {
+	blank := strings.TrimSpace(r.text) == ""
+	switch {
+	case blank && (talk.form == nil || r.stop == stopLength):
+		return r.paid(), s.noText(r)
+	case talk.form == nil:
 		return r.result(nil), nil
 	}
 	value, wrong, err := talk.form.read(ctx, r.text)
@@ -112,9 +118,10 @@ func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*Ch
 func (s *session) finishRepair(ctx context.Context, talk *conversation, first *reply) (*ChatResult, error) {
 	r, err := s.ask(ctx, talk, nil)
 	if r == nil {
-		r = &reply{}
+		r = &reply{usage: first.usage}
+	} else {
+		r.usage.add(first.usage)
 	}
-	r.usage.add(first.usage)
 	if err != nil {
 		return r.paid(), s.unrepaired(s.forModel(err, talk.Model), talk.repair.wrong)
 	}
@@ -155,6 +162,9 @@ func (s *session) unrepaired(err error, wrong string) error {
 	u.Retryable, u.After = false, 0
 	u.Message = "The model's answer is not as the schema wants it: " + sentenceEnd(redact(wrong, s.secret)) +
 		" Asking it for a better one failed. " + strings.TrimSuffix(e.Message, runAgain) + runAgain
+	if Lost(err) {
+		return AsLost(&u)
+	}
 	return &u
 }
 
@@ -181,7 +191,7 @@ func (r *reply) result(value any) *ChatResult {
 }
 
 // add adds the usage of another call for the same answer, such as a repair. The cost is known only
-// if that of the last call is.
+// if that of both calls is.
 func (u *Usage) add(more Usage) {
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
@@ -191,7 +201,9 @@ func (u *Usage) add(more Usage) {
 	u.Reasoning += more.Reasoning
 	u.Searches += more.Searches
 	u.CostNanoUSD += more.CostNanoUSD
-	u.CostKnown = more.CostKnown
+	u.CostKnown = u.CostKnown && more.CostKnown
+	u.Incomplete = u.Incomplete || more.Incomplete
+	u.Tier = cmp.Or(u.Tier, more.Tier)
 }
 
 // ask sends the conversation, and once more in another form if the provider rejects a
@@ -200,13 +212,28 @@ func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)
 	for {
 		out := &outlet{emit: emit, session: s}
 		r, err := s.askOnce(ctx, talk, out)
+		if r != nil {
+			r.usage.Incomplete = r.usage.Incomplete || !r.billed || !r.whole
+		}
 		if err == nil {
 			return r, nil
 		}
 		if out.began() || !talk.dialect.adapt(err, talk) {
-			return out.begun(r), out.broken(err)
+			return out.begun(r), s.settle(out, r, out.broken(err))
 		}
 	}
+}
+
+// settle marks the error of a call whose bill is unknown, because the answer had begun or the
+// request was not refused. A complete answer has its usage.
+func (s *session) settle(out *outlet, r *reply, err error) error {
+	switch {
+	case r != nil && r.whole && r.billed:
+		return err
+	case out.begun(r) != nil:
+		return AsLost(err)
+	}
+	return s.lost(err)
 }
 
 // askOnce sends the request in the provider's wire format. A provider with its own format or

@@ -83,7 +83,7 @@ func TestChat(t *testing.T) {
 			t.Error("an empty secret was sent")
 		}
 	})
-	t.Run("takes what is there when the length ends it", func(t *testing.T) {
+	t.Run("fails when the length ends it before a word", func(t *testing.T) {
 		t.Parallel()
 		for provider, events := range map[string][]string{
 			"openai":    {finish("length"), usage(3, 9), done},
@@ -92,7 +92,7 @@ func TestChat(t *testing.T) {
 		} {
 			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, events...) })
 			r, err := u.client.Chat(brief(t), u.at(provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
-			if err != nil || r.Text != "" || r.Stop != "length" {
+			if e := failure(t, err); e.Class != ClassBadAnswer || e.Retryable || !strings.Contains(e.Message, "used up its tokens") || r == nil || r.Stop != "length" {
 				t.Errorf("%s: got %+v, %v", provider, r, err)
 			}
 		}

@@ -1,8 +1,10 @@
 package providers
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 )
 
 // keyPages are pages that require a valid key, for providers whose list of models is
@@ -47,11 +49,15 @@ func (s *session) get(ctx context.Context, target string) error {
 }
 
 // knock sends an empty chat request. A provider that rejects the request itself has
-// accepted the secret, and generates nothing.
+// accepted the secret, and generates nothing. Some gateways refuse with the status 200.
 func (s *session) knock(ctx context.Context) error {
 	resp, err := s.post(ctx, "chat/completions", map[string]any{}, "")
 	if err == nil {
-		_ = resp.Body.Close() // any response is sufficient
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // any response is sufficient
+		_ = resp.Body.Close()
+		err = s.errorIn("", bytes.TrimSpace(data))
+	}
+	if err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassRejected && (e.Status == 400 || e.Status == 422) {

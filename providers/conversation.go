@@ -73,6 +73,8 @@ func (p picture) dataURL() string {
 type reply struct {
 	text, model, stop string
 	usage             Usage
+	billed            bool // usage is final
+	whole             bool // the answer ended properly
 }
 
 // newConversation validates a request, reads its images, and chooses the form of the request

@@ -4,35 +4,76 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
 // embedAnswer is the response of /embeddings.
 type embedAnswer struct {
 	Data []struct {
-		Index     *int      `json:"index"`
-		Embedding []float64 `json:"embedding"`
+		Index     *int   `json:"index"`
+		Embedding vector `json:"embedding"`
 	} `json:"data"`
 	Usage usageAnswer `json:"usage"`
 }
 
-// usageAnswer holds usage under the different names that providers use.
-type usageAnswer struct {
-	PromptTokens     int64   `json:"prompt_tokens"`
-	CompletionTokens int64   `json:"completion_tokens"`
-	InputTokens      int64   `json:"input_tokens"`
-	OutputTokens     int64   `json:"output_tokens"`
-	Seconds          float64 `json:"seconds"`
-	AudioSeconds     float64 `json:"prompt_audio_seconds"` // Mistral
+// vector is an embedding. encoding/json would read null as 0, which is a wrong number.
+type vector []float64
+
+// UnmarshalJSON fails for anything but a list of numbers.
+func (v *vector) UnmarshalJSON(data []byte) error {
+	if bytes.Contains(data, []byte("null")) {
+		return errNoVector
+	}
+	return json.Unmarshal(data, (*[]float64)(v))
 }
 
-// usage returns the numbers under either of the names that providers use.
+// errNoVector refuses an embedding without numbers. Callers see notUnderstood instead.
+var errNoVector = errors.New("providers: null in an embedding")
+
+// usageAnswer holds usage under the different names that providers use.
+type usageAnswer struct {
+	PromptTokens     count   `json:"prompt_tokens"`
+	CompletionTokens count   `json:"completion_tokens"`
+	InputTokens      count   `json:"input_tokens"`
+	OutputTokens     count   `json:"output_tokens"`
+	TotalTokens      count   `json:"total_tokens"`
+	Seconds          seconds `json:"seconds"`
+	AudioSeconds     seconds `json:"prompt_audio_seconds"` // Mistral
+}
+
+// UnmarshalJSON never fails, because invalid usage must not discard a paid answer.
+func (u *usageAnswer) UnmarshalJSON(data []byte) error {
+	type plain usageAnswer
+	_ = json.Unmarshal(data, (*plain)(u))
+	return nil
+}
+
+// seconds is a duration; anything but a positive number counts as 0.
+type seconds float64
+
+// UnmarshalJSON never fails, for the same reason as that of count.
+func (n *seconds) UnmarshalJSON(data []byte) error {
+	var f float64
+	if json.Unmarshal(data, &f) == nil && f > 0 {
+		*n = seconds(f)
+	}
+	return nil
+}
+
+// usage returns the numbers under either of the names that providers use. Some count only the
+// total of an embedding, which is all input.
 func (u usageAnswer) usage() Usage {
-	return Usage{InputTokens: u.PromptTokens + u.InputTokens, OutputTokens: u.CompletionTokens + u.OutputTokens}
+	usage := Usage{InputTokens: int64(u.PromptTokens + u.InputTokens), OutputTokens: int64(u.CompletionTokens + u.OutputTokens)}
+	if usage.InputTokens+usage.OutputTokens == 0 {
+		usage.InputTokens = int64(u.TotalTokens)
+	}
+	return usage
 }
 
 // Embed computes one vector per text. It sends all texts in one request; the caller must
-// know the provider's limit. A response may have 16 MiB, about 200 vectors of 3,072 numbers.
+// know the provider's limit. An answer that cannot be used is an error with a result that has
+// only its usage. A response may have 16 MiB, about 200 vectors of 3,072 numbers.
 func (c *Client) Embed(ctx context.Context, ep Endpoint, req EmbedRequest) (*EmbedResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -50,13 +91,21 @@ func (c *Client) Embed(ctx context.Context, ep Endpoint, req EmbedRequest) (*Emb
 	}
 	var answer embedAnswer
 	if err := s.postJSON(ctx, "embeddings", body, "", &answer); err != nil {
-		return nil, s.forModel(err, req.Model)
+		return nil, s.lost(s.forModel(err, req.Model))
 	}
-	return s.vectors(answer, len(req.Texts))
+	result, err := s.vectors(answer, len(req.Texts))
+	if used := answer.Usage.usage(); err != nil && used != (Usage{}) {
+		return &EmbedResult{Usage: used}, err // it was paid for anyway
+	}
+	return result, s.lost(err)
 }
 
 // vectors returns the vectors in the order of the texts.
 func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
+	if len(answer.Data) != texts {
+		return nil, &Error{Class: ClassBadAnswer, RequestID: s.requestID,
+			Message: s.name + " sent " + itoa(len(answer.Data)) + " vectors for " + itoa(texts) + " texts."}
+	}
 	out := make([][]float64, texts)
 	for i, d := range answer.Data {
 		at := i
@@ -67,10 +116,6 @@ func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 			return nil, s.notUnderstood()
 		}
 		out[at] = d.Embedding
-	}
-	if len(answer.Data) != texts {
-		return nil, &Error{Class: ClassBadAnswer, RequestID: s.requestID,
-			Message: s.name + " sent " + itoa(len(answer.Data)) + " vectors for " + itoa(texts) + " texts."}
 	}
 	return &EmbedResult{Vectors: out, Usage: answer.Usage.usage()}, nil
 }

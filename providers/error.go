@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -34,7 +35,8 @@ type Error struct {
 	RequestID string        // for the provider's support; "" if unknown
 	Status    int           // HTTP status; 0 without a response
 
-	about string // parameter, code and sentence of a rejection
+	about    string // parameter, code and sentence of a rejection
+	unbilled bool   // the provider refused the request, which costs nothing
 }
 
 // Error returns the message.
@@ -43,6 +45,28 @@ func (e *Error) Error() string { return e.Message }
 // Sentence returns the message. Callers that do not import this package use the method to
 // recognize errors with a text for users.
 func (e *Error) Sentence() string { return e.Message }
+
+// lostError is the error of a call that was sent and whose cost is therefore unknown: no
+// response came, or it broke off or could not be read.
+type lostError struct{ error }
+
+// Unwrap returns the error of the call: an *Error or the context's.
+func (e lostError) Unwrap() error { return e.error }
+
+// Lost reports whether an error of this package ended a call that was sent, so that it may have
+// been charged although its cost is unknown.
+func Lost(err error) bool {
+	_, lost := errors.AsType[lostError](err)
+	return lost
+}
+
+// AsLost marks the error of a call that was sent; see Lost. It is for subpackages.
+func AsLost(err error) error {
+	if err == nil || Lost(err) {
+		return err
+	}
+	return lostError{err}
+}
 
 // badRequest returns the error for an invalid request, which was not sent.
 func badRequest(format string, args ...any) *Error {

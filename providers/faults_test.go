@@ -195,8 +195,9 @@ func TestReset(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			})
 			e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
-			chat := strings.HasPrefix(m.name, "Chat") // an answer that began is not paid for again unasked
-			if e.Class != ClassUnavailable || e.Retryable == chat {
+			chat := strings.HasPrefix(m.name, "Chat")
+			paid := !strings.HasPrefix(m.name, "Models") && m.name != "Test" // an answer that began is not paid for again unasked
+			if e.Class != ClassUnavailable || e.Retryable == paid {
 				t.Errorf("got %+v", e)
 			}
 			if chat && (!strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "Run it again if that is acceptable")) {
@@ -232,7 +233,7 @@ func TestStreamEndsEarly(t *testing.T) {
 // advice to try again where an answer had begun.
 func TestChatPaid(t *testing.T) {
 	t.Parallel()
-	cut, reading := Usage{InputTokens: 17, OutputTokens: 1, CacheRead: 4, CacheWrite: 2}, Usage{InputTokens: 7, OutputTokens: 3}
+	cut, reading := Usage{InputTokens: 17, OutputTokens: 1, CacheRead: 4, CacheWrite: 2, Incomplete: true}, Usage{InputTokens: 7, OutputTokens: 3}
 	later := event("error", `{"type":"error","error":{"type":"rate_limit_error","message":"Later"}}`)
 	for _, c := range []struct {
 		name, provider string
@@ -242,10 +243,10 @@ func TestChatPaid(t *testing.T) {
 		want           *Usage
 	}{
 		{"nothing came", "openai", nil, ClassUnavailable, true, nil},
-		{"a text came", "openai", []string{delta("Hello")}, ClassUnavailable, false, &Usage{}},
-		{"a text and figures came", "openai", []string{usage(7, 3), delta("Hello")}, ClassUnavailable, false, &reading},
-		{"an error came behind a text", "openai", []string{delta("Hello"), data(`{"error":{"type":"server_error","message":"Oops"}}`)}, ClassUnavailable, false, &Usage{}},
-		{"garbage came behind a text", "openai", []string{delta("Hello"), data("}{")}, ClassBadAnswer, false, &Usage{}},
+		{"a text came", "openai", []string{delta("Hello")}, ClassUnavailable, false, &Usage{Incomplete: true}},
+		{"a text and figures came", "openai", []string{usage(7, 3), delta("Hello")}, ClassUnavailable, false, &Usage{InputTokens: 7, OutputTokens: 3, Incomplete: true}},
+		{"an error came behind a text", "openai", []string{delta("Hello"), data(`{"error":{"type":"server_error","message":"Oops"}}`)}, ClassUnavailable, false, &Usage{Incomplete: true}},
+		{"garbage came behind a text", "openai", []string{delta("Hello"), data("}{")}, ClassBadAnswer, false, &Usage{Incomplete: true}},
 		{"a filter stopped it", "openai", []string{delta("Hello"), finish("content_filter"), usage(7, 3), done}, ClassRejected, false, &reading},
 		{"the model refused", "openai", []string{data(`{"choices":[{"index":0,"delta":{"refusal":"No."}}]}`), finish("stop"), usage(7, 3), done}, ClassRejected, false, &reading},
 		{"Anthropic broke off", "anthropic", claude(claudeText("Hello")), ClassUnavailable, false, &cut},
@@ -260,6 +261,10 @@ func TestChatPaid(t *testing.T) {
 			r, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
 			if e := failure(t, err); e.Class != c.class || e.Retryable != c.retryable {
 				t.Errorf("got %+v", e)
+			}
+			unrefused := c.want == nil && c.class != ClassRateLimited || c.want != nil && c.want.Incomplete
+			if Lost(err) != unrefused {
+				t.Errorf("the bill is lost: %v", Lost(err))
 			}
 			if (r == nil) != (c.want == nil) || r != nil && (r.Usage != *c.want || r.Text != "") {
 				t.Errorf("got %+v, wanted %+v", r, c.want)
@@ -290,7 +295,7 @@ func TestChatRepairFails(t *testing.T) {
 			if e := failure(t, err); e.Retryable || e.After != 0 || !strings.Contains(e.Message, "it is not JSON") || strings.Count(e.Message, "Run it again") != 1 {
 				t.Errorf("got %+v", e)
 			}
-			if r == nil || r.Usage != (Usage{InputTokens: 7, OutputTokens: 3}) || len(u.asked()) != 2 {
+			if r == nil || r.Usage != (Usage{InputTokens: 7, OutputTokens: 3, Incomplete: name == "breaks off"}) || Lost(err) != r.Usage.Incomplete || len(u.asked()) != 2 {
 				t.Errorf("got %+v after %d calls", r, len(u.asked()))
 			}
 		})

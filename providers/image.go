@@ -14,7 +14,8 @@ const maxImages = 10
 
 // Image generates images from a prompt, or edits the given ones. Images in the response are
 // stored in temporary files until their bodies are closed; linked images are downloaded as
-// their bodies are read.
+// their bodies are read. An answer that cannot be used is an error, with a result that has only
+// its usage if that is known.
 func (c *Client) Image(ctx context.Context, ep Endpoint, req ImageRequest) (*ImageResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -35,9 +36,13 @@ func (c *Client) Image(ctx context.Context, ep Endpoint, req ImageRequest) (*Ima
 	}
 	resp, err := s.askImage(ctx, req)
 	if err != nil {
-		return nil, s.forModel(err, req.Model)
+		return nil, s.lost(s.forModel(err, req.Model))
 	}
-	return s.images(ctx, resp)
+	result, err := s.images(ctx, resp)
+	if err != nil {
+		return result, s.lost(s.forModel(err, req.Model))
+	}
+	return result, nil
 }
 
 // askImage requests new images, or edits if there are images to start from. Edits are sent as a
@@ -99,7 +104,7 @@ func splitSize(fields map[string]any) {
 func (s *session) images(ctx context.Context, resp *http.Response) (*ImageResult, error) {
 	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
 	limit(resp, s.pictures)
-	answer, files, err := s.splitImages(resp.Body)
+	answer, files, err := s.splitImages(resp)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +114,13 @@ func (s *session) images(ctx context.Context, resp *http.Response) (*ImageResult
 		if err != nil {
 			files.close()
 			closeBlobs(result.Images)
-			return nil, err
+			return &ImageResult{Usage: result.Usage}, err
 		}
 		result.Images = append(result.Images, blob)
 	}
 	if len(result.Images) == 0 {
 		files.close()
-		return nil, s.notUnderstood()
+		return result, s.notUnderstood()
 	}
 	return result, nil
 }
@@ -125,6 +130,9 @@ func (s *session) images(ctx context.Context, resp *http.Response) (*ImageResult
 func (s *session) imageBlob(ctx context.Context, file *int, link string, files pictureFiles) (Blob, error) {
 	if file != nil && *file >= 0 && *file < len(files) {
 		blob, err := files[*file].blob()
+		if err == errNoPicture {
+			return Blob{}, &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: s.name + " sent a picture without any content."}
+		}
 		if err != nil {
 			return Blob{}, s.notKept()
 		}

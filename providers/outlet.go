@@ -10,45 +10,48 @@ import (
 type outlet struct {
 	session *session
 	emit    func(string)
-	text    strings.Builder
-	passed  int // bytes of text already emitted
+	text    strings.Builder // valid UTF-8
+	rest    string          // the start of a character whose other bytes have not arrived
 }
 
-// write adds a piece. A character may be split between two pieces.
+// write adds a piece. A character may be split between two pieces, in its bytes or between the
+// halves of its surrogate pair.
 func (o *outlet) write(piece string) error {
-	if o.text.Len()+len(piece) > maxText {
+	if o.text.Len()+len(o.rest)+len(piece) > maxText {
 		return o.session.tooLarge(maxText)
 	}
-	o.text.WriteString(piece)
-	o.pass(wholeCharacters(o.text.String()[o.passed:]))
+	piece = o.rest + piece
+	whole := wholeCharacters(piece)
+	o.rest = piece[whole:]
+	o.pass(piece[:whole])
 	return nil
 }
 
 // end emits the rest and returns the whole text as valid UTF-8.
 func (o *outlet) end() string {
-	o.pass(o.text.Len() - o.passed)
-	return strings.ToValidUTF8(o.text.String(), "\uFFFD")
+	o.pass(o.rest)
+	o.rest = ""
+	return o.text.String()
 }
 
-// pass emits the next bytes of the text. Invalid UTF-8 is replaced, since the text is
-// sent on as JSON.
-func (o *outlet) pass(bytes int) {
-	piece := o.text.String()[o.passed : o.passed+bytes]
-	o.passed += bytes
+// pass emits a piece of the text. Invalid UTF-8 is replaced, since the text is sent on as JSON.
+func (o *outlet) pass(piece string) {
+	piece = wellFormed(piece)
+	o.text.WriteString(piece)
 	if piece != "" && o.emit != nil {
-		o.emit(strings.ToValidUTF8(piece, "\uFFFD"))
+		o.emit(piece)
 	}
 }
 
 // began reports whether any text has arrived. The call is not repeated after that,
 // because its text was already emitted.
-func (o *outlet) began() bool { return o.text.Len() > 0 }
+func (o *outlet) began() bool { return o.text.Len()+len(o.rest) > 0 }
 
 // begun returns the partial reply of a call that broke off, or nil if neither text nor
 // token counts arrived. Providers charge for partial replies, so their usage must be
 // recorded.
 func (o *outlet) begun(r *reply) *reply {
-	if r != nil && !o.began() && r.usage == (Usage{}) {
+	if r != nil && !o.began() && r.usage.InputTokens+r.usage.OutputTokens == 0 && !r.usage.CostKnown {
 		return nil
 	}
 	return r
@@ -74,6 +77,9 @@ func (o *outlet) broken(err error) error {
 // wholeCharacters returns the length of a text in bytes without an incomplete character at
 // its end.
 func wholeCharacters(text string) int {
+	if half, ok := halfAt(text, len(text)-3); ok && isHigh(half) {
+		return len(text) - 3
+	}
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
 		if start := len(text) - back; utf8.RuneStart(text[start]) {
 			if utf8.FullRuneInString(text[start:]) {

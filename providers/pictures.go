@@ -28,19 +28,23 @@ type imageAnswer struct {
 
 // splitImages reads a JSON response and decodes the base64 in it to files. Each image is
 // replaced by the index of its file, because ten large images would take too much memory.
-func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error) {
-	sp := &splitter{in: bufio.NewReaderSize(body, 32<<10)}
+func (s *session) splitImages(resp *http.Response) (*imageAnswer, pictureFiles, error) {
+	sp := &splitter{in: bufio.NewReaderSize(resp.Body, 32<<10)}
 	err := sp.run()
 	var answer imageAnswer
-	if err == nil && json.Unmarshal(sp.frame.Bytes(), &answer) != nil {
-		err = errNotJSON
+	frame := bytes.TrimPrefix(bytes.TrimSpace(sp.frame.Bytes()), []byte(bom))
+	if err == nil {
+		err = s.errorIn("", frame)
+	}
+	if err == nil && json.Unmarshal(frame, &answer) != nil {
+		err = s.notAnAnswer(resp, frame)
 	}
 	if err == nil {
 		return &answer, sp.files, nil
 	}
 	sp.files.close()
 	if e, ok := errors.AsType[*Error](err); ok {
-		return nil, nil, e
+		return nil, nil, s.bodyFailed(resp, e)
 	}
 	if _, ok := errors.AsType[*os.PathError](err); ok {
 		return nil, nil, s.notKept()
@@ -233,6 +237,9 @@ func (fs pictureFiles) close() {
 	}
 }
 
+// errNoPicture refuses a picture of no bytes.
+var errNoPicture = errors.New("providers: an empty picture")
+
 // blob rewinds the file and detects its type by its first bytes, because responses with
 // base64 do not declare one.
 func (f *pictureFile) blob() (Blob, error) {
@@ -240,6 +247,9 @@ func (f *pictureFile) blob() (Blob, error) {
 	n, err := f.ReadAt(front, 0)
 	if err != nil && err != io.EOF {
 		return Blob{}, err
+	}
+	if n == 0 {
+		return Blob{}, errNoPicture
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return Blob{}, err

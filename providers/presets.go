@@ -51,6 +51,7 @@ const (
 	nameTogether    = "together"
 	nameGemini      = "gemini"
 	nameMistral     = "mistral"
+	nameXAI         = "xai"
 	nameAzure       = "azure"
 	nameOllama      = "ollama"
 	nameLMStudio    = "lmstudio"
@@ -114,7 +115,7 @@ var hostedPresets = []Preset{
 		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaJSON, StreamUsage: true, Models: true, Chat: true},
 	},
 	{
-		Name: "xai", Title: "xAI", Wire: WireOpenAI, BaseURL: "https://api.x.ai/v1",
+		Name: nameXAI, Title: "xAI", Wire: WireOpenAI, BaseURL: "https://api.x.ai/v1",
 		Hosts: []string{"api.x.ai"}, EnvVars: []string{"XAI_API_KEY"}, KeysURL: "https://console.x.ai",
 		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Models: true,
 			Chat: true, Image: true},

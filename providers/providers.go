@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"time"
 )
 
 // Wire is the wire format of a provider.
@@ -88,10 +89,14 @@ type Doer interface {
 type Client struct {
 	doer   Doer
 	images int64 // limit of a response with images in bytes; tests: lower
+	// How long a stream may stay open after the answer; see events. Tests: shorter.
+	lingerUsage, lingerEnd time.Duration
 }
 
 // NewClient returns a client that sends its calls through doer.
-func NewClient(doer Doer) *Client { return &Client{doer: doer, images: maxImageAnswer} }
+func NewClient(doer Doer) *Client {
+	return &Client{doer: doer, images: maxImageAnswer, lingerUsage: lingerUsage, lingerEnd: lingerEnd}
+}
 
 // Usage is what a call consumed. InputTokens include those of caches, OutputTokens
 // those of reasoning.
@@ -102,6 +107,12 @@ type Usage struct {
 	Searches                              int64 // web searches, which cost a fee in addition to the tokens
 	CostNanoUSD                           int64 // in 1e-9 dollars
 	CostKnown                             bool  // the provider itself reported CostNanoUSD, which may be zero
+	// Incomplete means that a call did not report what it consumed in the end, so that the
+	// counts are too low.
+	Incomplete bool
+	// Tier is the tier of service that the provider applied, such as flex; "" if it
+	// reported none. Prices depend on it.
+	Tier string
 }
 
 // Media is an image or a recording for a model: a URL, or content of a known type and

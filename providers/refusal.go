@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/outbound"
+	"sluice/providers/fault"
 )
 
 // refused converts a response with an error status to an *Error and closes it.
@@ -27,9 +28,9 @@ func (s *session) refused(ctx context.Context, resp *http.Response) error {
 }
 
 // judge converts an error of a provider by its status, for both error responses and errors
-// within a stream.
+// in a body with the status 200. Providers do not charge for requests that they refuse.
 func (s *session) judge(status int, said refusal) *Error {
-	e := &Error{Status: status, RequestID: s.requestID, about: said.param + " " + said.code + " " + said.sentence}
+	e := &Error{Status: status, RequestID: s.requestID, unbilled: true, about: said.param + " " + said.code + " " + said.sentence}
 	sentence := redact(said.sentence, s.secret)
 	name := s.name
 	switch {
@@ -63,6 +64,9 @@ func (s *session) judge(status int, said refusal) *Error {
 	case status == http.StatusNotImplemented:
 		e.Class = ClassIncompatible
 		e.Message = join(name+" cannot do this", sentence)
+	case status >= 500 && fault.TooLong.MatchString(said.sentence):
+		e.Class = ClassRejected
+		e.Message = join(name+" refused the request ("+statusText(status)+")", sentence)
 	case status >= 500:
 		e.Class, e.Retryable, e.After = ClassUnavailable, true, said.after
 		e.Message = join(name+" is unavailable or overloaded ("+statusText(status)+")", sentence)
@@ -114,4 +118,10 @@ func (s *session) forModel(err error, model string) error {
 		return &named
 	}
 	return err
+}
+
+// rejected returns the error for an answer that the model refused to give. The secret is
+// redacted, since some providers repeat it.
+func (s *session) rejected(sentence string) *Error {
+	return &Error{Class: ClassRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
 }

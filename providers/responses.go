@@ -1,9 +1,6 @@
 package providers
 
-import (
-	"context"
-	"encoding/json"
-)
+import "context"
 
 // askResponses calls OpenAI's Responses API, which is used only for web search, because chat
 // completions do not support that.
@@ -76,91 +73,4 @@ func (c *conversation) responsesInput() []any {
 		list = append(list, turn("assistant", c.repair.answer), turn("user", c.repair.request()))
 	}
 	return list
-}
-
-// responsesEvent holds the fields of all event types that are used.
-type responsesEvent struct {
-	Type     string `json:"type"`
-	Delta    texts  `json:"delta"`
-	Refusal  string `json:"refusal"`
-	Response struct {
-		Model      string          `json:"model"`
-		Error      json.RawMessage `json:"error"`
-		Incomplete struct {
-			Reason string `json:"reason"`
-		} `json:"incomplete_details"`
-		Output []struct {
-			Type string `json:"type"`
-		} `json:"output"`
-		Usage *struct {
-			Input   count        `json:"input_tokens"`
-			Output  count        `json:"output_tokens"`
-			Read    tokenDetails `json:"input_tokens_details"`
-			Written tokenDetails `json:"output_tokens_details"`
-		} `json:"usage"`
-	} `json:"response"`
-}
-
-// readResponses reads the stream of a response up to its final event. A stream that
-// ends without one was cut off.
-func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
-	var got openAIStream
-	for !got.ended && stream.next() {
-		if string(trimmed(stream.data)) == "[DONE]" {
-			break
-		}
-		if err := s.takeResponses(&got, stream.data, out); err != nil {
-			return &got.reply, err
-		}
-	}
-	if stream.err != nil && !got.ended {
-		return &got.reply, s.streamFailed(stream.err)
-	}
-	got.text = out.end()
-	return s.ended(&got.reply, got.ended, got.refusal)
-}
-
-// takeResponses adds an event to the reply and emits its text. Unknown types of events,
-// such as those about searches, are ignored.
-func (s *session) takeResponses(got *openAIStream, data []byte, out *outlet) error {
-	var event responsesEvent
-	if json.Unmarshal(data, &event) != nil {
-		return s.notUnderstood()
-	}
-	switch event.Type {
-	case "error":
-		return s.refusedInStream(data)
-	case "response.output_text.delta":
-		return out.write(string(event.Delta))
-	case "response.refusal.done":
-		got.refusal = event.Refusal
-	case "response.completed", "response.incomplete", "response.failed":
-		got.end(&event)
-		if event.Type == "response.failed" {
-			return s.refusedInStream([]byte(`{"error":` + string(event.Response.Error) + `}`))
-		}
-	}
-	return nil // other progress, and unknown event types
-}
-
-// end processes the final event, which contains the usage.
-func (got *openAIStream) end(event *responsesEvent) {
-	r := &event.Response
-	got.model, got.ended, got.stop = r.Model, true, stopEnd
-	switch {
-	case r.Incomplete.Reason == "max_output_tokens":
-		got.stop = stopLength
-	case r.Incomplete.Reason != "":
-		got.stop = r.Incomplete.Reason
-	}
-	for _, item := range r.Output {
-		if item.Type == "web_search_call" {
-			got.usage.Searches++
-		}
-	}
-	if u := r.Usage; u != nil {
-		got.usage.InputTokens, got.usage.OutputTokens = int64(u.Input), int64(u.Output)
-		got.usage.CacheRead = min(int64(u.Read.Cached), got.usage.InputTokens)
-		got.usage.Reasoning = min(int64(u.Written.Reasoning), got.usage.OutputTokens)
-	}
 }

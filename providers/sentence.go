@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"sluice/outbound"
+	"sluice/providers/fault"
 )
 
 // refusal is the decoded error response of a provider.
@@ -35,13 +36,10 @@ func (r refusal) noMoney() bool {
 	return strings.Contains(r.sentence, "credit balance is too low") // Anthropic, with 400
 }
 
-// badKeyText is how Gemini and xAI refuse a secret, with status 400.
-var badKeyText = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|incorrect|invalid)`)
-
 // badKey reports whether the secret is invalid, for servers that respond with
 // status 400 instead of 401.
 func (r refusal) badKey() bool {
-	return r.code == "invalid_api_key" || badKeyText.MatchString(r.sentence)
+	return r.code == "invalid_api_key" || fault.BadKey.MatchString(r.sentence)
 }
 
 // noModel reports whether the model does not exist or is not available to the account,
@@ -79,11 +77,13 @@ func readRefusal(body any) refusal {
 	if text, ok := body.(string); ok {
 		fields = map[string]any{"message": text}
 	}
-	if inner, ok := fields["error"].(map[string]any); ok {
-		fields = inner
+	for _, name := range []string{"error", "base_resp", "fault"} {
+		if inner, ok := fields[name].(map[string]any); ok {
+			fields = inner
+		}
 	}
-	r := refusal{code: firstText(fields, "code", "type", "status"), param: firstText(fields, "param")}
-	for _, name := range []string{"message", "error", "detail", "title"} {
+	r := refusal{code: firstText(fields, "code", "type", "status", "error_code", "status_code", "errorCode"), param: firstText(fields, "param")}
+	for _, name := range messageMembers {
 		if r.sentence = clean(said(fields[name])); r.sentence != "" {
 			break
 		}
@@ -92,8 +92,25 @@ func readRefusal(body any) refusal {
 	if meta, _ := fields["metadata"].(map[string]any); meta["reasons"] != nil {
 		r.code = codePolicy // OpenRouter's moderation, with status 403
 	}
-	r.after = waitInText(r.sentence)
+	if r.after = waitInText(r.sentence); r.after == 0 {
+		r.after = retryDelay(fields["details"])
+	}
 	return r
+}
+
+// messageMembers are the members in which providers have the message of an error.
+var messageMembers = []string{"message", "error", "detail", "msg", "error_msg", "status_msg", "error_description", "errorMessage", "errors", "title", "faultstring", "Message", "reason"}
+
+// retryDelay returns the wait in the details of Google's errors, {"retryDelay": "34.07s"}, or 0.
+func retryDelay(details any) time.Duration {
+	list, _ := details.([]any)
+	for _, item := range list {
+		info, _ := item.(map[string]any)
+		if d, err := time.ParseDuration(firstText(info, "retryDelay")); err == nil {
+			return wait(d.Seconds())
+		}
+	}
+	return 0
 }
 
 // said returns a message, or the first three of FastAPI's list of problems.
@@ -106,7 +123,10 @@ func said(v any) string {
 		for _, item := range v[:min(len(v), 3)] {
 			problem, _ := item.(map[string]any)
 			place, _ := problem["loc"].([]any)
-			text := firstText(problem, "msg", "message")
+			text := firstText(problem, "msg", "message", "detail")
+			if line, isText := item.(string); isText {
+				text = line
+			}
 			if n := len(place); n > 0 && text != "" {
 				text = textOf(place[n-1]) + ": " + text
 			}

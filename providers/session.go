@@ -8,9 +8,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -26,8 +29,12 @@ type session struct {
 	trusted   bool
 	doer      Doer
 	client    *http.Client
-	pictures  int64  // limit of a response with images in bytes
-	requestID string // of the last response, for errors while reading it
+	model     string      // of the call, in lower case
+	pictures  int64       // limit of a response with images in bytes
+	requestID string      // of the last response, for errors while reading it
+	sent      atomic.Bool // the last request was written, so the provider may have done the work
+
+	lingerUsage, lingerEnd time.Duration
 }
 
 // open validates an endpoint and returns a session for it.
@@ -48,7 +55,7 @@ func (c *Client) open(ep Endpoint) (*session, error) {
 	}
 	client := *c.doer.HTTPClient(ep.Trusted)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &session{preset: preset, name: nameOf(preset, base), base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images}, nil
+	return &session{preset: preset, name: nameOf(preset, base), base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images, lingerUsage: c.lingerUsage, lingerEnd: c.lingerEnd}, nil
 }
 
 // nameOf returns the title of a provider, with the host of a custom server.
@@ -91,7 +98,9 @@ func (s *session) wanted(can bool, what string) error {
 // error status to an *Error.
 func (s *session) Do(req *http.Request) (*http.Response, error) {
 	s.dress(req)
-	resp, err := s.client.Do(req)
+	s.sent.Store(false)
+	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) { s.sent.Store(info.Err == nil) }}
+	resp, err := s.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		return nil, s.unreached(s.failed(req.Context(), err))
 	}
@@ -170,6 +179,14 @@ func idempotencyKey(key string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
+}
+
+// lost marks the error of a call whose request was sent and not refused; see Lost.
+func (s *session) lost(err error) error {
+	if e, ok := errors.AsType[*Error](err); err == nil || !s.sent.Load() || ok && e.unbilled {
+		return err
+	}
+	return AsLost(err)
 }
 
 // failed converts an error before or during a response.

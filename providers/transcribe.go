@@ -30,10 +30,13 @@ func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequ
 	}
 	u.file("file", req.Audio)
 	resp, err := s.sendUpload(ctx, "audio/transcriptions", u, req.Key)
-	if err != nil {
-		return nil, s.forModel(err, req.Model)
+	if err == nil {
+		var result *TranscribeResult
+		if result, err = s.transcript(resp); err == nil {
+			return result, nil
+		}
 	}
-	return s.transcript(resp)
+	return nil, s.lost(s.forModel(err, req.Model))
 }
 
 // transcript decodes the response to a recording. The text is empty for silence; a
@@ -42,8 +45,8 @@ func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequ
 func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 	var answer struct {
 		Text     *string     `json:"text"`
-		Language string      `json:"language"`
-		Duration float64     `json:"duration"`
+		Language word        `json:"language"`
+		Duration seconds     `json:"duration"`
 		Usage    usageAnswer `json:"usage"`
 	}
 	if err := s.decode(resp, &answer); err != nil {
@@ -52,8 +55,8 @@ func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 	if answer.Text == nil {
 		return nil, s.notUnderstood()
 	}
-	return &TranscribeResult{Text: *answer.Text, Language: answer.Language,
-		Seconds: max(answer.Duration, answer.Usage.Seconds, answer.Usage.AudioSeconds), Usage: answer.Usage.usage()}, nil
+	return &TranscribeResult{Text: *answer.Text, Language: string(answer.Language),
+		Seconds: float64(max(answer.Duration, answer.Usage.Seconds, answer.Usage.AudioSeconds)), Usage: answer.Usage.usage()}, nil
 }
 
 // sendUpload sends a multipart form to a path below the base URL. Its files are closed

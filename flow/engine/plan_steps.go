@@ -29,7 +29,7 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 		// crash before that, the run may continue.
 		p.markDirty(i)
 	case err != nil:
-		p.failStep(i, flow.AsError(err), now, out.Usage != flow.Usage{})
+		p.failStep(i, flow.AsError(err), now, out.Begun || out.Usage.Billed())
 	case out.Suspend != nil:
 		p.addDeliveries(i, out.Deliveries)
 		p.suspendStep(i, out.Suspend, now)
@@ -131,7 +131,8 @@ func (p *Plan) pauseStep(i int, state flow.StepState, until time.Time) {
 
 // failStep handles the error of a step: a retry with back-off if the node allows one and the
 // error is transient, else an alternative config during an outage, else the error handling of
-// the node, else the end of the run. paid means that the failed attempt may have cost money.
+// the node, else the end of the run. paid means that an answer had begun, so that the failed attempt
+// cost money.
 func (p *Plan) failStep(i int, e *flow.Error, now time.Time, paid bool) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}

@@ -27,7 +27,7 @@ const (
 
 // ReplicateConfig configures a Replicate client.
 type ReplicateConfig struct {
-	BaseURL string // with the API version; empty: DefaultReplicateURL
+	BaseURL string // /v1 is added to an address without a path; empty: DefaultReplicateURL
 	// API makes the calls. Its timeouts must allow a first byte after StartRequest.Wait,
 	// and uploads of any duration.
 	API *http.Client
@@ -62,6 +62,9 @@ func NewReplicate(cfg ReplicateConfig) *Replicate {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, DefaultReplicateURL), "/"))
 	if err != nil {
 		base = &url.URL{}
+	}
+	if base.Host != "" && base.Path == "" {
+		base.Path = "/v1" // users mostly omit it
 	}
 	return &Replicate{
 		base: base, api: cfg.API, files: cfg.Files, ownFiles: cmp.Or(cfg.OwnFiles, cfg.Files),

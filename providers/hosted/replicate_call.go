@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/providers"
+	"sluice/providers/fault"
 )
 
 const (
@@ -62,12 +63,32 @@ func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out an
 		return nil
 	}
 	body := &limitedReader{r: resp.Body, left: p.maxAnswer}
-	d := json.NewDecoder(body)
+	var raw json.RawMessage
+	if err := json.NewDecoder(body).Decode(&raw); err != nil {
+		return decodeError(ctx, err, body)
+	}
+	if failure := p.fault(resp, raw, secret, c.subject); failure != nil {
+		return failure
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(out); err != nil {
 		return decodeError(ctx, err, body)
 	}
 	return nil
+}
+
+// fault returns the error in a body that arrived with a status of success, which gateways
+// send; see fault.Find. A prediction, which has an ID, describes its own failure.
+func (p *Replicate) fault(resp *http.Response, raw json.RawMessage, secret, subject string) *providers.Error {
+	status, text, failed := fault.Find(raw)
+	var named struct{ ID string }
+	if !failed || json.Unmarshal(raw, &named) == nil && named.ID != "" {
+		return nil
+	}
+	judged := *resp
+	judged.StatusCode = status
+	return p.refusal(&judged, text, secret, subject)
 }
 
 // decodeError explains why a response could not be decoded. A canceled request and a

@@ -1,7 +1,6 @@
 package hosted
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -11,11 +10,12 @@ import (
 	"unicode/utf8"
 
 	"sluice/providers"
+	"sluice/providers/eventstream"
 )
 
 const (
-	maxEventLine = 1 << 20  // bytes of one line of an event stream
-	maxStream    = 32 << 20 // bytes of one stream
+	maxEvent  = 1 << 20  // bytes of one event of a stream
+	maxStream = 32 << 20 // bytes of one stream
 )
 
 // Stream emits the output events of a prediction. It does not retry, because callers poll
@@ -46,17 +46,21 @@ func (p *Replicate) Stream(ctx context.Context, secret, address string, emit fun
 func readStream(ctx context.Context, body io.Reader, secret string, emit func(string)) error {
 	text := &runeBuffer{emit: emit}
 	defer text.flush()
-	events := newEvents(body)
+	limited := &limitedReader{r: body, left: maxStream}
+	events := eventstream.NewReader(limited, maxEvent)
 	for {
-		name, data, err := events.next()
+		event, err := events.Next()
+		if err == nil && event.Cut {
+			err = io.EOF
+		}
 		switch {
 		case err != nil:
-			return streamError(ctx, err, events.body)
-		case name == "output":
-			text.write(data)
-		case name == "error":
-			return badAnswer("The model failed." + quoted(streamedError(data), secret))
-		case name == "done":
+			return streamError(ctx, err, limited)
+		case event.Name == "output":
+			text.write(string(event.Data))
+		case event.Name == "error":
+			return badAnswer("The model failed." + quoted(streamedError(string(event.Data)), secret))
+		case event.Name == "done":
 			return nil
 		}
 	}
@@ -68,7 +72,7 @@ func streamError(ctx context.Context, err error, body *limitedReader) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, bufio.ErrTooLong) || body.over:
+	case errors.Is(err, eventstream.ErrTooLong) || body.over:
 		return &providers.Error{Class: providers.ClassTooLarge, Message: "Replicate's stream holds more than Sluice reads."}
 	case errors.Is(err, io.EOF):
 		return unavailable("Replicate's stream broke off before the model was done.")
@@ -82,46 +86,6 @@ func streamedError(data string) string {
 		return said
 	}
 	return data
-}
-
-// events is a reader of server-sent events.
-type events struct {
-	lines *bufio.Scanner
-	body  *limitedReader
-}
-
-// newEvents returns a reader of server-sent events. Lines longer than maxEventLine and
-// bodies longer than maxStream are errors.
-func newEvents(r io.Reader) *events {
-	body := &limitedReader{r: r, left: maxStream}
-	lines := bufio.NewScanner(body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxEventLine)
-	return &events{lines: lines, body: body}
-}
-
-// next returns the next event that has a name. It drops an event that was cut off by the end
-// of the stream.
-func (e *events) next() (name, data string, err error) {
-	var lines []string
-	for e.lines.Scan() {
-		field, value, _ := strings.Cut(e.lines.Text(), ":")
-		value = strings.TrimPrefix(value, " ")
-		switch {
-		case e.lines.Text() == "":
-			if name != "" {
-				return name, strings.Join(lines, "\n"), nil
-			}
-			lines = nil
-		case field == "event":
-			name = value
-		case field == "data":
-			lines = append(lines, value)
-		}
-	}
-	if err := e.lines.Err(); err != nil {
-		return "", "", err
-	}
-	return "", "", io.EOF
 }
 
 // runeBuffer buffers a stream so that it emits only complete UTF-8 characters, since a chunk can
