@@ -14,10 +14,12 @@ import (
 // SaveApproval stores an open question under the hash of its link's token. A question
 // that the step asked before is replaced, unless it has been answered.
 func (s *Approvals) SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error {
-	question := dbconn.EncodeAny(a.Question)
-	if len(question) > flow.MaxQuestion {
-		return flow.Errorf(flow.CodeInputInvalid, "The message and the values are %s; an approval shows at most %s.", flow.Size(int64(len(question))), flow.Size(flow.MaxQuestion))
+	asked := a.Question
+	asked.Rendered = "" // not part of what the flow provides
+	if size := len(dbconn.EncodeAny(asked)); size > flow.MaxQuestion {
+		return flow.Errorf(flow.CodeInputInvalid, "The message and the values are %s; an approval shows at most %s.", flow.Size(int64(size)), flow.Size(flow.MaxQuestion))
 	}
+	question := dbconn.EncodeAny(a.Question)
 	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.Queries.SaveApproval(tx.Ctx, gen.SaveApprovalParams{
 			RunID: a.RunID, Path: a.Path, WorkspaceID: a.WorkspaceID, FlowID: a.FlowID, Node: a.Node, TokenHash: tokenHash,

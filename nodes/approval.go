@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/markdown"
 )
 
 // Options of the field "audience": who may answer an approval.
@@ -133,6 +134,9 @@ func approvalQuestion(in *flow.In) flow.Question {
 	q := flow.Question{
 		Title: in.Text("title"), Message: in.Text("message"), Audience: audiences[in.Text("audience")], People: portNames(in.Config["people"]),
 		SelfAnswer: in.Config["self_approve"] == true,
+	}
+	if q.Message != "" {
+		q.Rendered = markdown.HTML(q.Message)
 	}
 	for _, name := range portNames(in.Config["values"]) {
 		q.Values = append(q.Values, flow.ApprovalValue{Name: name, Value: in.Config[name], Editable: slices.Contains(editable, name)})

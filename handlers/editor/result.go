@@ -7,6 +7,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/handlers/web"
+	"sluice/markdown"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
@@ -58,6 +59,7 @@ func (c *call) showResult(f *flow.Flow) error {
 // classification also has the scores of all labels.
 func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorview.ResultOutput, err error) {
 	var steps []flow.Step
+	left := markdown.MaxText
 	for _, o := range contract.Outputs(doc, c.s.Kinds) {
 		value, given := run.Outputs[o.Name]
 		if !given {
@@ -71,6 +73,10 @@ func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorvi
 				}
 			}
 			addScores(&out, doc, steps, from)
+		}
+		if text, isText := value.(string); isText && len(text) <= left && markdown.Is(text) {
+			left -= len(text)
+			out.Rendered = markdown.HTML(text)
 		}
 		list = append(list, out)
 	}

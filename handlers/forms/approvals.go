@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/web"
+	"sluice/markdown"
 	"sluice/views/components"
 	formsview "sluice/views/forms"
 	"sluice/views/layout"
@@ -186,7 +187,7 @@ func (a *approvalCall) render(status int, p formsview.ApprovalPage) error {
 func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 	q := &a.approval.Question
 	p := formsview.ApprovalPage{
-		Title: q.Title, Message: q.Message, Flow: a.flowName(a.approval), Expires: a.approval.ExpiresAt, Now: a.s.Now(),
+		Title: q.Title, Message: messageHTML(q), Flow: a.flowName(a.approval), Expires: a.approval.ExpiresAt, Now: a.s.Now(),
 		Path: a.path, AskName: a.by.Type == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
 	}
 	p.Asker, p.Workspace = a.askerName(), a.workspaceName()
@@ -205,6 +206,15 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 		p.Values = append(p.Values, a.field(v, p.Barred == ""))
 	}
 	return p
+}
+
+// messageHTML returns the message of a question as HTML. Questions of older versions were
+// stored without it.
+func messageHTML(q *flow.Question) string {
+	if q.Rendered == "" && q.Message != "" {
+		return markdown.HTML(q.Message)
+	}
+	return q.Rendered
 }
 
 // outcome returns how the question ended, or nil while it is open.

@@ -112,3 +112,25 @@ func TestApproval_without_scripts_on_phone(t *testing.T) {
 		t.Errorf("got %v", end.Outputs)
 	}
 }
+
+// The message of an approval is rendered once, when the question is asked.
+func TestApproval_serves_stored_message(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	run, link := asked(h, invoice)
+	a, err := h.Store.FindApproval(t.Context(), flow.DefaultWorkspace, run.ID, "ask")
+	if err != nil || !strings.Contains(a.Question.Rendered, "<strong>12% above</strong>") {
+		t.Fatalf("stored %q, %v", a.Question.Rendered, err)
+	}
+	save := func(rendered, message string) {
+		t.Helper()
+		a.Question.Rendered, a.Question.Message = rendered, message
+		if err := h.Store.SaveApproval(t.Context(), flow.Hash([]byte("token-of-"+string(run.ID))), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("<p>stored</p>", "not **read**")
+	h.Anonymous().Get(link).Is(http.StatusOK).Has("<p>stored</p>").Lacks("not <strong>read")
+	save("", "an **old** question with <script>")
+	h.Anonymous().Get(link).Is(http.StatusOK).Has("an <strong>old</strong> question with &lt;script&gt;")
+}

@@ -36,6 +36,8 @@ type ResultOutput struct {
 	// scores of these labels, best first. Both are empty for other values.
 	From   string
 	Scores []LabelScore
+	// Rendered is the HTML that package markdown made of the value, if it is Markdown.
+	Rendered string
 }
 
 // LabelScore is a label with its score from 0 to 1.

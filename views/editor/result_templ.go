@@ -370,7 +370,7 @@ func resultOutput(i int, v ResultOutput) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if text, ok := v.Value.(string); ok && components.IsMarkdown(text) && len(text) <= maxRendered {
+		if v.Rendered != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"result-views\"><div class=\"choice small\" role=\"group\" aria-label=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -466,7 +466,7 @@ func resultOutput(i int, v ResultOutput) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Markdown(text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Markdown(v.Rendered).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -760,8 +760,5 @@ func resultInputs(r ResultPane) templ.Component {
 		return nil
 	})
 }
-
-// maxRendered is the maximum size of rendered Markdown in bytes.
-const maxRendered = 64 << 10
 
 var _ = templruntime.GeneratedTemplate

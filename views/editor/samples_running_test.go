@@ -27,7 +27,8 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 	done.State, done.Done = "succeeded", 6
 	result := ResultPane{FlowID: "flow_1", Run: &done, Now: viewtest.Noon, Publish: 1, Inputs: step.Inputs, Outputs: []ResultOutput{
 		{ValueView: components.ValueView{Name: "team", Value: "billing"}, From: "Which team?", Scores: []LabelScore{{"billing", 0.9134071588}, {"account", 0.05}}}, {ValueView: components.ValueView{Name: "confidence", Value: json.Number("0.9134071588")}},
-		{ValueView: components.ValueView{Name: "reply", Value: "Hello Sam,\n\nthank you for writing about **billing**.\n\n- A colleague looks at it.\n- You don't need to send anything else.\n"}},
+		{ValueView: components.ValueView{Name: "reply", Value: "Hello Sam,\n\nthank you for writing about **billing**.\n\n- A colleague looks at it.\n- You don't need to send anything else.\n"},
+			Rendered: "<p>Hello Sam,</p>\n<p>thank you for writing about <strong>billing</strong>.</p>\n<ul>\n<li>A colleague looks at it.</li>\n<li>You don't need to send anything else.</li>\n</ul>\n"},
 		{ValueView: components.ValueView{Name: "items", Value: []any{map[string]any{"sku": "A1", "count": json.Number("2")}}}}}}
 	within := func(parts ...templ.Component) templ.Component {
 		parts = append([]templ.Component{templ.Raw("<h1>Running</h1>")}, parts...)

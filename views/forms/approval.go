@@ -15,7 +15,8 @@ import (
 
 // ApprovalPage is an approval that a run waits for, with its outcome once there is one.
 type ApprovalPage struct {
-	Title, Message string // Message is Markdown
+	Title   string
+	Message string // HTML made by package markdown
 	Flow           string
 	// Asker is the user who started the run, Workspace the workspace of the run; "" if unknown.
 	Asker, Workspace string

@@ -51,7 +51,7 @@ func formSamples(theme layout.Theme) map[string]templ.Component {
 
 func sampleApproval() ApprovalPage {
 	return ApprovalPage{
-		Title: "Pay Northwind?", Message: "It is **12% above** the order.", Flow: "Pay invoices", Path: "/approval/abc", Now: viewtest.Noon, Expires: viewtest.Noon.Add(23 * time.Hour), AskName: true,
+		Title: "Pay Northwind?", Message: "<p>It is <strong>12% above</strong> the order.</p>\n", Flow: "Pay invoices", Path: "/approval/abc", Now: viewtest.Noon, Expires: viewtest.Noon.Add(23 * time.Hour), AskName: true,
 		Values: []ApprovalField{
 			{View: components.ValueView{Name: "Supplier", Value: "Northwind", All: true}},
 			{View: components.ValueView{Name: "Amount"}, Control: &components.Field{Name: "value.amount", Label: "Amount", Type: "number", Value: "4820"}},
