@@ -29,11 +29,11 @@ type Approval struct {
 
 // Question is what is asked, as people see it.
 type Question struct {
-	Title      string          `json:"title"`
-	Message    string          `json:"message"` // Markdown
+	Title   string `json:"title"`
+	Message string `json:"message"` // Markdown
 	// Rendered is the message as HTML that is safe to show, made when the question was asked.
 	// Questions of older versions have none.
-	Rendered string `json:"message_html,omitempty"`
+	Rendered   string          `json:"message_html,omitempty"`
 	Values     []ApprovalValue `json:"values,omitempty"`
 	Audience   Audience        `json:"audience"`
 	People     []string        `json:"people,omitempty"`       // email addresses, for AudienceNamed

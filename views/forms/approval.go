@@ -17,7 +17,7 @@ import (
 type ApprovalPage struct {
 	Title   string
 	Message string // HTML made by package markdown
-	Flow           string
+	Flow    string
 	// Asker is the user who started the run, Workspace the workspace of the run; "" if unknown.
 	Asker, Workspace string
 	Expires, Now     time.Time
