@@ -138,6 +138,7 @@ type DB struct {
 	connect     *pgx.ConnConfig
 	sizesItself bool
 	outages     dbconn.Outages
+	resetAt     atomic.Int64 // when resetPools last closed all connections, in ns since 1970
 	engine      *flock.Flock
 	// BusyBefore holds the runs that were executing a step when the previous process
 	// on this data directory ended, until recovery has counted their crash.

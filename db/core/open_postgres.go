@@ -113,6 +113,7 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 	if s.Config.Instance != "" {
 		dbconn.LimitAnswers(cfg.ConnConfig)
 	}
+	dbconn.CloseReadOnly(cfg.ConnConfig, func() { go s.resetPools(time.Second) })
 	cfg.ShouldPing, cfg.PingTimeout = s.outages.ShouldPing, dbconn.PingTimeout
 	reserved := cfg.Copy()
 	switch {
@@ -141,6 +142,21 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 	db := openLent(pool, dbconn.NewSlots(size.Reserved), s.outages.Note)
 	s.Vital = lane{pool: pool, DBTX: db, Reads: gen.New(Reader{db, s}), writer: &postgresWriter{s, db}}
 	return nil
+}
+
+// resetPools closes all connections, unless that was done within the given time. It is
+// called when a session turns out to be read-only, because those that were opened at the
+// same time are too.
+func (s *DB) resetPools(unlessWithin time.Duration) {
+	now, before := time.Now().UnixNano(), s.resetAt.Load()
+	if now-before < int64(unlessWithin) || !s.resetAt.CompareAndSwap(before, now) {
+		return
+	}
+	for _, p := range []pool{s.pool, s.Vital.pool} {
+		if p, ok := p.(*pgxpool.Pool); ok && p != nil {
+			p.Reset()
+		}
+	}
 }
 
 // openLent makes the connections of a pool usable through database/sql. Idle

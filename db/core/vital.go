@@ -49,18 +49,30 @@ func (s *DB) WriteVital(ctx context.Context, d Durability, fn func(*Tx) error) e
 // pingTimeout is how long the database may take to answer a health check.
 const pingTimeout = 900 * time.Millisecond
 
-// Ping returns an error if the database does not answer within a second. On SQLite
-// it always returns nil.
+// Ping returns an error if the database does not answer within a second, or accepts no
+// writes. On SQLite it always returns nil.
 func (s *DB) Ping(ctx context.Context) error {
 	if !s.IsPostgres() {
 		return nil
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, pingTimeout, dbconn.ErrNoAnswer)
 	defer cancel()
-	var one int
-	err := s.Vital.DBTX.QueryRowContext(limited, "SELECT 1").Scan(&one)
+	readOnly, err := s.isReadOnly(limited)
+	if err == nil && readOnly { // maybe only the session: it was opened while the database was
+		s.resetPools(0)
+		readOnly, err = s.isReadOnly(limited)
+	}
+	if err == nil && readOnly {
+		err = dbconn.ErrReadOnly
+	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
 	}
 	return s.outages.PublicError(err)
+}
+
+// isReadOnly reports whether a session of the vital lane may not write.
+func (s *DB) isReadOnly(ctx context.Context) (readOnly bool, err error) {
+	err = s.Vital.DBTX.QueryRowContext(ctx, "SELECT current_setting('transaction_read_only') = 'on'").Scan(&readOnly)
+	return readOnly, err
 }

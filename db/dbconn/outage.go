@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -27,6 +28,34 @@ var ErrNoConnection = errors.New("db: no connection to the database became free 
 // ErrNoAnswer is the cause when a transaction took longer than writeTimeout.
 var ErrNoAnswer = errors.New("db: the database did not answer in time")
 
+// ErrReadOnly is the cause when the database answers but accepts no writes, such as a
+// standby server.
+var ErrReadOnly = errors.New("db: the database is read-only")
+
+// IsReadOnly reports whether PostgreSQL refused a write because the session is read-only.
+func IsReadOnly(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == codeReadOnly || errors.Is(err, ErrReadOnly)
+}
+
+// codeReadOnly is read_only_sql_transaction: the server is no longer the primary, or an
+// administrator made the database read-only.
+const codeReadOnly = "25006"
+
+// CloseReadOnly makes connections of cfg close when the server refuses a write because
+// the session is read-only, and calls found. A session keeps this state although the
+// database accepts writes again, so it must not return to the pool.
+func CloseReadOnly(cfg *pgx.ConnConfig, found func()) {
+	keep := cfg.OnPgError
+	cfg.OnPgError = func(conn *pgconn.PgConn, e *pgconn.PgError) bool {
+		if e.Code == codeReadOnly {
+			found()
+			return false
+		}
+		return keep == nil || keep(conn, e)
+	}
+}
+
 // IsOutage reports whether an error means that PostgreSQL cannot be reached, is
 // shutting down or starting up, or rejects new connections. A statement that
 // failed with an outage may have been executed.
@@ -37,7 +66,7 @@ func IsOutage(err error) bool {
 		// opened.
 		return connecting || isOutageCode(e.Code)
 	}
-	if errors.Is(err, ErrNoConnection) {
+	if errors.Is(err, ErrNoConnection) || errors.Is(err, ErrReadOnly) {
 		return true
 	}
 	if errors.Is(err, context.Canceled) { // by the caller
@@ -66,7 +95,7 @@ func IsOutage(err error) bool {
 func isOutageCode(code string) bool {
 	switch code {
 	case "25P03", // idle_in_transaction_session_timeout: this process was frozen
-		"25006",                            // read-only: the server is no longer the primary
+		codeReadOnly,
 		"53300",                            // too_many_connections
 		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, starting up, idle_session_timeout
 		return true
@@ -86,7 +115,11 @@ func Unavailable(cause error) error {
 	if flow.IsUnavailable(cause) {
 		return cause
 	}
-	return retryableError(flow.CodeUnavailable, "The database cannot be reached at the moment. Try again in a few seconds.", retryUnavailable, cause)
+	message := "The database cannot be reached at the moment. Try again in a few seconds."
+	if IsReadOnly(cause) {
+		message = "The database accepts no writes at the moment. Try again in a few seconds."
+	}
+	return retryableError(flow.CodeUnavailable, message, retryUnavailable, cause)
 }
 
 // BackOff waits between attempts: 50 ms, then twice as long each time up to a
