@@ -149,7 +149,8 @@ func (r *Runner) checkHeld(ctx context.Context, what string, find func() error) 
 
 // Drain lets running steps finish, returns the rest of their runs to the queue
 // and stops the Runner. Steps that are still running when ctx ends are aborted
-// and run again elsewhere.
+// and run again elsewhere. A store that cannot be written to is no error: then the
+// recovery returns the runs to the queue.
 func (r *Runner) Drain(ctx context.Context) error {
 	r.mu.Lock() // no detached run starts after this
 	repeated := r.Draining()
@@ -168,11 +169,18 @@ func (r *Runner) Drain(ctx context.Context) error {
 	finalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
 	_ = waitGroup(finalCtx, &r.detached) // those that stopLoops aborted
-	if e := r.store.RequeueRuns(finalCtx, r.runsToRequeue()); e != nil {
-		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
+	handBack := r.store.RequeueRuns(finalCtx, r.runsToRequeue())
+	leave := r.store.LeaveInstance(finalCtx, r.cfg.Instance)
+	if unwritable := errors.Join(handBack, leave); isTransient(unwritable) || errors.Is(unwritable, context.DeadlineExceeded) {
+		// The work is handed back without this process: by another instance, or by the next start.
+		r.log.Warn("the database cannot be written to at the shutdown; runs continue when it is back", "error", errors.Join(err, unwritable))
+		return nil
 	}
-	if e := r.store.LeaveInstance(finalCtx, r.cfg.Instance); e != nil {
-		err = errors.Join(err, fmt.Errorf("remove this instance: %w", e))
+	if handBack != nil {
+		err = errors.Join(err, fmt.Errorf("hand runs back: %w", handBack))
+	}
+	if leave != nil {
+		err = errors.Join(err, fmt.Errorf("remove this instance: %w", leave))
 	}
 	return err
 }

@@ -103,6 +103,31 @@ func TestOutage_fails_no_run(t *testing.T) {
 	}
 }
 
+// TestDrain_during_an_outage shuts down while the database is away, with a run in progress.
+// That is no failure: the run continues when the database is back.
+func TestDrain_during_an_outage(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	cfg := server.Config("drain")
+	cfg.Instance = "test-drain"
+	fx := newFixture(t, cfg, gatedFlow).start()
+	run := fx.startRun()
+	<-fx.gate.started
+	// A durable write also syncs the writes of the run's start.
+	if err := fx.store.SaveCredential(t.Context(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "c"}, "secret"); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop(syscall.SIGKILL)
+	if err := drain(fx.runner, 50*time.Millisecond); err != nil {
+		t.Errorf("the shutdown failed: %v", err)
+	}
+	server.Start()
+	found, err := fx.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
+	if err != nil || found.State.Ended() {
+		t.Errorf("the run is %+v, %v", found, err)
+	}
+}
+
 // TestStart_waits_for_database_connection starts while others use all connections that
 // the server allows: the Runner must wait for its own instead of ending the process.
 func TestStart_waits_for_database_connection(t *testing.T) {
