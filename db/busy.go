@@ -34,7 +34,7 @@ func (s *Instances) BusyMarks() *busy.Marks {
 		s.DB.BusyBefore[flow.RunID(id)] = true
 	}
 	if err != nil {
-		s.DB.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
+		s.DB.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process cannot be found", "error", err)
 		region = make([]byte, size)
 	}
 	return busy.NewMarks(region)

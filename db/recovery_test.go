@@ -181,17 +181,25 @@ func TestRecover_suspects_a_run_busy_in_two_crashes(t *testing.T) {
 	})
 }
 
-func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
+// TestRecover_finds_a_run_that_waits_not_guilty has a run that only waits for its model while
+// the process is killed again and again. After ten crashes it is tried apart from others, in
+// case a mark was missed, but is never guilty.
+func TestRecover_finds_a_run_that_waits_not_guilty(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		id := w.start().ID
+		id, other := w.start().ID, w.start().ID
 		for i := range 9 {
-			wantEqual(t, "suspects", len(w.dies(fmt.Sprint("n", i), nil, []flow.RunID{id}, nil).Suspects), 0)
+			var busy []flow.RunID
+			if i == 5 { // the neighbor may have caused this one
+				busy = append(busy, other)
+			}
+			wantEqual(t, fmt.Sprintf("suspects after %d crashes", i+1), len(w.dies(fmt.Sprint("n", i), busy, []flow.RunID{id}, nil).Suspects), 0)
 		}
 		report := w.dies("tenth", nil, []flow.RunID{id}, nil)
-		wantEqual(t, "suspects", fmt.Sprint(suspectIDs(report.Suspects)), fmt.Sprint([]flow.RunID{id}))
-		for guilt := 1; guilt <= flow.GuiltyAt; guilt++ {
-			report = w.dies(fmt.Sprint("trial ", guilt), nil, []flow.RunID{id}, w.try(fmt.Sprint("trial ", guilt), report.Suspects))
-			wantEqual(t, "guilt", report.Suspects[0].Guilt, guilt)
+		for i := range 10 {
+			wantEqual(t, "suspects", fmt.Sprint(suspectIDs(report.Suspects)), fmt.Sprint([]flow.RunID{id}))
+			wantEqual(t, "guilt", report.Suspects[0].Guilt, 0)
+			instance := fmt.Sprint("trial ", i)
+			report = w.dies(instance, nil, []flow.RunID{id}, w.try(instance, report.Suspects))
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/flow"
@@ -130,7 +131,8 @@ func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspec
 	done := make(chan struct{})
 	r.runner.detached.Go(func() {
 		defer close(done)
-		r.runner.startJob(flow.Job{Kind: flow.JobRun, ID: string(s.RunID), Attempt: attempt})(ctx)
+		trial := context.WithValue(ctx, trialKey{}, s.RunID)
+		r.runner.startJob(flow.Job{Kind: flow.JobRun, ID: string(s.RunID), Attempt: attempt})(trial)
 	})
 	for {
 		select {
@@ -145,6 +147,36 @@ func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspec
 		case <-r.runner.drain:
 			return
 		}
+	}
+}
+
+// trialKey is the context key for the ID of a suspect that is on trial.
+type trialKey struct{}
+
+// calls returns Config.Calls for instances that share a database. Their marks are stored
+// by a timer, which misses a run that crashes the process soon after data has arrived. The
+// marks of a run on trial are stored before it processes the data.
+func (r suspectRetrier) calls() func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context {
+	calls := r.runner.cfg.Calls
+	if calls == nil || !r.runner.shared {
+		return calls
+	}
+	return func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context {
+		runID, onTrial := ctx.Value(trialKey{}).(flow.RunID)
+		if !onTrial {
+			return calls(ctx, before, working)
+		}
+		var last atomic.Bool
+		return calls(ctx, before, func(busy bool) {
+			working(busy)
+			if last.Swap(busy) == busy {
+				return
+			}
+			lists := map[bool][]flow.RunID{busy: {runID}}
+			if err := r.runner.store.SaveBusy(ctx, lists[true], lists[false]); err != nil && ctx.Err() == nil {
+				r.runner.log.Warn("cannot mark a run on trial", "run", runID, "error", err)
+			}
+		})
 	}
 }
 

@@ -3,11 +3,14 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
+	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/jobs"
 )
@@ -156,4 +159,38 @@ func TestSuspects_poisoned_run_fails(t *testing.T) {
 	if end := fx.awaitEnd(neighbor); end.State != flow.RunSucceeded {
 		t.Errorf("its neighbor is %s: %+v", end.State, end.Error)
 	}
+}
+
+// TestSuspects_are_marked_before_they_process_data reads the mark of a run on trial from the
+// database, as another instance would after a crash.
+func TestSuspects_are_marked_before_they_process_data(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, dbtest.PostgresConfig(t), gateOnlyFlow)
+	run := fx.startRun(func(s *flow.Start) { s.Given = nil })
+	for _, sql := range []string{"DELETE FROM river_job", fmt.Sprintf("UPDATE runs SET place = %d, instance_id = '', busy = 0", core.PlaceSuspect)} {
+		if _, err := db.Pool(fx.store).Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	marks := make(chan int, 2)
+	fx.newRunnerWith(fx.store, func(c *jobs.Config) {
+		c.Calls = func(ctx context.Context, _ func(context.Context) error, working func(bool)) context.Context {
+			for _, busy := range []bool{true, false} {
+				working(busy)
+				var mark int
+				if err := db.Pool(fx.store).QueryRow(t.Context(), "SELECT busy FROM runs WHERE id = $1", run.ID).Scan(&mark); err != nil {
+					t.Error(err)
+				}
+				marks <- mark
+			}
+			return ctx
+		}
+	})
+	fx.start()
+	if during, after := <-marks, <-marks; during != 1 || after != 0 {
+		t.Errorf("the marks are %d and then %d", during, after)
+	}
+	<-fx.gate.started
+	fx.gate.release <- nil
+	fx.awaitEnd(run)
 }

@@ -140,7 +140,7 @@ func New(cfg Config) *Runner {
 	}
 	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
-		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
+		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,
 		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}

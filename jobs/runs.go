@@ -35,7 +35,10 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 	runID, attempt := flow.RunID(j.ID), j.Attempt
 	defer r.release(runID, active)
 	outcome := engine.HandedBack
+	mark := r.cfg.Busy.Open(string(runID)) // decoding what is stored may take much memory
+	mark.Enter()
 	plan, err := r.loadPlan(ctx, j.Run, runID, attempt)
+	mark.Close()
 	if err == nil {
 		if failure != nil {
 			plan.Fail(failure)

@@ -9,7 +9,7 @@ import (
 
 // A run is suspected of crashing the process after this many consecutive
 // crashes with nothing recorded in between: crashes while it was busy, or any
-// crashes.
+// crashes, in case a mark was missed.
 const (
 	suspectAfterBusy = 2
 	suspectAfterAny  = 10
@@ -23,13 +23,14 @@ type Crash struct {
 }
 
 // Guilt returns how much guilt a crash during its own trial adds to a run. A
-// run that was the only busy one caused the crash. If others were busy too, or
-// nothing is known, it takes three such crashes.
+// run that was the only busy one caused the crash. If others were busy too, it
+// takes three such crashes. A run that was not busy only waited, however often the
+// process crashed, and did not cause it.
 func (c Crash) Guilt() int64 {
 	switch {
 	case c.Busy && c.BusyN == 1:
 		return flow.GuiltyAt
-	case c.Busy || c.BusyN == 0:
+	case c.Busy:
 		return 1
 	}
 	return 0
