@@ -1,9 +1,11 @@
 package db_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -35,6 +37,32 @@ func TestRequestCancel_of_a_running_run(t *testing.T) {
 		ids, err = w.CancelRequested(w.ctx, "me")
 		w.must(err)
 		wantEqual(t, "left", len(ids), 0)
+	})
+}
+
+// TestRequestCancel_before_the_end has a worker that did not notice the cancellation: it must
+// not end the run in another way. The row of the run is written alone and in a set.
+func TestRequestCancel_before_the_end(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		for _, sized := range []bool{false, true} {
+			for _, state := range []flow.RunState{flow.RunSucceeded, flow.RunFailed} {
+				r := w.take(w.start().ID)
+				if sized {
+					r.Sizes, r.Writes = map[string]int64{}, 1
+				}
+				w.cancel(r)
+				end := *r
+				if err := w.finish(&end, state); !errors.Is(err, flow.ErrCancelRequested) {
+					t.Fatalf("%s, %v: %v", state, sized, err)
+				}
+				wantEqual(t, "state", w.find(r.ID).State.Ended(), false)
+				w.must(w.finish(r, flow.RunCanceled))
+				if err := w.finish(&end, state); sized != (err == nil) && !errors.Is(err, dbconn.ErrFenced) {
+					t.Errorf("another end: %v", err)
+				}
+				wantEqual(t, "state", w.find(r.ID).State, flow.RunCanceled)
+			}
+		}
 	})
 }
 

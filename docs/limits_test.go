@@ -41,7 +41,7 @@ var limits = map[string]string{
 	"Wait for a database lock held by another program (SQLite)":     "{{span `db/core` `defaultBusyTimeout`}}; then 503 [`overloaded`](errors.md#overloaded)",
 	"Wait for a free connection to PostgreSQL":                      "{{span `db/dbconn` `acquireTimeout`}}; then 503 [`unavailable`](errors.md#unavailable)",
 	"Time limit of a statement (PostgreSQL)":                        "{{span `db/dbconn` `statementTimeout`}}; see [settings](configuration.md#postgresql)",
-	"Wait for a lock (PostgreSQL)":                                  "{{span `db/dbconn` `lockTimeout`}}",
+	"Wait for a lock (PostgreSQL)":                                  "{{span `db/dbconn` `LockTimeout`}}",
 	"Idle time within a transaction (PostgreSQL)":                   "{{span `db/dbconn` `idleInTransaction`}}",
 	"Content of an ended run":                                       "{{found `cmd/sluice/config.go` `SLUICE_RETENTION\" default:\"(\\d+)d`}} days (`SLUICE_RETENTION`), its record {{span `jobs` `tombstoneAge`}}",
 	"A text in a flow":                                              `{{bytes "flow" "MaxTextBytes"}}`,

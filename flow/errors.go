@@ -19,6 +19,10 @@ func plural(n int64, one, many string) string {
 // the run.
 var ErrFenced = errors.New("the run was handed to another worker")
 
+// ErrCancelRequested is returned for a write that would end a run otherwise than as canceled,
+// if its cancellation was requested before: the caller was promised that it ends.
+var ErrCancelRequested = errors.New("the cancellation of the run was requested")
+
 // ErrNotSaved means that the state of a step is certainly not on disk, so no later attempt
 // resumes it. After any other error of In.Save, the state may or may not be on disk.
 var ErrNotSaved = errors.New("the state of the step is not on disk")

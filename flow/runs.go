@@ -209,7 +209,8 @@ type Step struct {
 }
 
 // RunWrite is progress of a run that is committed in one transaction. It fails with ErrFenced
-// if the attempt of the run is no longer Run.Attempt.
+// if the attempt of the run is no longer Run.Attempt. The end of a run whose cancellation was
+// requested fails with ErrCancelRequested, unless its state is canceled.
 type RunWrite struct {
 	Run        *Run // the new row
 	Steps      []Step

@@ -113,18 +113,28 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
 		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == PlaceWorker),
-		Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes,
+		Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes, CancelAllowed: dbconn.BoolInt(!w.End || r.State == flow.RunCanceled),
 	}
 }
 
 // checkRepeated returns nil if this write was already committed but its answer was
-// lost, and ErrFenced if the write comes too late.
+// lost, ErrCancelRequested if it would end a run whose cancellation was requested, and
+// ErrFenced if the write comes too late.
 func (p *runWrite) checkRepeated(tx *Tx) error {
 	n, err := tx.Queries.IsWritten(tx.Ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
-	if err == nil && (n == 0 || p.row.Writes == 0) {
-		err = dbconn.ErrFenced
+	if err != nil || n > 0 && p.row.Writes > 0 {
+		return err
 	}
-	return err
+	if p.row.CancelAllowed == 0 {
+		n, err = tx.Queries.IsCancelRequested(tx.Ctx, gen.IsCancelRequestedParams{ID: p.row.ID, Attempt: p.row.Attempt})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return flow.ErrCancelRequested
+		}
+	}
+	return dbconn.ErrFenced
 }
 
 // runID implements setMember. It is the ID of the run that progressed.

@@ -107,7 +107,7 @@ func (w *setWriter) run(group []*member) {
 func (w *setWriter) executeAlone(m *member) {
 	defer close(m.done)
 	_ = m.set.commitFailed(w.s, errNotInSet)
-	m.err = w.s.Writer.write(m.ctx, &member{set: m.set, d: m.d})
+	m.err = w.s.Writer.write(m.ctx, &member{set: m.set, d: m.d, ctx: m.ctx, since: m.since})
 }
 
 // commit executes a set in one transaction. It is bounded by setTimeout, because all
@@ -193,7 +193,17 @@ func (t *set) execute() error {
 // decisions about starts need.
 func (t *set) open() error {
 	b := &pgx.Batch{}
-	b.Queue("BEGIN")
+	left, short := dbconn.LockTimeLeft(t.since())
+	if short { // before the batch, because preparing its statements takes locks too
+		if _, err := t.conn.Exec(t.tx.Ctx, "BEGIN"); err != nil {
+			return err
+		}
+		if _, err := t.conn.Exec(t.tx.Ctx, dbconn.ShortenLockTimeout, left); err != nil {
+			return err
+		}
+	} else {
+		b.Queue("BEGIN")
+	}
 	b.Queue(planOnce)
 	if !needsSync(t.members) {
 		b.Queue("SET LOCAL synchronous_commit TO OFF")
@@ -204,6 +214,17 @@ func (t *set) open() error {
 	t.queueKeys(b)
 	t.queueClaims(b)
 	return t.conn.SendBatch(t.tx.Ctx, b).Close()
+}
+
+// since returns when the first of the members began to wait.
+func (t *set) since() time.Time {
+	first := t.members[0].since
+	for _, m := range t.members {
+		if m.since.Before(first) {
+			first = m.since
+		}
+	}
+	return first
 }
 
 // PostgreSQL normally chooses between a generic plan and a plan for the values of the
@@ -353,8 +374,8 @@ func (t *set) finish() error {
 		return errors.New("write a set: the server rolled it back")
 	}
 	for _, m := range t.members {
-		if p, ok := m.set.(*runWrite); ok && m.err == dbconn.ErrFenced && p.row.Writes > 0 {
-			m.err = errNotInSet // it may have been committed before
+		if p, ok := m.set.(*runWrite); ok && m.err == dbconn.ErrFenced && (p.row.Writes > 0 || p.row.CancelAllowed == 0) {
+			m.err = errNotInSet // it may have been committed before, or its run was canceled
 		}
 	}
 	return nil

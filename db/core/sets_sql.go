@@ -107,7 +107,7 @@ var progressColumns = []column{
 	{"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer},
 	{"cached_tokens", integer}, {"reasoning_tokens", integer}, {"unpriced_steps", integer}, {"models", text}, {"progress_done", integer}, {"progress_total", integer},
 	{"seq", integer}, {"run_seq", integer}, {"started_at", integer}, {"ended_at", integer}, {"expires_at", integer}, {"deadline_at", integer},
-	{"waiting_since", integer}, {"busy", integer}, {"keep_crashes", integer}, {"keep_trial", integer}, {"writes", integer},
+	{"waiting_since", integer}, {"busy", integer}, {"keep_crashes", integer}, {"keep_trial", integer}, {"writes", integer}, {"cancel_allowed", integer},
 }
 
 // progressRow returns the write of a run as a row of progressColumns.
@@ -116,7 +116,7 @@ func progressRow(r *gen.UpdateRunParams) []any {
 		string(r.ID), string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
 		r.InputTokens, r.OutputTokens, int64(r.CostNanoUsd), r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.Models, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.StartedAt, r.EndedAt, r.ExpiresAt, r.DeadlineAt,
-		r.WaitingSince, r.Busy, r.KeepCrashes, r.KeepTrial, r.Writes,
+		r.WaitingSince, r.Busy, r.KeepCrashes, r.KeepTrial, r.Writes, r.CancelAllowed,
 	}
 }
 
@@ -132,6 +132,7 @@ var updateRuns = `UPDATE runs AS r SET state = u.state, place = u.place, outputs
 	writes = CASE WHEN u.writes = 0 THEN r.writes ELSE u.writes END
 FROM ` + source(progressColumns) + `
 WHERE r.id = u.id AND r.workspace_id = u.workspace_id AND r.attempt = u.attempt AND r.place > 0 AND (u.writes = 0 OR r.writes = u.writes - 1)
+	AND r.cancel_requested <= u.cancel_allowed
 RETURNING r.id, r.cancel_requested, r.webhook`
 
 // stepSetColumns are stepColumns with their types.

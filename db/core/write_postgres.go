@@ -37,20 +37,24 @@ func (w *postgresWriter) close() error { return nil }
 // write executes a transaction. It repeats it after errors that may not occur again, such
 // as a deadlock or a lost connection, if nothing was committed; see retriesWrite.
 func (w *postgresWriter) write(ctx context.Context, m *member) error {
+	if m.since.IsZero() {
+		m.ctx, m.since = ctx, time.Now()
+	}
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := w.writeOnce(ctx, m)
-		if !retriesWrite(ctx, try, err) {
+		if !retriesWrite(ctx, try, time.Since(m.since), err) {
 			return err
 		}
 	}
 }
 
 // retriesWrite reports whether to repeat a write, after a pause. Except for
-// errInDoubt, nothing of the write was committed.
-func retriesWrite(ctx context.Context, try int, err error) bool {
+// errInDoubt, nothing of the write was committed. A write that reached a time limit is
+// repeated only if its caller has not waited for as long as a lock may take.
+func retriesWrite(ctx context.Context, try int, waited time.Duration, err error) bool {
 	switch {
 	case err == nil || errors.Is(err, errInDoubt):
 		return false
@@ -59,7 +63,7 @@ func retriesWrite(ctx context.Context, try int, err error) bool {
 	case flow.OutlastsOutages(ctx) && isTransient(err):
 		return dbconn.BackOff(ctx, try)
 	case dbconn.IsTimeLimit(err):
-		return try < maxRollbacks
+		return try < maxRollbacks && waited < dbconn.LockTimeout
 	}
 	return try < maxRollbacks && lostConnection(err) && dbconn.BackOff(ctx, try)
 }
@@ -103,6 +107,11 @@ func (w *postgresWriter) writeOnce(ctx context.Context, m *member) error {
 
 // execute does everything except the commit and returns the transaction ID.
 func (w *postgresWriter) execute(tx *Tx, t pgx.Tx, m *member) (id string, err error) {
+	if left, short := dbconn.LockTimeLeft(m.since); short && w.s.Config.Instance != "" && !flow.OutlastsOutages(m.ctx) {
+		if _, err := t.Exec(tx.Ctx, dbconn.ShortenLockTimeout, left); err != nil {
+			return "", fmt.Errorf("shorten the wait for locks: %w", err)
+		}
+	}
 	if m.d == Relaxed {
 		if _, err := t.Exec(tx.Ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
 			return "", fmt.Errorf("relax synchronous commit: %w", err)

@@ -19,9 +19,9 @@ const (
 	// idleInTransaction is the longest pause between two statements of a
 	// transaction. Normally it is microseconds, unless this process is frozen.
 	idleInTransaction = 3 * time.Second
-	// lockTimeout is longer than idleInTransaction, so that a session that waits for
+	// LockTimeout is longer than idleInTransaction, so that a session that waits for
 	// a frozen instance gets the lock once the frozen session is ended.
-	lockTimeout = 5 * time.Second
+	LockTimeout = 5 * time.Second
 	// statementTimeout is longer than any statement of a server takes.
 	statementTimeout = 30 * time.Second
 	// commandIdle is idleInTransaction for commands, which may be suspended in a
@@ -72,9 +72,25 @@ func (s SessionSettings) settings() []setting {
 	}
 	return append(list,
 		setting{"idle_in_transaction_session_timeout", milliseconds(idleInTransaction)},
-		setting{"lock_timeout", milliseconds(lockTimeout)},
+		setting{"lock_timeout", milliseconds(LockTimeout)},
 		setting{"statement_timeout", milliseconds(statementTimeout)})
 }
+
+// LockTimeLeft returns for how many milliseconds a write may still wait for a lock whose
+// caller has been waiting since a time, for a connection or for other writes. short
+// reports that it is less than LockTimeout. So a lock delays a caller by one time limit,
+// and not by one for each thing that the write waits for.
+func LockTimeLeft(since time.Time) (left int64, short bool) {
+	waited := time.Since(since)
+	if since.IsZero() || waited < LockTimeout/10 {
+		return 0, false
+	}
+	return max(LockTimeout-waited, LockTimeout/10).Milliseconds(), true
+}
+
+// ShortenLockTimeout sets lock_timeout to $1 milliseconds for the rest of a transaction, unless
+// the setting is shorter.
+const ShortenLockTimeout = `SELECT set_config('lock_timeout', least($1::bigint, nullif(setting::bigint, 0))::text, true) FROM pg_settings WHERE name = 'lock_timeout'`
 
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 

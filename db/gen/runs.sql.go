@@ -405,6 +405,23 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 	return err
 }
 
+const isCancelRequested = `-- name: IsCancelRequested :one
+SELECT count(*) FROM runs WHERE id = $1 AND attempt = $2 AND place > 0 AND cancel_requested = 1
+`
+
+type IsCancelRequestedParams struct {
+	ID      flow.RunID
+	Attempt int64
+}
+
+// Whether the cancellation of a run was requested, under an attempt that is still current.
+func (q *Queries) IsCancelRequested(ctx context.Context, arg IsCancelRequestedParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, isCancelRequested, arg.ID, arg.Attempt)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const isWritten = `-- name: IsWritten :one
 SELECT count(*) FROM runs WHERE id = $1 AND attempt = $2 AND writes = $3
 `
@@ -538,6 +555,7 @@ UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     trial_size = trial_size * $23,
     writes = CASE WHEN $24 = 0 THEN writes ELSE $24 END
 WHERE id = $25 AND workspace_id = $26 AND attempt = $27 AND place > 0 AND ($24 = 0 OR writes = $28- 1)
+    AND cancel_requested <= $29
 `
 
 type UpdateRunParams struct {
@@ -568,6 +586,7 @@ type UpdateRunParams struct {
 	ID              flow.RunID
 	WorkspaceID     flow.WorkspaceID
 	Attempt         int64
+	CancelAllowed   int64
 }
 
 func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, error) {
@@ -600,6 +619,7 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.WorkspaceID,
 		arg.Attempt,
 		arg.Writes,
+		arg.CancelAllowed,
 	)
 	if err != nil {
 		return 0, err

@@ -39,7 +39,12 @@ UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @err
     crashes = crashes * @keep_crashes, busy_crashes = busy_crashes * @keep_crashes, guilt = guilt * @keep_crashes,
     trial_size = trial_size * @keep_trial,
     writes = CASE WHEN @writes = 0 THEN writes ELSE @writes END
-WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0 AND (@writes = 0 OR writes = @writes - 1);
+WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0 AND (@writes = 0 OR writes = @writes - 1)
+    AND cancel_requested <= @cancel_allowed;
+
+-- Whether the cancellation of a run was requested, under an attempt that is still current.
+-- name: IsCancelRequested :one
+SELECT count(*) FROM runs WHERE id = @id AND attempt = @attempt AND place > 0 AND cancel_requested = 1;
 
 -- name: FindPlace :one
 SELECT place, attempt, instance_id FROM runs WHERE id = @id;

@@ -15,7 +15,7 @@ import (
 type Journal interface {
 	// WriteRun commits a write atomically; a nil error guarantees that it is on disk only if
 	// the write is Durable. It returns ErrFenced if another worker has claimed the run, so
-	// that this worker must release it.
+	// that this worker must release it, and ErrCancelRequested as described at flow.RunWrite.
 	WriteRun(ctx context.Context, w flow.RunWrite) error
 }
 
@@ -139,7 +139,12 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 		case ActAbort:
 			c.abort(a.Nodes)
 		case ActRecord:
-			if err := c.record(ctx, a.Write); err != nil {
+			err := c.record(ctx, a.Write)
+			if errors.Is(err, flow.ErrCancelRequested) { // while the end could not be recorded
+				p.CancelEnd()
+				continue
+			}
+			if err != nil {
 				return HandedBack, err
 			}
 			p.Recorded()
@@ -266,7 +271,8 @@ func (c *execution) drain() {
 
 // record persists a write. Transient errors (a full disk, a busy database) are retried with
 // back-off until ctx ends, because paid results must not be lost; a permanent error is
-// returned after flow.PermanentTries tries. ErrFenced is returned at once.
+// returned after flow.PermanentTries tries. ErrFenced and ErrCancelRequested are returned at
+// once.
 func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 	permanent := 0
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -277,7 +283,7 @@ func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 		if flow.IsPermanent(err) {
 			permanent++
 		}
-		if err == nil || errors.Is(err, flow.ErrFenced) || permanent == flow.PermanentTries {
+		if err == nil || errors.Is(err, flow.ErrFenced) || errors.Is(err, flow.ErrCancelRequested) || permanent == flow.PermanentTries {
 			return err
 		}
 		c.uncertain = true

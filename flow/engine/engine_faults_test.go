@@ -46,6 +46,31 @@ func TestEngine_retries_failed_writes(t *testing.T) {
 	})
 }
 
+// TestEngine_cancels_a_run_whose_end_comes_too_late requests the cancellation while the end of
+// the run cannot be recorded.
+func TestEngine_cancels_a_run_whose_end_comes_too_late(t *testing.T) {
+	for name, fails := range map[string]bool{"that succeeded": false, "that failed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := flowtest.WorkKind("work", flow.Outside)
+			if fails {
+				k.Run = func(context.Context, *flow.In) (flow.Out, error) {
+					return flow.Out{}, flow.Errorf(flow.CodeHTTPFailed, "It failed.")
+				}
+			}
+			s := newFixture(t, "a work", k)
+			s.canceled = true
+			run := s.finish()
+			if run.State != flow.RunCanceled || run.Error != nil {
+				t.Errorf("the run is %s, %v", run.State, run.Error)
+			}
+			if state := s.disk.rows["a"].step.State; !state.Ended() {
+				t.Errorf("the step is %s", state)
+			}
+		})
+	}
+}
+
 func TestEngine_stops_retrying_writes_when_context_ends(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		s := newFixture(t, "a call")

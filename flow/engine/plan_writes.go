@@ -113,6 +113,13 @@ func (p *Plan) buildEnd(now time.Time) {
 	p.write.End, p.write.Durable = true, true
 }
 
+// CancelEnd turns the pending end of the run into a cancellation, which was requested before the
+// end could be recorded. What its steps did stays recorded.
+func (p *Plan) CancelEnd() {
+	p.run.State, p.run.Error = flow.RunCanceled, nil
+	p.write.Run.State, p.write.Run.Error = flow.RunCanceled, nil
+}
+
 // cancelOpen marks the steps that began and did not end as canceled.
 func (p *Plan) cancelOpen(now time.Time) {
 	for i := range p.nodes {

@@ -34,12 +34,13 @@ type fixture struct {
 	g      *Graph
 	engine *Engine
 
-	mu      sync.Mutex
-	disk    *fakeDisk
-	reports []string
-	busy    int  // number of writes that fail, as with a busy database
-	fenced  bool // another worker has claimed the run
-	writes  int
+	mu       sync.Mutex
+	disk     *fakeDisk
+	reports  []string
+	busy     int  // number of writes that fail, as with a busy database
+	fenced   bool // another worker has claimed the run
+	canceled bool // the cancellation was requested, and the worker does not know
+	writes   int
 }
 
 func newFixture(t testing.TB, lines string, extra ...flow.Kind) *fixture {
@@ -75,6 +76,9 @@ func (s *fixture) WriteRun(_ context.Context, w flow.RunWrite) error {
 	}
 	if s.busy--; s.busy >= 0 {
 		return errors.New("the database is busy")
+	}
+	if s.canceled && w.End && w.Run.State != flow.RunCanceled {
+		return flow.ErrCancelRequested
 	}
 	s.writes++
 	return s.disk.write(&w)
