@@ -13,6 +13,9 @@ const (
 	DeliverySlots = 128
 	// EndpointSlots is the number of concurrent attempts at one endpoint.
 	EndpointSlots = 5
+	// HostSlots is the number of concurrent attempts of a workspace at one host, per
+	// instance.
+	HostSlots = 16
 	// SlowAnswer is the response time above which an endpoint counts as slow.
 	SlowAnswer = 2 * time.Second
 
@@ -23,12 +26,11 @@ const (
 	// so that a receiver that recovers is noticed soon.
 	longestEndpointPause = 30 * time.Second
 
-	// A workspace gets at most a quarter of all slots, an eighth for one host, and at
-	// most a sixteenth for endpoints that are not known to respond quickly. Such
-	// endpoints of all workspaces together get at most half: the other half is reserved
-	// for endpoints that respond.
+	// A workspace gets at most a quarter of all slots, and at most a sixteenth
+	// for endpoints that are not known to respond quickly. Such endpoints of
+	// all workspaces together get at most half: the other half is reserved for
+	// endpoints that respond.
 	workspaceShare         = 4
-	hostShare              = 8
 	workspaceUntestedShare = 16
 	untestedShare          = 2
 )
@@ -143,7 +145,7 @@ func (s *DeliveryShares) take(e *EndpointLoad) bool {
 	if s.Full(e.WorkspaceID) || e.InFlight >= e.slots(s.now) {
 		return false
 	}
-	if e.Host != "" && s.byHost[hostOf{e.WorkspaceID, e.Host}] >= s.share(hostShare) {
+	if e.Host != "" && s.byHost[hostOf{e.WorkspaceID, e.Host}] >= s.share(DeliverySlots/HostSlots) {
 		return false
 	}
 	if !e.Trusted() && !s.mayTest(e) {

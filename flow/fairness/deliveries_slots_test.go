@@ -150,8 +150,8 @@ func TestDeliveryShares_of_one_host(t *testing.T) {
 		}
 	}
 	s := NewDeliveryShares(time.Time{}, DeliverySlots, nil)
-	if got := sum(s.Share([][]EndpointLoad{at("h", 10, quick)})); got != DeliverySlots/hostShare {
-		t.Errorf("a host got %d slots, wanted %d", got, DeliverySlots/hostShare)
+	if got := sum(s.Share([][]EndpointLoad{at("h", 10, quick)})); got != HostSlots {
+		t.Errorf("a host got %d slots, wanted %d", got, HostSlots)
 	}
 	if got := sum(s.Share([][]EndpointLoad{at("other", 1, quick)})); got != EndpointSlots {
 		t.Errorf("another host got %d slots, wanted %d", got, EndpointSlots)
