@@ -6,24 +6,53 @@ import (
 	"io"
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // separators are the possible column separators of a CSV file. Excel uses the one of
 // the user's locale, so it has to be guessed. If several are equally frequent, the one
 // that is rarest in prose wins.
-var separators = []rune{'\t', ';', ','}
+var separators = []rune{'\t', ';', '|', ','}
 
-// readCSV returns the text of a CSV file unchanged, and its rows as a table whose
+// readText returns a text file as valid UTF-8 with lines. A carriage return alone, as in files of the first Macintosh,
+// ends a line, too.
+func (r *reading) readText(format string) *Document {
+	d := decodeText(r.data, r.MIME, "", r.Encoding)
+	out := &Document{Format: format, Pages: 1, Text: withLineEnds(d.text)}
+	d.warnings(out)
+	return out
+}
+
+// withLineEnds replaces carriage returns that end a line alone by line feeds.
+func withLineEnds(s string) string {
+	if !strings.Contains(s, "\r") {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == '\r' && (i+1 == len(s) || s[i+1] != '\n') {
+			b.WriteByte('\n')
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// readCSV returns the text of a CSV file, and its rows as a table whose
 // columns are named by the first row. It is more lenient than RFC 4180: rows may differ
 // in length, and a field may contain a bare quote.
 func (r *reading) readCSV() *Document {
-	text := DecodeText(r.data, r.MIME, "")
-	doc := &Document{Format: "csv", Pages: 1, Text: text}
+	doc := r.readText("csv")
+	comma, text := statedSeparator(doc.Text)
+	if doc.Text = text; comma == 0 {
+		comma = separator(text)
+	}
 	left := maxTables
 	name := path.Base(r.Name)
 	table := &tableWriter{table: Table{Name: strings.TrimSuffix(name, path.Ext(name)), Rows: []map[string]string{}}, left: &left}
-	rows := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\uFEFF")))
-	rows.Comma = separator(text)
+	rows := csv.NewReader(strings.NewReader(text))
+	rows.Comma = comma
 	rows.FieldsPerRecord = -1
 	rows.LazyQuotes = true
 	rows.ReuseRecord = true
@@ -44,9 +73,24 @@ func (r *reading) readCSV() *Document {
 	}
 	doc.Truncated = table.full
 	if table.header != nil {
-		doc.Tables = []Table{table.table}
+		doc.Tables = []Table{table.finish()}
 	}
 	return doc
+}
+
+// statedSeparator returns the separator that a first line such as "sep=;" states, and the text after that line. Excel
+// reads such a line as an instruction and does not show it. Without one, the separator is 0.
+func statedSeparator(text string) (rune, string) {
+	line, rest, _ := strings.Cut(text, "\n")
+	line = strings.Trim(strings.TrimRight(line, "\r"), `"`)
+	if len(line) < 5 || !strings.EqualFold(line[:4], "sep=") {
+		return 0, text
+	}
+	comma, size := utf8.DecodeRuneInString(line[4:])
+	if size != len(line)-4 || comma == '"' || comma == utf8.RuneError {
+		return 0, text
+	}
+	return comma, rest
 }
 
 // separator guesses the column separator of a file: the candidate that is most frequent

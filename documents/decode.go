@@ -3,48 +3,130 @@ package documents
 import (
 	"bytes"
 	"mime"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
+	"sluice/documents/charset"
 )
 
-// DecodeText converts bytes to valid UTF-8, by their byte order mark, the
-// declared charset, or else as UTF-8. If they are not valid UTF-8, the charset
-// is the one declared in the HTML, if fallback is "text/html", or Windows-1252.
-//
-// The order follows the WHATWG Encoding Standard (https://encoding.spec.whatwg.org),
-// in which a byte order mark takes precedence over a declaration. There are two
-// deviations, both for files with a wrong label. A label of UTF-8 is verified. And a label that the standard maps to "replacement", which would turn
-// the whole text into one U+FFFD, is ignored.
-//
-// Windows-1252 is the last resort because most unlabeled Western files use it, and
-// browsers also read ISO 8859-1 and US-ASCII as Windows-1252.
-func DecodeText(data []byte, contentType, fallback string) string {
-	_, params, _ := mime.ParseMediaType(contentType)
-	declared := params["charset"]
-	if e, _, certain := charset.DetermineEncoding(data[:min(len(data), 1024)], ""); certain && hasMark(data) {
-		return decodeWith(e, data)
-	}
-	if e, name := charset.Lookup(declared); e != nil && name != "utf-8" && name != "replacement" {
-		return decodeWith(e, data)
-	}
-	if utf8.Valid(data) {
-		return string(data)
-	}
-	if mostlyUTF8(data) { // a few bytes were damaged on the way
-		return strings.ToValidUTF8(string(data), "\uFFFD")
-	}
-	if fallback == "text/html" {
-		e, _, _ := charset.DetermineEncoding(data[:min(len(data), 1024)], "text/html")
-		return decodeWith(e, data)
-	}
-	return decodeWith(charmap.Windows1252, data)
+// decoded is a text with what is known about its encoding.
+type decoded struct {
+	text     string
+	encoding string // its name, such as "windows-1252"
+	guessed  bool   // nothing states the encoding
+	damaged  bool   // bytes were invalid and became U+FFFD
 }
 
-// mostlyUTF8 reports whether data has at least as many valid multi-byte characters as
+// DecodeText converts bytes to valid UTF-8; see decodeText.
+func DecodeText(data []byte, contentType, fallback string) string {
+	return decodeText(data, contentType, fallback, "").text
+}
+
+// decodeText converts bytes to valid UTF-8. The encoding is, in this order: the one that the caller knows; that of a byte
+// order mark; the declared one; UTF-8 if the bytes are valid; UTF-16, if every other byte is a zero; the one declared in the
+// HTML, if fallback is "text/html"; and else the one that the letters suggest, which is a guess.
+//
+// The order follows the WHATWG Encoding Standard (https://encoding.spec.whatwg.org), in which a byte order mark takes
+// precedence over a declaration. There are two deviations, both for files with a wrong label. A label of UTF-8 is verified.
+// And a label that the standard maps to "replacement", which would turn the whole text into one U+FFFD, is ignored.
+func decodeText(data []byte, contentType, fallback, known string) decoded {
+	isHTML := fallback == "text/html"
+	if e, err := charset.Lookup(known); known != "" && err == nil {
+		return decodeWith(e, data)
+	}
+	if e, marked := charset.Marked(data); marked {
+		return decodeWith(e, data)
+	}
+	_, params, _ := mime.ParseMediaType(contentType)
+	if e, stated := declared(params["charset"]); stated {
+		return decodeWith(e, data)
+	}
+	if e, found := charset.Detected7Bit(data); found {
+		return decodeWith(e, data)
+	}
+	if e, found := charset.UTF16(data); found {
+		d := decodeWith(e, data)
+		d.guessed = true
+		return d
+	}
+	if utf8.Valid(data) {
+		return decoded{text: string(data), encoding: "utf-8"}
+	}
+	if mostlyUTF8(data) { // a few bytes were damaged on the way
+		return decoded{text: strings.ToValidUTF8(string(data), "\uFFFD"), encoding: "utf-8", damaged: true}
+	}
+	if e, stated := declared(inMarkup(data, isHTML)); stated {
+		return decodeWith(e, data)
+	}
+	d := decodeWith(charset.Detect(data, isHTML), data)
+	d.guessed = true
+	return d
+}
+
+// CheckEncoding returns an error if there is no encoding with a name.
+func CheckEncoding(name string) error {
+	_, err := charset.Lookup(name)
+	return err
+}
+
+// declared returns the encoding with a label, unless it says nothing reliable.
+func declared(label string) (charset.Encoding, bool) {
+	if label == "" {
+		return charset.Encoding{}, false
+	}
+	e, err := charset.Lookup(label)
+	return e, err == nil && e.Name != "utf-8" && e.Name != "replacement"
+}
+
+// Declarations of the encoding within a text.
+var (
+	metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]*charset\s*=\s*["']?\s*([a-z0-9_:.+-]+)`)
+	xmlEncoding = regexp.MustCompile(`^\s*<\?xml\s[^>]*encoding\s*=\s*["']([a-zA-Z0-9_:.+-]+)["']`)
+)
+
+// inMarkup returns the encoding that a meta element of HTML or the declaration of XML states, or "". A declaration of
+// UTF-16 is wrong, since it was readable.
+func inMarkup(data []byte, isHTML bool) string {
+	const maxPrefix = 4096
+	head := data[:min(len(data), maxPrefix)]
+	found := xmlEncoding.FindSubmatch(head)
+	if isHTML && found == nil {
+		found = metaCharset.FindSubmatch(head)
+	}
+	if found == nil || bytes.HasPrefix(bytes.ToLower(found[1]), []byte("utf-16")) {
+		return ""
+	}
+	return string(found[1])
+}
+
+// decodeBytes converts bytes from an encoding that exists.
+func decodeBytes(name string, data []byte) string {
+	e, err := charset.Lookup(name)
+	if err != nil {
+		return ""
+	}
+	return e.Decode(data)
+}
+
+// decodeWith converts data from an encoding.
+func decodeWith(e charset.Encoding, data []byte) decoded {
+	text := e.Decode(data)
+	return decoded{text: text, encoding: e.Name, damaged: strings.ContainsRune(text, utf8.RuneError) && !bytes.ContainsRune(data, utf8.RuneError)}
+}
+
+// warnings adds to a document what its readers must know about its encoding.
+func (d decoded) warnings(out *Document) {
+	out.Encoding = d.encoding
+	if d.guessed {
+		out.warn("The file does not state its encoding. It was read as %s, which is a guess; if characters are wrong, set Encoding.", d.encoding)
+	}
+	if d.damaged {
+		out.warn("The file has bytes that are invalid in %s. They were replaced by U+FFFD (�); if characters are wrong, set Encoding.", d.encoding)
+	}
+}
+
+// mostlyUTF8 reports whether data has at least twice as many valid multi-byte characters as
 // invalid bytes. In other encodings that is unlikely, because a multi-byte sequence of
 // UTF-8 requires a lead byte (C2–F4) followed by one to three continuation bytes (80–BF).
 func mostlyUTF8(data []byte) bool {
@@ -58,26 +140,5 @@ func mostlyUTF8(data []byte) bool {
 		}
 		data = data[size:]
 	}
-	return good >= bad
-}
-
-// hasMark reports whether data begins with a byte order mark of UTF-8, UTF-16LE
-// or UTF-16BE.
-func hasMark(data []byte) bool {
-	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(data, []byte(mark)) {
-			return true
-		}
-	}
-	return false
-}
-
-// decodeWith converts data from e to UTF-8 without a byte order mark. Invalid bytes
-// become U+FFFD.
-func decodeWith(e encoding.Encoding, data []byte) string {
-	out, err := e.NewDecoder().Bytes(data)
-	if err != nil {
-		out = data
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\uFFFD"), "\uFEFF")
+	return good >= 2*bad
 }

@@ -95,6 +95,10 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, "text", got.Text, c.want.Text)
+			got.Encoding, got.Warnings = "", nil // see TestEncodings
+			for i := range got.Tables {
+				got.Tables[i].Columns = nil // see TestTables
+			}
 			same(t, "document", got, c.want)
 		})
 	}

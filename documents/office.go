@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 )
 
@@ -61,15 +62,49 @@ func officeFormat(data []byte) string {
 	if err != nil {
 		return ""
 	}
-	for part, format := range map[string]string{"word/document.xml": "docx", "xl/workbook.xml": "xlsx", "ppt/presentation.xml": "pptx"} {
-		if f.parts[part] != nil {
-			return format
-		}
+	main := f.mainPart()
+	if format := mainElements[f.rootElement(main)]; format != "" {
+		return format
+	}
+	directory, _, _ := strings.Cut(main, "/") // of a part that cannot be read
+	if format := map[string]string{"word": "docx", "xl": "xlsx", "ppt": "pptx"}[directory]; format != "" {
+		return format
 	}
 	if strings.HasPrefix(f.mediaType(), "application/vnd.oasis.opendocument.text") {
 		return "odt"
 	}
 	return ""
+}
+
+// mainElements maps the outermost element of the main part of a file to its format.
+var mainElements = map[string]string{"document": "docx", "workbook": "xlsx", "presentation": "pptx"}
+
+// mainPart returns the name of the part that begins an Office Open XML file, or "" if there is no such part. Programs choose
+// the name: Word Online writes word/document2.xml. A file without relationships has the usual name.
+func (f *officeFile) mainPart() string {
+	targets, err := f.targets("")
+	if err != nil {
+		return ""
+	}
+	for _, t := range targets {
+		if strings.HasSuffix(t.kind, "/officeDocument") && !t.external && f.parts[t.part] != nil {
+			return t.part
+		}
+	}
+	for _, usual := range []string{"word/document.xml", "xl/workbook.xml", "ppt/presentation.xml"} {
+		if f.parts[usual] != nil {
+			return usual
+		}
+	}
+	return ""
+}
+
+// rootElement returns the local name of the outermost element of a part, or "".
+func (f *officeFile) rootElement(part string) (name string) {
+	nothing := func(string) {}
+	_ = f.walk(part, xmlVisitor{end: nothing, text: nothing, enough: func() bool { return name != "" },
+		begin: func(local string, _ map[string]string) { name = local }}) // a damaged part has no name
+	return name
 }
 
 // mediaType returns the media type that an OpenDocument file states in its part "mimetype"
@@ -98,6 +133,31 @@ func (f *officeFile) open(name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return officePart{content, f}, nil
+}
+
+// content unpacks a part.
+func (f *officeFile) content(name string) ([]byte, error) {
+	r, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // it is in memory
+	return io.ReadAll(r)
+}
+
+// contentType returns the media type of a part, which the file states for each part or for the extension of its name.
+func (f *officeFile) contentType(part string) (mediaType string) {
+	nothing := func(string) {}
+	exact := false
+	_ = f.walk("[Content_Types].xml", xmlVisitor{end: nothing, text: nothing, begin: func(name string, a map[string]string) {
+		switch {
+		case name == "Override" && strings.TrimPrefix(a["PartName"], "/") == part:
+			mediaType, exact = a["ContentType"], true
+		case name == "Default" && !exact && strings.EqualFold("."+a["Extension"], path.Ext(part)):
+			mediaType = a["ContentType"]
+		}
+	}}) // a damaged list has no types
+	return mediaType
 }
 
 // officePart is a reader of a part that counts unpacked bytes.
@@ -192,9 +252,9 @@ func (r *reading) readOffice(format string) (*Document, error) {
 	out := &Document{Format: format, Pages: 1}
 	switch format {
 	case "docx":
-		out.Text, out.Truncated, err = f.wordText()
+		err = f.wordText(r, out)
 	case "odt":
-		out.Text, out.Truncated, err = f.openText()
+		err = f.openText(out)
 	case "pptx":
 		err = r.readSlides(f, out)
 	}

@@ -1,8 +1,10 @@
 package documents
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,7 +15,9 @@ type paragraphNames struct {
 	row, cell       string
 	tab, lineBreak  []string
 	skip            []string          // elements without visible text, such as deleted words
-	spaces          string            // element that stands for repeated spaces
+	spaces          string            // element that stands for repeated spaces, whose number is its attribute c
+	link            string            // element of a link, whose target is its attribute href
+	picture         []string          // elements that show a picture or another object
 	aside           map[string]string // elements with text outside the main text: boxes, notes and comments
 	reference       map[string]string // elements that refer to a note or comment in another part
 }
@@ -29,18 +33,22 @@ const (
 // Reasons for the skipped elements: in Word, pPr and rPr are properties, whose tab elements
 // define tab stops and are not characters; del and moveFrom are tracked changes that removed
 // text; Fallback repeats a text box
-// for programs that do not know the newer form (ECMA-376, part 3). In OpenDocument,
+// for programs that do not know the newer form (ECMA-376, part 3); a Change holds the properties before a tracked change,
+// and ruby annotations are written by wordWriter. In OpenDocument,
 // tracked-changes holds deleted text. On slides, fld is a computed field, such as
 // the slide number.
 var (
 	docxNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc",
-		tab: []string{"tab"}, lineBreak: []string{"br", "cr"}, skip: []string{"pPr", "rPr", "Fallback", "del", "moveFrom"},
+		tab: []string{"tab", "ptab"}, lineBreak: []string{"br", "cr"},
+		skip:      []string{"pPr", "rPr", "Fallback", "del", "moveFrom", "sectPr", "tblPr", "tblGrid", "instrText"},
+		picture:   []string{"drawing", "pict", "object", "contentPart"},
 		aside:     map[string]string{"txbxContent": aBox},
 		reference: map[string]string{"footnoteReference": aNote, "endnoteReference": aNote, "commentReference": aComment}}
 	odtNames = paragraphNames{paragraph: []string{"p", "h"}, text: []string{"p", "h", "span", "a"}, row: "table-row", cell: "table-cell",
-		tab: []string{"tab"}, lineBreak: []string{"line-break"}, skip: []string{"tracked-changes"}, spaces: "s",
+		tab: []string{"tab"}, lineBreak: []string{"line-break"}, skip: []string{"tracked-changes"}, spaces: "s", link: "a", picture: []string{"image", "object"},
 		aside: map[string]string{"text-box": aBox, "note-body": aNote, "annotation": aComment}}
-	slideNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc", lineBreak: []string{"br"}, skip: []string{"fld"}}
+	slideNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc", lineBreak: []string{"br"}, skip: []string{"fld", "Fallback"},
+		picture: []string{"pic", "graphicFrame"}}
 )
 
 // paragraphWriter converts a part to lines of text. A table row is one line, with its cells
@@ -54,16 +62,32 @@ type paragraphWriter struct {
 	size    int      // bytes of text so far
 	notes   []note
 	marks   map[string]int // number of marks so far by kind of aside
+	links   []openLink
+
+	pictures int  // number of pictures and other objects
+	lost     bool // a character could not be read
+}
+
+// openLink is a link whose text is being written.
+type openLink struct {
+	target string
+	start  int // of its text in the line
 }
 
 // block is a text being written: that of the part, or of an aside in it.
 type block struct {
 	kind   string // of an aside
 	out    *strings.Builder
-	line   *strings.Builder
+	line   *bytes.Buffer
 	cells  []string
 	rows   int // number of enclosing table rows
 	author string
+
+	paragraph paragraph // of a Word document
+	joined    bool      // the line continues in the next paragraph, since the end of this one was deleted
+	continued bool      // the line began in the paragraph before
+	blanks    int       // further columns of the table that the cell covers
+	removed   bool      // the row was deleted by a tracked change
 }
 
 // note is a note or a comment.
@@ -81,7 +105,7 @@ func (f *officeFile) write(part string, w *paragraphWriter) error {
 
 // newBlock starts a block. kind is the kind of the aside, or "" for the part.
 func newBlock(kind string) block {
-	return block{kind: kind, out: &strings.Builder{}, line: &strings.Builder{}}
+	return block{kind: kind, out: &strings.Builder{}, line: &bytes.Buffer{}}
 }
 
 // full reports whether the text exceeds MaxText. Parsing then stops and the text is
@@ -123,6 +147,9 @@ func mark(kind string, number int) string {
 // begin handles the start of an element.
 func (w *paragraphWriter) begin(name string, attributes map[string]string) {
 	w.open = append(w.open, name)
+	if w.skipped == 0 && slices.Contains(w.names.picture, name) {
+		w.pictures++
+	}
 	switch kind, isAside := w.names.aside[name]; {
 	case slices.Contains(w.names.skip, name):
 		w.skipped++
@@ -136,7 +163,13 @@ func (w *paragraphWriter) begin(name string, attributes map[string]string) {
 	case slices.Contains(w.names.lineBreak, name):
 		w.lineBreak()
 	case name == w.names.spaces:
-		w.block.line.WriteByte(' ')
+		n, err := strconv.Atoi(attributes["c"])
+		if err != nil || n < 1 {
+			n = 1
+		}
+		w.put(strings.Repeat(" ", min(n, maxSpaces)))
+	case name == w.names.link && w.names.link != "":
+		w.beginLink(attributes["href"])
 	case w.names.reference[name] != "":
 		w.addNote(note{kind: w.names.reference[name], element: name, id: attributes["id"]})
 	}
@@ -149,7 +182,54 @@ func (w *paragraphWriter) addNote(n note) {
 	}
 	w.marks[n.kind]++
 	w.notes = append(w.notes, n)
-	w.block.line.WriteString(mark(n.kind, w.marks[n.kind]))
+	w.put(mark(n.kind, w.marks[n.kind]))
+}
+
+// maxSpaces bounds the spaces that one element stands for.
+const maxSpaces = 1000
+
+// put adds characters to the line.
+func (w *paragraphWriter) put(s string) {
+	w.size += len(s)
+	w.block.line.WriteString(s)
+}
+
+// beginLink starts the text of a link. An empty target, such as of a link within the document, adds nothing.
+func (w *paragraphWriter) beginLink(target string) {
+	w.links = append(w.links, openLink{target: target, start: w.block.line.Len()})
+}
+
+// endLink writes the target of the last link after its text, unless the text shows it.
+func (w *paragraphWriter) endLink() {
+	if len(w.links) == 0 {
+		return
+	}
+	l := w.links[len(w.links)-1]
+	w.links = w.links[:len(w.links)-1]
+	line := w.block.line
+	shown := string(line.Bytes()[min(l.start, line.Len()):])
+	line.Truncate(line.Len() - trailingSpaces(shown))
+	w.put(linkSuffix(shown, l.target) + shown[len(shown)-trailingSpaces(shown):])
+}
+
+// trailingSpaces returns the number of spaces at the end of a text.
+func trailingSpaces(s string) int { return len(s) - len(strings.TrimRight(s, " ")) }
+
+// linkSuffix returns what is written after the text of a link: its target in parentheses, unless the text shows it. A
+// link within the document has no target.
+func linkSuffix(shown, target string) string {
+	target = strings.TrimSpace(target)
+	_, plain, hasScheme := strings.Cut(target, ":")
+	plain = strings.Trim(plain, "/")
+	switch {
+	case target == "" || strings.HasPrefix(target, "#"):
+		return ""
+	case strings.Contains(shown, target) || hasScheme && plain != "" && strings.Contains(shown, plain):
+		return ""
+	case strings.TrimSpace(shown) == "":
+		return target
+	}
+	return " (" + target + ")"
 }
 
 // lineBreak writes a manual line break: a space in a table, where a line is a row.
@@ -178,6 +258,10 @@ func (w *paragraphWriter) end(name string) {
 	switch {
 	case w.names.aside[name] != "" && len(w.around) > 0:
 		w.closeAside()
+	case name == w.names.link && w.names.link != "":
+		w.endLink()
+	case slices.Contains(w.names.paragraph, name) && b.joined:
+		b.joined = false
 	case slices.Contains(w.names.paragraph, name) && b.rows == 0:
 		b.out.WriteString(strings.TrimRight(b.line.String(), " ") + "\n")
 		b.line.Reset()
@@ -185,11 +269,16 @@ func (w *paragraphWriter) end(name string) {
 		b.line.WriteByte(' ') // all paragraphs of a cell are on one line
 	case name == w.names.cell && b.rows == 1:
 		b.cells = append(b.cells, oneLine(b.line.String()))
+		for ; b.blanks > 0; b.blanks-- {
+			b.cells = append(b.cells, "")
+		}
 		b.line.Reset()
 	case name == w.names.row:
 		if b.rows--; b.rows == 0 {
-			b.out.WriteString(strings.TrimRight(strings.Join(b.cells, "\t"), "\t") + "\n")
-			b.cells = nil
+			if line := strings.TrimRight(strings.Join(b.cells, "\t"), "\t"); line != "" || !b.removed {
+				b.out.WriteString(line + "\n")
+			}
+			b.cells, b.removed = nil, false
 		}
 	}
 }
@@ -229,65 +318,16 @@ func (w *paragraphWriter) text(s string) {
 	}
 }
 
-// oneLine replaces each run of white space, line breaks included, by a space.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine replaces each run of spaces, tabs and line breaks by a space. Other white space stays: a no-break space is a
+// character of its own.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) }), " ")
+}
 
 // openText reads an OpenDocument text.
-func (f *officeFile) openText() (text string, truncated bool, err error) {
+func (f *officeFile) openText(out *Document) error {
 	w := &paragraphWriter{names: odtNames}
-	err = f.write("content.xml", w)
-	return w.finish(), w.full(), err
-}
-
-// wordText reads a Word document, whose notes and comments are in other parts.
-func (f *officeFile) wordText() (text string, truncated bool, err error) {
-	w := &paragraphWriter{names: docxNames}
-	if err := f.write("word/document.xml", w); err != nil {
-		return "", false, err
-	}
-	for _, from := range []struct{ part, element, reference string }{
-		{"word/footnotes.xml", "footnote", "footnoteReference"},
-		{"word/endnotes.xml", "endnote", "endnoteReference"},
-		{"word/comments.xml", "comment", "commentReference"},
-	} {
-		if !slices.ContainsFunc(w.notes, func(n note) bool { return n.element == from.reference }) {
-			continue
-		}
-		texts, err := f.noteTexts(from.part, from.element)
-		if err != nil {
-			return "", false, err
-		}
-		for i, n := range w.notes {
-			if n.element == from.reference {
-				w.notes[i].text = texts[n.id]
-				w.size += len(texts[n.id])
-			}
-		}
-	}
-	return w.finish(), w.full(), nil
-}
-
-// noteTexts returns the texts of notes or comments by their IDs.
-func (f *officeFile) noteTexts(part, element string) (map[string]string, error) {
-	texts := map[string]string{}
-	w := &paragraphWriter{names: docxNames, block: newBlock("")}
-	var id, author string
-	err := f.walk(part, xmlVisitor{text: w.text, enough: w.full,
-		begin: func(name string, attributes map[string]string) {
-			if name == element {
-				id, author, w.block = attributes["id"], attributes["author"], newBlock("")
-			}
-			w.begin(name, attributes)
-		},
-		end: func(name string) {
-			w.end(name)
-			if name != element {
-				return
-			}
-			texts[id] = oneLine(w.block.out.String())
-			if author != "" {
-				texts[id] = author + ": " + texts[id]
-			}
-		}})
-	return texts, err
+	err := f.write("content.xml", w)
+	out.Text, out.Truncated, out.pictures = w.finish(), w.full() || w.lost, w.pictures
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/documents/charset"
 	"sluice/documents/pdfium"
 )
 
@@ -19,6 +20,7 @@ const maxMark = 1024
 // documentFormats maps file extensions to formats.
 var documentFormats = map[string]string{
 	".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".pptx": "pptx", ".odt": "odt",
+	".rtf": "rtf", ".eml": "eml", ".mht": "eml", ".mhtml": "eml",
 	".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
 	".csv": "csv", ".tsv": "csv", ".txt": "text", ".text": "text", ".log": "text", ".json": "text", ".xml": "text", ".yaml": "text", ".yml": "text",
 }
@@ -26,10 +28,11 @@ var documentFormats = map[string]string{
 // documentTypes maps media types to formats that cannot be detected by content.
 var documentTypes = map[string]string{
 	"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown", "text/csv": "csv", "text/tab-separated-values": "csv",
+	"message/rfc822": "eml", "multipart/related": "eml",
 }
 
 // supported lists the formats in error messages.
-const supported = "Sluice reads PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), HTML, Markdown, CSV and plain text"
+const supported = "Sluice reads PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), RTF, e-mail (EML), HTML, Markdown, CSV and plain text"
 
 // reading is a document that a child reads.
 type reading struct {
@@ -49,13 +52,41 @@ func (r *reading) read() (doc *Document, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkText(doc); err != nil {
+		return nil, err
+	}
 	doc.cut()
 	return doc, nil
+}
+
+// checkText refuses a document without text: an empty result would look like success. A text file may be empty, which is
+// only mentioned, and a PDF may be wanted for its page images.
+func (r *reading) checkText(doc *Document) error {
+	if strings.TrimSpace(doc.Text) != "" || doc.Format == "pdf" {
+		return nil
+	}
+	switch {
+	case r.WebPage:
+		return refuse("The page has no text.")
+	case doc.Format == "text" || doc.Format == "markdown" || doc.Format == "csv":
+		if len(r.data) == 0 {
+			doc.warn("The file is empty.")
+		} else {
+			doc.warn("The file has no text, only white space.")
+		}
+		return nil
+	case doc.pictures > 0:
+		return refuse("The document has no text, only pictures or other objects, which are not read. Save it as a PDF, turn on Page images and connect them to a model with vision.")
+	}
+	return refuse("The document has no text.")
 }
 
 // readDocument reads a file in the format that its content shows, because names and
 // media types are often wrong; see format.
 func (r *reading) readDocument() (*Document, error) {
+	if len(r.data) == 0 && r.URL != "" {
+		return nil, refuse("The file is empty: the server sent no content.")
+	}
 	switch format := r.format(); format {
 	case "pdf":
 		return r.readPDF()
@@ -65,10 +96,14 @@ func (r *reading) readDocument() (*Document, error) {
 		return r.readHTML()
 	case "csv":
 		return r.readCSV(), nil
+	case "rtf":
+		return r.readRTF(), nil
+	case "eml":
+		return r.readMail(), nil
 	case "":
 		return nil, r.unsupported()
 	default:
-		return &Document{Format: format, Pages: 1, Text: DecodeText(r.data, r.MIME, "")}, nil
+		return r.readText(format), nil
 	}
 }
 
@@ -89,14 +124,20 @@ func (r *reading) format() string {
 		return "pdf"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return officeFormat(data)
+	case bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte(`{\rtf`)):
+		return "rtf"
 	case !isText(data):
 		return ""
+	case named == "rtf": // without its mark
+		return "text"
 	case named != "" && named != "pdf" && !isOffice(named):
 		return named
 	case documentTypes[mediaType] != "":
 		return documentTypes[mediaType]
 	case looksLikeHTML(head):
 		return "html"
+	case looksLikeMail(data):
+		return "eml"
 	}
 	return "text"
 }
@@ -114,12 +155,14 @@ func looksLikeHTML(head []byte) bool {
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 }
 
-// isText reports whether content can be text: it has no zero bytes, unless it has a byte
-// order mark of UTF-16, and at most one byte in twenty is a control character
+// isText reports whether content can be text: it has no zero bytes, unless it is UTF-16 or UTF-32, and at most one byte in twenty is a control character
 // other than white space and ESC, which colors the output of terminals in logs.
 // Only the first 64 KiB are checked.
 func isText(data []byte) bool {
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+	if _, marked := charset.Marked(data); marked {
+		return true
+	}
+	if _, found := charset.UTF16(data); found {
 		return true
 	}
 	head := data[:min(len(data), 64<<10)]
@@ -142,7 +185,7 @@ func (r *reading) unsupported() *Error {
 	what := "This kind of file"
 	switch {
 	case bytes.HasPrefix(r.data, []byte("\xd0\xcf\x11\xe0")):
-		return refuse("This is a file of an older Office (DOC, XLS or PPT), or an Office file protected by a password. Save it as DOCX, XLSX, PPTX or PDF without a password; %s.", supported)
+		return refuse("This is a file of an older Office (DOC, XLS or PPT), an Outlook message (MSG), or an Office file protected by a password. Save it as DOCX, XLSX, PPTX, EML or PDF without a password; %s.", supported)
 	case r.Name != "":
 		what = "The file " + truncate(r.Name, 60)
 	}

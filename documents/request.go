@@ -2,6 +2,7 @@ package documents
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,7 @@ type Request struct {
 	MaxPages        int    // maximum number of pages to read; 0 means no limit
 	Images          bool   // draw the pages of a PDF, too
 	CPU             int    // limit of CPU time in seconds; 0 means 30
+	Encoding        string // of a text, if its sender knows it; "" means that it is detected
 }
 
 // Document is the content of a document.
@@ -33,12 +35,30 @@ type Document struct {
 	Truncated     bool           // something was left out
 	Meta          map[string]any // of a web page
 	Tables        []Table        // of a workbook
+	Encoding      string         // of a text, such as "utf-8"; "" for other formats
+	Warnings      []string       // what may be wrong with the text, as sentences for users
+
+	pictures int // number of pictures and other objects without text
+}
+
+// maxWarnings bounds the warnings of a document.
+const maxWarnings = 20
+
+// warn adds a warning, once.
+func (d *Document) warn(format string, args ...any) {
+	if w := fmt.Sprintf(format, args...); len(d.Warnings) < maxWarnings && !slices.Contains(d.Warnings, w) {
+		d.Warnings = append(d.Warnings, w)
+	}
 }
 
 // Table is a sheet whose first row holds the names of its columns.
 type Table struct {
-	Name string
-	Rows []map[string]string
+	Name          string
+	Columns       []string // in their order
+	Rows          []map[string]string
+	Hidden        bool     `json:",omitempty"` // Excel does not show the sheet
+	HiddenRows    []int    `json:",omitempty"` // indexes in Rows
+	HiddenColumns []string `json:",omitempty"`
 }
 
 // Image is the picture of a page.

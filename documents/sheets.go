@@ -43,7 +43,7 @@ func (r *reading) readSheets() (*Document, error) {
 		return nil, err
 	}
 	w := &sheetReader{book: book, left: maxCells, tableBytes: maxTables,
-		out: &Document{Format: "xlsx", Pages: len(sheets), Truncated: truncated}}
+		out: &Document{Format: "xlsx", Pages: len(sheets), Truncated: truncated}, parts: sheetParts(r.data)}
 	for _, n := range numbers {
 		w.readSheet(sheets[n-1])
 		if w.left < 0 || w.texts.full() {
@@ -52,6 +52,9 @@ func (r *reading) readSheets() (*Document, error) {
 		}
 	}
 	w.out.Text = w.texts.String()
+	if !w.filled && !w.out.Truncated {
+		return nil, refuse("The workbook has no text in its cells: it may have only charts and pictures, which are not read. Save it as a PDF, then turn on Page images.")
+	}
 	if properties, err := book.GetDocProps(); err == nil {
 		w.out.Title = strings.TrimSpace(properties.Title)
 	}
@@ -63,8 +66,10 @@ type sheetReader struct {
 	book       *excelize.File
 	texts      pageTexts
 	out        *Document
-	left       int // rows and cells that can still be visited
-	tableBytes int // bytes that can still be added to tables
+	left       int               // rows and cells that can still be visited
+	tableBytes int               // bytes that can still be added to tables
+	parts      map[string]string // names of the sheets' parts
+	filled     bool              // a cell has content
 
 	raw, clean string // the last cell before and after oneLine: hostile sheets repeat long ones
 }
@@ -74,9 +79,15 @@ func (w *sheetReader) readSheet(name string) {
 	var text strings.Builder
 	text.WriteString("# " + name)
 	table := &tableWriter{table: Table{Name: name, Rows: []map[string]string{}}, left: &w.tableBytes}
+	if state := w.visibility(name); state != "" {
+		text.WriteString(" (" + state + ")")
+		table.table.Hidden = true
+		w.out.warn("The sheet %s is %s.", truncate(name, 60), state)
+	}
+	layout := readSheetLayout(w.part(name))
 	rows, err := w.book.Rows(name)
 	if err == nil {
-		err = w.readRows(rows, &text, table)
+		err = w.readRows(rows, w.exactRows(name, layout), &text, table, layout)
 	}
 	if notSheet := (excelize.ErrSheetNotExist{}); err != nil && !errors.As(err, &notSheet) && !strings.Contains(err.Error(), "not a worksheet") {
 		w.out.Truncated = true
@@ -84,40 +95,104 @@ func (w *sheetReader) readSheet(name string) {
 	w.texts.add(text.String())
 	w.out.Truncated = w.out.Truncated || table.full
 	if table.header != nil {
-		w.out.Tables = append(w.out.Tables, table.table)
+		t := table.finish()
+		for i, column := range t.Columns {
+			if layout.columnHidden(i) {
+				t.HiddenColumns = append(t.HiddenColumns, column)
+			}
+		}
+		if len(t.HiddenRows) > 0 || len(t.HiddenColumns) > 0 {
+			w.out.warn("The sheet %s has hidden rows or columns. They are marked.", truncate(name, 60))
+		}
+		w.out.Tables = append(w.out.Tables, t)
 	}
+}
+
+// visibility returns how a sheet is hidden, or "" if Excel shows it. Very hidden sheets cannot be shown with
+// Excel's menu.
+func (w *sheetReader) visibility(name string) string {
+	if w.book.WorkBook == nil {
+		return ""
+	}
+	for _, s := range w.book.WorkBook.Sheets.Sheet {
+		if s.Name == name {
+			return map[string]string{"hidden": "hidden", "veryHidden": "very hidden"}[s.State]
+		}
+	}
+	return ""
+}
+
+// part returns the XML of a sheet, which is in memory.
+func (w *sheetReader) part(name string) []byte {
+	content, _ := w.book.Pkg.Load(w.parts[name])
+	data, _ := content.([]byte)
+	return data
+}
+
+// exactRows returns a second reader of a sheet, whose cells are as stored, or nil for a sheet without long numbers.
+func (w *sheetReader) exactRows(name string, layout *sheetLayout) *excelize.Rows {
+	if !layout.longNumbers {
+		return nil
+	}
+	rows, err := w.book.Rows(name)
+	if err != nil {
+		return nil
+	}
+	return rows
 }
 
 // readRows adds the rows of a sheet to its text and to its table, without empty rows
 // and without empty cells at the end of a row. It stops when the text is full, or when
 // too many rows and cells of the workbook were visited.
-func (w *sheetReader) readRows(rows *excelize.Rows, text *strings.Builder, table *tableWriter) error {
+func (w *sheetReader) readRows(rows, exact *excelize.Rows, text *strings.Builder, table *tableWriter, layout *sheetLayout) error {
 	defer rows.Close() //nolint:errcheck // it is in memory
-	for rows.Next() && w.left >= 0 && text.Len() <= MaxText {
+	if exact != nil {
+		defer exact.Close() //nolint:errcheck // it is in memory
+	}
+	for number := 1; rows.Next() && w.left >= 0 && text.Len() <= MaxText; number++ {
+		hidden := rows.GetRowOpts().Hidden
 		cells, err := rows.Columns()
 		if err != nil {
 			return err
+		}
+		if exact != nil && exact.Next() {
+			stored, err := exact.Columns(excelize.Options{RawCellValue: true})
+			if err != nil {
+				return err
+			}
+			exactNumbers(cells, stored)
 		}
 		w.left -= 1 + len(cells)
 		for i, cell := range cells {
 			cells[i] = w.oneLine(cell)
 		}
-		for len(cells) > 0 && cells[len(cells)-1] == "" {
-			cells = cells[:len(cells)-1]
+		cells, visited := layout.fill(number, trimCells(cells))
+		w.left -= visited
+		if len(cells) == 0 {
+			continue
 		}
-		if len(cells) > 0 {
-			text.WriteString("\n" + strings.Join(cells, "\t"))
-			table.add(cells)
+		w.filled = true
+		text.WriteString("\n" + strings.Join(layout.marked(cells, hidden, table.header == nil), "\t"))
+		if table.add(cells); hidden && len(table.table.Rows) > 0 {
+			table.table.HiddenRows = append(table.table.HiddenRows, len(table.table.Rows)-1)
 		}
 	}
 	return rows.Error()
+}
+
+// trimCells removes the empty cells at the end of a row.
+func trimCells(cells []string) []string {
+	for len(cells) > 0 && cells[len(cells)-1] == "" {
+		cells = cells[:len(cells)-1]
+	}
+	return cells
 }
 
 // oneLine returns the text of a cell without the breaks and repeated blanks that
 // would make the lines and tabs of a sheet ambiguous.
 func (w *sheetReader) oneLine(cell string) string {
 	if cell != w.raw {
-		w.raw, w.clean = cell, strings.Join(strings.Fields(cell), " ")
+		w.raw, w.clean = cell, oneLine(cell)
 	}
 	return w.clean
 }
@@ -156,6 +231,12 @@ func (t *tableWriter) add(cells []string) {
 		return
 	}
 	t.table.Rows = append(t.table.Rows, row)
+}
+
+// finish returns the table.
+func (t *tableWriter) finish() Table {
+	t.table.Columns = t.header
+	return t.table
 }
 
 // columnNames returns unique column names for a header: a column without a name gets its

@@ -58,6 +58,17 @@ func workbook(t *testing.T, change func(*excelize.File)) string {
 	return b.String()
 }
 
+// sheetOf is a workbook with one sheet.
+func sheetOf(t *testing.T, content string) string {
+	t.Helper()
+	const kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+	return zipped(t, "[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>`,
+		"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="`+kinds+`officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+		"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="M" sheetId="1" r:id="r1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="`+kinds+`worksheet" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml", `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`+content+`</worksheet>`)
+}
+
 func TestSheets(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
@@ -71,11 +82,11 @@ func TestSheets(t *testing.T) {
 			"2024-01-01\t12.5%\t€ 1,234.50\tTRUE\ttwo lines and more\t1 January 2024\n1.5\t\t\t\t\t\t(1,234.50)\n\n# Notes\nOnly here")
 		same(t, "facts", []any{got.Format, got.Title, got.Pages, got.Truncated}, []any{"xlsx", "Orders of 2024", 2, false})
 		same(t, "tables", got.Tables, []Table{
-			{Name: "Orders", Rows: []map[string]string{
+			{Name: "Orders", Columns: []string{"Day", "Share", "Price", "D", "Price 2", "Due", "G"}, Rows: []map[string]string{
 				{"Day": "2024-01-01", "Share": "12.5%", "Price": "€ 1,234.50", "D": "TRUE", "Price 2": "two lines and more", "Due": "1 January 2024"},
 				{"Day": "1.5", "G": "(1,234.50)"},
 			}},
-			{Name: "Notes", Rows: []map[string]string{}},
+			{Name: "Notes", Columns: []string{"Only here"}, Rows: []map[string]string{}},
 		})
 	})
 	t.Run("are chosen", func(t *testing.T) {
@@ -115,6 +126,38 @@ func TestSheets(t *testing.T) {
 		if !got.Truncated || rows < 100 || rows > maxTables/len(long)+2 {
 			t.Errorf("truncated %v, %d rows", got.Truncated, rows)
 		}
+	})
+	t.Run("keep all digits of long numbers", func(t *testing.T) {
+		t.Parallel()
+		got, err := readIn(t.Context(), Request{}, sheetOf(t, `<sheetData><row r="1"><c r="A1"><v>7615917337495251231</v></c><c r="B1"><v>1.2345678901234567E+18</v></c><c r="C1"><v>-1234567890123456</v></c><c r="D1"><v>0.30000000000000004</v></c><c r="E1" t="str"><v>0012345678901234567890</v></c></row></sheetData>`))
+		same(t, "text", []any{err, got.Text}, []any{nil, "# M\n7615917337495251231\t1234567890123456700\t-1234567890123456\t0.3\t0012345678901234567890"})
+	})
+	t.Run("repeat the value of merged cells", func(t *testing.T) {
+		t.Parallel()
+		cell := func(ref, text string) string {
+			return `<c r="` + ref + `" t="inlineStr"><is><t>` + text + `</t></is></c>`
+		}
+		got, err := readIn(t.Context(), Request{}, sheetOf(t, `<sheetData><row r="1">`+cell("A1", "Region")+cell("B1", "2024")+`</row><row r="2">`+cell("A2", "North")+cell("B2", "1")+cell("C2", "2")+`</row><row r="4">`+cell("B4", "3")+cell("C4", "4")+`</row><row r="6">`+cell("B6", "5")+`</row></sheetData><mergeCells><mergeCell ref="B1:C1"/><mergeCell ref="A2:A5"/><mergeCell ref="B6:XFD1048576"/></mergeCells>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "text", got.Text, "# M\nRegion\t2024\t2024\nNorth\t1\t2\nNorth\t3\t4\n\t5")
+		same(t, "rows", got.Tables[0].Rows, []map[string]string{{"Region": "North", "2024": "1", "2024 2": "2"}, {"Region": "North", "2024": "3", "2024 2": "4"}, {"2024": "5"}})
+	})
+	t.Run("mark what is hidden", func(t *testing.T) {
+		t.Parallel()
+		got, err := readIn(t.Context(), Request{}, workbook(t, func(f *excelize.File) {
+			for _, err := range []error{f.SetColVisible("Orders", "B:C", false), f.SetRowVisible("Orders", 4, false), f.SetSheetVisible("Notes", false, true)} {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(t, got.Text, "Day\tShare [hidden column]\tPrice [hidden column]\t\tPrice", "(1,234.50)\t[hidden row]", "# Notes (very hidden)")
+		same(t, "tables", []any{got.Tables[0].HiddenRows, got.Tables[0].HiddenColumns, got.Tables[0].Hidden, got.Tables[1].Hidden, len(got.Warnings)}, []any{[]int{1}, []string{"Share", "Price"}, false, true, 2})
 	})
 	t.Run("with a password are refused", func(t *testing.T) {
 		t.Parallel()

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"fmt"
 	"path"
 	"strings"
 )
@@ -8,7 +9,7 @@ import (
 // readSlides reads the text of each slide and its speaker notes, in the order of the list in
 // presentation.xml. Part names such as slide3.xml need not follow that order.
 func (r *reading) readSlides(f *officeFile, out *Document) error {
-	slides, err := f.related("ppt/presentation.xml", "sldId")
+	slides, err := f.related(f.mainPart(), "sldId")
 	if err != nil {
 		return err
 	}
@@ -18,45 +19,54 @@ func (r *reading) readSlides(f *officeFile, out *Document) error {
 	}
 	out.Pages, out.Truncated = len(slides), truncated
 	var texts pageTexts
+	var pictures []int
 	for _, n := range numbers {
-		text, cut, err := f.slideText(slides[n-1].part)
+		text, slide, err := f.slideText(slides[n-1].part)
 		if err != nil {
 			return err
 		}
-		out.Truncated = out.Truncated || cut
+		out.Truncated = out.Truncated || slide.full() || slide.lost
+		if text == "" && slide.pictures > 0 {
+			pictures = append(pictures, n)
+			text = fmt.Sprintf("[Slide %d has no text, only pictures.]", n)
+		}
 		if texts.add(text); texts.full() {
 			break
 		}
 	}
 	out.Text, out.Truncated = texts.String(), out.Truncated || texts.full()
+	if out.pictures = len(pictures); out.pictures > 0 && out.pictures == len(numbers) {
+		out.Text = "" // which is refused
+	}
 	return nil
 }
 
-// slideText returns the text of a slide, with its speaker notes under "Notes:".
-func (f *officeFile) slideText(part string) (text string, truncated bool, err error) {
-	w := &paragraphWriter{names: slideNames}
-	if err := f.write(part, w); err != nil {
-		return "", false, err
-	}
-	text = w.finish()
+// slideText returns the text of a slide, with its speaker notes under "Notes:", and the writer of the slide.
+func (f *officeFile) slideText(part string) (text string, slide *slideWriter, err error) {
 	targets, err := f.targets(part)
 	if err != nil {
-		return "", false, err
+		return "", nil, err
 	}
+	slide = newSlideWriter(targets)
+	if err := f.walk(part, slide.visitor()); err != nil {
+		return "", nil, err
+	}
+	text = slide.finish()
 	for _, t := range targets {
-		if !strings.HasSuffix(t.kind, "/notesSlide") {
+		if !strings.HasSuffix(t.kind, "/notesSlide") || t.external {
 			continue
 		}
-		notes := &paragraphWriter{names: slideNames}
-		if err := f.write(t.part, notes); err != nil {
-			return "", false, err
+		notes := newSlideWriter(nil)
+		if err := f.walk(t.part, notes.visitor()); err != nil {
+			return "", nil, err
 		}
 		if s := notes.finish(); s != "" {
 			text += "\n\nNotes:\n" + s
 		}
-		return text, w.full() || notes.full(), nil
+		slide.size += notes.size
+		return text, slide, nil
 	}
-	return text, w.full(), nil
+	return text, slide, nil
 }
 
 // relatedPart is a part that another part refers to.
@@ -78,21 +88,32 @@ func (f *officeFile) related(part, element string) ([]relatedPart, error) {
 	return list, err
 }
 
-// target is the target part of a relationship.
-type target struct{ kind, part string }
+// target is what a relationship refers to: a part, or for a link outside of the file, a URL.
+type target struct {
+	kind, part string
+	external   bool
+}
 
 // targets returns the relationships of a part by their IDs. Those of a/b.xml are in
 // a/_rels/b.xml.rels, with targets relative to a, or absolute if they begin with a
-// slash (ECMA-376, part 2, Open Packaging Conventions).
+// slash (ECMA-376, part 2, Open Packaging Conventions). Those of the file itself, part "",
+// are in _rels/.rels.
 func (f *officeFile) targets(part string) (map[string]target, error) {
 	targets := map[string]target{}
 	nothing := func(string) {}
 	rels := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
+	if part == "" {
+		rels = "_rels/.rels"
+	}
 	err := f.walk(rels, xmlVisitor{end: nothing, text: nothing, begin: func(name string, a map[string]string) {
 		if name != "Relationship" || a["Target"] == "" {
 			return
 		}
 		to := a["Target"]
+		if a["TargetMode"] == "External" {
+			targets[a["Id"]] = target{kind: a["Type"], part: to, external: true}
+			return
+		}
 		if !strings.HasPrefix(to, "/") {
 			to = path.Join(path.Dir(part), to)
 		}

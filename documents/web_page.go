@@ -27,19 +27,28 @@ func (r *reading) readWebPage() (*Document, error) {
 	data := r.data
 	mediaType, _, _ := mime.ParseMediaType(r.MIME)
 	switch {
+	case len(data) == 0:
+		return nil, refuse("The page is empty: the server sent no content, as with status 204.")
 	case bytes.HasPrefix(data, []byte("%PDF-")) || mediaType == "application/pdf":
 		return nil, refuse("The address leads to a PDF, not to a web page. Use a document node for it.")
 	case !isText(data):
 		return nil, refuse("The address leads to a file of another kind, not to a web page. Use a document or a file node for it.")
 	case mediaType != "" && mediaType != "text/html" && mediaType != "application/xhtml+xml" && !looksLikeHTML(data[:min(len(data), 1024)]):
-		return &Document{Format: "text", Text: DecodeText(data, r.MIME, ""), Meta: map[string]any{}}, nil
+		out := r.readText("text")
+		out.Pages, out.Meta = 0, map[string]any{}
+		return out, nil
 	}
-	doc, err := html.Parse(strings.NewReader(DecodeText(data, r.MIME, "text/html")))
+	source := decodeText(data, r.MIME, "text/html", r.Encoding)
+	doc, err := html.Parse(strings.NewReader(source.text))
 	if err != nil {
 		return nil, refuse("%s", nestedHTML("page")+" Use an HTTP request node to get its HTML as text.")
 	}
 	out := &Document{Format: "html", Title: titleOf(doc), Meta: map[string]any{}}
+	source.warnings(out)
 	at := baseOf(doc, r.URL)
+	if err := checkPage(doc, at, r.URL, out); err != nil {
+		return nil, err
+	}
 	article, found := findArticle(doc, at)
 	if found {
 		out.Meta = metaOf(article)
@@ -58,11 +67,19 @@ func (r *reading) readWebPage() (*Document, error) {
 
 // readHTML converts a whole HTML document to Markdown.
 func (r *reading) readHTML() (*Document, error) {
-	doc, err := html.Parse(strings.NewReader(DecodeText(r.data, r.MIME, "text/html")))
+	source := decodeText(r.data, r.MIME, "text/html", r.Encoding)
+	doc, err := html.Parse(strings.NewReader(source.text))
 	if err != nil {
 		return nil, refuse("%s", nestedHTML("document")+" Save it as plain text or as a PDF.")
 	}
-	return &Document{Format: "html", Pages: 1, Title: titleOf(doc), Text: markdownOf(doc, baseOf(doc, r.URL))}, nil
+	out := &Document{Format: "html", Pages: 1, Title: titleOf(doc)}
+	source.warnings(out)
+	at := baseOf(doc, r.URL)
+	if err := checkPage(doc, at, r.URL, out); err != nil {
+		return nil, err
+	}
+	out.Text = markdownOf(doc, at)
+	return out, nil
 }
 
 // nestedHTML returns why HTML could not be parsed. When it reads from memory,

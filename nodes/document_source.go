@@ -28,7 +28,7 @@ type opened struct {
 const maxRefusalRead = 64 << 10
 
 // fetch downloads from a URL. limit is in bytes. A status other than 2xx is an error, as in
-// the kind http_request.
+// the kind http_request, and so is one that says that there is no content.
 func fetch(ctx context.Context, client HTTPClient, address string, limit int64, accept string) (*opened, error) {
 	s, err := request(ctx, client, address, limit, accept)
 	if err != nil {
@@ -54,6 +54,10 @@ func request(ctx context.Context, client HTTPClient, address string, limit int64
 	}
 	if answer.Status/100 != 2 {
 		return nil, refusedAnswer(answer, u.Hostname())
+	}
+	if answer.Status == http.StatusNoContent || answer.Status == http.StatusResetContent {
+		_ = answer.Body.Close() // it is empty
+		return nil, flow.Errorf(flow.CodeHTTPFailed, "%s answered %d %s: there is nothing to read at this URL.", u.Hostname(), answer.Status, http.StatusText(answer.Status))
 	}
 	return &opened{
 		name: answerName(answer.Header, answer.URL), mime: answer.Header.Get("Content-Type"), url: answer.URL,

@@ -13,8 +13,15 @@ var (
 	numberSchema = map[string]any{"type": "number"}
 )
 
-// tablesSchema describes the tables of a document.
-var tablesSchema = listSchema(objectSchema("name", textSchema, "rows", listSchema(map[string]any{"type": "object", "additionalProperties": textSchema})))
+// tablesSchema describes the tables of a document. Only sheets of a workbook have hidden parts.
+var tablesSchema = listSchema(map[string]any{
+	"type": "object",
+	"properties": map[string]any{
+		"name": textSchema, "rows": listSchema(map[string]any{"type": "object", "additionalProperties": textSchema}),
+		"hidden": map[string]any{"type": "boolean"}, "hidden_rows": listSchema(numberSchema), "hidden_columns": listSchema(textSchema),
+	},
+	"required": []any{"name", "rows"},
+})
 
 // listSchema returns the JSON Schema of a list whose items all have the schema items.
 func listSchema(items any) map[string]any { return map[string]any{"type": "array", "items": items} }

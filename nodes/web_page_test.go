@@ -32,6 +32,7 @@ func TestWebPage(t *testing.T) {
 			"/base":          {"text/html", "<base href=/other/><p><a href=x>go</a> <a href='javascript:a()'>no</a>"},
 			"/plain":         {"text/plain; charset=utf-8", "# As *it* is\n"},
 			"/empty":         {"text/html", ""},
+			"/guess":         {"text/html", "<p>\xb1\xbe\xba\xcf\xcd\xac\xd7\xd4\xc7\xa9\xd7\xd6\xd6\xae\xc8\xd5\xc6\xf0\xc9\xfa\xd0\xa7\xa3\xac\xcb\xab\xb7\xbd\xd3\xa6\xb8\xb6\xbf\xee\xa1\xa3"},
 			"/terms.pdf":     {"application/pdf", "%PDF-1.4\n\x00"},
 			"/picture":       {"image/png", "\x89PNG\r\n\x1a\n\x00\x00"},
 			"/error":         {"text/html", "<h1>Try later</h1>"},
@@ -40,6 +41,9 @@ func TestWebPage(t *testing.T) {
 		switch r.URL.Path {
 		case "/old":
 			http.Redirect(w, r, "/help/article", http.StatusMovedPermanently)
+			return
+		case "/none":
+			w.WriteHeader(http.StatusNoContent)
 			return
 		case "/huge":
 			w.Header().Set("Content-Type", "text/html")
@@ -86,7 +90,6 @@ func TestWebPage(t *testing.T) {
 		"/meta":    {"x", "Привет"},
 		"/base":    {"", "[go](" + s.URL + "/other/x)"},
 		"/plain":   {"", "# As *it* is\n"},
-		"/empty":   {"", ""},
 	} {
 		t.Run("reads "+path, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +101,26 @@ func TestWebPage(t *testing.T) {
 			}
 		})
 	}
-	for path, want := range map[string]string{"/terms.pdf": "document node", "/picture": "not to a web page"} {
+	t.Run("guesses an encoding that nothing states", func(t *testing.T) {
+		t.Parallel()
+		outputs := page("/guess").succeeds(t, s.deps)
+		same(t, "page", []any{outputs["text"], outputs["encoding"]}, []any{"本合同自签字之日起生效，双方应付款。", "gb18030"})
+		has(t, flow.Text(outputs["warnings"]), "gb18030, which is a guess")
+		u := page("/guess")
+		u.config["encoding"] = "Windows-1251"
+		outputs = u.succeeds(t, s.deps)
+		same(t, "page", []any{outputs["encoding"], outputs["warnings"]}, []any{"windows-1251", []any{}})
+	})
+	t.Run("fails without content", func(t *testing.T) {
+		t.Parallel()
+		has(t, page("/none").fails(t, s.deps, flow.CodeHTTPFailed).Message, "204 No Content")
+		for _, kind := range []string{"file", "document"} {
+			field := map[string]string{"file": "url", "document": "file"}[kind]
+			has(t, use{kind: kind, config: map[string]any{field: s.URL + "/none"}}.fails(t, s.deps, flow.CodeHTTPFailed).Message, "204 No Content")
+		}
+		has(t, use{kind: "document", config: map[string]any{"file": s.URL + "/empty"}}.fails(t, s.deps, flow.CodeInputInvalid).Message, "sent no content")
+	})
+	for path, want := range map[string]string{"/empty": "sent no content", "/terms.pdf": "document node", "/picture": "not to a web page"} {
 		t.Run("refuses "+path, func(t *testing.T) {
 			t.Parallel()
 			has(t, page(path).fails(t, s.deps, flow.CodeInputInvalid).Message, want)
@@ -116,6 +138,9 @@ func TestWebPage(t *testing.T) {
 	})
 	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
+		if problems := (use{kind: "web_page", config: map[string]any{"url": "https://example.com", "encoding": "klingon"}}).problems(t); len(problems) != 1 || problems[0].Pointer != "/nodes/0/config/encoding" {
+			t.Errorf("got %v", problems)
+		}
 		if problems := (use{kind: "web_page", config: map[string]any{"url": "example.com"}}).problems(t); len(problems) != 1 || problems[0].Pointer != "/nodes/0/config/url" {
 			t.Errorf("got %v", problems)
 		}

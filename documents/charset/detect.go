@@ -1,0 +1,303 @@
+package charset
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Encoding is a character encoding.
+type Encoding struct {
+	Name     string // as in the WHATWG Encoding Standard, where it has one
+	encoding encoding.Encoding
+	compose  bool // it has accents as characters of their own, which Decode joins with their letters
+}
+
+// candidate is an encoding that Detect considers, with the languages that are written in it.
+type candidate struct {
+	Encoding
+	languages []string
+	common    func(rune) bool // for languages without an alphabet
+	rarity    float64         // cost of an encoding that is rare today
+}
+
+var (
+	western = []string{"en", "de", "fr", "es", "pt", "it", "nl", "sv", "da", "nb", "fi", "is", "ca", "et"}
+	central = []string{"pl", "cs", "sk", "hu", "ro", "hr", "sl"}
+	slavic  = []string{"ru", "uk", "bg", "sr", "mk", "be"}
+)
+
+// candidates are in the order of preference for texts that are the same in several of them. Windows' encodings come before
+// those of ISO 8859, from which they differ in few characters.
+var candidates = []candidate{
+	{Encoding: Encoding{Name: "windows-1252", encoding: charmap.Windows1252}, languages: western},
+	{Encoding: Encoding{Name: "windows-1250", encoding: charmap.Windows1250}, languages: central},
+	{Encoding: Encoding{Name: "windows-1251", encoding: charmap.Windows1251}, languages: slavic},
+	{Encoding: Encoding{Name: "windows-1253", encoding: charmap.Windows1253}, languages: []string{"el"}},
+	{Encoding: Encoding{Name: "windows-1254", encoding: charmap.Windows1254}, languages: []string{"tr"}},
+	{Encoding: Encoding{Name: "windows-1255", encoding: charmap.Windows1255}, languages: []string{"he"}},
+	{Encoding: Encoding{Name: "windows-1256", encoding: charmap.Windows1256}, languages: []string{"ar", "fa"}},
+	{Encoding: Encoding{Name: "windows-1257", encoding: charmap.Windows1257}, languages: []string{"lt", "lv", "et"}},
+	{Encoding: Encoding{Name: "windows-1258", encoding: charmap.Windows1258, compose: true}, languages: []string{"vi"}},
+	{Encoding: Encoding{Name: "windows-874", encoding: charmap.Windows874}, languages: []string{"th"}},
+	{Encoding: Encoding{Name: "gb18030", encoding: simplifiedchinese.GB18030}, languages: []string{"zh-Hans", "zh-Hant"}, common: commonIn(simplifiedchinese.GBK, 0xB0, 0xD7, 0xA1)},
+	{Encoding: Encoding{Name: "big5", encoding: traditionalchinese.Big5}, languages: []string{"zh-Hant"}, common: commonIn(traditionalchinese.Big5, 0xA4, 0xC6, 0x40)},
+	{Encoding: Encoding{Name: "shift_jis", encoding: japanese.ShiftJIS}, languages: []string{"ja"}, common: commonIn(japanese.ShiftJIS, 0x82, 0x97, 0x40)},
+	{Encoding: Encoding{Name: "euc-jp", encoding: japanese.EUCJP}, languages: []string{"ja"}, common: commonIn(japanese.EUCJP, 0xA4, 0xCF, 0xA1)},
+	{Encoding: Encoding{Name: "euc-kr", encoding: korean.EUCKR}, languages: []string{"ko"}, common: commonIn(korean.EUCKR, 0xB0, 0xC8, 0xA1)},
+	{Encoding: Encoding{Name: "iso-8859-2", encoding: charmap.ISO8859_2}, languages: central},
+	{Encoding: Encoding{Name: "iso-8859-5", encoding: charmap.ISO8859_5}, languages: slavic},
+	{Encoding: Encoding{Name: "iso-8859-6", encoding: charmap.ISO8859_6}, languages: []string{"ar"}},
+	{Encoding: Encoding{Name: "iso-8859-7", encoding: charmap.ISO8859_7}, languages: []string{"el"}},
+	{Encoding: Encoding{Name: "iso-8859-8", encoding: charmap.ISO8859_8}, languages: []string{"he"}},
+	{Encoding: Encoding{Name: "iso-8859-13", encoding: charmap.ISO8859_13}, languages: []string{"lt", "lv", "et"}},
+	{Encoding: Encoding{Name: "koi8-r", encoding: charmap.KOI8R}, languages: []string{"ru", "bg"}},
+	{Encoding: Encoding{Name: "koi8-u", encoding: charmap.KOI8U}, languages: []string{"ru", "uk"}},
+	{rarity: 3, Encoding: Encoding{Name: "ibm866", encoding: charmap.CodePage866}, languages: slavic},
+	{rarity: 1, Encoding: Encoding{Name: "x-mac-cyrillic", encoding: charmap.MacintoshCyrillic}, languages: slavic},
+	{rarity: 1, Encoding: Encoding{Name: "macintosh", encoding: charmap.Macintosh}, languages: western},
+	{rarity: 3, Encoding: Encoding{Name: "ibm850", encoding: charmap.CodePage850}, languages: western},
+	{rarity: 3, Encoding: Encoding{Name: "ibm852", encoding: charmap.CodePage852}, languages: central},
+}
+
+// commonIn returns a function that reports whether an encoding has a character between two lead bytes, with a trail byte
+// of at least trail. The standards of East Asia list the characters of everyday texts first, apart from the rare ones.
+func commonIn(e encoding.Encoding, from, to, trail byte) func(rune) bool {
+	return func(r rune) bool {
+		b, err := e.NewEncoder().Bytes([]byte(string(r)))
+		return err == nil && len(b) == 2 && b[0] >= from && b[0] <= to && b[1] >= trail
+	}
+}
+
+// Lookup returns the encoding with a name, such as "gbk", "latin1" or "windows-1251", in any case.
+func Lookup(name string) (Encoding, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	switch name {
+	case "utf-32", "utf-32le":
+		return Encoding{name, utf32.UTF32(utf32.LittleEndian, utf32.UseBOM), false}, nil
+	case "utf-32be":
+		return Encoding{name, utf32.UTF32(utf32.BigEndian, utf32.UseBOM), false}, nil
+	case "utf-16": // Unicode says big endian without a mark; nearly all such files are little endian
+		return Encoding{name, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), false}, nil
+	}
+	for _, c := range candidates {
+		if c.Name == name {
+			return c.Encoding, nil
+		}
+	}
+	e, err := htmlindex.Get(name)
+	if err != nil {
+		if e, err = ianaindex.IANA.Encoding(name); err != nil || e == nil {
+			return Encoding{}, fmt.Errorf("there is no encoding %q; names are such as utf-8, gbk or windows-1251", name)
+		}
+		return Encoding{name, e, false}, nil
+	}
+	if official, err := htmlindex.Name(e); err == nil {
+		name = official
+	}
+	return Encoding{name, e, name == "windows-1258"}, nil
+}
+
+// Decode converts text to UTF-8 without a byte order mark. Invalid bytes become U+FFFD.
+func (e Encoding) Decode(data []byte) string {
+	out, err := e.encoding.NewDecoder().Bytes(data)
+	if err != nil {
+		out = data
+	}
+	if e.compose {
+		out = norm.NFC.Bytes(out)
+	}
+	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\uFFFD"), "\uFEFF")
+}
+
+// Marked returns the encoding that a byte order mark at the beginning states.
+func Marked(data []byte) (Encoding, bool) {
+	for _, m := range []struct{ mark, name string }{
+		{"\xff\xfe\x00\x00", "utf-32le"}, {"\x00\x00\xfe\xff", "utf-32be"}, {"\xef\xbb\xbf", "utf-8"}, {"\xff\xfe", "utf-16le"}, {"\xfe\xff", "utf-16be"},
+	} {
+		if bytes.HasPrefix(data, []byte(m.mark)) {
+			e, err := Lookup(m.name)
+			return e, err == nil
+		}
+	}
+	return Encoding{}, false
+}
+
+// Detect returns the likely encoding of a text that is not UTF-8. If isHTML is set, tags do not count. It reads
+// some thousand bytes only, those around characters beyond ASCII.
+func Detect(data []byte, isHTML bool) Encoding {
+	sample := sampleOf(data, isHTML)
+	best, least := candidates[0].Encoding, -1.0
+	for i, c := range candidates {
+		text := decodeSample(c.encoding, sample)
+		if cost := c.cost(text) + c.rarity + 0.1*float64(i); least < 0 || cost < least {
+			best, least = c.Encoding, cost
+		}
+	}
+	return best
+}
+
+// Detected7Bit returns the encoding of a text of ASCII bytes that switches character sets by escape sequences: ISO-2022-JP,
+// in which Japanese mail is written.
+func Detected7Bit(data []byte) (Encoding, bool) {
+	for _, escape := range []string{"\x1b$B", "\x1b$@", "\x1b(J"} {
+		if bytes.Contains(data, []byte(escape)) && bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+			return Encoding{"iso-2022-jp", japanese.ISO2022JP, false}, true
+		}
+	}
+	return Encoding{}, false
+}
+
+// decodeSample decodes a sample. Unlike Decode it leaves tones apart from letters, as the models have them.
+func decodeSample(e encoding.Encoding, sample []byte) string {
+	out, err := e.NewDecoder().Bytes(sample)
+	if err != nil {
+		return string(utf8.RuneError)
+	}
+	return string(out)
+}
+
+// cost returns the cost of a text in the language that fits best.
+func (c candidate) cost(text string) float64 {
+	least := -1.0
+	add := func(cost float64) {
+		if least < 0 || cost < least {
+			least = cost
+		}
+	}
+	asciis := asciiCosts(text)
+	for _, name := range c.languages {
+		l := models()[name]
+		if l.pairs == nil {
+			add(l.characterCost(text, c.common))
+			continue
+		}
+		total, ascii := l.pairCost(text)
+		if l.latin {
+			total += asciis.relative(ascii)
+		}
+		add(total)
+	}
+	return least
+}
+
+// asciiEvidence is what the ASCII letters of a text say about its language.
+type asciiEvidence struct{ least, weight float64 }
+
+// asciiCosts compares the ASCII letters of a text with all Latin alphabets.
+func asciiCosts(text string) asciiEvidence {
+	plain := strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf {
+			return -1
+		}
+		return r
+	}, text)
+	e := asciiEvidence{least: -1}
+	for _, list := range [][]string{western, central, {"lt", "lv", "tr", "vi"}} {
+		for _, name := range list {
+			if _, ascii := models()[name].pairCost(plain); e.least < 0 || ascii < e.least {
+				e.least = ascii
+			}
+		}
+	}
+	others := utf8.RuneCountInString(text) - len(plain)
+	e.weight = min(1, 12*float64(others)/float64(len(plain)+1))
+	return e
+}
+
+// relative returns how much worse than the best language another one explains the ASCII letters. Where they are many, they
+// do not outweigh the other characters.
+func (e asciiEvidence) relative(cost float64) float64 { return max(0, cost-e.least) * e.weight }
+
+// maxSample is the size of a sample in bytes.
+const maxSample = 6 << 10
+
+// sampleOf returns the lines of a text that have characters beyond ASCII, up to maxSample.
+func sampleOf(data []byte, isHTML bool) []byte {
+	const maxScanned = 4 << 20
+	data = data[:min(len(data), maxScanned)]
+	if isHTML {
+		data = withoutTags(data)
+	}
+	var b []byte
+	for line := range bytes.FieldsFuncSeq(data, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }) {
+			continue
+		}
+		if len(b)+len(line) > maxSample {
+			b = append(b, line[:maxSample-len(b)]...)
+			break
+		}
+		b = append(append(b, line...), '\n')
+	}
+	return b
+}
+
+// withoutTags replaces tags by a space. It is only for counting.
+func withoutTags(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	inTag := false
+	for i, c := range data {
+		switch {
+		case c == '<' && i+1 < len(data) && (data[i+1] == '/' || data[i+1] == '!' || data[i+1]|0x20 >= 'a' && data[i+1]|0x20 <= 'z'):
+			inTag = true
+			out = append(out, ' ')
+		case c == '>' && inTag:
+			inTag = false
+		case !inTag:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// UTF16 returns the byte order of a text in UTF-16 without a byte order mark, if data is one: its units are mostly
+// characters of texts, and it has a zero byte, as line ends and spaces do.
+func UTF16(data []byte) (Encoding, bool) {
+	const maxChecked = 64 << 10
+	head := data[:min(len(data), maxChecked)&^1]
+	if len(data)%2 != 0 || len(head) < 4 || bytes.IndexByte(head, 0) < 0 {
+		return Encoding{}, false
+	}
+	little, big := oddUnits(head, 0), oddUnits(head, 1)
+	name, odd := "utf-16le", little
+	if big < little {
+		name, odd = "utf-16be", big
+	}
+	if odd*20 > len(head)/2 {
+		return Encoding{}, false
+	}
+	e, err := Lookup(name)
+	return e, err == nil
+}
+
+// oddUnits returns how many units of UTF-16 are no characters that texts have. low is the index of the low byte of a unit:
+// 0 for little endian.
+func oddUnits(data []byte, low int) (odd int) {
+	for i := 0; i+1 < len(data); i += 2 {
+		u := rune(data[i+1-low])<<8 | rune(data[i+low])
+		switch {
+		case u == '\n' || u == '\r' || u == '\t' || u == 0x3000 || utf16.IsSurrogate(u):
+		case u < ' ' || u >= 0x7F && u < 0xA0 || u >= 0xE000 && u < 0xF900 || u >= 0xFFF0:
+			odd++
+		case u&0xFF == 0: // ASCII in the other byte order
+			odd++
+		}
+	}
+	return odd
+}

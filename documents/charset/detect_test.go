@@ -1,0 +1,70 @@
+package charset
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// sample is a text of testdata/texts.txt.
+type sample struct {
+	language, text string
+	encodings      []string
+}
+
+func samples(t *testing.T) (list []sample) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/texts.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		list = append(list, sample{language: fields[0], encodings: strings.Fields(fields[1]), text: fields[2]})
+	}
+	return list
+}
+
+// encode writes a text in an encoding.
+func encode(t *testing.T, name, text string) []byte {
+	t.Helper()
+	e, err := Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.compose {
+		text = decomposeTones(text)
+	}
+	data, err := e.encoding.NewEncoder().Bytes([]byte(text))
+	if err != nil {
+		t.Fatalf("%s in %s: %v", text, name, err)
+	}
+	return data
+}
+
+// TestDetect reads each sample in each of its encodings: as it is, as a table of CSV, and as HTML.
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	wrong, all := 0, 0
+	for _, s := range samples(t) {
+		for _, name := range s.encodings {
+			for kind, form := range map[string]string{
+				"text": "%", "CSV": "id,name,price\r\n1,%,10.00\r\n2,%,7.50\r\n",
+				"HTML": "<!doctype html><html><head><title>%</title></head><body class=\"page main\"><p id=\"first\">%</p><script src=\"/js/main.js\"></script></body></html>",
+			} {
+				text := strings.ReplaceAll(form, "%", s.text)
+				data := encode(t, name, text)
+				all++
+				got := Detect(data, kind == "HTML")
+				if read := got.Decode(data); read != text {
+					wrong++
+					t.Errorf("%s in %s as %s: detected %s: %.60s", s.language, name, kind, got.Name, read)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d wrong", wrong, all)
+}
