@@ -111,7 +111,7 @@ func (s *Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, base fairnes
 	if usd > 0 {
 		b := base
 		b.Unit, b.Limit = flow.BudgetUSD, usd
-		b.Used, err = core.Spent(ctx, s.DB.Reads, ws, b, core.DayOf(day))
+		b.Used, b.Lost, err = core.Spent(ctx, s.DB.Reads, ws, b, core.DayOf(day))
 		list = append(list, b.Budget)
 	}
 	if err == nil && runs > 0 {

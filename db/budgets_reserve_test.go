@@ -66,6 +66,68 @@ func TestReserveSpending(t *testing.T) {
 	})
 }
 
+// TestReserveSpending_counts_lost_calls has calls whose bill is unknown: their estimates count
+// against all budgets of the run until the next UTC day.
+func TestReserveSpending_counts_lost_calls(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		k, byKey := w.key(0, 100)
+		w.limit(flow.Limits{USDPerDay: 100})
+		r := w.atWork(byKey)
+		s := step("write")
+		s.Usage.UnpricedSteps, s.Usage.LostNanoUSD, s.Usage.CostNanoUSD = 1, 60, 5
+		s.Spent = s.Usage
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}}))
+		check := func(used, lost int64) {
+			t.Helper()
+			of, err := w.FlowBudgets(w.ctx, w.flow)
+			w.must(err)
+			by, err := w.KeyBudgets(w.ctx, k)
+			w.must(err)
+			for _, b := range append(of, by...) {
+				if b.Used != used || b.Lost != lost {
+					t.Errorf("%s%s: %d are used and %d lost", b.KeyID, b.FlowID, b.Used, b.Lost)
+				}
+			}
+		}
+		check(65, 60)
+		second := w.atWork(byKey)
+		w.must(w.reserve(second, 30))
+		if err := w.reserve(w.atWork(byKey), 10); !errors.Is(err, flow.ErrBudgetReserved) {
+			t.Errorf("beyond the estimates: %v", err)
+		}
+		stored, err := w.FindRun(w.ctx, r.WorkspaceID, r.FlowID, r.ID)
+		w.must(err)
+		if stored.Usage.CostNanoUSD != 0 && stored.Usage.CostNanoUSD != 5 {
+			t.Errorf("the run costs %d", stored.Usage.CostNanoUSD)
+		}
+		w.clock.move(24 * time.Hour)
+		check(0, 0)
+	})
+}
+
+// TestReserveSpending_after_a_crash has a worker die while a step holds a reservation: the next
+// attempt counts it, because its call may have been charged.
+func TestReserveSpending_after_a_crash(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		w.begin("dead")
+		w.limit(flow.Limits{USDPerDay: 100})
+		r := w.atWork()
+		w.must(w.reserve(r, 40))
+		w.crash()
+		again := w.take(r.ID)
+		if again.Attempt == r.Attempt {
+			t.Fatal("the run has no new worker")
+		}
+		w.must(w.reserve(again, 30))
+		w.must(w.reserve(again, 30)) // counted once
+		list, err := w.FlowBudgets(w.ctx, w.flow)
+		w.must(err)
+		if list[0].Used != 40 || list[0].Lost != 40 {
+			t.Errorf("%d are used and %d lost", list[0].Used, list[0].Lost)
+		}
+	})
+}
+
 // atWorkAnyway is atWork for a budget that is used up.
 func (w *fixture) atWorkAnyway() *flow.Run {
 	w.t.Helper()

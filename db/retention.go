@@ -185,6 +185,9 @@ func (s *Retention) DropStale(ctx context.Context, now time.Time, limit int) (n 
 		if err := tx.Queries.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
 			return fmt.Errorf("drop the cost of child runs: %w", err)
 		}
+		if err := tx.Queries.DropLostSpending(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
+			return fmt.Errorf("drop the estimates of lost calls: %w", err)
+		}
 		if err := tx.Queries.DropAliasUses(tx.Ctx, core.DayOf(now.Add(-flow.CallerPeriod))); err != nil {
 			return fmt.Errorf("drop uses of former slugs: %w", err)
 		}

@@ -23,6 +23,8 @@ type Attempt struct {
 	OutputTokens int64   `json:"output_tokens,omitempty"`
 	CostNanoUSD  NanoUSD `json:"cost_nano_usd,omitempty"`
 	Unpriced     bool    `json:"unpriced,omitempty"`
+	// Lost means that the attempt called a paid model and that its bill is unknown.
+	Lost bool `json:"lost,omitempty"`
 	// Next is the alternative config that later attempts use; see Kind.Alternative.
 	Next int `json:"next,omitempty"`
 }

@@ -24,6 +24,7 @@ type Budget struct {
 	Name        string // of the key or the flow; empty for the flow of the run itself
 	Unit        BudgetUnit
 	Limit, Used int64
+	Lost        int64 // part of Used: the estimates of calls whose bill is unknown
 }
 
 // UsedUp reports whether the usage has reached the limit.
@@ -96,6 +97,7 @@ func UnknownPrice(models []string) *Error {
 type Charge struct {
 	Model    string // provider/model as in price lists; empty if it arrives through an edge
 	Reported bool   // the provider reports the cost of each call
+	Free     bool   // costs nothing unless its price is known
 	Tokens   bool   // charged by text tokens, as in price lists
 	// Use and Seconds are upper estimates for one step.
 	Use     TokenUse

@@ -109,13 +109,16 @@ type Usage struct {
 	// UnpricedSteps counts steps that called a paid model without a known price. The cost
 	// excludes them.
 	UnpricedSteps int64 `json:"-"`
+	// LostNanoUSD is the estimate of calls whose bill is unknown, beyond CostNanoUSD. It counts
+	// against budgets only, and is stored with them.
+	LostNanoUSD NanoUSD `json:"-"`
 }
 
 // Add returns the sum of both.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostNanoUSD + v.CostNanoUSD,
-		u.CachedTokens + v.CachedTokens, u.ReasoningTokens + v.ReasoningTokens, u.UnpricedSteps + v.UnpricedSteps,
+		u.CachedTokens + v.CachedTokens, u.ReasoningTokens + v.ReasoningTokens, u.UnpricedSteps + v.UnpricedSteps, u.LostNanoUSD + v.LostNanoUSD,
 	}
 }
 
@@ -123,7 +126,7 @@ func (u Usage) Add(v Usage) Usage {
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{
 		u.InputTokens - v.InputTokens, u.OutputTokens - v.OutputTokens, u.CostNanoUSD - v.CostNanoUSD,
-		u.CachedTokens - v.CachedTokens, u.ReasoningTokens - v.ReasoningTokens, u.UnpricedSteps - v.UnpricedSteps,
+		u.CachedTokens - v.CachedTokens, u.ReasoningTokens - v.ReasoningTokens, u.UnpricedSteps - v.UnpricedSteps, u.LostNanoUSD - v.LostNanoUSD,
 	}
 }
 

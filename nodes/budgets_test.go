@@ -19,7 +19,7 @@ func TestCharge_of_model(t *testing.T) {
 		"a model of a provider":           {"chat", map[string]any{"model": " openai/gpt-x "}, flow.Charge{Model: "openai/gpt-x"}, true},
 		"one that says what it costs":     {"chat", map[string]any{"model": "openrouter/a/b"}, flow.Charge{Model: "openrouter/a/b", Reported: true}, true},
 		"a gateway":                       {"chat", map[string]any{"model": "gateway/some"}, flow.Charge{Model: "gateway/some"}, true},
-		"a server on this machine":        {"chat", map[string]any{"model": "ollama/llama3.2"}, flow.Charge{}, false},
+		"a server on this machine":        {"chat", map[string]any{"model": "ollama/llama3.2"}, flow.Charge{Model: "ollama/llama3.2", Free: true}, true},
 		"such a server, with a secret":    {"chat", map[string]any{"model": "ollama/llama3.2", "credential": secret}, flow.Charge{Model: "ollama/llama3.2"}, true},
 		"the first model of this machine": {"chat", map[string]any{"prompt": "Hello"}, flow.Charge{}, false},
 		"the model inside":                {"embed", map[string]any{"text": "a", "model": ""}, flow.Charge{}, false},

@@ -149,7 +149,9 @@ func TestChatFallback(t *testing.T) {
 		d := &flow.Document{Nodes: []flow.Node{*n}}
 		var models []string
 		for _, c := range document.Charges(d, kinds) {
-			models = append(models, c.Model)
+			if !c.Free {
+				models = append(models, c.Model)
+			}
 		}
 		same(t, "models", models, []string{"openai/a", "openai/b"})
 	})

@@ -59,7 +59,7 @@ type target struct {
 	at     providers.Endpoint
 	price  flow.Price // zero if unknown
 	priced bool       // price is known
-	free   bool       // costs nothing, such as a server on this machine
+	free   bool       // costs nothing: a server that was found on this machine, without an entered price
 }
 
 // findTarget resolves the node's model, credential and price. It reads the
@@ -78,8 +78,8 @@ func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, err
 			return nil, err
 		}
 	}
-	_, paid := chargeModel(in.Config)
-	m.free = !paid
+	charge, paid := chargeModel(in.Config)
+	m.free = (!paid || charge.Free) && m.access.BaseURL == "" && !m.priced
 	m.priced = m.priced && (m.price.Tokens == nil || t.name == taskChat.name || t.name == taskEmbed.name)
 	return m, nil
 }
@@ -170,15 +170,17 @@ func tokenUse(u providers.Usage) flow.TokenUse {
 }
 
 // chargeModel returns the expected charge of a step, for the budget check before it starts,
-// and whether it can cost money. The built-in model and servers on this machine are free.
+// and whether it can cost money. The built-in model is free; so are servers on this machine,
+// unless the workspace entered a price for the model.
 func chargeModel(config map[string]any) (flow.Charge, bool) {
 	ref := strings.TrimSpace(flow.Text(config["model"]))
 	provider, _, _ := providers.ParseModel(ref)
 	preset, _ := providers.FindPreset(provider)
-	if chosen := config["credential"]; (ref == "" || preset.Local) && (chosen == nil || chosen == "") {
+	unchosen := config["credential"] == nil || config["credential"] == ""
+	if ref == "" && unchosen {
 		return flow.Charge{}, false
 	}
-	return flow.Charge{Model: ref, Reported: preset.Prices}, true
+	return flow.Charge{Model: ref, Reported: preset.Prices, Free: preset.Local && unchosen}, true
 }
 
 // Estimates of the maximum cost of a step before it runs.

@@ -117,7 +117,9 @@ func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 		}
 		out[at] = d.Embedding
 	}
-	return &EmbedResult{Vectors: out, Usage: answer.Usage.usage()}, nil
+	used := answer.Usage.usage()
+	used.Incomplete = used == Usage{}
+	return &EmbedResult{Vectors: out, Usage: used}, nil
 }
 
 // postJSON sends a JSON body and decodes a JSON response.

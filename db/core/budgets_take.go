@@ -74,6 +74,9 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 // reservation.
 func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
+	if err := tx.bookInterrupted(tx.Ctx, r, now); err != nil {
+		return err
+	}
 	for i := range budgets {
 		if err := tx.Queries.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + string(budgets[i].FlowID)}); err != nil {
 			return fmt.Errorf("lock the budget of %s: %w", budgets[i].KeyID+string(budgets[i].FlowID), err)
@@ -103,7 +106,7 @@ func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 // the costs of steps that end in this transaction, which are stored only at its end.
 func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	reserved, err := tx.findReserved(ws, b, r, day)
-	if err != nil || len(tx.Batch.usage) == 0 {
+	if err != nil || len(tx.Batch.usage)+len(tx.Batch.lost) == 0 {
 		return reserved, err
 	}
 	keys := []string{b.KeyID}
@@ -123,6 +126,11 @@ func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.R
 			b.Used += int64(e.cost)
 		}
 	}
+	for i := range tx.Batch.lost {
+		if e := &tx.Batch.lost[i]; e.ws == ws && e.day == day && (e.subject == string(b.FlowID) || b.KeyID != "" && slices.Contains(keys, e.subject)) {
+			b.Used += int64(e.cost)
+		}
+	}
 	return reserved, nil
 }
 
@@ -133,15 +141,15 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r fl
 	switch {
 	case b.WithMade:
 		row, err := tx.Queries.FindKeysReserved(tx.Ctx, gen.FindKeysReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
-		b.Used = row.Spent
+		b.Used = row.Spent + row.Lost
 		return row.Reserved, err
 	case b.KeyID != "":
 		row, err := tx.Queries.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
-		b.Used = row.Spent
+		b.Used = row.Spent + row.Lost
 		return row.Reserved, err
 	}
-	row, err := tx.Queries.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
-	b.Used = row.Spent + row.Below
+	row, err := tx.Queries.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, Subject: string(b.FlowID), RunID: r.RunID, Path: r.Path})
+	b.Used = row.Spent + row.Below + row.Lost
 	return row.Reserved, err
 }
 
@@ -151,7 +159,7 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now
 	day := DayOf(now)
 	for _, b := range s.Budgets() {
 		var err error
-		if b.Used, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
+		if b.Used, _, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
 			return fmt.Errorf("read the cost of %s: %w", b.KeyID+string(b.FlowID), err)
 		}
 		if b.UsedUp() {
@@ -162,14 +170,17 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now
 }
 
 // Spent returns the cost of the keys or flow of a budget on a day, in nano-dollars. The
-// cost of a flow includes that of the child runs below it.
-func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b fairness.SpendingBudget, day string) (int64, error) {
+// cost of a flow includes that of the child runs below it, and any cost the estimates of lost
+// calls, which are also returned alone.
+func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b fairness.SpendingBudget, day string) (spent, lost int64, err error) {
 	switch {
 	case b.WithMade:
-		return q.KeysSpent(ctx, gen.KeysSpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+		row, err := q.KeysSpent(ctx, gen.KeysSpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+		return row.Spent + row.Lost, row.Lost, err
 	case b.KeyID != "":
-		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+		row, err := q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+		return row.Spent + row.Lost, row.Lost, err
 	}
-	row, err := q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
-	return row.Spent + row.Below, err
+	row, err := q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Subject: string(b.FlowID), Day: day})
+	return row.Spent + row.Below + row.Lost, row.Lost, err
 }

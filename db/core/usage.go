@@ -45,6 +45,7 @@ func (b *batch) addConsumed(r *flow.Run, steps []flow.Step, now time.Time) {
 			Day: DayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: dbconn.ValidText(model), Usage: st.Spent,
 		}})
 		b.addSpentBelow(r, st.Spent.CostNanoUSD, now)
+		b.addLost(r.WorkspaceID, r.FlowID, r.FlowsAbove, r.KeyID, st.Spent.LostNanoUSD, now)
 	}
 }
 

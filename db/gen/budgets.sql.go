@@ -11,6 +11,28 @@ import (
 	"sluice/flow"
 )
 
+const addLostSpending = `-- name: AddLostSpending :exec
+INSERT INTO lost_spending (workspace_id, subject, day, nano_usd) VALUES ($1, $2, $3, $4)
+ON CONFLICT (day, workspace_id, subject) DO UPDATE SET nano_usd = lost_spending.nano_usd + excluded.nano_usd
+`
+
+type AddLostSpendingParams struct {
+	WorkspaceID flow.WorkspaceID
+	Subject     string
+	Day         string
+	NanoUsd     int64
+}
+
+func (q *Queries) AddLostSpending(ctx context.Context, arg AddLostSpendingParams) error {
+	_, err := q.db.ExecContext(ctx, addLostSpending,
+		arg.WorkspaceID,
+		arg.Subject,
+		arg.Day,
+		arg.NanoUsd,
+	)
+	return err
+}
+
 const addSpentBelow = `-- name: AddSpentBelow :exec
 INSERT INTO spent_below (workspace_id, flow_id, day, part, cost_nano_usd) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (day, workspace_id, flow_id, part) DO UPDATE SET cost_nano_usd = spent_below.cost_nano_usd + excluded.cost_nano_usd
@@ -75,6 +97,15 @@ func (q *Queries) CountStartsOfKeys(ctx context.Context, arg CountStartsOfKeysPa
 	return count, err
 }
 
+const dropLostSpending = `-- name: DropLostSpending :exec
+DELETE FROM lost_spending WHERE day < $1
+`
+
+func (q *Queries) DropLostSpending(ctx context.Context, day string) error {
+	_, err := q.db.ExecContext(ctx, dropLostSpending, day)
+	return err
+}
+
 const dropSpentBelow = `-- name: DropSpentBelow :exec
 DELETE FROM spent_below WHERE day < $1
 `
@@ -88,9 +119,11 @@ const findFlowReserved = `-- name: FindFlowReserved :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
     WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = $1 AND l.day = $3 AND l.subject = CAST($4 AS TEXT)) AS BIGINT) AS lost,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = $1 AND s.reserved_day = $3 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
-        AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = $2 OR r.flows_above LIKE '% ' || $2 || ' %') AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = $2 OR r.flows_above LIKE '% ' || $2 || ' %') AND NOT (s.run_id = $5 AND s.path = $6)) AS BIGINT) AS reserved
 FROM usage_all WHERE workspace_id = $1 AND day = $3 AND flow_id = $2
 `
 
@@ -98,6 +131,7 @@ type FindFlowReservedParams struct {
 	WorkspaceID flow.WorkspaceID
 	FlowID      flow.FlowID
 	Day         string
+	Subject     string
 	RunID       flow.RunID
 	Path        string
 }
@@ -105,6 +139,7 @@ type FindFlowReservedParams struct {
 type FindFlowReservedRow struct {
 	Spent    int64
 	Below    int64
+	Lost     int64
 	Reserved int64
 }
 
@@ -115,19 +150,54 @@ func (q *Queries) FindFlowReserved(ctx context.Context, arg FindFlowReservedPara
 		arg.WorkspaceID,
 		arg.FlowID,
 		arg.Day,
+		arg.Subject,
 		arg.RunID,
 		arg.Path,
 	)
 	var i FindFlowReservedRow
-	err := row.Scan(&i.Spent, &i.Below, &i.Reserved)
+	err := row.Scan(
+		&i.Spent,
+		&i.Below,
+		&i.Lost,
+		&i.Reserved,
+	)
 	return i, err
+}
+
+const findInterrupted = `-- name: FindInterrupted :one
+SELECT reserved FROM steps
+WHERE run_id = $1 AND path = $2 AND workspace_id = $3 AND reserved > 0 AND reserved_day = $4 AND reserved_attempt <> $5
+`
+
+type FindInterruptedParams struct {
+	RunID       flow.RunID
+	Path        string
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	Attempt     int64
+}
+
+// What an interrupted attempt of a step still reserves: another worker had the run.
+func (q *Queries) FindInterrupted(ctx context.Context, arg FindInterruptedParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, findInterrupted,
+		arg.RunID,
+		arg.Path,
+		arg.WorkspaceID,
+		arg.Day,
+		arg.Attempt,
+	)
+	var reserved int64
+	err := row.Scan(&reserved)
+	return reserved, err
 }
 
 const findKeyReserved = `-- name: FindKeyReserved :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
-        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject = $3) AS BIGINT) AS lost
 FROM usage_all WHERE workspace_id = $1 AND day = $2 AND key_id = $3
 `
 
@@ -142,6 +212,7 @@ type FindKeyReservedParams struct {
 type FindKeyReservedRow struct {
 	Spent    int64
 	Reserved int64
+	Lost     int64
 }
 
 // FindFlowReserved for a key.
@@ -154,7 +225,7 @@ func (q *Queries) FindKeyReserved(ctx context.Context, arg FindKeyReservedParams
 		arg.Path,
 	)
 	var i FindKeyReservedRow
-	err := row.Scan(&i.Spent, &i.Reserved)
+	err := row.Scan(&i.Spent, &i.Reserved, &i.Lost)
 	return i, err
 }
 
@@ -165,7 +236,9 @@ WITH RECURSIVE tree(id) AS (
 SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
-        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = $3 AND s.path = $4)) AS BIGINT) AS reserved
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = $3 AND s.path = $4)) AS BIGINT) AS reserved,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject IN (SELECT tree.id FROM tree)) AS BIGINT) AS lost
 FROM usage_all WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
 `
 
@@ -180,6 +253,7 @@ type FindKeysReservedParams struct {
 type FindKeysReservedRow struct {
 	Spent    int64
 	Reserved int64
+	Lost     int64
 }
 
 // FindKeyReserved for a key with the keys that it made.
@@ -192,7 +266,7 @@ func (q *Queries) FindKeysReserved(ctx context.Context, arg FindKeysReservedPara
 		arg.KeyID,
 	)
 	var i FindKeysReservedRow
-	err := row.Scan(&i.Spent, &i.Reserved)
+	err := row.Scan(&i.Spent, &i.Reserved, &i.Lost)
 	return i, err
 }
 
@@ -257,7 +331,9 @@ func (q *Queries) FindStarts(ctx context.Context, arg FindStartsParams) (int64, 
 const flowSpent = `-- name: FlowSpent :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
-    WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below
+    WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = $1 AND l.day = $3 AND l.subject = CAST($4 AS TEXT)) AS BIGINT) AS lost
 FROM usage_all WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 `
 
@@ -265,18 +341,25 @@ type FlowSpentParams struct {
 	WorkspaceID flow.WorkspaceID
 	FlowID      flow.FlowID
 	Day         string
+	Subject     string
 }
 
 type FlowSpentRow struct {
 	Spent int64
 	Below int64
+	Lost  int64
 }
 
 // What a flow has cost on a day, and the child runs that its runs started.
 func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (FlowSpentRow, error) {
-	row := q.db.QueryRowContext(ctx, flowSpent, arg.WorkspaceID, arg.FlowID, arg.Day)
+	row := q.db.QueryRowContext(ctx, flowSpent,
+		arg.WorkspaceID,
+		arg.FlowID,
+		arg.Day,
+		arg.Subject,
+	)
 	var i FlowSpentRow
-	err := row.Scan(&i.Spent, &i.Below)
+	err := row.Scan(&i.Spent, &i.Below, &i.Lost)
 	return i, err
 }
 
@@ -284,7 +367,10 @@ const keysSpent = `-- name: KeysSpent :one
 WITH RECURSIVE tree(id) AS (
     SELECT k.id FROM keys k WHERE k.id = $3 AND k.workspace_id = $1
     UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
-SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject IN (SELECT tree.id FROM tree)) AS BIGINT) AS lost
+FROM usage_all
 WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
 `
 
@@ -294,12 +380,17 @@ type KeysSpentParams struct {
 	KeyID       string
 }
 
+type KeysSpentRow struct {
+	Spent int64
+	Lost  int64
+}
+
 // KeySpent for a key with the keys that it made.
-func (q *Queries) KeysSpent(ctx context.Context, arg KeysSpentParams) (int64, error) {
+func (q *Queries) KeysSpent(ctx context.Context, arg KeysSpentParams) (KeysSpentRow, error) {
 	row := q.db.QueryRowContext(ctx, keysSpent, arg.WorkspaceID, arg.Day, arg.KeyID)
-	var spent int64
-	err := row.Scan(&spent)
-	return spent, err
+	var i KeysSpentRow
+	err := row.Scan(&i.Spent, &i.Lost)
+	return i, err
 }
 
 const lockBudget = `-- name: LockBudget :exec

@@ -72,7 +72,10 @@ func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
 }
 
 const keySpent = `-- name: KeySpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject = $3) AS BIGINT) AS lost
+FROM usage_all
 WHERE workspace_id = $1 AND day = $2 AND key_id = $3
 `
 
@@ -82,11 +85,16 @@ type KeySpentParams struct {
 	KeyID       string
 }
 
-func (q *Queries) KeySpent(ctx context.Context, arg KeySpentParams) (int64, error) {
+type KeySpentRow struct {
+	Spent int64
+	Lost  int64
+}
+
+func (q *Queries) KeySpent(ctx context.Context, arg KeySpentParams) (KeySpentRow, error) {
 	row := q.db.QueryRowContext(ctx, keySpent, arg.WorkspaceID, arg.Day, arg.KeyID)
-	var spent int64
-	err := row.Scan(&spent)
-	return spent, err
+	var i KeySpentRow
+	err := row.Scan(&i.Spent, &i.Lost)
+	return i, err
 }
 
 const listUsage = `-- name: ListUsage :many

@@ -18,5 +18,8 @@ WHERE workspace_id = @workspace_id AND day >= @from_day AND day <= @to_day
 ORDER BY day, key_id, flow_id, model, bucket;
 
 -- name: KeySpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
+    WHERE l.workspace_id = @workspace_id AND l.day = @day AND l.subject = @key_id) AS BIGINT) AS lost
+FROM usage_all
 WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;

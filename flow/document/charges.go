@@ -36,11 +36,12 @@ func Charges(d *flow.Document, kinds *flow.Registry) (list []flow.Charge) {
 }
 
 // Unpriced returns the models among charges whose price is unknown, sorted. It skips
-// models that are chosen when a flow runs, and those whose provider reports the cost.
+// models that are chosen when a flow runs, those whose provider reports the cost, and those that
+// are free.
 func Unpriced(ctx context.Context, charges []flow.Charge, prices flow.PriceStore, ws flow.WorkspaceID) (models []string, err error) {
 	for i := range charges {
 		c := &charges[i]
-		if c.Reported || c.Model == "" {
+		if c.Reported || c.Free || c.Model == "" {
 			continue
 		}
 		_, known, err := c.Price(ctx, prices, ws)

@@ -44,11 +44,7 @@ func firstAttempt(s *flow.Step) flow.Attempt {
 
 // endAttempt ends the current attempt. paused means that the step waits and continues later.
 func endAttempt(s *flow.Step, now time.Time, err *flow.Error, paused bool) {
-	if len(s.Attempts) == 0 {
-		appendAttempt(s, firstAttempt(s))
-	}
-	last := s.Attempts[len(s.Attempts)-1]
-	s.Attempts = s.Attempts[:len(s.Attempts)-1]
+	last := takeAttempt(s)
 	last.EndedAt, last.Error, last.Paused = now, err, paused
 	appendAttempt(s, last)
 }
@@ -63,15 +59,36 @@ func closeAttempts(s *flow.Step) {
 	}
 }
 
+// loseAttempt marks the current attempt: it called a paid model and its bill is unknown.
+func loseAttempt(s *flow.Step) {
+	last := takeAttempt(s)
+	last.Lost, last.Unpriced = true, true
+	appendAttempt(s, last)
+}
+
+// interrupted reports whether the last attempt of a step did not end, because its worker died.
+func interrupted(s *flow.Step) bool {
+	n := len(s.Attempts)
+	return !s.StartedAt.IsZero() && (n == 0 || s.Attempts[n-1].EndedAt.IsZero())
+}
+
+// takeAttempt removes and returns the current attempt, which need not be in the list yet.
+func takeAttempt(s *flow.Step) flow.Attempt {
+	n := len(s.Attempts)
+	if n == 0 {
+		return firstAttempt(s)
+	}
+	last := s.Attempts[n-1]
+	s.Attempts = s.Attempts[:n-1]
+	return last
+}
+
 // logAttempt stores the console output of the current attempt.
 func logAttempt(s *flow.Step, log string) {
 	if log == "" {
 		return
 	}
-	last := firstAttempt(s)
-	if n := len(s.Attempts); n > 0 {
-		last, s.Attempts = s.Attempts[n-1], s.Attempts[:n-1]
-	}
+	last := takeAttempt(s)
 	last.Log = log
 	appendAttempt(s, last)
 }

@@ -152,6 +152,61 @@ func TestBudget_run_times_out_while_steps_finish(t *testing.T) {
 	})
 }
 
+// knownPrice has the same price for every model.
+type knownPrice flow.Price
+
+// FindPrice implements flow.PriceStore.
+func (p knownPrice) FindPrice(context.Context, flow.WorkspaceID, string) (flow.Price, bool, error) {
+	return flow.Price(p), true, nil
+}
+
+// TestBudget_counts_lost_calls has calls whose bill is unknown. The step counts as unpriced once,
+// and budgets count the estimate of each call as far as it exceeds the known cost.
+func TestBudget_counts_lost_calls(t *testing.T) {
+	t.Parallel()
+	k, calls := paidKind(), 0
+	k.Charge = func(map[string]any) (flow.Charge, bool) { return flow.Charge{Model: "test/x"}, true }
+	k.Run = func(context.Context, *flow.In) (flow.Out, error) {
+		if calls++; calls == 3 {
+			return flow.Out{Outputs: map[string]any{"text": "x"}, Usage: flow.Usage{CostNanoUSD: 3}}, nil
+		}
+		return flow.Out{Lost: true, Usage: flow.Usage{CostNanoUSD: 2, UnpricedSteps: 1}}, &flow.Error{Code: flow.CodeProviderUnavailable, Message: "Gone.", Retryable: true}
+	}
+	s := newFixture(t, `a paid {} {"retry": {"attempts": 3, "backoff_s": 0}}`, k)
+	s.engine.Budgets, s.engine.Prices = &fakeBudget{s: s, limit: 1000}, knownPrice{Call: 50}
+	run := s.finish()
+	s.wantEnd(flow.RunSucceeded, "")
+	if run.Usage != (flow.Usage{CostNanoUSD: 7, UnpricedSteps: 1, LostNanoUSD: 96}) {
+		t.Errorf("usage %+v", run.Usage)
+	}
+	for i, a := range s.step("a").Attempts {
+		if want := i < 2; a.Lost != want || a.Unpriced != want {
+			t.Errorf("attempt %d: %+v", a.Number, a)
+		}
+	}
+}
+
+// TestBudget_counts_interrupted_calls kills the worker during a paid call: the call may have been
+// charged, so its attempt is lost and the step unpriced.
+func TestBudget_counts_interrupted_calls(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s, _ := budgeted(t, 1000, "a paid {\"takes_s\": 9}\n b call {\"takes_s\": 9}")
+		ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
+		defer kill()
+		if outcome, _ := s.execute(ctx, Signals{}); outcome != HandedBack {
+			t.Fatal(outcome)
+		}
+		run := s.finish()
+		s.wantEnd(flow.RunSucceeded, "")
+		if tries := s.step("a").Attempts; run.Usage.UnpricedSteps != 1 || len(tries) != 2 || !tries[0].Lost || tries[1].Lost {
+			t.Errorf("usage %+v, attempts %+v", run.Usage, tries)
+		}
+		if tries := s.step("b").Attempts; len(tries) != 2 || tries[0].Lost {
+			t.Errorf("a free step is lost: %+v", tries)
+		}
+	})
+}
+
 // A step that resumes external work is not checked again.
 func TestBudget_does_not_check_resumed_step(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {

@@ -219,16 +219,16 @@ func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In)
 	return nil
 }
 
-// checkBudget reserves the estimated cost of a step that may cost money, and returns an error
-// if a budget of the run is used up. A step with a saved state is not checked: it resumes
+// checkBudget reserves the estimated cost of a step that may cost money, and returns it, or an
+// error if a budget of the run is used up. A step with a saved state is not checked: it resumes
 // external work that has been paid for.
-func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) error {
+func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) (estimate flow.NanoUSD, err error) {
 	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
-		return nil
+		return 0, nil
 	}
 	charge, paid := n.kind.Charge(in.Config)
 	if !paid {
-		return nil
+		return 0, nil
 	}
 	r := flow.Reservation{
 		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, FlowsAbove: c.plan.run.FlowsAbove,
@@ -236,14 +236,25 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	}
 	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
 	if err != nil {
-		return fmt.Errorf("find the price of %s: %w", charge.Model, err)
+		return 0, fmt.Errorf("find the price of %s: %w", charge.Model, err)
 	}
-	if known {
+	switch {
+	case known:
 		r.Amount = price.Cost(charge.Use, charge.Seconds)
-	} else if !charge.Reported {
+	case charge.Free:
+		return 0, nil
+	case !charge.Reported:
 		r.Unpriced = cmp.Or(charge.Model, "the model")
 	}
-	return c.reserve(ctx, r)
+	return r.Amount, c.reserve(ctx, r)
+}
+
+// bookLost counts the estimate of a step whose bill is not fully known, as far as it exceeds the
+// known cost: budgets must not grow by calls that are lost.
+func bookLost(out *flow.Out, estimate flow.NanoUSD) {
+	if out.Usage.UnpricedSteps > 0 {
+		out.Usage.LostNanoUSD = max(0, estimate-out.Usage.CostNanoUSD)
+	}
 }
 
 // Running steps usually cost less than they reserve. So if reservations exhaust a budget, a

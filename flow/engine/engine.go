@@ -311,11 +311,13 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 	defer done()
 	secrets, flushText := c.bindCapabilities(ctx, a)
 	defer c.limitCalls(ctx, a)()
-	if err = c.checkBudget(ctx, n, a.In); err == nil {
+	estimate, err := c.checkBudget(ctx, n, a.In)
+	if err == nil {
 		err = c.fetchArrived(ctx, n, a.In)
 	}
 	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
+		bookLost(&out, estimate)
 	}
 	if delay, ok := errors.AsType[*flow.DelayError](err); ok && ctx.Err() == nil {
 		out, err = flow.Out{Suspend: &flow.Suspension{Until: c.Now().Add(delay.Wait)}}, nil

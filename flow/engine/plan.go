@@ -323,6 +323,9 @@ func (p *Plan) announceReady(now time.Time) {
 func (p *Plan) begin(i int, now time.Time) {
 	s := &p.nodes[i].step
 	s.State, s.Error, s.WaitUntil = flow.StepRunning, nil, time.Time{}
+	if interrupted(s) {
+		p.countInterrupted(i)
+	}
 	s.Attempt++
 	if s.StartedAt.IsZero() {
 		s.StartedAt = now
@@ -332,6 +335,22 @@ func (p *Plan) begin(i int, now time.Time) {
 	if p.run.State != flow.RunRunning {
 		p.startRun(now)
 	}
+}
+
+// countInterrupted counts the call that a step may have made before its worker died. Its bill
+// is unknown; the budgets count what it had reserved, see flow.BudgetStore.
+func (p *Plan) countInterrupted(i int) {
+	n, s := &p.g.nodes[i], &p.nodes[i].step
+	if p.nodes[i].class != flow.Outside || n.kind.Charge == nil || s.Saved != nil {
+		return
+	}
+	if charge, paid := n.kind.Charge(n.Config); !paid || charge.Free {
+		return
+	}
+	if s.Usage.UnpricedSteps == 0 {
+		s.Usage.UnpricedSteps, p.run.Usage.UnpricedSteps = 1, p.run.Usage.UnpricedSteps+1
+	}
+	loseAttempt(s)
 }
 
 // startRun moves the run to running. The deadline counts from the first start. The time that

@@ -16,11 +16,15 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	if n.active = false; n.class != flow.Inline {
 		p.running--
 	}
+	used := out.Usage
 	if n.step.Usage.UnpricedSteps > 0 {
 		out.Usage.UnpricedSteps = 0 // a previous attempt has counted the step
 	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
-	chargeAttempt(&n.step, out.Usage)
+	chargeAttempt(&n.step, used)
+	if out.Lost {
+		loseAttempt(&n.step)
+	}
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	logAttempt(&n.step, out.Log)
 	switch {

@@ -64,6 +64,7 @@ type FlowLimits struct {
 	AllowUnpriced bool        `json:"allow_unpriced" doc:"Whether runs may use models without a price although there is a limit in dollars."`
 	RunsToday     *int64      `json:"runs_today" doc:"Null without a limit of runs."`
 	USDToday      *string     `json:"usd_today" doc:"Null without a limit in dollars."`
+	USDLostToday  *string     `json:"usd_lost_today,omitempty" doc:"Part of usd_today: the estimated cost of calls whose bill is unknown."`
 	Unpriced      []string    `json:"unpriced" doc:"With a limit in dollars: models of the draft without a price."`
 }
 
@@ -82,6 +83,10 @@ func FlowLimitsObject(f *flow.Flow, budgets []flow.Budget, unpriced []string) Fl
 		if b := &budgets[i]; b.Unit == flow.BudgetUSD {
 			usd := flow.NanoUSD(b.Used).Rounded()
 			o.USDToday = &usd
+			if b.Lost > 0 {
+				lost := flow.NanoUSD(b.Lost).Rounded()
+				o.USDLostToday = &lost
+			}
 		} else {
 			o.RunsToday = &b.Used
 		}

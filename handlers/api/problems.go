@@ -119,6 +119,7 @@ type budgetObject struct {
 	Unit     string      `json:"unit" doc:"What it counts per UTC day: runs or usd."`
 	Limit    json.Number `json:"limit" doc:"Limit per day."`
 	Used     json.Number `json:"used" doc:"Used today."`
+	Lost     json.Number `json:"lost,omitempty" doc:"Part of used: the estimated cost of calls whose bill is unknown."`
 	ResetsAt stamp       `json:"resets_at" doc:"Start of the next day."`
 }
 
@@ -138,7 +139,9 @@ func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
 		}
 		return json.Number(strconv.FormatInt(n, 10))
 	}
-	o.Limit, o.Used = number(b.Limit), number(b.Used)
+	if o.Limit, o.Used = number(b.Limit), number(b.Used); b.Lost > 0 {
+		o.Lost = number(b.Lost)
+	}
 	return o
 }
 

@@ -35,6 +35,7 @@ type tryObject struct {
 	EndedAt   stampOrNull  `json:"ended_at"`
 	Model     *string      `json:"model"`
 	Cost      costObject   `json:"cost"`
+	Lost      bool         `json:"lost,omitempty" doc:"The attempt called a model and its bill is unknown: no response came, or it could not be read. Budgets count an estimate."`
 	Error     *errorObject `json:"error"`
 }
 
@@ -113,7 +114,7 @@ func newTryObjects(s *flow.Step) []tryObject {
 	list := []tryObject{}
 	for _, a := range s.Tries() {
 		t := tryObject{Number: a.Number, StartedAt: stampOrNull(a.StartedAt), EndedAt: stampOrNull(a.EndedAt), Model: orNull(a.Model), Error: newErrorObject(a.Error)}
-		t.Cost.USD = a.CostNanoUSD.Exact()
+		t.Cost.USD, t.Lost = a.CostNanoUSD.Exact(), a.Lost
 		if a.Unpriced {
 			t.Cost.UnpricedSteps = 1
 		}
