@@ -16,6 +16,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/inflight"
 	"sluice/flow/library"
 	"sluice/handlers/account"
 	"sluice/handlers/admin"
@@ -77,6 +78,8 @@ type Config struct {
 	MaxHeld     int   // API requests that wait or stream at once; default 8192
 	MaxFile     int64 // bytes of an uploaded file; 0 means the default of each package
 
+	Memory *inflight.Budget // of large bodies; nil is unlimited
+
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
 }
@@ -109,12 +112,12 @@ func New(cfg Config) *Server {
 	}
 	s.Site = web.New(web.Config{
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
-		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Log: cfg.Log, Now: cfg.Now,
+		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	})
 	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
-		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
+		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {
 		apiConfig.AwaitsOwner = s.Account.AwaitsOwner

@@ -15,6 +15,7 @@ import (
 	"sluice/flow/engine"
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
+	"sluice/flow/inflight"
 )
 
 // Config configures a Runner. Fields without a default are required, except
@@ -52,6 +53,8 @@ type Config struct {
 	Busy *busy.Marks
 	// Calls is flow.Engine.Calls.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
+	// Memory bounds the memory of the runs that have a worker; nil means that it is unlimited.
+	Memory *inflight.Budget
 	// InstanceTimeout is the time without a heartbeat after which other processes
 	// take over from this one; default 20 s. It must equal the store's.
 	InstanceTimeout time.Duration

@@ -35,15 +35,24 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 	runID, attempt := flow.RunID(j.ID), j.Attempt
 	defer r.release(runID, active)
 	outcome := engine.HandedBack
-	mark := r.cfg.Busy.Open(string(runID)) // decoding what is stored may take much memory
-	mark.Enter()
-	plan, err := r.loadPlan(ctx, j.Run, runID, attempt)
-	mark.Close()
+	memory, err := r.admit(ctx, active, &j)
+	if errors.Is(err, errDraining) {
+		r.requeueLater(runID, attempt)
+		return nil
+	}
+	defer memory.Close()
+	var plan *engine.Plan
+	if err == nil {
+		mark := r.cfg.Busy.Open(string(runID)) // decoding what is stored may take much memory
+		mark.Enter()
+		plan, err = r.loadPlan(ctx, j.Run, runID, attempt)
+		mark.Close()
+	}
 	if err == nil {
 		if failure != nil {
 			plan.Fail(failure)
 		}
-		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain, Wake: active.wake})
+		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain, Wake: active.wake, Memory: memory})
 	}
 	switch {
 	case flow.IsPermanent(err):

@@ -57,6 +57,8 @@ type flowStore interface {
 
 // runStore starts, reads and writes runs.
 type runStore interface {
+	// WeighRun returns the workspace of a run, and how many bytes LoadRun would read.
+	WeighRun(ctx context.Context, runID flow.RunID) (flow.WorkspaceID, int64, error)
 	engine.Journal // also sets Run.ExpiresAt when it commits an end
 
 	SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error

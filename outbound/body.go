@@ -1,11 +1,14 @@
 package outbound
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
+
+	"sluice/flow/inflight"
 )
 
 // body limits the size of a response body. It counts bytes after gunzip, so that
@@ -66,15 +69,37 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// readAll reads the body into memory. It allocates an announced length of up to
-// 64 KiB at once; a larger Content-Length is not trusted.
-func readAll(resp *http.Response) ([]byte, error) {
-	n := resp.ContentLength
-	if n < 0 || n > 64<<10 {
-		return io.ReadAll(resp.Body)
+// readAll reads the body into memory. A large body is received into a file first, so that a slow
+// server occupies no memory, and waits there until the step's lease has memory for it, and for the
+// value if it is JSON. It returns what arrived before an error.
+func readAll(ctx context.Context, resp *http.Response) ([]byte, error) {
+	lease := inflight.LeaseOf(ctx)
+	content, failed := lease.Budget().Receive(resp.Body, false)
+	if content == nil {
+		return nil, classify(ctx, failed, resp.Request.URL.Hostname())
 	}
-	var buf bytes.Buffer
-	buf.Grow(int(n) + bytes.MinRead) // MinRead: room for the read that finds the end
-	_, err := buf.ReadFrom(resp.Body)
-	return buf.Bytes(), err
+	defer content.Close()
+	if err := lease.Take(memoryFor(content, resp.Header)); errors.Is(err, inflight.ErrTooLarge) {
+		return nil, &Error{Class: ClassTooLarge, Message: fmt.Sprintf("The answer of %s needs more memory than one run may have on this server.", resp.Request.URL.Hostname())}
+	} else if err != nil {
+		return nil, classify(ctx, err, resp.Request.URL.Hostname())
+	}
+	data, err := content.Bytes()
+	if err != nil {
+		return nil, classify(ctx, err, resp.Request.URL.Hostname())
+	}
+	return data, failed
+}
+
+// memoryFor returns the bytes that a response takes: itself, its text, a copy of that while it is
+// converted, and the value of JSON.
+func memoryFor(content *inflight.Body, h http.Header) int64 {
+	if content.Size < inflight.Small {
+		return 0
+	}
+	n := 3 * content.Size
+	if strings.Contains(h.Get("Content-Type"), "json") || content.LooksLikeJSON() {
+		n += content.Cost.Heap
+	}
+	return n
 }

@@ -73,7 +73,7 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // the response has been read; closing only returns the connection
-	return readResponse(resp, h.maxBody, req.Truncate)
+	return readResponse(ctx, resp, h.maxBody, req.Truncate)
 }
 
 // send sends the request and returns the response as soon as it begins.
@@ -161,11 +161,11 @@ func setBody(hreq *http.Request, req Request) {
 
 // readResponse reads the body up to the limit. A larger body is an error, even before
 // it is read if Content-Length says so; with truncate it is cut at the limit.
-func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, error) {
+func readResponse(ctx context.Context, resp *http.Response, limit int64, truncate bool) (*Response, error) {
 	if tells(resp, limit) && !truncate {
 		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // by its Content-Length
 	}
-	data, err := readAll(resp)
+	data, err := readAll(ctx, resp)
 	e, _ := errors.AsType[*Error](err)
 	cut := e != nil && e.Class == ClassTooLarge && truncate
 	if err != nil && !cut {

@@ -20,6 +20,7 @@ import (
 	"sluice/documents"
 	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/inflight"
 	"sluice/flow/library"
 	"sluice/handlers"
 	"sluice/handlers/web"
@@ -69,6 +70,9 @@ type app struct {
 	token   string     // authenticates the command line on this machine; see db.EngineInfo
 	failed  chan error // receives the error of a part that stopped; ends the process
 
+	memory   memoryPlan
+	values   *inflight.Budget // memory of values in flight
+
 	cacheDir string // for data that can be rebuilt; empty for the user's cache directory
 	instance string // identifies this process among those that share a database
 }
@@ -86,6 +90,8 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) 
 	if o.userCache {
 		a.cacheDir = ""
 	}
+	a.memory = cfg.planMemory()
+	a.values = a.memory.budget(cfg.DataDir)
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
@@ -181,7 +187,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
+		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.memory.workers, Instance: instance, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -202,7 +208,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
 		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),
-		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.IsPostgres(),
+		Instance: instance, Workers: a.memory.workers, Memory: a.values, Shared: a.store.IsPostgres(),
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
 		Busy:            a.store.BusyMarks(), Calls: outbound.WithCalls,
@@ -220,7 +226,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Catalog:   catalog.NewDirectory(a.models, a.servers, a.store, directory),
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
-		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,
+		MaxFile: int64(a.cfg.MaxFile), Memory: a.values, Log: a.log, Now: a.store.Now,
 	})
 	// The store must not know handlers, so it calls them through these functions.
 	a.store.RunEnded, a.store.FlowEdited, a.store.OnBroadcast = a.web.RunEnded, a.web.FlowEdited, a.web.OnBroadcast

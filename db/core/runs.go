@@ -35,6 +35,18 @@ func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID fl
 	return run, nil
 }
 
+// WeighRun returns the workspace of a run, and how many bytes LoadRun would read.
+func (s Execution) WeighRun(ctx context.Context, runID flow.RunID) (flow.WorkspaceID, int64, error) {
+	r, err := s.DB.Reads.WeighRun(ctx, runID)
+	if dbconn.IsNoRows(err) {
+		return "", 0, dbconn.ErrFenced
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("weigh %s: %w", runID, err)
+	}
+	return r.WorkspaceID, r.Bytes, nil
+}
+
 // LoadRun returns a run and its steps to a worker, or ErrFenced if the attempt is
 // no longer current. On PostgreSQL it also records which instance holds the run.
 func (s Execution) LoadRun(ctx context.Context, runID flow.RunID, attempt int64) (*flow.Run, []flow.Step, error) {

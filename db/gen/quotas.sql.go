@@ -293,3 +293,24 @@ func (q *Queries) SizeSteps(ctx context.Context, runID flow.RunID) ([]SizeStepsR
 	}
 	return items, nil
 }
+
+const weighRun = `-- name: WeighRun :one
+SELECT r.workspace_id, CAST(octet_length(r.error) + octet_length(r.metadata) + octet_length(r.inputs) + octet_length(r.outputs)
+    + (SELECT COALESCE(sum(octet_length(s.error) + octet_length(s.saved) + octet_length(s.input) + octet_length(s.outputs) + octet_length(s.attempts)), 0)
+        FROM steps s WHERE s.run_id = r.id)
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = r.id) AS BIGINT) AS bytes
+FROM runs r WHERE r.id = $1
+`
+
+type WeighRunRow struct {
+	WorkspaceID flow.WorkspaceID
+	Bytes       int64
+}
+
+// How much a worker reads when it loads a run.
+func (q *Queries) WeighRun(ctx context.Context, id flow.RunID) (WeighRunRow, error) {
+	row := q.db.QueryRowContext(ctx, weighRun, id)
+	var i WeighRunRow
+	err := row.Scan(&i.WorkspaceID, &i.Bytes)
+	return i, err
+}

@@ -38,6 +38,14 @@ SELECT CAST(octet_length(r.gist) + octet_length(r.error) + octet_length(r.metada
     + (SELECT COALESCE(sum(octet_length(d.body)), 0) FROM deliveries d WHERE d.run_id = r.id) AS BIGINT) AS bytes
 FROM runs r WHERE r.id = @id;
 
+-- How much a worker reads when it loads a run.
+-- name: WeighRun :one
+SELECT r.workspace_id, CAST(octet_length(r.error) + octet_length(r.metadata) + octet_length(r.inputs) + octet_length(r.outputs)
+    + (SELECT COALESCE(sum(octet_length(s.error) + octet_length(s.saved) + octet_length(s.input) + octet_length(s.outputs) + octet_length(s.attempts)), 0)
+        FROM steps s WHERE s.run_id = r.id)
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = r.id) AS BIGINT) AS bytes
+FROM runs r WHERE r.id = @id;
+
 -- name: SizeSteps :many
 SELECT path, CAST(octet_length(error) + octet_length(saved) + octet_length(input) + octet_length(outputs) + octet_length(attempts)
     + COALESCE((SELECT sum(octet_length(p.content)) FROM step_parts p WHERE p.run_id = steps.run_id AND p.path = steps.path), 0) AS BIGINT) AS bytes

@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/busy"
+	"sluice/flow/inflight"
 )
 
 // Journal persists the progress of runs.
@@ -80,6 +81,9 @@ type Signals struct {
 	Cancel <-chan struct{} // end the run as canceled
 	Hold   <-chan struct{} // start no more steps and release the run
 	Wake   <-chan struct{} // check the waiting steps again
+	// Memory counts what the values of the run take. The inputs and the recorded outputs are
+	// counted already; nil counts nothing.
+	Memory *inflight.Hold
 }
 
 // execution is the state of one Execute call. Its fields belong to the goroutine of the run;
@@ -95,6 +99,7 @@ type execution struct {
 	aborts       map[int]context.CancelFunc // of started steps, by node
 	// uncertain is set after a failed write, which may have been committed anyway.
 	uncertain bool
+	weigher   inflight.Weigher // of values that count in sig.Memory
 }
 
 // saveRequest asks the goroutine of the run to persist the state of a step. done receives nil
@@ -107,9 +112,10 @@ type saveRequest struct {
 
 // result is the outcome of a started step, sent by the goroutine of the step.
 type result struct {
-	node int
-	out  flow.Out
-	err  error
+	node  int
+	out   flow.Out
+	err   error
+	lease *inflight.Lease // memory of the step until its outputs are counted
 }
 
 // Execute runs a plan until the run ends, suspends or must be released. When ctx ends,
@@ -121,6 +127,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	}
 	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(string(p.run.ID))}
 	defer c.mark.Close()
+	c.countRecorded()
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
 	defer c.failPendingSaves()
@@ -132,8 +139,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 		c.poll()
 		switch a := p.Next(e.Now()); a.Type {
 		case ActInline:
-			out, err := c.run(ctx, a)
-			p.Finish(a.Node, out, err, e.Now())
+			c.finish(c.run(ctx, ctx, a))
 		case ActStart:
 			c.start(ctx, a)
 		case ActAbort:
@@ -218,6 +224,8 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 	}
 	select {
 	case r := <-c.results:
+		c.aborts[r.node]()
+		delete(c.aborts, r.node)
 		c.finish(r)
 	case s := <-c.saves:
 		c.plan.Save(s.node, s.state)
@@ -233,10 +241,9 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-// finish passes the result of a started step to the plan and releases its context.
+// finish counts the memory of a result and passes it to the plan.
 func (c *execution) finish(r result) {
-	c.aborts[r.node]()
-	delete(c.aborts, r.node)
+	c.count(&r)
 	c.plan.Finish(r.node, r.out, r.err, c.Now())
 }
 
@@ -247,11 +254,10 @@ func (c *execution) start(ctx context.Context, a Action) {
 		c.results, c.aborts = make(chan result, flow.StepParallel), map[int]context.CancelFunc{}
 		c.saves = make(chan saveRequest)
 	}
-	ctx, c.aborts[a.Node] = context.WithTimeout(ctx, c.plan.TimeLimit(a.Node))
-	go func() {
-		out, err := c.run(ctx, a)
-		c.results <- result{a.Node, out, err}
-	}()
+	whole, abort := context.WithCancel(ctx)
+	limited, stop := context.WithTimeout(whole, c.plan.TimeLimit(a.Node))
+	c.aborts[a.Node] = func() { stop(); abort() }
+	go func() { c.results <- c.run(whole, limited, a) }()
 }
 
 // abort cancels the contexts of started steps. Their results still arrive.
@@ -265,7 +271,8 @@ func (c *execution) abort(nodes []int) {
 // the run.
 func (c *execution) drain() {
 	for range c.aborts {
-		<-c.results
+		r := <-c.results
+		r.lease.Close()
 	}
 }
 
@@ -274,6 +281,11 @@ func (c *execution) drain() {
 // returned after flow.PermanentTries tries. ErrFenced and ErrCancelRequested are returned at
 // once.
 func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
+	lease, err := c.takeForWrite(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer lease.Close()
 	permanent := 0
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := c.Journal.WriteRun(ctx, *w)
@@ -296,10 +308,18 @@ func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 	}
 }
 
-// run executes the kind of one node. A panic is a bug in the kind and fails only this step.
+// run executes the kind of one node. ctx has the time limit of the step; whole ends only when the
+// step is aborted.
+func (c *execution) run(whole, ctx context.Context, a Action) result {
+	lease := c.sig.Memory.Lease(whole)
+	out, err := c.runKind(inflight.WithLease(ctx, lease), a)
+	return result{a.Node, out, err, lease}
+}
+
+// runKind executes the kind of one node. A panic is a bug in the kind and fails only this step.
 // Reads from the store, such as credentials, budgets and files, are retried during database
 // outages: the run was accepted, so an outage must not fail it.
-func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error) {
+func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err error) {
 	n := &c.plan.g.nodes[a.Node]
 	defer func() {
 		if r := recover(); r != nil {

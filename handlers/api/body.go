@@ -1,14 +1,16 @@
 package api
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"os"
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/inflight"
 	"sluice/handlers/web"
 )
 
@@ -23,6 +25,18 @@ func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err
 
 // ReadObjectUpTo is ReadObject for a body of at most limit bytes.
 func (c *Call) ReadObjectUpTo(optional bool, limit int64) (object map[string]any, raw []byte, err error) {
+	return c.readObject(optional, limit, func(io.Reader) error { return nil })
+}
+
+// ReadObjectAfter is ReadObjectUpTo for a body that check accepts. It is checked before it is
+// decoded, which takes much more memory than the body has bytes.
+func (c *Call) ReadObjectAfter(limit int64, check func(body io.Reader) error) (object map[string]any, err error) {
+	object, _, err = c.readObject(false, limit, check)
+	return object, err
+}
+
+// readObject reads and decodes the body. The memory for both is taken until the end of the request.
+func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) error) (object map[string]any, raw []byte, err error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
 		return map[string]any{}, nil, nil
@@ -30,14 +44,36 @@ func (c *Call) ReadObjectUpTo(optional bool, limit int64) (object map[string]any
 	if err := checkJSONType(r.Header); err != nil {
 		return nil, nil, err
 	}
-	if raw, err = c.readBody(limit); err != nil {
+	body, err := c.receive(limit)
+	if err != nil {
 		return nil, nil, err
 	}
-	if len(raw) == 0 && optional {
+	defer body.Close()
+	if body.Size == 0 && optional {
 		return map[string]any{}, nil, nil
+	}
+	if err := check(body.Reader()); err != nil {
+		return nil, nil, err
+	}
+	if err := c.takeMemory(2*body.Size + body.Cost.Heap); err != nil {
+		return nil, nil, err
+	}
+	if raw, err = body.Bytes(); err != nil {
+		return nil, nil, err
 	}
 	object, err = decodeObject(raw)
 	return object, raw, err
+}
+
+// takeMemory takes memory until the end of the request.
+func (c *Call) takeMemory(bytes int64) error {
+	if bytes <= inflight.Small || c.s.Memory == nil {
+		return nil
+	}
+	if c.memory == nil {
+		c.memory = c.s.Memory.Open(string(c.Key.WorkspaceID))
+	}
+	return web.TakeMemory(c.Request().Context(), c.memory, bytes)
 }
 
 // checkJSONType returns an error unless the body is JSON in UTF-8.
@@ -70,30 +106,33 @@ func contentType(h http.Header) (media string, params map[string]string) {
 	return media, params
 }
 
-// readBody reads the whole body, at most limit bytes. It allocates memory as data arrives, not by
-// Content-Length, which an attacker chooses.
-func (c *Call) readBody(limit int64) ([]byte, error) {
+// receive receives the whole body, at most limit bytes. It allocates memory as data arrives, not by
+// Content-Length, which an attacker chooses, and moves a large body to a file.
+func (c *Call) receive(limit int64) (*inflight.Body, error) {
 	r := c.Request()
 	tooLarge := flow.Errorf(flow.CodeBodyTooLarge, "The body is larger than %d MiB.", limit>>20)
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	var b bytes.Buffer
-	b.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
-	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, limit))
+	body, err := c.s.Memory.Receive(http.MaxBytesReader(c.Response().Writer, r.Body, limit), true)
 	if err == nil {
 		web.ClearReadDeadline(c.Response()) // only now: an unread rest is drained after the response
+		return body, nil
 	}
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+	if body != nil {
+		body.Close()
+	}
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
 		return nil, tooLarge
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	case errors.Is(err, inflight.ErrTooManyValues):
+		return nil, flow.Errorf(flow.CodeBodyTooLarge, "The body has more than 1,000,000 values.")
+	case errors.Is(err, inflight.ErrNoSpace):
+		return nil, fmt.Errorf("receive a body: %w", err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body was sent too slowly. Send it again.")
 	}
-	if err != nil {
-		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body is incomplete. Send it again.")
-	}
-	return b.Bytes(), nil
+	return nil, flow.Errorf(flow.CodeInvalidJSON, "The body is incomplete. Send it again.")
 }
 
 // decodeObject decodes a body, with an error that locates the first problem.

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/inflight"
 	"sluice/handlers/api/openapi"
 	"sluice/handlers/web"
 )
@@ -90,6 +91,8 @@ type Call struct {
 	// allocated: 8 KiB for each stream.
 	deferred func() error
 
+	memory *inflight.Hold // of the body; nil if it is small
+
 	linkedFile  *flow.File // of a signed link
 	linkExpires time.Time
 }
@@ -147,6 +150,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
 		defer web.RecoverPanic(r.method+" "+r.path, &err)
 		c := &Call{Exchange: ec, s: s}
+		defer func() { c.memory.Close() }()
 		if err := s.admit(ec.Request().Context(), r); err != nil {
 			return err
 		}

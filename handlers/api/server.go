@@ -14,6 +14,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
+	"sluice/flow/inflight"
 	"sluice/flow/library"
 	"sluice/handlers/api/uses"
 	"sluice/handlers/web"
@@ -103,6 +104,8 @@ type Config struct {
 	MaxHeld     int // requests that wait, stream or transfer files; default 8192
 
 	MaxFile int64 // bytes of an upload; default 512 MiB
+
+	Memory *inflight.Budget // of large bodies; nil is unlimited
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now

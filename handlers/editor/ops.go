@@ -3,7 +3,6 @@ package editor
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net/http"
 
 	"sluice/flow"
@@ -57,8 +56,10 @@ type opsError struct {
 // applyOps is POST /flows/{id}/ops: it applies one transaction of the canvas. When
 // the page is closed, browsers send it as a beacon and ignore the response.
 func (c *call) applyOps() error {
-	r := c.Request()
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxOps))
+	body, err := c.ReadBody(maxOps)
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		return c.respondOpsError(e)
+	}
 	if err != nil {
 		return c.respondOpsError(flow.Errorf(flow.CodeBodyTooLarge, "This change is larger than %s. Make it in smaller parts.", flow.Size(maxOps)))
 	}

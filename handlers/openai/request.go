@@ -1,6 +1,10 @@
 package openai
 
 import (
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"sluice/flow"
 	"sluice/handlers/api"
 )
@@ -27,13 +31,13 @@ func invalid(format string, args ...any) *flow.Error {
 // by default, and the flow has its own. Tools and several choices are rejected, because the client
 // could not work without them.
 func (s *Server) read(c *api.Call) (*request, error) {
-	body, _, err := c.ReadObjectUpTo(false, maxBody)
+	r := &request{}
+	body, err := c.ReadObjectAfter(maxBody, func(body io.Reader) error { return r.findFlow(c, body) })
 	if err != nil {
 		return nil, err
 	}
-	name, _ := body["model"].(string)
-	if name == "" {
-		return nil, invalid("model is missing. It is the slug of a flow; GET /v1/models lists them.")
+	if r.flow == nil { // not an object with a model, so decoding it should have failed
+		return nil, invalid("The body is not one JSON object.")
 	}
 	if n, isNumber := flow.Float(body["n"]); isNumber && n != 1 {
 		return nil, invalid("n is %v, but a flow gives one answer. Set n to 1.", body["n"])
@@ -41,19 +45,58 @@ func (s *Server) read(c *api.Call) (*request, error) {
 	if tools, _ := body["tools"].([]any); len(tools) > 0 {
 		return nil, invalid("tools are not supported: a flow calls its own tools. Leave tools out.")
 	}
-	r := &request{model: name, stream: body["stream"] == true}
+	r.stream = body["stream"] == true
 	options, _ := body["stream_options"].(map[string]any)
 	r.usage = options["include_usage"] == true
-	if r.flow, err = c.FindCallable(name); err != nil {
-		return nil, err
-	}
 	if r.outline, err = s.api.Outlines.Find(c.Request().Context(), r.flow.WorkspaceID, r.flow.LiveHash); err != nil {
 		return nil, err
 	}
 	if r.outline.Reply == "" {
-		return nil, invalid("The flow %q has no output to answer with.", name)
+		return nil, invalid("The flow %q has no output to answer with.", r.model)
 	}
 	messages, _ := body["messages"].([]any)
 	r.given, err = buildInputs(r.outline.Inputs, messages, body["metadata"])
 	return r, err
+}
+
+// findFlow finds the flow that a body names as its model. It only looks for the name, so that a
+// request for a flow that the key may not call costs little, whatever it contains. A body that is
+// not JSON is accepted here, because decoding it finds the place of the error.
+func (r *request) findFlow(c *api.Call, body io.Reader) (err error) {
+	var valid bool
+	if r.model, valid = modelOf(body); !valid {
+		return nil
+	}
+	if r.model == "" {
+		return invalid("model is missing. It is the slug of a flow; GET /v1/models lists them.")
+	}
+	r.flow, err = c.FindCallable(r.model)
+	return err
+}
+
+// modelOf returns the member model of a JSON object, or "" if that is missing or not a text, and
+// whether the body is an object.
+func modelOf(body io.Reader) (model string, valid bool) {
+	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // remembers no names
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return "", false
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return "", false
+		}
+		if name.String() != "model" || d.PeekKind() != '"' {
+			if d.SkipValue() != nil {
+				return "", false
+			}
+			continue
+		}
+		t, err := d.ReadToken()
+		if err != nil {
+			return "", false
+		}
+		return t.String(), true
+	}
+	return "", d.PeekKind() == '}'
 }

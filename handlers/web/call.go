@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sluice/flow"
+	"sluice/flow/inflight"
 	"sluice/views/layout"
 
 	"github.com/labstack/echo/v4"
@@ -14,10 +15,12 @@ import (
 // Call is one request of the dashboard.
 type Call struct {
 	Exchange
-	s      *Site
-	Member *flow.Member // the signed-in user; nil on open pages
-	nonce  string       // allows inline styles of the code editor in the content security policy
-	Frames string       // origins that may embed the page in a frame; "" allows no origin
+	s        *Site
+	Member   *flow.Member     // the signed-in user; nil on open pages
+	nonce    string           // allows inline styles of the code editor in the content security policy
+	memory   *inflight.Hold   // of a form; nil if it is small
+	received []*inflight.Body // forms
+	Frames   string           // origins that may embed the page in a frame; "" allows no origin
 }
 
 // NewCall returns a call without a member; see Identify.

@@ -2,11 +2,13 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -39,7 +41,10 @@ func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 	r := c.Request()
 	whole := r.Body
 	if keep == nil {
-		r.Body = http.MaxBytesReader(c.Response(), whole, limit+maxAfter)
+		if err := c.receiveForm(limit + maxAfter); err != nil {
+			return nil, err
+		}
+		whole = r.Body
 	} else { // no time limit while data keeps arriving, as for uploads to the API
 		r.Body = slowbody.New(c.Response(), whole, c.s.Patience)
 	}
@@ -64,6 +69,28 @@ func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 		c.EndOfForm()
 	}
 	return r.PostForm, err
+}
+
+// receiveForm receives a form without files completely before the memory for it is taken, so that a
+// slow client occupies none.
+func (c *Call) receiveForm(limit int64) error {
+	r := c.Request()
+	body, err := c.s.Memory.Receive(http.MaxBytesReader(c.Response(), r.Body, limit), false)
+	if body == nil {
+		return fmt.Errorf("receive a form: %w", err)
+	}
+	c.received = append(c.received, body)
+	if err != nil {
+		r.Body = io.NopCloser(failedReader{err}) // ReadForm reports it
+		return nil
+	}
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose values take it one by one
+		if err := c.TakeMemory(memoryPerByte * body.Size); err != nil {
+			return err
+		}
+	}
+	r.Body = io.NopCloser(body.Reader())
+	return nil
 }
 
 // FormTooLarge is the error for a form whose values exceed the limit, in bytes.
@@ -100,7 +127,7 @@ func (c *Call) readParts(reader *multipart.Reader, limit int64, keep keepFile) e
 				err = keep(part.FormName(), part)
 			}
 		case part.FormName() != "":
-			if left, err = readValue(r.PostForm, part, left); left < 0 {
+			if left, err = c.readValue(r.PostForm, part, left); left < 0 {
 				err = FormTooLarge(limit)
 			}
 		}
@@ -121,10 +148,13 @@ func isFile(part *multipart.Part) bool {
 
 // readValue adds a value and returns the rest of the limit, which is negative
 // if the value was longer.
-func readValue(values url.Values, part *multipart.Part, most int64) (left int64, err error) {
+func (c *Call) readValue(values url.Values, part *multipart.Part, most int64) (left int64, err error) {
 	text, err := io.ReadAll(io.LimitReader(part, most+1))
 	if err != nil {
 		return 0, BodyError(err)
+	}
+	if err := c.TakeMemory(memoryPerByte * int64(len(text))); err != nil {
+		return 0, err
 	}
 	values.Add(part.FormName(), string(text))
 	return most - int64(len(text)), nil
@@ -156,3 +186,9 @@ func (c *Call) FormValue(name string) string {
 	}
 	return c.QueryParam(name)
 }
+
+// failedReader returns an error of a body that was received before.
+type failedReader struct{ err error }
+
+// Read returns the error.
+func (r failedReader) Read([]byte) (int, error) { return 0, r.err }

@@ -80,6 +80,7 @@ func (s *Site) serve(r *Route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
 		defer RecoverPanic(r.Method+" "+r.Path, &err)
 		c := s.NewCall(ec)
+		defer c.release()
 		if r.Access != Open {
 			if err := c.Identify(); err != nil && !(r.Access == SignedIn && errors.Is(err, ErrNoWorkspace)) {
 				return c.redirectToSignIn(err)

@@ -15,6 +15,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/inflight"
 	"sluice/handlers/passwords"
 	"sluice/static"
 )
@@ -49,6 +50,8 @@ type Config struct {
 
 	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
+
+	Memory *inflight.Budget // of large forms; nil is unlimited
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now

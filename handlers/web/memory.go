@@ -1,0 +1,73 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/inflight"
+)
+
+// memoryPerByte is how many bytes of memory a byte of a form takes: its values, their copies, and
+// what texts that are JSON take once they are decoded.
+const memoryPerByte = 12
+
+// memoryPatience is how long a request waits for memory that others have.
+const memoryPatience = 10 * time.Second
+
+// TakeMemory takes memory for a request. If others have it for longer than a client should wait, the
+// error is that the server is overloaded.
+func TakeMemory(ctx context.Context, memory *inflight.Hold, bytes int64) error {
+	patient, cancel := context.WithTimeout(ctx, memoryPatience)
+	defer cancel()
+	switch err := memory.Take(patient, bytes); {
+	case errors.Is(err, inflight.ErrTooLarge):
+		return flow.Errorf(flow.CodeBodyTooLarge, "Decoding the body takes more than %s of memory, which is what one request may have on this server.", flow.Size(memory.Limit()))
+	case err != nil && ctx.Err() == nil:
+		return &flow.Error{Code: flow.CodeOverloaded, Retryable: true, After: memoryPatience / 2,
+			Message: "Other requests and runs need the memory of the server at the moment. Try again in a few seconds."}
+	default:
+		return err
+	}
+}
+
+// TakeMemory takes memory until the end of the request, for the workspace of the user or, on open
+// pages, for the address of the client.
+func (c *Call) TakeMemory(bytes int64) error {
+	if bytes <= inflight.Small || c.s.Memory == nil {
+		return nil
+	}
+	if c.memory == nil {
+		group := RemoteIP(c.Request())
+		if c.Member != nil {
+			group = string(c.Member.WorkspaceID)
+		}
+		c.memory = c.s.Memory.Open(group)
+	}
+	return TakeMemory(c.Ctx(), c.memory, bytes)
+}
+
+// ReadBody reads a body of at most limit bytes, and takes the memory for what it contains.
+func (c *Call) ReadBody(limit int64) ([]byte, error) {
+	body, err := c.s.Memory.Receive(http.MaxBytesReader(c.Response(), c.Request().Body, limit), true)
+	if body != nil {
+		defer body.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.TakeMemory(2*body.Size + body.Cost.Heap); err != nil {
+		return nil, err
+	}
+	return body.Bytes()
+}
+
+// release returns what the request took.
+func (c *Call) release() {
+	for _, body := range c.received {
+		body.Close()
+	}
+	c.memory.Close()
+}
