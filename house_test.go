@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/flow/sorting", "sluice/handlers/admin", "sluice/handlers/console", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
+	"sluice/cmd/sluice/memory":           {"sluice/flow/inflight"},
 	"sluice/cmd/sluice/remote":           {"sluice/cmd/sluice/client", "sluice/flow", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/sorting", "sluice/nodes"},
 	"sluice/cmd/sluice/upstream":         {"sluice/flow", "sluice/flow/sorting", "sluice/outbound", "sluice/providers", "sluice/providers/hosted"},
 	"sluice/db":                          {"sluice/db/auditkeys", "sluice/db/blobs", "sluice/db/children", "sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/lists", "sluice/db/masterkey", "sluice/db/slugs", "sluice/db/webhooks", "sluice/flow", "sluice/flow/busy", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/forms", "sluice/flow/histogram", "sluice/flow/media", "sluice/flow/sorting"},

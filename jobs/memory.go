@@ -18,11 +18,11 @@ var errDraining = errors.New("jobs: shutting down")
 // admit takes the memory that a run needs before its worker loads it, and waits for it if others
 // have it. A run that this process has just accepted is dropped while it waits, and read from the
 // store when its turn comes. A canceled run does not wait: it only ends.
-func (r *Runner) admit(ctx context.Context, active *activeRun, j *flow.Job) (*inflight.Hold, error) {
+func admit(ctx context.Context, r *Runner, active *activeRun, j *flow.Job) (*inflight.Hold, error) {
 	if r.cfg.Memory == nil {
 		return nil, nil
 	}
-	ws, n, err := r.weigh(ctx, j)
+	ws, n, err := weigh(ctx, r, j)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (r *Runner) admit(ctx context.Context, active *activeRun, j *flow.Job) (*in
 }
 
 // weigh returns the workspace of a run and how much memory it needs at first.
-func (r *Runner) weigh(ctx context.Context, j *flow.Job) (ws flow.WorkspaceID, n int64, err error) {
+func weigh(ctx context.Context, r *Runner, j *flow.Job) (ws flow.WorkspaceID, n int64, err error) {
 	if j.Run != nil {
 		return j.Run.WorkspaceID, (&inflight.Weigher{}).Weigh(j.Run.Inputs).Heap, nil
 	}

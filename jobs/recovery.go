@@ -33,6 +33,9 @@ func (r *Runner) recoverWork(ctx context.Context) error {
 	}
 	if report.Runs+report.Deliveries > 0 {
 		r.log.Info("took over unfinished work", "runs", report.Runs, "deliveries", report.Deliveries)
+		if !r.recovered { // at the start: this process, or one that shared its machine, was killed
+			rampUp(ctx, r)
+		}
 	}
 	if len(report.Suspects) > 0 {
 		suspectRetrier{r}.retrySuspects(ctx, report.Suspects)

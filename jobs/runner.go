@@ -94,6 +94,8 @@ type Runner struct {
 	engine    *engine.Engine
 	log       *slog.Logger
 
+	ramp ramp // limits runs after an unclean end
+
 	mu               sync.Mutex
 	active           map[flow.RunID]*activeRun // runs that workers of this process have, by ID
 	sending          map[string]int            // number of attempts at work, by delivery ID

@@ -35,7 +35,12 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 	runID, attempt := flow.RunID(j.ID), j.Attempt
 	defer r.release(runID, active)
 	outcome := engine.HandedBack
-	memory, err := r.admit(ctx, active, &j)
+	if !r.ramp.enter(ctx, r.drain) {
+		r.requeueLater(runID, attempt)
+		return nil
+	}
+	defer r.ramp.leave()
+	memory, err := admit(ctx, r, active, &j)
 	if errors.Is(err, errDraining) {
 		r.requeueLater(runID, attempt)
 		return nil

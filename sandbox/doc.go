@@ -46,8 +46,10 @@ func Environment(role string, variables ...string) []string {
 
 // LimitMemory bounds the memory of this process in bytes. The garbage collector works
 // harder near three quarters of the limit, so that garbage is collected before an
-// allocation fails and ends the process.
+// allocation fails and ends the process. If the container has no memory left, Linux ends this
+// process before the server: it is one step, the server is all of them.
 func LimitMemory(limit int64) {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // other systems have no such file
 	limitMemory(uint64(limit * MemoryFactor))
 	debug.SetMemoryLimit(limit * 3 / 4)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/catalog"
+	"sluice/cmd/sluice/memory"
 	"sluice/cmd/sluice/upstream"
 	"sluice/db"
 	"sluice/documents"
@@ -70,8 +71,8 @@ type app struct {
 	token   string     // authenticates the command line on this machine; see db.EngineInfo
 	failed  chan error // receives the error of a part that stopped; ends the process
 
-	memory   memoryPlan
-	values   *inflight.Budget // memory of values in flight
+	memory memory.Plan
+	values *inflight.Budget // memory of values in flight
 
 	cacheDir string // for data that can be rebuilt; empty for the user's cache directory
 	instance string // identifies this process among those that share a database
@@ -90,8 +91,8 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) 
 	if o.userCache {
 		a.cacheDir = ""
 	}
-	a.memory = cfg.planMemory()
-	a.values = a.memory.budget(cfg.DataDir)
+	a.memory = cfg.plan()
+	a.values = a.memory.Budget(cfg.DataDir)
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
@@ -187,7 +188,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.memory.workers, Instance: instance, Log: a.log,
+		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.memory.Workers, Instance: instance, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -208,7 +209,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
 		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),
-		Instance: instance, Workers: a.memory.workers, Memory: a.values, Shared: a.store.IsPostgres(),
+		Instance: instance, Workers: a.memory.Workers, Memory: a.values, Shared: a.store.IsPostgres(),
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
 		Busy:            a.store.BusyMarks(), Calls: outbound.WithCalls,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/memory"
 	"sluice/cmd/sluice/upstream"
 	"sluice/handlers/web"
 	"sluice/jobs/peers"
@@ -43,7 +44,7 @@ type Config struct {
 	MetricsAddr    string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
 	PeerAddr       string        `env:"SLUICE_PEER_ADDR" name:"peer-addr" help:"Private address where other instances on the same PostgreSQL fetch the text of running steps; off when empty." placeholder:"HOST:PORT"`
 	Workers        int           `env:"SLUICE_WORKERS" help:"Maximum concurrent runs. Default: one for each 4 MiB of memory, at most 256." placeholder:"N"`
-	Memory         memorySize    `env:"SLUICE_MEMORY" help:"Memory that the server may use. Default: the limit of the container, or else the memory of the machine." placeholder:"1GiB"`
+	Memory         size          `env:"SLUICE_MEMORY" help:"Memory that the server may use. Default: the limit of the container, or else the memory of the machine." placeholder:"1GiB"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
 	MaxFetch       size          `env:"SLUICE_MAX_FETCH" default:"64MiB" help:"Maximum size of a file that is given by URL." placeholder:"64MiB"`
@@ -107,15 +108,6 @@ func (s *size) UnmarshalText(text []byte) error {
 	return err
 }
 
-// memorySize is a size that is empty by default, for none.
-type memorySize size
-
-// minMemory is what an idle server needs, with some room.
-const minMemory = 128 << 20
-
-// UnmarshalText reads the forms of size.
-func (s *memorySize) UnmarshalText(text []byte) error { return (*size)(s).UnmarshalText(text) }
-
 // days is a duration that may also be written in days, such as 90d.
 type days time.Duration
 
@@ -147,13 +139,16 @@ func (c *Config) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
+// plan returns how the memory of the process is used.
+func (c *Config) plan() memory.Plan { return memory.NewPlan(int64(c.Memory), c.Workers) }
+
 // check returns a usage error for settings that cannot work. It runs before the
 // database is opened, so that a mistake creates neither a database nor a key.
 func (c *Config) check() error {
 	if c.Workers < 0 {
 		return usageError("SLUICE_WORKERS is too small; write at least 1")
 	}
-	if c.Memory > 0 && c.Memory < minMemory {
+	if c.Memory > 0 && c.Memory < memory.Min {
 		return usageError("SLUICE_MEMORY is too small; write at least 128MiB")
 	}
 	if err := c.checkSessions(); err != nil {

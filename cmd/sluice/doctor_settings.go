@@ -65,8 +65,6 @@ func displayValue(name string, value any) string {
 		}
 		return time.Duration(v).String()
 	case size:
-		return fmt.Sprintf("%d bytes", int64(v))
-	case memorySize:
 		if v == 0 {
 			return ""
 		}

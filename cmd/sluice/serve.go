@@ -20,7 +20,7 @@ type serveCmd struct{}
 // ends the process immediately.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
-	cfg.planMemory().limitHeap()
+	cfg.plan().LimitHeap()
 	log := cfg.logger(s.err)
 	a, err := startApp(ctx, cfg, log, appOptions{})
 	if err != nil {

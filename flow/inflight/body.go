@@ -78,7 +78,7 @@ func firstByte(p []byte) byte {
 	return 0
 }
 
-// write appends to the file, and creates it first if there is none.
+// write appends to the file, and creates it before the first part.
 func (b *Body) write(from *Budget, part []byte) (err error) {
 	if b.file == nil {
 		if b.file, err = openSpool(from); err != nil {

@@ -41,7 +41,7 @@ type request struct {
 	err   error         // set before done is closed
 }
 
-// New returns a budget of a number of bytes, three fifths of which are the reserve. Large bodies are
+// New returns a budget of a number of bytes. Three fifths of them are the reserve. Large bodies are
 // kept in files in dir, which must exist; "" is the directory for temporary files.
 func New(bytes int64, dir string) *Budget {
 	shared := bytes / 5 * 2

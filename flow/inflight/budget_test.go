@@ -33,7 +33,7 @@ func waiting(ctx context.Context, t *testing.T, h *Hold, n int64) <-chan error {
 	}
 }
 
-// full returns a budget of which a hold of another group has the shared part and the reserve.
+// full returns a budget without free memory: one hold has the shared part, another one the reserve.
 func full(t *testing.T) (b *Budget, other *Hold) {
 	t.Helper()
 	b = New(100*mib, t.TempDir())

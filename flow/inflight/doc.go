@@ -2,8 +2,8 @@
 //
 // One [Budget] counts the bytes of everything large that is in flight: bodies that were received,
 // values that were decoded from them, and the inputs and outputs of runs that have a worker.
-// Whoever needs memory takes it from the budget first and waits for its turn; workspaces take
-// turns, so that one that needs much delays the others by one piece of work. Values below
+// Requests and runs take memory from the budget before they use it and wait for their turn;
+// workspaces take turns, so that one that needs much delays the others by one piece of work. Values below
 // [Small] are not counted: they are what the rest of the process's memory is for.
 //
 // A [Hold] is the memory of one request or run, a [Lease] that of one step of it. Two rules keep

@@ -1,4 +1,6 @@
-package main
+// Package memory decides how the memory of the process is used. It reads how much there is from the
+// control groups of the container, or else from the machine.
+package memory
 
 import (
 	"bytes"
@@ -23,54 +25,59 @@ const (
 	unknownMemory = 4 << 30
 )
 
-// memoryPlan says how the memory of the process is used. Sizes are in bytes.
-type memoryPlan struct {
-	total   int64 // of the container or machine, or SLUICE_MEMORY
-	heap    int64 // Go's limit
-	values  int64 // for values in flight
-	workers int   // concurrent runs
+// Min is the least memory in bytes that a server can be given: what an idle one needs, with some room.
+const Min = 128 << 20
+
+// Plan says how the memory of the process is used. Sizes are in bytes.
+type Plan struct {
+	Heap    int64 // Go's limit
+	Values  int64 // for values in flight
+	Workers int   // concurrent runs
 }
 
-// planMemory divides the memory of the process.
-func (c *Config) planMemory() memoryPlan {
-	p := memoryPlan{total: int64(c.Memory)}
-	if p.total == 0 {
-		p.total = availableMemory("/")
+// NewPlan divides the memory of the process. total and workers are what the operator has set, or 0.
+func NewPlan(total int64, workers int) Plan {
+	if total == 0 {
+		total = available("/")
 	}
-	p.heap = max(p.total-max(outsideGo, p.total/8), p.total/4)
+	return plan(total, workers)
+}
+
+func plan(total int64, workers int) Plan {
+	p := Plan{Heap: max(total-max(outsideGo, total/8), total/4), Workers: workers}
 	if os.Getenv("GOMEMLIMIT") != "" { // set by hand
-		p.heap = min(p.heap, debug.SetMemoryLimit(-1))
+		p.Heap = min(p.Heap, debug.SetMemoryLimit(-1))
 	}
-	p.values = p.heap / 8 * 5
-	if p.workers = c.Workers; p.workers == 0 {
-		p.workers = int(min(max(p.total/memoryPerWorker, 1), maxWorkers))
+	p.Values = p.Heap / 8 * 5
+	if p.Workers == 0 {
+		p.Workers = int(min(max(total/memoryPerWorker, 1), maxWorkers))
 	}
 	return p
 }
 
-// limitHeap sets Go's memory limit, unless the operator has: the collector then works harder
+// LimitHeap sets Go's memory limit, unless the operator has: the collector then works harder
 // before the container's limit ends the process.
-func (p memoryPlan) limitHeap() {
+func (p Plan) LimitHeap() {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(p.heap)
+		debug.SetMemoryLimit(p.Heap)
 	}
 }
 
-// budget returns the budget of values in flight. Large bodies are kept in the data directory, which
+// Budget returns the budget of values in flight. Large bodies are kept in the data directory, which
 // is a disk; the directory for temporary files may be memory.
-func (p memoryPlan) budget(dataDir string) *inflight.Budget {
+func (p Plan) Budget(dataDir string) *inflight.Budget {
 	dir := filepath.Join(dataDir, "spool")
 	if os.MkdirAll(dir, 0o700) != nil {
 		dir = ""
 	}
-	return inflight.New(p.values, dir)
+	return inflight.New(p.Values, dir)
 }
 
-// availableMemory returns the memory of the container or, if that has no limit, of the machine.
+// available returns the memory of the container or, if that has no limit, of the machine.
 // root is the directory of proc and sys.
-func availableMemory(root string) int64 {
-	total := machineMemory(root)
-	if limit := containerMemory(root); limit > 0 && (total == 0 || limit < total) {
+func available(root string) int64 {
+	total := machine(root)
+	if limit := container(root); limit > 0 && (total == 0 || limit < total) {
 		total = limit
 	}
 	if total == 0 {
@@ -79,8 +86,8 @@ func availableMemory(root string) int64 {
 	return total
 }
 
-// machineMemory reads MemTotal. It returns 0 where there is none.
-func machineMemory(root string) int64 {
+// machine reads MemTotal. It returns 0 on systems without it.
+func machine(root string) int64 {
 	text, _ := os.ReadFile(filepath.Join(root, "proc/meminfo"))
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemTotal:" {
@@ -91,10 +98,10 @@ func machineMemory(root string) int64 {
 	return 0
 }
 
-// containerMemory returns the lowest memory limit of the control groups that the process is in, or
+// container returns the lowest memory limit of the control groups that the process is in, or
 // 0 without one. In a container, the paths in /proc/self/cgroup may be those of the host, which
 // it cannot see; its own group is then at the root of the file system.
-func containerMemory(root string) (limit int64) {
+func container(root string) (limit int64) {
 	text, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	for line := range strings.Lines(string(text)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // ID, controllers, path
@@ -123,8 +130,8 @@ func lowestLimit(mount, path, file string) (limit int64) {
 	}
 }
 
-// lower returns the lower of two limits, of which 0 is none. Version 1 writes a number near 2^63 for
-// none.
+// lower returns the lower of two limits. A limit of 0 is unlimited, and so is one near 2^63, which
+// version 1 writes.
 func lower(a, b int64) int64 {
 	if b <= 0 || b >= 1<<60 || a > 0 && a < b {
 		return a
