@@ -3,8 +3,6 @@ package providers
 import (
 	"context"
 	"errors"
-	"regexp"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -25,44 +23,38 @@ func (f *form) prompt() string {
 	return "Answer with one JSON value that is valid by this JSON Schema, and with nothing else: no explanation, no code fence.\n\n" + f.text
 }
 
-var (
-	// fence matches JSON in a Markdown code block, and thinking the reasoning that some
-	// models write before the answer. Many models add them even if the prompt forbids it.
-	fence    = regexp.MustCompile("(?s)```[a-zA-Z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```")
-	thinking = regexp.MustCompile(`(?s)^\s*<think>.*?</think>`)
-)
+// maxNullRounds bounds how often an answer is validated again without some of its nulls.
+const maxNullRounds = 5
 
 // read parses and validates an answer. wrong describes the problem and its position; it is
-// "" for a valid answer. If validation could not finish, the error is errEffort or the
-// context's.
+// "" for a valid answer. Nulls of optional properties are dropped. If validation could not
+// finish, the error is errEffort or the context's.
 func (f *form) read(ctx context.Context, text string) (value any, wrong string, err error) {
 	value, err = parse(text)
 	if err != nil {
-		return nil, "it is not JSON", nil
+		return nil, err.Error(), nil
 	}
 	if !bearable(value) {
 		return nil, errHugeNumber.Error(), nil
 	}
-	err = f.effort.validate(ctx, f.check, value)
-	if e, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return nil, problems(e), nil
+	for range maxNullRounds {
+		err = f.effort.validate(ctx, f.check, value)
+		failure, invalid := errors.AsType[*jsonschema.ValidationError](err)
+		if !invalid {
+			break
+		}
+		if wrong == "" {
+			wrong = problems(failure)
+		}
+		if !dropNulls(value, failure) {
+			return nil, wrong, nil
+		}
 	}
-	if err != nil {
+	switch _, invalid := errors.AsType[*jsonschema.ValidationError](err); {
+	case invalid:
+		return nil, wrong, nil
+	case err != nil:
 		return nil, "", err
 	}
 	return value, "", nil
-}
-
-// parse decodes the JSON in an answer, even if the model wrapped it in a code fence or
-// wrote its reasoning before it.
-func parse(text string) (any, error) {
-	text = strings.TrimSpace(thinking.ReplaceAllString(text, ""))
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err == nil {
-		return value, nil
-	}
-	if m := fence.FindStringSubmatch(text); m != nil {
-		return jsonschema.UnmarshalJSON(strings.NewReader(m[1]))
-	}
-	return nil, err
 }

@@ -9,10 +9,14 @@ import (
 )
 
 // city is a schema that fits strict mode; roomy is one that does not, because
-// its second property may be left out.
+// of its keyword minProperties.
 const (
 	city  = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":["integer","null"]}},"required":["city"]}`
-	roomy = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer","minimum":1}},"required":["city"]}`
+	roomy = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer","minimum":1}},"required":["city"],"minProperties":1}`
+	// sparse has optional properties, which may not be null.
+	sparse = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer"},"size":{"enum":["s","l"]},
+		"mayor":{"$ref":"#/$defs/person"},"roads":{"type":"array","items":{"$ref":"#/$defs/person"}}},"required":["city"],
+		"$defs":{"person":{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"title":{"type":["string","null"]}},"required":["name"]}}}`
 )
 
 func schemaOf(t *testing.T, text string) map[string]any {
@@ -44,6 +48,19 @@ func TestChatSchema(t *testing.T) {
 		{"may come after thoughts", "openai_compatible", roomy, []string{"<think>{Bern?}</think>\n" + good}, bern, "", ""},
 		{"is repaired when it is no JSON", "openai_compatible", roomy, []string{"Bern!", good}, bern, "", "it is not JSON"},
 		{"fails when the repair does", "deepseek", roomy, []string{"Bern!", `{"city":7}`}, nil, ClassBadAnswer, "at /city: wanted string, got number"},
+		{"drops null for optional properties", "openai", sparse, []string{`{"city":"Bern","people":null,"size":null,"mayor":{"name":"Ann","age":null,"title":null},"roads":[{"name":"A1","age":null,"title":"x"}]}`},
+			map[string]any{"city": "Bern", "mayor": map[string]any{"name": "Ann", "title": nil}, "roads": []any{map[string]any{"name": "A1", "title": "x"}}}, "", ""},
+		{"drops null without strict mode too", "deepseek", sparse, []string{`{"city":"Bern","people":null,"mayor":null}`}, map[string]any{"city": "Bern"}, "", ""},
+		{"drops null beside other keywords", "gemini", roomy, []string{`{"city":"Bern","people":null}`}, map[string]any{"city": "Bern"}, "", ""},
+		{"does not drop null for a required property", "openai", sparse, []string{`{"city":null}`}, nil, ClassBadAnswer, "at /city: wanted string, got null"},
+		{"does not drop null in a list", "openai", sparse, []string{`{"city":"Bern","roads":[null]}`}, nil, ClassBadAnswer, "at /roads/0: wanted object, got null"},
+		{"may come after the end of thoughts", "openai_compatible", roomy, []string{"Bern {or} not\n</think>\n\n" + good}, bern, "", ""},
+		{"may come after thoughts in a fence", "openai_compatible", roomy, []string{"<think>\n```json\n{\"city\":\"Rome\"}\n```\n</think>\n```json\n" + good + "\n```"}, bern, "", ""},
+		{"may come after prose", "openai_compatible", roomy, []string{"Of the cities {of the list} this is it:\n" + good}, bern, "", ""},
+		{"may come between prose", "openai_compatible", roomy, []string{"Sure! " + good + " Anything {else}?"}, bern, "", ""},
+		{"may have braces in its texts", "openai_compatible", roomy, []string{`Here: {"city":"B}e\"{rn","people":1}`}, map[string]any{"city": `B}e"{rn`, "people": json.Number("1")}, "", ""},
+		{"is not chosen among several", "openai_compatible", roomy, []string{`First {"city":"Rome"} and then ` + good, good}, bern, "", "several JSON values"},
+		{"is not taken from thoughts that did not end", "openai_compatible", roomy, []string{`<think>Maybe {"city":"Rome"}`, good}, bern, "", "it is not JSON"},
 		{"may be something other than an object", "openai", `{"type":"array","items":{"type":"integer"}}`, []string{"[1,2]"}, []any{json.Number("1"), json.Number("2")}, "", ""},
 		{"refers within itself", "deepseek", `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"$defs":{"n":{"type":"number"}}}`, []string{`{"a":1.5}`}, map[string]any{"a": json.Number("1.5")}, "", ""},
 	} {
@@ -158,11 +175,16 @@ func TestStrictSchema(t *testing.T) {
 			`{"type":"object","properties":{"city":{"type":"string"},"people":{"type":["integer","null"]}},"required":["city","people"],"additionalProperties":false}`},
 		{"goes down", `{"$schema":"x","type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/b"}}},"required":["a"],"$defs":{"b":{"anyOf":[{"type":"null"},{"type":"object","properties":{"c":{"const":1}},"required":["c"]}]}}}`,
 			`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/b"}}},"required":["a"],"additionalProperties":false,"$defs":{"b":{"anyOf":[{"type":"null"},{"type":"object","properties":{"c":{"const":1}},"required":["c"],"additionalProperties":false}]}}}`},
-		{"leaves what may be left out", roomy, ""},
+		{"lets optional properties be null", `{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":["x"],"type":"string"},"c":{"$ref":"#/$defs/d"},"e":{"anyOf":[{"type":"string"},{"type":"number"}]},"f":{"const":1},"g":{"type":["string","number"]},"h":{"description":"anything"}},"$defs":{"d":{"type":"number"}}}`,
+			`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"enum":["x",null],"type":["string","null"]},"c":{"anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]},"e":{"anyOf":[{"type":"string"},{"type":"number"},{"type":"null"}]},"f":{"anyOf":[{"const":1},{"type":"null"}]},"g":{"type":["string","number","null"]},"h":{"description":"anything"}},"$defs":{"d":{"type":"number"}},"required":["a","b","c","e","f","g","h"],"additionalProperties":false}`},
+		{"lets optional objects be null", `{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`,
+			`{"type":"object","properties":{"a":{"type":["object","null"],"properties":{"b":{"type":["string","null"]}},"required":["b"],"additionalProperties":false}},"required":["a"],"additionalProperties":false}`},
+		{"lets an enum be null", `{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x"]}}}`,
+			`{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x",null]}},"required":["a"],"additionalProperties":false}`},
+		{"leaves other keywords", roomy, ""},
 		{"leaves open objects", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`, ""},
 		{"leaves objects without properties", `{"type":"object"}`, ""},
 		{"leaves keywords it does not know", `{"type":"object","properties":{"a":{"type":"string","minLength":2}},"required":["a"]}`, ""},
-		{"leaves an enum without null", `{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x"]}}}`, ""},
 		{"leaves boolean schemas", `{"type":"object","properties":{"a":true},"required":["a"]}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

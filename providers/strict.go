@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"maps"
 	"slices"
 
 	"sluice/flow/sorting"
@@ -16,9 +17,9 @@ var strictKeywords = map[string]bool{
 }
 
 // strictSchema copies a schema to the form that strict mode requires: every object is closed
-// and every property required. The copy is stricter than the original, so an answer that
-// matches the copy also matches the original. ok is false if the model would have to invent
-// a value, because a property is optional but may not be null.
+// and every property required. Optional properties accept null, which form.read drops, so that
+// the model need not invent a value. Without these nulls, an answer that matches the copy also
+// matches the original. ok is false if the schema cannot be written in this form.
 func strictSchema(schema map[string]any) (strict map[string]any, ok bool) {
 	out := make(map[string]any, len(schema)+2)
 	for name, value := range schema {
@@ -94,8 +95,8 @@ func strictList(value any) (any, bool) {
 }
 
 // closeObject forbids other members of an object and requires all properties, as strict
-// mode demands. It returns false if the schema explicitly allows other members, has no
-// properties, or has an optional property that may not be null.
+// mode demands; the optional ones accept null. It returns false if the schema explicitly allows
+// other members or has no properties.
 func closeObject(schema map[string]any) (map[string]any, bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	if extra, there := schema["additionalProperties"]; there && extra != false || len(properties) == 0 {
@@ -105,8 +106,8 @@ func closeObject(schema map[string]any) (map[string]any, bool) {
 	names := sorting.Keys(properties)
 	required := make([]any, len(names))
 	for i, name := range names {
-		if !slices.Contains(listed, any(name)) && !nullable(properties[name]) {
-			return nil, false
+		if !slices.Contains(listed, any(name)) {
+			properties[name] = nullableCopy(properties[name])
 		}
 		required[i] = name
 	}
@@ -114,17 +115,52 @@ func closeObject(schema map[string]any) (map[string]any, bool) {
 	return schema, true
 }
 
-// nullable reports whether a schema accepts null according to its type or one of its
-// alternatives.
+// nullableCopy returns a schema that accepts null in addition. It does not change the original.
+func nullableCopy(schema any) any {
+	s, ok := schema.(map[string]any)
+	if !ok || nullable(s) {
+		return schema
+	}
+	null := map[string]any{"type": "null"}
+	types, hasTypes := s["type"].([]any)
+	options, hasOptions := s["anyOf"].([]any)
+	_, isRef := s["$ref"]
+	_, isConst := s["const"]
+	enum, isEnum := s["enum"].([]any)
+	s = maps.Clone(s)
+	switch {
+	case isRef || isConst || hasOptions && s["type"] != nil:
+		return map[string]any{"anyOf": []any{s, null}}
+	case hasOptions:
+		s["anyOf"] = append(slices.Clip(options), null)
+		return s
+	case hasTypes && !slices.Contains(types, any("null")):
+		s["type"] = append(slices.Clip(types), "null")
+	case !hasTypes && s["type"] != nil && s["type"] != "null":
+		s["type"] = []any{s["type"], "null"}
+	}
+	if isEnum {
+		s["enum"] = append(slices.Clip(enum), nil)
+	}
+	return s
+}
+
+// nullable reports whether a schema accepts null according to its values, its type or one of
+// its alternatives, or because it accepts anything.
 func nullable(schema any) bool {
 	s, _ := schema.(map[string]any)
-	if _, listed := s["enum"]; listed {
+	_, isRef := s["$ref"]
+	_, isConst := s["const"]
+	enum, isEnum := s["enum"].([]any)
+	options, hasOptions := s["anyOf"].([]any)
+	switch {
+	case isRef || isConst || isEnum && !slices.Contains(enum, nil):
 		return false
-	}
-	if s["type"] == "null" {
+	case hasOptions && !slices.ContainsFunc(options, nullable):
+		return false
+	case s["type"] == nil || s["type"] == "null":
 		return true
 	}
 	types, _ := s["type"].([]any)
-	options, _ := s["anyOf"].([]any)
-	return slices.Contains(types, any("null")) || slices.ContainsFunc(options, nullable)
+	return slices.Contains(types, any("null"))
 }
