@@ -27,6 +27,8 @@ var limits = map[string]string{
 	"Concurrent requests, per server":                   "{{found `handlers/api/server.go` `c.MaxInFlight = (\\d+)`}}; beyond that 503 [`overloaded`](errors.md#overloaded)",
 	"Concurrent requests that wait, stream or transfer files, per server": "{{found `handlers/api/server.go` `c.MaxHeld = (\\d+)`}}",
 
+	"Rest of a refused body that is read and dropped, so that the response arrives": `{{bytes "handlers/web" "MaxDrain"}}, for up to {{span "handlers/web" "drainTime"}}`,
+
 	"Time limit of a run":                                           "{{span `flow` `RunTimeout`}}; `run_options.timeout_s` up to {{span `handlers/api` `maxRunTimeout`}}",
 	"Time limit of a step":                                          "{{span `flow` `StepTimeout`}}, {{span `flow` `ModelTimeout`}} for a model; `timeout_s` of a node up to {{span `flow` `nodeTimeout`}}",
 	"Attempts of a step":                                            "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sluice/handlers/web/conns"
@@ -54,11 +55,16 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.hsts != "" {
 		w.Header().Set("Strict-Transport-Security", e.hsts)
 	}
-	if r.ContentLength != 0 {
-		limitBody(w, e.BodyTimeout)
+	if r.ContentLength == 0 {
+		e.next.ServeHTTP(w, r)
+		return
 	}
-	e.next.ServeHTTP(w, r)
-	drainBody(w, r)
+	limitBody(w, e.BodyTimeout)
+	body := &countedBody{ReadCloser: r.Body}
+	counted := *r // net/http looks at the body of the original
+	counted.Body = body
+	e.next.ServeHTTP(w, &counted)
+	e.drainBody(w, r, body)
 }
 
 // SplitAPI serves the paths of the API with api and all others with pages.
@@ -101,20 +107,68 @@ func LimitWrite(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
-// MaxDrain bounds how much of an unread request body is drained before its
-// connection is closed, in bytes, as net/http does where it keeps one open.
-const MaxDrain = 256 << 10
+// Limits of drainBody.
+const (
+	// smallDrain is how much of an unread body net/http itself drains, in bytes.
+	smallDrain = 256 << 10
+	// MaxDrain bounds how much of an unread body is drained, in bytes, and drainTime for how long.
+	MaxDrain  = 256 << 20
+	drainTime = 15 * time.Second
+	// maxDrains bounds how many large bodies are drained at once.
+	maxDrains = 64
+)
 
-// drainBody reads what is left of the body of a request that closes its
-// connection. Closed over unread bytes, the connection would be reset, and the
-// reset could overtake the response. With more than MaxDrain left, net/http
-// waits a moment between its last byte and the end.
-func drainBody(w http.ResponseWriter, r *http.Request) {
-	if !r.Close || r.ContentLength == 0 || r.Header.Get("Expect") != "" {
+// draining has a token for each large body that is drained.
+var draining = make(chan struct{}, maxDrains)
+
+// drainBody reads what the handler left of a body. Closed over unread bytes, a connection is
+// reset, and the reset destroys a response that the client has not read yet. Many clients
+// send the whole body before they read. If much is left, the response is sent first, for clients
+// that read meanwhile.
+func (e *Edge) drainBody(w http.ResponseWriter, r *http.Request, body *countedBody) {
+	read, done := body.state()
+	left := r.ContentLength - read
+	if done || r.ContentLength == 0 || read == 0 && r.Header.Get("Expect") != "" {
 		return
 	}
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxDrain)) // errors are ignored: the connection closes anyway
+	if r.ContentLength > 0 && left <= smallDrain {
+		if r.Close {
+			_, _ = io.Copy(io.Discard, io.LimitReader(body.ReadCloser, smallDrain)) // errors are ignored: the connection closes anyway
+		}
+		return
+	}
+	select {
+	case draining <- struct{}{}:
+		defer func() { <-draining }()
+	default:
+		return // net/http waits a moment between the response and the end of the connection
+	}
+	rc := http.NewResponseController(w)
+	if rc.EnableFullDuplex() != nil || rc.SetReadDeadline(time.Now().Add(min(drainTime, e.BodyTimeout))) != nil || rc.Flush() != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(body.ReadCloser, MaxDrain))
 }
+
+// countedBody is a request body that knows how much of it was read.
+type countedBody struct {
+	io.ReadCloser
+	read atomic.Int64
+	done atomic.Bool // it ended, or reading it failed
+}
+
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read.Add(int64(n))
+	if err != nil {
+		b.done.Store(true)
+	}
+	return n, err
+}
+
+// state returns how many bytes were read, and whether there is nothing more to read.
+func (b *countedBody) state() (read int64, done bool) { return b.read.Load(), b.done.Load() }
 
 // hstsHeader returns the Strict-Transport-Security header for a public URL: one
 // year, without subdomains, which may belong to others. It returns "" for http and
