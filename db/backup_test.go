@@ -3,9 +3,11 @@ package db_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +91,14 @@ func TestRestore_refuses_unusable_backups(t *testing.T) {
 		"changed byte": flipped(whole),
 		"empty":        {},
 	}
+	for _, part := range []int{3, 50, 200, 400, 700, 950, 999} { // in thousandths
+		changed := slices.Clone(whole)
+		changed[len(changed)*part/1000] ^= 0x41
+		cases[fmt.Sprintf("changed byte at %d", part)] = changed
+	}
+	for _, part := range []int{1, 300, 900, 999} {
+		cases[fmt.Sprintf("truncated at %d", part)] = whole[:len(whole)*part/1000]
+	}
 	for name, content := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +109,15 @@ func TestRestore_refuses_unusable_backups(t *testing.T) {
 			to := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, masterkey.File)}
 			_, err := backup.Restore(t.Context(), to, path, false)
 			if err == nil {
-				t.Error("it was restored")
+				t.Fatal("it was restored")
+			}
+			if text := err.Error(); !strings.Contains(text, "Nothing was changed") || !strings.Contains(text, path) ||
+				!strings.Contains(text, "earlier backup") && !strings.Contains(text, "'sluice backup'") {
+				t.Errorf("the error does not say what to do: %v", err)
+			}
+			left, err := os.ReadDir(to.DataDir)
+			if err != nil || len(left) > 1 { // the lock
+				t.Errorf("the directory has %v, %v", left, err)
 			}
 			if _, err := os.Stat(filepath.Join(to.DataDir, core.DatabaseFile)); err == nil {
 				t.Error("a database is there")

@@ -104,6 +104,9 @@ func (s source) snapshot(ctx context.Context, to string) error {
 	return checkDatabase(ctx, to)
 }
 
+// errBadDatabase is returned for a database that fails its integrity check.
+var errBadDatabase = errors.New("the database is damaged")
+
 // checkDatabase checks the integrity of a database that is not in use.
 func checkDatabase(ctx context.Context, path string) error {
 	db := sql.OpenDB(core.NewConnector(path, "mode=ro", ""))
@@ -113,7 +116,7 @@ func checkDatabase(ctx context.Context, path string) error {
 		return fmt.Errorf("check the database: %w", err)
 	}
 	if found != "ok" {
-		return fmt.Errorf("the database is damaged: %s", found)
+		return fmt.Errorf("%w: %s", errBadDatabase, found)
 	}
 	return nil
 }

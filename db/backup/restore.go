@@ -3,6 +3,7 @@ package backup
 import (
 	"archive/tar"
 	"cmp"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -31,6 +32,39 @@ type Restored struct {
 	Manifest
 	Aside string // directory with the previous data; empty if there was none
 }
+
+// DamagedError is returned for a backup that cannot be read completely, or whose content is
+// not what was backed up.
+type DamagedError struct {
+	Path  string
+	Cause error
+}
+
+// Error says what is wrong and what to do.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the backup %s is damaged or incomplete (%v). Nothing was changed. Copy it again from where it is kept and compare the sizes; "+
+		"if it is damaged there too, restore an earlier backup", e.Path, e.Cause)
+}
+
+// Unwrap returns what was found.
+func (e *DamagedError) Unwrap() error { return e.Cause }
+
+// isDamage reports whether an error of reading an archive is due to its content, and not to
+// the disk that it is read from or unpacked to.
+func isDamage(err error) bool {
+	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt {
+		return true
+	}
+	for _, cause := range []error{errDamaged, io.ErrUnexpectedEOF, gzip.ErrChecksum, gzip.ErrHeader, tar.ErrHeader, tar.ErrInsecurePath} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}
+
+// errDamaged is the cause if the content of an archive does not match its hashes.
+var errDamaged = errors.New("it does not have the content that was backed up")
 
 // ErrNotEmpty is returned if there is a database and replace is not set.
 var ErrNotEmpty = errors.New("the data directory already contains a database; use --replace to move it aside")
@@ -64,6 +98,11 @@ func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r
 	if r.Manifest, err = readBackup(path, unpackInto(staging)); err != nil {
 		return r, err
 	}
+	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); errors.Is(err, errBadDatabase) {
+		return r, &DamagedError{path, err}
+	} else if err != nil {
+		return r, err
+	}
 	if err := verifyStaging(ctx, cfg, staging); err != nil {
 		return r, err
 	}
@@ -88,9 +127,6 @@ func lockDirectory(dir string) (unlock func(), err error) {
 
 // verifyStaging opens the unpacked database with the master key, which also migrates it.
 func verifyStaging(ctx context.Context, cfg core.Config, staging string) error {
-	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); err != nil {
-		return err
-	}
 	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, masterkey.File))
 	if cfg.MasterKey == "" && !exists(key) {
 		return fmt.Errorf("a backup does not contain the master key, and %s does not exist; put the key from the time of the backup there, or set SLUICE_MASTER_KEY", key)
@@ -182,20 +218,23 @@ func readBackup(path string, to entryTo) (b Manifest, err error) {
 	defer f.Close()
 	zip, err := gzip.NewReader(f)
 	if err != nil {
-		return b, fmt.Errorf("%s is not a Sluice backup", path)
+		return b, fmt.Errorf("%s is not a Sluice backup, or is damaged. Nothing was changed. Give the path of a file that 'sluice backup' has written", path)
 	}
 	sums, manifest, err := readEntries(tar.NewReader(zip), to)
+	if isDamage(err) {
+		return b, &DamagedError{path, err}
+	}
 	if err != nil {
 		return b, fmt.Errorf("read the backup: %w", err)
 	}
 	if err := json.Unmarshal(manifest, &b); err != nil || b.Format == 0 {
-		return b, fmt.Errorf("%s is not a complete Sluice backup: its manifest is missing", path)
+		return b, &DamagedError{path, errors.New("its manifest, which comes last, is missing")}
 	}
 	if b.Format != format {
 		return b, fmt.Errorf("the backup was made by a newer Sluice (%s); restore it with that version", b.Sluice)
 	}
 	if sums.database != b.Database || sums.files != b.Files {
-		return b, errors.New("the backup is damaged: its content does not match its manifest")
+		return b, &DamagedError{path, errDamaged}
 	}
 	return b, nil
 }
@@ -219,7 +258,7 @@ func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, e
 			return sums, nil, err
 		}
 		if h.Typeflag != tar.TypeReg || !entryNames.MatchString(h.Name) {
-			return sums, nil, fmt.Errorf("it contains an unexpected entry %q", h.Name)
+			return sums, nil, fmt.Errorf("%w: there is an unexpected entry %q", errDamaged, h.Name)
 		}
 		if h.Name == manifestName {
 			manifest, err = io.ReadAll(io.LimitReader(in, 64<<20))
@@ -250,7 +289,7 @@ func (sums *entrySums) entry(in io.Reader, name string, to entryTo) error {
 	}
 	sums.files++
 	if wanted := strings.ReplaceAll(strings.TrimPrefix(name, blobs.FilesDir+"/"), "/", ""); sum != wanted {
-		return fmt.Errorf("the content of %s is damaged", name)
+		return fmt.Errorf("%w: the hash of %s differs", errDamaged, name)
 	}
 	return nil
 }
