@@ -15,8 +15,8 @@ import (
 )
 
 // small are the tables that may be scanned completely. A tree is a key and the keys that
-// it made.
-var small = []string{"tree", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
+// it made, hashes are the documents of a tree of runs.
+var small = []string{"tree", "hashes", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
 
 // few are the queries whose rows are few enough to be sorted, at most the numbers of the
 // 100,000 items of a step.

@@ -155,22 +155,6 @@ func (k *Key) Maker() string {
 	return ""
 }
 
-// MaxKeyRotators bounds Key.RotatedBy.
-const MaxKeyRotators = 100
-
-// AddRotator records that another key rotates this one. It returns CodeQuotaExceeded if too many
-// have done so.
-func (k *Key) AddRotator(id string) error {
-	switch {
-	case id == "" || id == k.ID || slices.Contains(k.RotatedBy, id):
-		return nil
-	case len(k.RotatedBy) >= MaxKeyRotators:
-		return Errorf(CodeQuotaExceeded, "This key was rotated by %d different keys. Create a new one instead.", len(k.RotatedBy))
-	}
-	k.RotatedBy = append(slices.Clone(k.RotatedBy), id)
-	return nil
-}
-
 // MayMakeKeys reports whether this key may have created other keys. Scopes never change, so a
 // key without ScopeAdmin never has.
 func (k *Key) MayMakeKeys() bool { return k.Has(ScopeAdmin) }

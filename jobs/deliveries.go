@@ -110,6 +110,11 @@ func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.De
 	defer resp.Body.Close()
 	// Read twice as much as the log keeps, so that a secret at the cut is redacted whole.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 2*maxLoggedResponse))
+	if more, unread := r.runner.secrets.ofDelivery(flow.OutlastOutages(ctx), d, body); unread != nil {
+		body = nil // it cannot be redacted, so it is not logged
+	} else {
+		secrets = append(secrets, more...)
+	}
 	a.Status, a.Response = resp.StatusCode, loggedResponse(body, secrets)
 	a.Error, a.Cause = checkResponse(resp)
 	a.Error = redaction.New(secrets...).Text(a.Error) // a redirect may repeat the URL

@@ -20,20 +20,23 @@ const documentCacheSize = 512
 type documentCache struct {
 	store flowStore
 	kinds *flow.Registry
-	cache cache.Cache[string, *compiledDocument]
+	// providerOf returns the provider whose credential a node uses by default, or ""; may be nil.
+	providerOf func(n *flow.Node) string
+	cache      cache.Cache[string, *compiledDocument]
 }
 
 // compiledDocument is a document that is ready to run and to be called.
 type compiledDocument struct {
-	graph  *engine.Graph
-	inputs []contract.Input
-	starts bool // child runs, in some step
+	graph   *engine.Graph
+	inputs  []contract.Input
+	starts  bool // child runs, in some step
+	secrets documentSecrets
 }
 
 // newDocumentCache returns an empty cache. Documents are immutable and found by their
 // hash, so entries never become stale.
-func newDocumentCache(store flowStore, kinds *flow.Registry) *documentCache {
-	return &documentCache{store: store, kinds: kinds, cache: cache.New[string, *compiledDocument](documentCacheSize)}
+func newDocumentCache(store flowStore, kinds *flow.Registry, providerOf func(n *flow.Node) string) *documentCache {
+	return &documentCache{store: store, kinds: kinds, providerOf: providerOf, cache: cache.New[string, *compiledDocument](documentCacheSize)}
 }
 
 // find returns the compiled document of a hash in a workspace. Its errors have the
@@ -68,5 +71,7 @@ func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
 		return nil, err
 	}
 	starts := slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { k := c.kinds.Find(n.Kind); return k != nil && k.StartsRuns() })
-	return &compiledDocument{graph: graph, inputs: contract.Inputs(d, c.kinds), starts: starts}, nil
+	compiled := &compiledDocument{graph: graph, inputs: contract.Inputs(d, c.kinds), starts: starts}
+	compiled.secrets = c.secretsOf(d, compiled.inputs)
+	return compiled, nil
 }

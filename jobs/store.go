@@ -65,6 +65,9 @@ type runStore interface {
 	TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (*flow.Decision, error)
 
 	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
+	// TreeDocuments returns the root of the tree that a run belongs to, and the hashes of the
+	// documents that the runs of the tree execute, that of the root first.
+	TreeDocuments(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (root flow.RunID, hashes []string, err error)
 	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
 	BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error
 	AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error

@@ -205,7 +205,8 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.Resolver(a.secrets), Prices: book,
+		ProviderOf: nodes.ProviderOf,
+		Store:      a.store, Queue: queue, Kinds: kinds, Secrets: a.models.Resolver(a.secrets), Prices: book,
 		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
 		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),

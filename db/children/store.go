@@ -26,6 +26,26 @@ func (s *Children) FindChildren(ctx context.Context, step flow.CallingStep) (*fl
 	return childrenOf(&r)
 }
 
+// TreeDocuments returns the root of the tree that a run belongs to, and the hashes of the documents
+// that the runs of the tree execute, that of the root first.
+func (s *Children) TreeDocuments(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (root flow.RunID, hashes []string, err error) {
+	for range flow.MaxChildDepth + 1 {
+		r, err := s.DB.Reads.FindRunDocument(ctx, gen.FindRunDocumentParams{ID: runID, WorkspaceID: ws})
+		if err != nil {
+			return "", nil, dbconn.NotFoundErr(err, "run")
+		}
+		if root, hashes = runID, []string{r.DocumentHash}; r.CallerRunID == "" {
+			break
+		}
+		runID = r.CallerRunID
+	}
+	below, err := s.DB.Reads.ListTreeDocuments(ctx, root)
+	if err != nil {
+		return "", nil, fmt.Errorf("list the documents below %s: %w", root, err)
+	}
+	return root, append(hashes, below...), nil
+}
+
 // ListChildren returns the children of all steps of a run, by path and round.
 func (s *Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error) {
 	rows, err := s.DB.Reads.ListChildren(ctx, gen.ListChildrenParams{RunID: runID, WorkspaceID: ws})

@@ -191,6 +191,27 @@ func (q *Queries) FindChildren(ctx context.Context, arg FindChildrenParams) (Chi
 	return i, err
 }
 
+const findRunDocument = `-- name: FindRunDocument :one
+SELECT document_hash, caller_run_id FROM runs WHERE id = $1 AND workspace_id = $2
+`
+
+type FindRunDocumentParams struct {
+	ID          flow.RunID
+	WorkspaceID flow.WorkspaceID
+}
+
+type FindRunDocumentRow struct {
+	DocumentHash string
+	CallerRunID  flow.RunID
+}
+
+func (q *Queries) FindRunDocument(ctx context.Context, arg FindRunDocumentParams) (FindRunDocumentRow, error) {
+	row := q.db.QueryRowContext(ctx, findRunDocument, arg.ID, arg.WorkspaceID)
+	var i FindRunDocumentRow
+	err := row.Scan(&i.DocumentHash, &i.CallerRunID)
+	return i, err
+}
+
 const insertChildren = `-- name: InsertChildren :exec
 INSERT INTO children (run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors,
     total, pending, running, succeeded, failed, reused, stopped, seen,
@@ -474,6 +495,40 @@ func (q *Queries) ListOpenChildRuns(ctx context.Context, arg ListOpenChildRunsPa
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTreeDocuments = `-- name: ListTreeDocuments :many
+WITH RECURSIVE hashes(hash) AS (
+    SELECT CAST(COALESCE(min(f.document_hash), '') AS TEXT) FROM children f WHERE f.root_run_id = $1
+    UNION ALL
+    SELECT CAST(COALESCE((SELECT min(c.document_hash) FROM children c WHERE c.root_run_id = $1 AND c.document_hash > hashes.hash), '') AS TEXT)
+    FROM hashes WHERE hashes.hash > '')
+SELECT CAST(hashes.hash AS TEXT) AS hash FROM hashes WHERE hashes.hash > ''
+`
+
+// The documents of the child runs below a root run, each once. It skips from one hash to the
+// next in the index, because a tree may have 100,000 runs of the same document.
+func (q *Queries) ListTreeDocuments(ctx context.Context, rootRunID flow.RunID) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listTreeDocuments, rootRunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

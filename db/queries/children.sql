@@ -100,3 +100,16 @@ UPDATE runs SET expires_at = @now WHERE caller_run_id = @caller_run_id AND calle
 
 -- name: DeleteChildren :exec
 DELETE FROM children WHERE run_id = @run_id;
+
+-- The documents of the child runs below a root run, each once. It skips from one hash to the
+-- next in the index, because a tree may have 100,000 runs of the same document.
+-- name: ListTreeDocuments :many
+WITH RECURSIVE hashes(hash) AS (
+    SELECT CAST(COALESCE(min(f.document_hash), '') AS TEXT) FROM children f WHERE f.root_run_id = @root_run_id
+    UNION ALL
+    SELECT CAST(COALESCE((SELECT min(c.document_hash) FROM children c WHERE c.root_run_id = @root_run_id AND c.document_hash > hashes.hash), '') AS TEXT)
+    FROM hashes WHERE hashes.hash > '')
+SELECT CAST(hashes.hash AS TEXT) AS hash FROM hashes WHERE hashes.hash > '';
+
+-- name: FindRunDocument :one
+SELECT document_hash, caller_run_id FROM runs WHERE id = @id AND workspace_id = @workspace_id;

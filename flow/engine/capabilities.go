@@ -21,19 +21,20 @@ import (
 const cleanupTimeout = 10 * time.Second
 
 // bindCapabilities sets the functions by which a step reaches secrets, files, approvals and
-// subscribers. It returns a redactor that knows every secret the step has received, and a
-// function that flushes streamed text that was held back as the possible start of a secret.
+// subscribers. It returns a redactor that knows every secret that the run has used and the texts
+// that the step used as secrets, and a function that flushes streamed text that was held back as
+// the possible start of a secret.
 func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *redaction.Redactor, flushText func()) {
 	in, n := a.In, &c.plan.g.nodes[a.Node]
-	secrets = &redaction.Redactor{}
+	secrets = redaction.Within(c.secrets)
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
 		if name, isInput := flow.SecretInput(value); isInput {
 			secret, err := c.secretInput(ctx, in, n, name)
-			secrets.Add(secret)
+			c.secrets.Add(secret)
 			return secret, err
 		}
 		name, isRef := flow.SecretRef(value)
-		if !isRef { // the secret itself arrived through an edge
+		if !isRef { // the secret itself arrived through an edge, so other steps have it as data
 			secrets.Add(flow.Text(value))
 			return flow.Text(value), nil
 		}
@@ -41,7 +42,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 			return "", err
 		}
 		secret, err := c.Secrets.Secret(ctx, in.WorkspaceID, name, host)
-		secrets.Add(secret)
+		c.secrets.Add(secret)
 		return secret, err
 	}
 	in.Access = func(ctx context.Context, provider string, ref any) (flow.Access, error) {
@@ -51,7 +52,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 			}
 		}
 		access, err := c.Secrets.Access(ctx, in.WorkspaceID, provider, ref)
-		secrets.Add(access.Secret)
+		c.secrets.Add(access.Secret)
 		return access, err
 	}
 	v := &emitter{secrets: secrets, emit: func(text string) {

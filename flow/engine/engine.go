@@ -1,15 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/busy"
 	"sluice/flow/inflight"
+	"sluice/flow/redaction"
 )
 
 // Journal persists the progress of runs.
@@ -49,8 +52,11 @@ type Engine struct {
 	Limiter CallLimiter      // nil if no credential has limits
 	// RunSecrets decrypts the secret inputs of a run and returns them by name.
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error)
-	Fetcher    flow.Fetcher // nil if inputs cannot name files by URL
-	Approvals  flow.Approvals
+	// UsedSecrets returns the secrets that a run and the other runs of its tree may have used. more
+	// reports that later calls may return more, because the tree grows. Nil returns none.
+	UsedSecrets func(ctx context.Context, run *flow.Run) (secrets []string, more bool, err error)
+	Fetcher     flow.Fetcher // nil if inputs cannot name files by URL
+	Approvals   flow.Approvals
 	// Children returns the interface by which a step starts child runs; nil if no step can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
 	// Drain reports whether child runs of a run are still running; nil if no step can start
@@ -97,6 +103,9 @@ type execution struct {
 	mark         *busy.Mark                 // of the run
 	pendingSaves []chan<- error             // told once the next record is on disk
 	aborts       map[int]context.CancelFunc // of started steps, by node
+	secrets      *redaction.Redactor        // knows every secret that the run has used
+	loading      sync.Mutex                 // guards loaded
+	loaded       bool                       // secrets has all that UsedSecrets will return
 	// uncertain is set after a failed write, which may have been committed anyway.
 	uncertain bool
 	weigher   inflight.Weigher // of values that count in sig.Memory
@@ -125,7 +134,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	if ahead := p.latestTime.Sub(e.Now()); ahead > 0 && !p.latestTime.IsZero() {
 		e = e.withClockAhead(ahead)
 	}
-	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(string(p.run.ID))}
+	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(string(p.run.ID)), secrets: &redaction.Redactor{}}
 	defer c.mark.Close()
 	c.countRecorded()
 	ctx, stop := context.WithCancel(ctx)
@@ -323,7 +332,7 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	n := &c.plan.g.nodes[a.Node]
 	defer func() {
 		if r := recover(); r != nil {
-			c.Report(fmt.Errorf("kind %s panicked at %s: %v\n%s", n.Kind, a.In.Key, r, debug.Stack()))
+			c.Report(fmt.Errorf("kind %s panicked at %s: %s\n%s", n.Kind, a.In.Key, c.secrets.Text(fmt.Sprint(r)), debug.Stack()))
 			err = flow.Errorf(flow.CodeInternal, "The node kind %s failed unexpectedly. See the server log for details.", n.Kind)
 		}
 	}()
@@ -331,13 +340,23 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	defer done()
 	secrets, flushText := c.bindCapabilities(ctx, a)
 	defer c.limitCalls(ctx, a)()
-	estimate, err := c.checkBudget(ctx, n, a.In)
+	outside := c.plan.nodes[a.Node].class == flow.Outside
+	if outside { // no other step receives data
+		err = c.loadSecrets(ctx)
+	}
+	var estimate flow.NanoUSD
+	if err == nil {
+		estimate, err = c.checkBudget(ctx, n, a.In)
+	}
 	if err == nil {
 		err = c.fetchArrived(ctx, n, a.In)
 	}
 	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
 		bookLost(&out, estimate)
+	}
+	if outside && ctx.Err() == nil { // runs of the tree may have used more meanwhile
+		err = cmp.Or(err, c.loadSecrets(ctx))
 	}
 	if delay, ok := errors.AsType[*flow.DelayError](err); ok && ctx.Err() == nil {
 		out, err = flow.Out{Suspend: &flow.Suspension{Until: c.Now().Add(delay.Wait)}}, nil

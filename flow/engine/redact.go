@@ -1,13 +1,37 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"sluice/flow"
 	"sluice/flow/redaction"
 )
 
-// redactOut removes the secrets that the step has received from its result, because an
+// loadSecrets adds the secrets that the run, or another run of its tree, may have used elsewhere:
+// in earlier steps, before a restart, in a caller or in a child run. A service can return them in
+// any later step.
+func (c *execution) loadSecrets(ctx context.Context) error {
+	if c.UsedSecrets == nil {
+		return nil
+	}
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	if c.loaded {
+		return nil
+	}
+	list, more, err := c.UsedSecrets(ctx, &c.plan.run)
+	if err != nil {
+		return fmt.Errorf("read the secrets that %s may have used: %w", c.plan.run.ID, err)
+	}
+	c.secrets.AddAll(list)
+	c.loaded = !more
+	return nil
+}
+
+// redactOut removes the secrets that the run has used from its result, because an
 // external service may have echoed them.
 func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
 	if secrets.Empty() {
@@ -20,7 +44,7 @@ func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
 	return o
 }
 
-// redactError removes the secrets that the step has received from an error, because providers
+// redactError removes the secrets that the run has used from an error, because providers
 // quote parts of a request in their messages.
 func redactError(err error, secrets *redaction.Redactor) error {
 	if err == nil || secrets.Empty() {
@@ -29,6 +53,10 @@ func redactError(err error, secrets *redaction.Redactor) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		own := *e
 		own.Message = secrets.Text(e.Message)
+		own.Fields = slices.Clone(e.Fields)
+		for i := range own.Fields {
+			own.Fields[i].Detail = secrets.Text(own.Fields[i].Detail)
+		}
 		return &own
 	}
 	if text := secrets.Text(err.Error()); text != err.Error() {

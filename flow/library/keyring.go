@@ -156,10 +156,8 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 	if err := r.mayRotate(ctx, k); err != nil {
 		return nil, "", err
 	}
-	if r.Caller != nil {
-		if err := k.AddRotator(r.Caller.ID); err != nil {
-			return nil, "", err
-		}
+	if err := r.addRotator(k); err != nil {
+		return nil, "", err
 	}
 	text, now := flow.NewKeyText(), r.Now()
 	k.Previous = flow.PreviousSecret{Prefix: k.Prefix, Hash: k.Hash, Until: k.OverlapEnd(now, overlap)}
@@ -178,6 +176,21 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 		return nil, "", fmt.Errorf("roll the key %s: %w", id, err)
 	}
 	return k, text, nil
+}
+
+// maxRotators bounds Key.RotatedBy.
+const maxRotators = 100
+
+// addRotator records that another key rotates k, so that the two are related.
+func (r *Keyring) addRotator(k *flow.Key) error {
+	switch {
+	case r.Caller == nil || r.Caller.ID == "" || r.Caller.ID == k.ID || slices.Contains(k.RotatedBy, r.Caller.ID):
+		return nil
+	case len(k.RotatedBy) >= maxRotators:
+		return flow.Errorf(flow.CodeQuotaExceeded, "This key was rotated by %d different keys. Create a new one instead.", len(k.RotatedBy))
+	}
+	k.RotatedBy = append(slices.Clone(k.RotatedBy), r.Caller.ID)
+	return nil
 }
 
 var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "Someone rotated this key meanwhile, so it has a newer secret. Nothing was changed.")

@@ -21,17 +21,21 @@ const minSecretLength = 6
 // Redactor removes secrets from responses: providers echo requests in error messages and
 // elsewhere. It is safe for concurrent use.
 type Redactor struct {
+	outer    *Redactor // redacts before this one; nil for none
 	mu       sync.RWMutex
-	forms    []string // all encodings of the secrets, longest first
+	known    map[string]bool // the secrets
+	forms    []string        // all encodings of the secrets, longest first
 	replacer *strings.Replacer
 }
+
+// Within returns a redactor that also knows the secrets of another one, and those that it learns
+// later.
+func Within(outer *Redactor) *Redactor { return &Redactor{outer: outer} }
 
 // New returns a redactor of the given secrets. Add registers more.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{}
-	for _, s := range secrets {
-		r.Add(s)
-	}
+	r.AddAll(secrets)
 	return r
 }
 
@@ -39,18 +43,20 @@ func New(secrets ...string) *Redactor {
 // unchanged, in JSON, percent-encoded, in hexadecimal and in base64, with and
 // without the scheme of an Authorization header. In base64 it is found at any
 // offset, such as after "Bearer " or a user name.
-func (r *Redactor) Add(secret string) {
-	if len(secret) < minSecretLength {
-		return
-	}
+func (r *Redactor) Add(secret string) { r.AddAll([]string{secret}) }
+
+// AddAll is Add for several secrets.
+func (r *Redactor) AddAll(secrets []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, text := range variants(secret) {
-		for _, form := range secretForms(text) {
-			if len(form) >= minSecretLength && !slices.Contains(r.forms, form) {
-				r.forms = append(r.forms, form)
-			}
+	before := len(r.forms)
+	for _, secret := range secrets {
+		if len(secret) >= minSecretLength && !r.known[secret] {
+			r.addForms(secret)
 		}
+	}
+	if len(r.forms) == before {
+		return
 	}
 	// The replacer prefers earlier forms where several fit.
 	sorting.By(r.forms, func(a, b string) int { return len(b) - len(a) })
@@ -59,6 +65,21 @@ func (r *Redactor) Add(secret string) {
 		pairs = append(pairs, form, flow.Redacted)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
+}
+
+// addForms adds the forms of a secret. The caller holds mu and renews the replacer.
+func (r *Redactor) addForms(secret string) {
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	r.known[secret] = true
+	for _, text := range variants(secret) {
+		for _, form := range secretForms(text) {
+			if len(form) >= minSecretLength && !slices.Contains(r.forms, form) {
+				r.forms = append(r.forms, form)
+			}
+		}
+	}
 }
 
 // variants returns the texts to look for: the secret, and the part after its
@@ -136,6 +157,9 @@ func base64Cores(s string) (cores []string) {
 
 // Text returns s with every secret replaced by flow.Redacted.
 func (r *Redactor) Text(s string) string {
+	if r.outer != nil {
+		s = r.outer.Text(s)
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.replacer == nil {
@@ -147,9 +171,12 @@ func (r *Redactor) Text(s string) string {
 // Held returns how many bytes at the end of s could be the beginning of a secret. A stream
 // must hold them back until more of the text is known.
 func (r *Redactor) Held(s string) int {
+	most := 0
+	if r.outer != nil {
+		most = r.outer.Held(s)
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	most := 0
 	for _, form := range r.forms {
 		for n := min(len(form)-1, len(s)); n > most; n-- {
 			if strings.HasSuffix(s, form[:n]) {
@@ -164,7 +191,7 @@ func (r *Redactor) Held(s string) int {
 func (r *Redactor) Empty() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.replacer == nil
+	return r.replacer == nil && (r.outer == nil || r.outer.Empty())
 }
 
 // Value returns a copy of v with the secrets redacted in all texts and names inside it.

@@ -102,7 +102,8 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.Store.UseQueue(queue)
 	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 	r := jobs.New(jobs.Config{
-		Store: h.Store, Queue: queue, Kinds: Kinds(), Secrets: &flow.Resolver{Store: h.Store}, Files: h.Store, HTTP: http.DefaultClient,
+		ProviderOf: nodes.ProviderOf,
+		Store:      h.Store, Queue: queue, Kinds: Kinds(), Secrets: &flow.Resolver{Store: h.Store}, Files: h.Store, HTTP: http.DefaultClient,
 		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
 	})
 	if err := r.Start(context.Background()); err != nil {
