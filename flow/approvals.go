@@ -103,8 +103,9 @@ const (
 
 // Approvals lets steps ask. All methods are safe to repeat after a crash.
 type Approvals interface {
-	// AskApproval stores an open question and returns the link to answer it. If the step has
-	// asked before, the new link replaces the previous one, unless the question is answered.
+	// AskApproval stores an open question and returns the link to answer it, as it is stored in a
+	// delivery: only sending the delivery completes it. If the step has asked before, the new
+	// link replaces the previous one, unless the question is answered.
 	AskApproval(ctx context.Context, a *Approval) (link string, err error)
 	// TakeDecision returns the decision on a step's question, or nil while it is open.
 	// A question that is overdue at now expires.
@@ -203,9 +204,9 @@ func (b Answerer) Label() string {
 // ApprovalLink returns the path of the page that answers a question by its link.
 func ApprovalLink(token string) string { return "/approval/" + token }
 
-// approvalLinks matches the links of approvals in a message. A token is 26 characters of
-// base32.
-var approvalLinks = regexp.MustCompile(`/approval/[A-Z2-7]{26}`)
+// approvalLinks matches the links of approvals in a message, as sent and as stored. A token is 26
+// characters of base32.
+var approvalLinks = regexp.MustCompile(`/approval/~?[A-Z2-7]{26}`)
 
 // HideApprovalLinks removes the tokens from the approval links in a message: permission to read
 // sent messages does not include permission to answer their questions.

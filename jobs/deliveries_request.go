@@ -14,7 +14,7 @@ import (
 // attempt's signature. It also returns the secrets in the request, which must be
 // redacted from whatever the log shows.
 func (r deliverer) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
-	body := r.runner.cfg.Links.Message(d, a.StartedAt)
+	body := r.runner.approvals.message(d, r.runner.cfg.Links.Message(d, a.StartedAt))
 	target, inURL, err := r.resolveURL(ctx, d)
 	if err != nil {
 		return nil, nil, err

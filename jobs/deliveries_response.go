@@ -72,7 +72,8 @@ func publicError(err error) string {
 // the secrets that the receiver may have sent back.
 func loggedResponse(b []byte, secrets []string) string {
 	s := redaction.New(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
-	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL rejects NUL in text
+	s = string(flow.HideApprovalLinks([]byte(s))) // the receiver may return the message
+	s = strings.ReplaceAll(s, "\x00", "�")        // PostgreSQL rejects NUL in text
 	if len(s) > maxLoggedResponse {
 		s = strings.ToValidUTF8(s[:maxLoggedResponse], "")
 	}

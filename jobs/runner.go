@@ -25,9 +25,12 @@ type Config struct {
 	Queue   *Queue
 	Kinds   *flow.Registry
 	Secrets *flow.Resolver
-	Files   flow.FileStore
-	Links   *filelinks.Signer // adds download links to webhooks that hold files
-	Prices  flow.PriceStore
+	// ProviderOf returns the provider whose credential a node uses unless it names one, or "".
+	// Nil means that no node uses one.
+	ProviderOf func(n *flow.Node) string
+	Files      flow.FileStore
+	Links      *filelinks.Signer // adds download links to webhooks that hold files
+	Prices     flow.PriceStore
 	// HashKey is the key of hashes over secret inputs and requests; it must be the
 	// same on all instances. Default: the key of Links.
 	HashKey []byte
@@ -90,6 +93,8 @@ type Runner struct {
 	shared    bool
 	ids       flow.IDs
 	documents *documentCache
+	secrets   *secretFinder
+	approvals approvals
 	broker    *broker
 	engine    *engine.Engine
 	log       *slog.Logger
@@ -134,7 +139,7 @@ func New(cfg Config) *Runner {
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		ids:       flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random},
-		documents: newDocumentCache(cfg.Store, cfg.Kinds),
+		documents: newDocumentCache(cfg.Store, cfg.Kinds, cfg.ProviderOf),
 		broker:    newBroker(),
 		active:    map[flow.RunID]*activeRun{}, sending: map[string]int{}, toRequeue: map[flow.RunID]int64{},
 		drain: make(chan struct{}), epoch: time.Now(),
@@ -143,8 +148,10 @@ func New(cfg Config) *Runner {
 	if cfg.Follow != nil {
 		r.broker.runMirror = r.runMirror
 	}
+	r.approvals = approvals{cfg.Store, cfg.Links, cfg.HashKey}
+	r.secrets = &secretFinder{cfg.Store, r.documents, cfg.Secrets}
 	r.engine = &engine.Engine{
-		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
+		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, UsedSecrets: r.secrets.ofRun, Approvals: r.approvals,
 		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,
 		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },

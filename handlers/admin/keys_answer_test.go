@@ -1,8 +1,16 @@
 package admin_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,4 +153,49 @@ func TestAnswer_accepts_related_keys_with_self_approve(t *testing.T) {
 	_, childText := e.made(first)
 	e.send(childText, "POST", e.ask(firstText), `{"decision":"approved"}`).want(200, "")
 	e.send(firstText, "POST", e.ask(firstText), `{"decision":"rejected"}`).want(200, "")
+}
+
+// TestApproval_stores_no_token sends an approval link to a receiver that returns the message, and
+// looks for the token in a copy of the database.
+func TestApproval_stores_no_token(t *testing.T) {
+	t.Parallel()
+	e := &reach{env: setup(t)}
+	messages := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		messages <- string(body)
+		_, _ = w.Write(body)
+	}))
+	defer receiver.Close()
+	id := e.PublishedFlow(asking(`,"url":"` + receiver.URL + `"`))
+	_, key := e.env.key(flow.Key{Scopes: flow.Scopes})
+	e.sendWith(key, "POST", "/v1/flow/ask/run", `{}`, "X-Test", "no wait").want(202, "")
+	sent := <-messages
+	_, token, found := strings.Cut(sent, "/approval/")
+	if token, _, _ = strings.Cut(token, `"`); !found || len(token) != 26 || strings.Contains(token, "~") {
+		t.Fatalf("sent %s", sent)
+	}
+	e.DeliveryIs(id, string(flow.DeliveryDelivered))
+	log := e.send(key, "GET", "/v1/flow/ask/deliveries", "").want(200, "")
+	if strings.Contains(log.raw, token) || strings.Count(log.raw, "/approval/…") != 2 {
+		t.Errorf("the log: %s", log.raw)
+	}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := e.Store.SQLite().ExecContext(t.Context(), "VACUUM INTO ?", path); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || bytes.Contains(data, []byte(token)) || !bytes.Contains(data, []byte("/approval/~")) {
+		t.Errorf("the copy of the database has the token, or not the message: %v", err)
+	}
+	e.send(key, "POST", "/v1/deliveries/"+regexp.MustCompile(`whd_[0-9a-z]+`).FindString(log.raw)+"/redeliver", "").want(202, "")
+	if again := <-messages; again != sent {
+		t.Errorf("sent again: %s", again)
+	}
+	if got := e.Anonymous().Get("/approval/" + token); got.Status != http.StatusOK {
+		t.Errorf("the link: %d", got.Status)
+	}
+	stored := regexp.MustCompile(`/approval/(~[A-Z2-7]{26})`).FindString(func() string { data, _ := os.ReadFile(path); return string(data) }())
+	if got := e.Anonymous().Get(stored); got.Status != http.StatusNotFound {
+		t.Errorf("the stored link: %d", got.Status)
+	}
 }
