@@ -103,7 +103,7 @@ func TestEditFlow_tabs_converge(t *testing.T) {
 				w.must(err)
 				w.must(tab.carryOut(since))
 			}
-			wantEqual(t, tab.name, string(tab.d.Canonical()), string(f.Draft))
+			wantEqual(t, tab.name, string(tab.d.Compact()), string(f.Draft))
 		}
 		wantEqual(t, "nodes", len(tabs[0].d.Nodes), 1+3*8)
 		_, err = l.EditsSince(w.ctx, "ws_other", id, 1, 100)

@@ -35,9 +35,9 @@ func TestStartRun_pins_the_draft(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		doc := []byte(`{"schema":"sluice.flow/v1","name":"draft"}`)
 		for range 2 {
-			w.start(func(n *flow.NewRun) { n.Document, n.Run.DocumentHash, n.Run.Draft = doc, flow.Hash(doc), true })
+			w.start(func(n *flow.NewRun) { n.Document, n.Run.DocumentHash, n.Run.Draft = doc, flow.DocumentHash(doc), true })
 		}
-		got, err := w.FindDocument(w.ctx, ws, flow.Hash(doc))
+		got, err := w.FindDocument(w.ctx, ws, flow.DocumentHash(doc))
 		w.must(err)
 		wantEqual(t, "document", string(got), string(doc))
 	})

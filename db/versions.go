@@ -20,10 +20,10 @@ import (
 // runs share them.
 
 // PublishFlow makes the document the live version. It creates a new version unless
-// the document equals the latest one. Two concurrent publishes of the same document
-// create one version.
+// the document equals the latest one. If they differ in the order of members, the version gets the
+// new order. Two concurrent publishes of the same document create one version.
 func (s *Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, document []byte, summary, by string) (v flow.Version, created bool, err error) {
-	hash, files := flow.Hash(document), documentFiles(document)
+	hash, files := flow.DocumentHash(document), documentFiles(document)
 	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		// The update comes first: on PostgreSQL it locks the row of the flow, so that
 		// two publishes cannot use the same number.
@@ -34,7 +34,14 @@ func (s *Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID 
 		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("latest version of %s: %w", flowID, err)
 		}
-		if created = latest.DocumentHash != hash; created {
+		created = err != nil || !flow.SameVersion(latest.DocumentHash, hash)
+		if !created && latest.DocumentHash != hash {
+			latest.DocumentHash = hash
+			if err := reorderVersion(tx, latest, document); err != nil {
+				return err
+			}
+		}
+		if created {
 			latest = gen.Version{
 				FlowID: flowID, Number: latest.Number + 1, WorkspaceID: ws, DocumentHash: hash,
 				Summary: dbconn.ValidText(summary), CreatedBy: by, CreatedAt: s.DB.NowMicros(),
@@ -63,6 +70,19 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 		return fmt.Errorf("insert version: %w", err)
 	}
 	return tx.TrackWithinQuota(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
+}
+
+// reorderVersion gives a version its document with another order of members. Runs that have begun
+// keep the document that they began with.
+func reorderVersion(tx *core.Tx, v gen.Version, document []byte) error {
+	pinned, err := tx.AddDocument(v.WorkspaceID, v.DocumentHash, document)
+	if err != nil {
+		return err
+	}
+	if err := tx.Queries.SetVersionDocument(tx.Ctx, gen.SetVersionDocumentParams{FlowID: v.FlowID, Number: v.Number, WorkspaceID: v.WorkspaceID, DocumentHash: v.DocumentHash}); err != nil {
+		return fmt.Errorf("reorder version: %w", err)
+	}
+	return tx.TrackWithinQuota(v.WorkspaceID, flow.Storage{Bytes: pinned})
 }
 
 // goLive makes a version the one that new runs use.

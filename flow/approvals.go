@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +49,18 @@ type ApprovalValue struct {
 	Editable bool   `json:"editable,omitempty"`
 }
 
+// UnmarshalJSON decodes the value with its members in order.
+func (v *ApprovalValue) UnmarshalJSON(data []byte) error {
+	o := &Object{}
+	if err := o.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	v.Name, _ = o.Get("name").(string)
+	v.Value = o.Get("value")
+	v.Editable = o.Get("editable") == true
+	return nil
+}
+
 // Audience says who may answer a question.
 type Audience string
 
@@ -74,6 +87,22 @@ type Decision struct {
 	Comment string         `json:"comment,omitempty"`
 	By      Answerer       `json:"by"`
 	At      time.Time      `json:"at"`
+}
+
+// UnmarshalJSON decodes the values with their members in order.
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	type plain Decision
+	in := struct {
+		*plain
+		Values *Object `json:"values"`
+	}{plain: (*plain)(d)}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	if in.Values != nil {
+		d.Values = in.Values.Map()
+	}
+	return nil
 }
 
 // Answerer identifies who answered: a member, a key, or anyone with the link. It is empty for

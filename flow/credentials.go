@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // Credential is a named secret that flows use to call external services. The secret itself is
@@ -231,9 +231,9 @@ func CredentialsIn(v any) []string {
 	switch v := v.(type) {
 	case string:
 		list = TextCredentials(v)
-	case map[string]any:
-		for _, field := range sorting.Keys(v) {
-			list = append(list, CredentialsIn(v[field])...)
+	case *Object, map[string]any:
+		for _, item := range value.Members(v) {
+			list = append(list, CredentialsIn(item)...)
 		}
 	case []any:
 		for _, item := range v {

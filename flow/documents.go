@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
+
+	"sluice/flow/value"
 )
 
 // Schema names the document format this code reads and writes.
@@ -35,6 +38,52 @@ type Node struct {
 	TimeoutS float64        `json:"timeout_s,omitempty"`
 	OnError  *OnError       `json:"on_error,omitempty"`
 	Config   map[string]any `json:"config"`
+	// ConfigOrder lists names of Config in the order in which they were written. It may be
+	// incomplete or name removed fields; see ConfigNames.
+	ConfigOrder []string `json:"-"`
+}
+
+// ConfigNames returns the names of the config in the order in which they were written, and then
+// the others, sorted.
+func (n *Node) ConfigNames() []string {
+	names := make([]string, 0, len(n.Config))
+	for _, name := range n.ConfigOrder {
+		if _, set := n.Config[name]; set {
+			names = append(names, name)
+		}
+	}
+	if len(names) == len(n.Config) {
+		return names
+	}
+	listed := len(names)
+	for name := range n.Config {
+		if !slices.Contains(names[:listed], name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names[listed:])
+	return names
+}
+
+// Equal reports whether two nodes differ at most in the order of members.
+func (n *Node) Equal(other *Node) bool {
+	a, errA := value.Decode(EncodeJSON(n))
+	b, errB := value.Decode(EncodeJSON(other))
+	return errA == nil && errB == nil && value.Equal(a, b)
+}
+
+// MarshalJSON writes the members in the order of the struct, and those of the config in the order
+// in which they were written.
+func (n Node) MarshalJSON() ([]byte, error) {
+	config := &Object{}
+	for _, name := range n.ConfigNames() {
+		config.Set(name, n.Config[name])
+	}
+	type plain Node
+	return EncodeJSON(struct {
+		plain
+		Config *Object `json:"config"`
+	}{plain(n), config}), nil
 }
 
 // Position is a place on the canvas, in its own units.
@@ -97,8 +146,7 @@ var (
 	InputNamePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 )
 
-// Encode returns the document as indented JSON with sorted config names, the form of exported
-// files.
+// Encode returns the document as indented JSON, the form of exported files.
 func (d *Document) Encode() []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, EncodeJSON(d), "", "  "); err != nil {
@@ -108,8 +156,44 @@ func (d *Document) Encode() []byte {
 	return b.Bytes()
 }
 
-// Canonical returns the document as compact JSON. Equal documents have equal bytes.
-func (d *Document) Canonical() []byte { return EncodeJSON(d) }
+// Compact returns the document as compact JSON, the form in which it is stored. It keeps the order
+// of the members in configs.
+func (d *Document) Compact() []byte { return EncodeJSON(d) }
+
+// DocumentHash returns the hash under which the result of Compact is stored: the SHA-256 of the
+// document with sorted members. If its members have another order, a point and a hash of that order
+// follow, so that both can be stored. The order makes no new version; see SameVersion.
+func DocumentHash(document []byte) string {
+	v, err := value.Decode(document)
+	if err != nil {
+		return Hash(document)
+	}
+	nodes, _ := value.Get(v, "nodes").([]any)
+	for i := range nodes {
+		if n, ok := nodes[i].(*Object); ok {
+			for _, name := range []string{"config", "on_error"} {
+				if n.Has(name) {
+					n.Set(name, value.Plain(n.Get(name))) // a map is encoded with sorted members
+				}
+			}
+		}
+	}
+	sorted := EncodeJSON(v)
+	if bytes.Equal(sorted, document) {
+		return Hash(document)
+	}
+	return Hash(sorted) + "." + Hash(document)[:orderDigits]
+}
+
+// orderDigits is the length of the part of a document's hash that tells orders apart.
+const orderDigits = 16
+
+// SameVersion reports whether the documents of two hashes differ at most in the order of members.
+func SameVersion(hash, other string) bool {
+	hash, _, _ = strings.Cut(hash, ".")
+	other, _, _ = strings.Cut(other, ".")
+	return hash == other
+}
 
 // Hash returns the SHA-256 of data in hexadecimal digits.
 func Hash(data []byte) string {

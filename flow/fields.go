@@ -2,11 +2,10 @@ package flow
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // Check returns the problems of a typed value of the field.
@@ -14,7 +13,7 @@ func (f *Field) Check(value any) []Problem {
 	one := func(code, format string, args ...any) []Problem {
 		return []Problem{{Code: code, Detail: fmt.Sprintf(format, args...)}}
 	}
-	if named, ok := value.(map[string]any); ok && f.Type == FieldMap {
+	if named, ok := AsObject(value); ok && f.Type == FieldMap {
 		return f.checkMap(named)
 	}
 	if !f.accepts(value) {
@@ -69,10 +68,9 @@ func (f *Field) accepts(value any) bool {
 }
 
 // checkMap returns a problem for each value that is neither a text nor a secret.
-func (f *Field) checkMap(named map[string]any) []Problem {
+func (f *Field) checkMap(named *Object) []Problem {
 	var list []Problem
-	for _, name := range sorting.Keys(named) {
-		item := named[name]
+	for name, item := range named.All() {
 		if _, scalar := scalarText(item); !scalar && TypeOf(item) != "text" && !IsSecretRef(item) {
 			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, TypeOf(item))})
 		}
@@ -104,12 +102,11 @@ func IsSecretRef(value any) bool { _, ok := SecretRef(value); return ok }
 func SecretRefTo(name string) map[string]any { return map[string]any{"credential": name} }
 
 // SecretRef returns the credential name in {"credential": "name"}.
-func SecretRef(value any) (name string, ok bool) {
-	m, isMap := value.(map[string]any)
-	if !isMap || len(m) != 1 {
+func SecretRef(v any) (name string, ok bool) {
+	if memberCount(v) != 1 {
 		return "", false
 	}
-	name, ok = m["credential"].(string)
+	name, ok = value.Get(v, "credential").(string)
 	return name, ok && name != ""
 }
 
@@ -133,7 +130,7 @@ func (f *Field) Redact(v any) any {
 	if _, isInput := SecretInput(v); f.Type == FieldSecret && !isInput && !IsSecretRef(v) && v != nil && v != "" {
 		return Redacted
 	}
-	named, isMap := v.(map[string]any)
+	named, isMap := AsObject(v)
 	if f.Secrets == SecretsInURL {
 		return redactURLs(v)
 	}
@@ -143,13 +140,24 @@ func (f *Field) Redact(v any) any {
 	if !isMap || f.Type != FieldMap {
 		return f.redactMembers(v)
 	}
-	out := maps.Clone(named)
-	for name, item := range named {
+	out, _ := named.Replace(func(name string, item any) (any, error) {
 		if f.IsSecretName(name) && !isReference(item) {
-			out[name] = Redacted
+			return Redacted, nil
 		}
-	}
+		return item, nil
+	})
 	return out
+}
+
+// memberCount returns the number of members of an object, and -1 for other values.
+func memberCount(v any) int {
+	switch v := v.(type) {
+	case *Object:
+		return v.Len()
+	case map[string]any:
+		return len(v)
+	}
+	return -1
 }
 
 // redactURLs is ShownURL for a URL or a list of them.
@@ -169,25 +177,23 @@ func redactURLs(v any) any {
 
 // redactMembers redacts the members with secret names in a JSON value.
 func (f *Field) redactMembers(v any) any {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
 			out[i] = f.redactMembers(v[i])
 		}
 		return out
-	case map[string]any:
+	case *Object:
 		if IsSecretRef(v) {
 			return v
 		}
-		out := make(map[string]any, len(v))
-		for name, item := range v {
+		out, _ := v.Replace(func(name string, item any) (any, error) {
 			if s, isText := item.(string); isText && s != "" && IsSecretMember(name, s) {
-				out[name] = Redacted
-			} else {
-				out[name] = f.redactMembers(item)
+				return Redacted, nil
 			}
-		}
+			return f.redactMembers(item), nil
+		})
 		return out
 	}
 	return v

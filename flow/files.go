@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sluice/flow/value"
 	"strconv"
 	"time"
 )
@@ -90,11 +91,7 @@ var fileID = regexp.MustCompile(FileIDPattern)
 // FileID returns the ID in a file value. ok is false for objects that only look like one, such
 // as {"file": "report.pdf"} of another service.
 func FileID(v any) (id string, ok bool) {
-	m, isMap := v.(map[string]any)
-	if !isMap {
-		return "", false
-	}
-	id, ok = m["file"].(string)
+	id, ok = value.Get(v, "file").(string)
 	return id, ok && fileID.MatchString(id)
 }
 
@@ -122,7 +119,23 @@ func MapFiles(v any, f func(id string, file map[string]any) map[string]any) any 
 // returns v itself.
 func RewriteFiles(v any, f func(string, map[string]any) map[string]any) (out any, changed bool) {
 	switch v := v.(type) {
-	case map[string]any:
+	case *Object:
+		if id, ok := FileID(v); ok {
+			return f(id, v.Map()), true
+		}
+		var copied *Object
+		for name, item := range v.All() {
+			if item, changed := RewriteFiles(item, f); changed {
+				if copied == nil {
+					copied = v.Clone()
+				}
+				copied.Set(name, item)
+			}
+		}
+		if copied != nil {
+			return copied, true
+		}
+	case map[string]any: // such as the outputs of a run, by name
 		if id, ok := FileID(v); ok {
 			return f(id, v), true
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"mime"
+	"sluice/flow/value"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -25,8 +26,11 @@ func RemoteFileOf(v any) (f RemoteFile, ok bool) {
 	switch v := v.(type) {
 	case string:
 		f.URL = strings.TrimSpace(v)
-	case map[string]any:
-		for name, item := range v {
+	case *Object, map[string]any:
+		if memberCount(v) > 2 {
+			return RemoteFile{}, false
+		}
+		for name, item := range value.Members(v) {
 			text, isText := item.(string)
 			switch {
 			case name == "url" && isText:

@@ -182,7 +182,7 @@ type In struct {
 	Config      map[string]any // all fields: edges take precedence over typed values, and those over defaults
 	Ports       map[string]any // values that arrived through edges; a list port holds []any
 	Inputs      map[string]any // inputs of the run
-	Collected   map[string]any // output values by name, for kinds with an OutputsField
+	Collected   *Object        // output values by name, for kinds with an OutputsField
 	State       any            // state that this step saved in this or an earlier attempt
 	// Secret returns the credential that a secret value refers to, for use with a host. A
 	// plain text that arrived through an edge is returned unchanged.

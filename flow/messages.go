@@ -28,14 +28,14 @@ func UserMessage(content any) []any {
 
 // MessageText returns the text of a message: its content, or its text parts, one per line.
 func MessageText(message any) string {
-	m, _ := message.(map[string]any)
+	m, _ := AsMap(message)
 	parts, isList := m["content"].([]any)
 	if !isList {
 		return Text(m["content"])
 	}
 	var texts []string
 	for _, item := range parts {
-		part, _ := item.(map[string]any)
+		part, _ := AsMap(item)
 		if text, ok := part["text"].(string); ok {
 			texts = append(texts, text)
 		}

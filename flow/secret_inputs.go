@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"sluice/flow/value"
 	"strings"
 )
 
@@ -23,18 +24,14 @@ func SecretInputRef(name, digest string) map[string]any {
 }
 
 // SecretInput returns the name of the secret input that a value refers to.
-func SecretInput(value any) (name string, ok bool) {
-	m, isMap := value.(map[string]any)
-	if !isMap {
-		return "", false
-	}
-	if ref, isRef := SecretRef(m); isRef {
+func SecretInput(v any) (name string, ok bool) {
+	if ref, isRef := SecretRef(v); isRef {
 		return strings.CutPrefix(ref, secretInputMark)
 	}
-	if len(m) != 2 || m["digest"] == nil {
+	if memberCount(v) != 2 || value.Get(v, "digest") == nil {
 		return "", false
 	}
-	name, ok = m["secret_input"].(string)
+	name, ok = value.Get(v, "secret_input").(string)
 	return name, ok && name != ""
 }
 

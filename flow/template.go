@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // TemplateNames returns the port names in the templates of a config value, without duplicates.
@@ -191,6 +191,8 @@ func lookUp(values map[string]any, path []string) (any, error) {
 // and whether it exists.
 func JSONMember(v any, name string) (any, bool) {
 	switch v := v.(type) {
+	case *Object:
+		return v.Lookup(name)
 	case map[string]any:
 		m, ok := v[name]
 		return m, ok
@@ -221,7 +223,7 @@ func FirstRunes(s string, n int) string {
 // EachText calls visit for every text in a config value, with its JSON Pointer prefixed by at,
 // and returns the value with the texts replaced by the results.
 func EachText(v any, at string, visit func(s, at string) (any, error)) (any, error) {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case string:
 		return visit(v, at)
 	case []any:
@@ -234,19 +236,11 @@ func EachText(v any, at string, visit func(s, at string) (any, error)) (any, err
 			out[i] = item
 		}
 		return out, nil
-	case map[string]any:
+	case *Object:
 		if IsSecretRef(v) {
 			return v, nil // the name of a credential is not a template
 		}
-		out := make(map[string]any, len(v))
-		for _, name := range sorting.Keys(v) {
-			item, err := EachText(v[name], at+Pointer(name), visit)
-			if err != nil {
-				return nil, err
-			}
-			out[name] = item
-		}
-		return out, nil
+		return v.Replace(func(name string, item any) (any, error) { return EachText(item, at+Pointer(name), visit) })
 	}
 	return v, nil
 }

@@ -3,12 +3,13 @@ package flow
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sluice/flow/value"
 )
 
 // MaxValueDepth bounds the nesting of a value. It is less than MaxJSONDepth, because rows and
@@ -39,19 +40,15 @@ func AsValue(v any, depth int) (out any, changed bool, err error) {
 		}
 	case []any:
 		return asList(v, depth)
-	case map[string]any:
+	case *value.Object:
 		return asObject(v, depth)
+	case map[string]any:
+		if v != nil {
+			out, _, err = asObject(value.FromMap(v), depth)
+			return out, true, err
+		}
 	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, false, err
-	}
-	decoded, err := DecodeJSON(data)
-	if err != nil {
-		return nil, false, err
-	}
-	out, _, err = AsValue(decoded, depth)
-	return out, true, err
+	return reencode(v, depth)
 }
 
 // asList converts the items of a list and reports whether any changed. It copies the list only
@@ -75,31 +72,48 @@ func asList(v []any, depth int) (any, bool, error) {
 
 // asObject is asList for objects. Most values need no conversion, and copying several megabytes
 // would be slow.
-func asObject(v map[string]any, depth int) (any, bool, error) {
-	var copied map[string]any
-	for name, item := range v {
+func asObject(o *value.Object, depth int) (any, bool, error) {
+	if o == nil {
+		return nil, true, nil
+	}
+	copied := o
+	for name, item := range o.All() {
+		if !utf8.ValidString(name) {
+			return reencode(o, depth)
+		}
 		item, other, err := AsValue(item, depth-1)
 		if err != nil {
 			return nil, false, err
 		}
-		if other && copied == nil {
-			copied = maps.Clone(v)
+		if other && copied == o {
+			copied = o.Clone()
 		}
 		if other {
-			copied[name] = item
+			copied.Set(name, item)
 		}
 	}
-	if copied != nil {
-		return copied, true, nil
+	return copied, copied != o, nil
+}
+
+// reencode converts a value by encoding and decoding it, which replaces invalid UTF-8.
+func reencode(v any, depth int) (any, bool, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, false, err
 	}
-	return v, false, nil
+	decoded, err := DecodeJSON(data)
+	if err != nil {
+		return nil, false, err
+	}
+	out, _, err := AsValue(decoded, depth)
+	return out, true, err
 }
 
 // Type is the type of the values of a port or an input.
 type Type string
 
 // The value types. A value has one of the Go types of DecodeJSON: nil, bool, string,
-// json.Number, []any or map[string]any.
+// json.Number, []any or *value.Object.
 const (
 	TypeText    Type = "text"
 	TypeNumber  Type = "number"
@@ -155,8 +169,8 @@ func TypeOf(v any) string {
 		return "number"
 	case []any:
 		return "list"
-	case map[string]any:
-		if _, ok := v["file"].(string); ok {
+	case *value.Object, map[string]any:
+		if _, ok := value.Get(v, "file").(string); ok {
 			return "file"
 		}
 		return "object"
@@ -251,32 +265,7 @@ func scalarText(v any) (string, bool) {
 }
 
 // IsNumber reports whether s is a JSON number.
-func IsNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {
-		return false
-	}
-	s, ok := digits(s)
-	if ok && strings.HasPrefix(s, ".") {
-		s, ok = digits(s[1:])
-	}
-	if ok && s != "" && (s[0] == 'e' || s[0] == 'E') {
-		if s = s[1:]; s != "" && (s[0] == '+' || s[0] == '-') {
-			s = s[1:]
-		}
-		s, ok = digits(s)
-	}
-	return ok && s == ""
-}
-
-// digits removes leading digits from s and reports whether there was at least one.
-func digits(s string) (rest string, ok bool) {
-	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		i++
-	}
-	return s[i:], i > 0
-}
+func IsNumber(s string) bool { return value.IsNumber(s) }
 
 // Text returns a value as text: text unchanged, null as "", everything else as JSON.
 func Text(v any) string {
@@ -331,22 +320,7 @@ func Measure(v any) (size float64, unit string, ok bool) {
 }
 
 // EqualValues compares values as JSON Schema does: 1 equals 1.0, also in lists and objects.
-func EqualValues(a, b any) bool {
-	switch a := a.(type) {
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, EqualValues)
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, EqualValues)
-	}
-	x, xNumber := Float(a)
-	y, yNumber := Float(b)
-	if xNumber && yNumber {
-		return x == y
-	}
-	return string(EncodeJSON(a)) == string(EncodeJSON(b))
-}
+func EqualValues(a, b any) bool { return value.Equal(a, b) }
 
 // InputNames joins names for a sentence.
 func InputNames(list []string) string { return strings.Join(list, ", ") }

@@ -202,3 +202,10 @@ func TestType_supports_combined_types(t *testing.T) {
 		}
 	}
 }
+
+func TestPointer(t *testing.T) {
+	t.Parallel()
+	if got := Pointer("a/b", 3, "~c", ""); got != "/a~1b/3/~0c/" {
+		t.Error(got)
+	}
+}

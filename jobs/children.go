@@ -238,7 +238,7 @@ func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int6
 		if _, err := c.r.documents.compile(f.Draft); err != nil {
 			return flow.Errorf(flow.CodeInputInvalid, "The draft of %s has problems that keep it from running. Fix them in the builder, or run without drafts of other flows.", f.Name)
 		}
-		children.Document, children.DocumentHash = f.Draft, flow.Hash(f.Draft)
+		children.Document, children.DocumentHash = f.Draft, flow.DocumentHash(f.Draft)
 	case version != 0:
 		v, err := c.r.store.FindVersion(ctx, c.run.WorkspaceID, f.ID, version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

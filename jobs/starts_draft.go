@@ -22,7 +22,7 @@ func (r *Runner) useDraft(s flow.Start, f *flow.Flow, n *flow.NewRun) (*compiled
 	if err != nil {
 		return nil, err
 	}
-	n.Document, n.Run.Draft, n.Run.DocumentHash = doc, true, flow.Hash(doc)
+	n.Document, n.Run.Draft, n.Run.DocumentHash = doc, true, flow.DocumentHash(doc)
 	return c, nil
 }
 
@@ -54,7 +54,7 @@ func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
 	if k := r.documents.kinds.Find(d.Node(until).Kind); k != nil && k.Role == flow.RoleCanvas {
 		return nil, optionError("/until", "invalid", fmt.Sprintf("%q is a note; there is nothing to run", until))
 	}
-	return document.Upstream(d, until, r.documents.kinds).Canonical(), nil
+	return document.Upstream(d, until, r.documents.kinds).Compact(), nil
 }
 
 // addPinnedSteps gives a test run in the builder the steps that do not run because

@@ -148,9 +148,9 @@ func approvalQuestion(in *flow.In) flow.Question {
 // if any, contains the link. The one to the webhook of the run does not, because its
 // receiver may not be entitled to answer.
 func announceApproval(in *flow.In, q flow.Question, link string, expires time.Time) (list []flow.NewDelivery, err error) {
-	values := map[string]any{}
+	values := &flow.Object{}
 	for _, v := range q.Values {
-		values[v.Name] = v.Value
+		values.Set(v.Name, v.Value)
 	}
 	data := map[string]any{
 		"run_id": string(in.RunID), "flow_id": string(in.FlowID), "node": in.Node, "path": in.Path, "title": q.Title, "message": q.Message,
@@ -175,16 +175,16 @@ func approvalOut(in *flow.In, d *flow.Decision) flow.Out {
 	if d == nil {
 		return flow.Out{}
 	}
-	values := map[string]any{}
+	values := &flow.Object{}
 	for _, name := range portNames(in.Config["values"]) {
-		values[name] = in.Config[name]
+		values.Set(name, in.Config[name])
 		if edited, changed := d.Values[name]; changed {
-			values[name] = edited
+			values.Set(name, edited)
 		}
 	}
 	outputs := map[string]any{string(d.Outcome): map[string]any{"values": values, "comment": d.Comment, "by": d.By.Name}}
 	if d.Outcome == flow.OutcomeApproved {
-		for name, value := range values {
+		for name, value := range values.All() {
 			outputs[name] = value
 		}
 	}

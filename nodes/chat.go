@@ -132,11 +132,11 @@ func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResul
 	if len(r.Schema) == 0 {
 		return outputs, nil
 	}
-	object, ok := answer.JSON.(map[string]any)
+	object, ok := flow.AsObject(answer.JSON)
 	if !ok {
 		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model's answer is not an object, which the schema requires. Model: %s.", m.ref)
 	}
-	for name, value := range object {
+	for name, value := range object.All() {
 		if hasOwnPort(name) {
 			outputs[name] = value
 		}

@@ -29,7 +29,7 @@ func readMessages(value any) (system string, list []chatMessage, err error) {
 		return "", nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d messages; the limit is %d.", "messages", len(items), flow.MaxMessages)
 	}
 	for i, item := range items {
-		m, _ := item.(map[string]any)
+		m, _ := flow.AsMap(item)
 		role, _ := m["role"].(string)
 		parts, ok := messageParts(m["content"])
 		switch {
@@ -68,7 +68,7 @@ func messagePart(item any) (chatPart, bool) {
 	if _, isFile := flow.FileID(item); isFile {
 		return chatPart{image: item}, true
 	}
-	part, _ := item.(map[string]any)
+	part, _ := flow.AsMap(item)
 	if text, isText := part["text"].(string); isText {
 		return chatPart{text: text}, true
 	}
@@ -76,7 +76,7 @@ func messagePart(item any) (chatPart, bool) {
 	if _, isFile := flow.FileID(image); isFile {
 		return chatPart{image: image}, true
 	}
-	if inner, isObject := image.(map[string]any); isObject {
+	if inner, isObject := flow.AsMap(image); isObject {
 		image = inner["url"]
 	}
 	return chatPart{image: image}, image != nil && image != ""

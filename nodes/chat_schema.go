@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/providers"
 )
 
@@ -14,15 +14,13 @@ import (
 var schemaField = flow.Field{Name: "schema", Title: "Structured output (JSON Schema)", Type: flow.FieldJSON,
 	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB and 5,000 parts, each counted as often as it is referred to."}
 
-// chatPorts adds an output port for each property of the typed schema, sorted
-// by name so that the ports keep their order in the editor.
+// chatPorts adds an output port for each property of the typed schema, in the order of the schema.
 func chatPorts(n *flow.Node) flow.DynamicSchema {
-	schema, _ := n.Config["schema"].(map[string]any)
-	properties, _ := schema["properties"].(map[string]any)
+	schema, _ := flow.AsMap(n.Config["schema"])
 	var shape flow.DynamicSchema
-	for _, name := range sorting.Keys(properties) {
+	for name, v := range value.Members(schema["properties"]) {
 		if hasOwnPort(name) {
-			property, _ := properties[name].(map[string]any)
+			property, _ := flow.AsMap(v)
 			port := propertyPort(name, property)
 			port.Schema, port.Optional = plainSchema(schema, property, 0), !isRequired(schema, name)
 			if shown := propertyType(port.Schema["type"]); shown != port.Type { // of a reference
@@ -94,14 +92,14 @@ func readSchema(in *flow.In) (map[string]any, error) {
 	if wrong := schemaProblem(value); wrong != "" {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The schema cannot be used: %s.", wrong)
 	}
-	schema, _ := value.(map[string]any)
+	schema, _ := flow.AsMap(plain(value))
 	return schema, nil
 }
 
 // schemaProblem describes why a schema is invalid; it returns "" for a valid
 // one.
 func schemaProblem(value any) string {
-	schema, ok := value.(map[string]any)
+	schema, ok := flow.AsMap(plain(value))
 	if !ok || schema["type"] != "object" {
 		return `wanted a JSON Schema of an object, such as {"type": "object", "properties": {"answer": {"type": "string"}}}`
 	}

@@ -96,13 +96,14 @@ func readExtra(value any) (map[string]any, error) {
 	if wrong := extraProblem(value); wrong != "" {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q cannot be used: %s.", "extra", wrong)
 	}
-	return value.(map[string]any), nil
+	object, _ := flow.AsMap(plain(value))
+	return object, nil
 }
 
 // extraProblem returns the problem with extra parameters, or "". They must not replace
 // protected ones: with another model or stream, the answer could not be read.
 func extraProblem(value any) string {
-	object, ok := value.(map[string]any)
+	object, ok := flow.AsMap(value)
 	if !ok {
 		return "wanted a JSON object, got " + errtext.Type(value)
 	}
@@ -153,7 +154,7 @@ func chargeChat(config map[string]any) (flow.Charge, bool) {
 // raise it under the names that providers use.
 func maxAnswer(config map[string]any) int64 {
 	values := []any{config["max_tokens"]}
-	if extra, _ := config["extra"].(map[string]any); extra != nil {
+	if extra, _ := flow.AsMap(config["extra"]); extra != nil {
 		values = append(values, extra["max_tokens"], extra["max_completion_tokens"], extra["max_output_tokens"])
 	}
 	var most float64

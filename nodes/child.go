@@ -42,14 +42,14 @@ type contractPort struct {
 
 // contractPorts reads the "inputs" or "outputs" of a stored contract.
 func contractPorts(config map[string]any, list string) (ports []contractPort) {
-	contract, _ := config["contract"].(map[string]any)
+	contract, _ := flow.AsMap(config["contract"])
 	items, _ := contract[list].([]any)
 	for _, item := range items {
-		o, _ := item.(map[string]any)
+		o, _ := flow.AsMap(item)
 		name, _ := o["name"].(string)
 		typ, _ := o["type"].(string)
 		if name != "" && !slices.ContainsFunc(ports, func(p contractPort) bool { return p.name == name }) {
-			schema, _ := o["schema"].(map[string]any)
+			schema, _ := flow.AsMap(o["schema"])
 			ports = append(ports, contractPort{name, flow.Type(typ), o["required"] == true, o["optional"] != false, schema})
 		}
 	}
@@ -145,7 +145,7 @@ func childSuspension(in *flow.In) *flow.Suspension {
 
 // childDeadline returns the time when the node's time limit ends; false if it has none.
 func childDeadline(in *flow.In) (time.Time, bool) {
-	if state, ok := in.State.(map[string]any); ok {
+	if state, ok := flow.AsMap(in.State); ok {
 		return delayState(state["deadline"])
 	}
 	return in.Now().Add(in.Timeout), in.Timeout > 0

@@ -18,7 +18,7 @@ func TestClassify(t *testing.T) {
 		for _, labels := range []any{list, " billing: invoices, refunds, card charged twice\r\n\n delivery: parcels, shipping, tracking\naccount: log in, password\n"} {
 			outputs := use{kind: "classify", config: map[string]any{"text": text, "labels": labels}}.succeeds(t, real())
 			same(t, "label", outputs["label"], "billing")
-			scores, _ := outputs["scores"].(map[string]any)
+			scores, _ := flow.AsMap(outputs["scores"])
 			sum := 0.0
 			for _, s := range scores {
 				f, _ := flow.Float(s)

@@ -105,9 +105,9 @@ func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if d.Code == nil {
 		return flow.Out{}, errAbsent
 	}
-	values := map[string]any{}
+	values := &flow.Object{}
 	for _, name := range valueNames(in.Config["inputs"]) {
-		values[name] = in.Config[name]
+		values.Set(name, in.Config[name])
 	}
 	result, err := d.Code.Run(ctx, string(in.WorkspaceID), javascript.Program{
 		Source: in.Text("code"), Inputs: flow.EncodeJSON(values), Time: origin.Time, Seed: origin.Seed,
@@ -136,7 +136,7 @@ func codeOutputs(returned json.RawMessage, names []string) (map[string]any, erro
 	if len(names) == 0 {
 		return map[string]any{"result": value}, nil
 	}
-	object, ok := value.(map[string]any)
+	object, ok := flow.AsMap(value)
 	if !ok {
 		return nil, flow.Errorf(flow.CodeCodeFailed, "The function must return an object with the names under Outputs, but returned a %s.", flow.TypeOf(value))
 	}

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"maps"
 	"strings"
 
 	"sluice/flow"
@@ -90,13 +89,15 @@ func combine(_ context.Context, in *flow.In) (flow.Out, error) {
 
 // mergeObjects merges objects; later members replace earlier ones.
 func mergeObjects(values []any) (flow.Out, error) {
-	merged := map[string]any{}
+	merged := &flow.Object{}
 	for i, v := range values {
-		object, isObject := v.(map[string]any)
+		object, isObject := flow.AsObject(v)
 		if !isObject {
 			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Value %d is a %s. Only objects can be merged; combine others to a list.", i+1, flow.TypeOf(v))
 		}
-		maps.Copy(merged, object)
+		for name, item := range object.All() {
+			merged.Set(name, item)
+		}
 	}
 	return flow.Out{Outputs: map[string]any{"json": merged}}, nil
 }

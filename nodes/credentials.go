@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/nodes/errtext"
 	"sluice/outbound"
 	"sluice/providers"
@@ -74,7 +75,7 @@ func (c *credentialFiller) originOf(field string, typed origin) origin {
 // itself is not changed.
 func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape func(before, secret string) string) (any, error) {
 	var err error
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case flow.SecretText:
 		return c.text(ctx, v, escape)
 	case string:
@@ -89,7 +90,7 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 			}
 		}
 		return out, nil
-	case map[string]any:
+	case *flow.Object:
 		if _, isInput := flow.SecretInput(v); isInput && from == byEdge {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "A secret input can be used in a text that is typed in the node, such as Bearer {{token}}.")
 		}
@@ -99,13 +100,7 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 			}
 			return c.secret(ctx, name)
 		}
-		out := make(map[string]any, len(v))
-		for name := range v {
-			if out[name], err = c.fill(ctx, v[name], from, escape); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+		return v.Replace(func(_ string, item any) (any, error) { return c.fill(ctx, item, from, escape) })
 	}
 	return v, nil
 }

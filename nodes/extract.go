@@ -123,7 +123,7 @@ func findPattern(ctx context.Context, in *flow.In, text string) ([]any, error) {
 // matchValue converts a match to a value: an object of its named groups, or else a list of its
 // groups, its only group, or the whole match. A group that took no part is an empty text.
 func matchValue(names []string, text string, m []int) any {
-	named := map[string]any{}
+	named := &flow.Object{}
 	list := make([]any, 0, len(names))
 	for i, name := range names {
 		group := ""
@@ -134,11 +134,11 @@ func matchValue(names []string, text string, m []int) any {
 			list = append(list, group)
 		}
 		if name != "" {
-			named[name] = group
+			named.Set(name, group)
 		}
 	}
 	switch {
-	case len(named) > 0:
+	case named.Len() > 0:
 		return named
 	case len(list) == 0:
 		return text[m[0]:m[1]]
@@ -159,11 +159,11 @@ var fence = regexp.MustCompile("(?s)```[^\\n`]*\\n(.*?)```")
 // code block that is JSON, or else the first object or list. Code blocks come first because
 // prose may contain lists too, such as the footnote [1].
 func firstJSON(text string) (any, bool) {
-	if v, err := flow.DecodeJSON([]byte(strings.TrimSpace(text))); err == nil {
+	if v, err := flow.DecodeReceived([]byte(text)); err == nil {
 		return v, true
 	}
 	for _, block := range fence.FindAllStringSubmatch(text, 1000) {
-		if v, err := flow.DecodeJSON([]byte(strings.TrimSpace(block[1]))); err == nil {
+		if v, err := flow.DecodeReceived([]byte(block[1])); err == nil {
 			return v, true
 		}
 	}
@@ -178,7 +178,7 @@ func firstJSON(text string) (any, bool) {
 		if !closed {
 			continue
 		}
-		if v, err := flow.DecodeJSON([]byte(text[at : at+size])); err == nil {
+		if v, err := flow.DecodeReceived([]byte(text[at : at+size])); err == nil {
 			return v, true
 		}
 	}

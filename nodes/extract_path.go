@@ -14,6 +14,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/pattern"
+	"sluice/flow/value"
 )
 
 // Limits of JSONPath. The library can be neither stopped nor limited, and every segment
@@ -62,10 +63,11 @@ func selectPath(ctx context.Context, in *flow.In, source string, from any) ([]an
 	defer release()
 	q.budget = budget
 	if text, isText := from.(string); isText {
-		if from, err = flow.DecodeJSON([]byte(text)); err != nil {
+		if from, err = flow.DecodeReceived([]byte(text)); err != nil {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "The text is not JSON: %s. To find JSON within a text, look for the first JSON value.", err)
 		}
 	}
+	from = value.Plain(from)
 	found := []any{from}
 	for _, segment := range q.segments {
 		var next []any

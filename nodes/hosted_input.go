@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/providers/hosted"
 )
 
@@ -66,26 +67,26 @@ func withSampleURLs(form *hosted.Form, values map[string]any) map[string]any {
 			out[f.Name] = withSampleURL(values[f.Name])
 		}
 	}
+	for name, v := range out {
+		out[name] = value.Plain(v) // the form reads plain JSON values
+	}
 	return out
 }
 
 // withSampleURL replaces the file values in v, at any depth.
 func withSampleURL(v any) any {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
 			out[i] = withSampleURL(v[i])
 		}
 		return out
-	case map[string]any:
+	case *flow.Object:
 		if _, isFile := flow.FileID(v); isFile {
 			return "https://example.com/file"
 		}
-		out := make(map[string]any, len(v))
-		for name, item := range v {
-			out[name] = withSampleURL(item)
-		}
+		out, _ := v.Replace(func(_ string, item any) (any, error) { return withSampleURL(item), nil })
 		return out
 	}
 	return v
@@ -147,7 +148,7 @@ func inputObject(value any) (map[string]any, bool) {
 	if value == nil {
 		return map[string]any{}, true
 	}
-	object, ok := value.(map[string]any)
+	object, ok := flow.AsMap(value)
 	if _, isFile := flow.FileID(value); isFile {
 		return nil, false
 	}
@@ -186,7 +187,7 @@ func coerceField(f *hosted.Field, value any) any {
 		if !isList {
 			list = []any{value}
 		}
-		items, _ := f.Schema["items"].(map[string]any)
+		items, _ := flow.AsMap(f.Schema["items"])
 		out := make([]any, len(list))
 		for i := range list {
 			out[i] = coerceType(items["type"], list[i])
@@ -234,7 +235,7 @@ func (s *hostedStep) fill(ctx context.Context, f *hosted.Field, value any) (any,
 // upload replaces file values, at any depth, by URLs that the model can read.
 func (s *hostedStep) upload(ctx context.Context, f *hosted.Field, value any) (any, error) {
 	var err error
-	switch v := value.(type) {
+	switch v := flow.Ordered(value).(type) {
 	case []any:
 		out := slices.Clone(v)
 		for i := range out {
@@ -243,20 +244,14 @@ func (s *hostedStep) upload(ctx context.Context, f *hosted.Field, value any) (an
 			}
 		}
 		return out, nil
-	case map[string]any:
+	case *flow.Object:
 		if _, isFile := flow.FileID(v); isFile {
-			return s.putFile(ctx, v)
+			return s.putFile(ctx, v.Map())
 		}
 		if f.Widget == hosted.WidgetFile || f.Widget == hosted.WidgetFiles {
 			return nil, badInput(s.m.ref, []hosted.Problem{{Field: f.Name, Detail: "This must be a file or its URL."}})
 		}
-		out := maps.Clone(v)
-		for name := range out {
-			if out[name], err = s.upload(ctx, f, v[name]); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+		return v.Replace(func(_ string, item any) (any, error) { return s.upload(ctx, f, item) })
 	}
 	return value, nil
 }

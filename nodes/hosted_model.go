@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -86,7 +87,7 @@ func hostedRef(config map[string]any) (hosted.Ref, error) {
 	if version := strings.ToLower(strings.TrimSpace(flow.Text(config["version"]))); ref.Version == "" && version != "" {
 		return hosted.ParseRef(ref.Path() + ":" + version)
 	}
-	if schema, _ := config["schema"].(map[string]any); ref.Version == "" {
+	if schema, _ := flow.AsMap(config["schema"]); ref.Version == "" {
 		ref.Version = flow.Text(schema["version"])
 	}
 	return ref, nil
@@ -148,7 +149,7 @@ func checkAllInputs(value any) []flow.Problem {
 	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "{{") || value == "" {
 		return nil
 	}
-	object, ok := value.(map[string]any)
+	object, ok := flow.AsMap(value)
 	if !ok {
 		return []flow.Problem{{Pointer: flow.Pointer(allInputs), Code: "wrong_type", Detail: "wanted a JSON object with the model's inputs by name"}}
 	}
@@ -165,7 +166,7 @@ func checkAllInputs(value any) []flow.Problem {
 // edges are checked when the node runs.
 func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
 	typed := map[string]any{}
-	all, _ := n.Config[allInputs].(map[string]any)
+	all, _ := flow.AsMap(n.Config[allInputs])
 	for field, value := range all {
 		if !fillsIn(value) {
 			typed[field] = value
@@ -191,8 +192,8 @@ func fillsIn(v any) bool {
 		return strings.Contains(v, "{{")
 	case []any:
 		return slices.ContainsFunc(v, fillsIn)
-	case map[string]any:
-		for _, item := range v {
+	case *flow.Object, map[string]any:
+		for _, item := range value.Members(v) {
 			if fillsIn(item) {
 				return true
 			}

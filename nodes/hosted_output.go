@@ -48,7 +48,7 @@ func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out
 		return s.recordUsage(ctx, out), s.copyError(ctx, err)
 	}
 	out.Outputs = map[string]any{"output": value}
-	object, _ := value.(map[string]any)
+	object, _ := flow.AsMap(value)
 	for _, property := range output.Properties {
 		if v, given := object[property.Name]; given && v != nil && hasOwnOutputPort(property.Name) {
 			out.Outputs[property.Name] = v
@@ -164,7 +164,7 @@ func joined(v any) any {
 
 // object converts an object output, each property by its own type.
 func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error) {
-	object, ok := v.(map[string]any)
+	object, ok := flow.AsObject(v)
 	if !ok {
 		return c.value(ctx, hosted.OutputJSON, v)
 	}
@@ -172,20 +172,13 @@ func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error
 	for _, p := range o.Properties {
 		kinds[p.Name] = p.Type
 	}
-	out := make(map[string]any, len(object))
-	for name, item := range object {
-		var err error
-		if out[name], err = c.value(ctx, kinds[name], item); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return object.Replace(func(name string, item any) (any, error) { return c.value(ctx, kinds[name], item) })
 }
 
 // value stores the files in a value. In a file output every URL is a file;
 // elsewhere only URLs of the platform's delivery host are.
 func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out any, err error) {
-	switch v := v.(type) {
+	switch v := flow.Ordered(v).(type) {
 	case string:
 		declared := kind == hosted.OutputFile || kind == hosted.OutputFiles
 		if delivered(v) || declared && hosted.IsAddress(v) {
@@ -200,14 +193,8 @@ func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out 
 			}
 		}
 		return out, nil
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, item := range v {
-			if out[name], err = c.value(ctx, kind, item); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+	case *flow.Object:
+		return v.Replace(func(_ string, item any) (any, error) { return c.value(ctx, kind, item) })
 	}
 	return v, nil
 }

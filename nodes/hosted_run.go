@@ -280,7 +280,7 @@ func (p predictionState) value() any {
 
 // readState reads a stored state; known is false for a step that has not begun a prediction.
 func readState(value any) (p predictionState, known bool) {
-	m, _ := value.(map[string]any)
+	m, _ := flow.AsMap(value)
 	begun, _ := flow.Float(m["begun"])
 	rests, _ := flow.Float(m["rests"])
 	p = predictionState{id: flow.Text(m["prediction"]), stream: flow.Text(m["stream"]), begun: time.Unix(int64(begun), 0),

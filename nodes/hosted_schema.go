@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/providers/hosted"
 )
 
@@ -37,12 +38,12 @@ type pin struct {
 var pins = &pinCache{}
 
 // readPin parses a stored schema. If it is invalid, why describes the problem.
-func readPin(value any) (p *pin, why string) {
-	schema, ok := value.(map[string]any)
+func readPin(v any) (p *pin, why string) {
+	schema, ok := flow.AsMap(value.Plain(v))
 	if !ok {
 		return nil, "this is not a stored schema: wanted an object with version, input and output"
 	}
-	if _, ok := schema["input"].(map[string]any); !ok {
+	if _, ok := flow.AsMap(schema["input"]); !ok {
 		return nil, "the stored schema has no input; choose the model again"
 	}
 	text := flow.EncodeJSON(schema)
@@ -80,9 +81,9 @@ func pinnedModel(schema map[string]any) *hosted.Model {
 	m := &hosted.Model{All: map[string]any{}}
 	m.Version, _ = schema["version"].(string)
 	m.Official, _ = schema["official"].(bool)
-	m.Input, _ = schema["input"].(map[string]any)
-	m.Output, _ = schema["output"].(map[string]any)
-	shared, _ := schema["all"].(map[string]any)
+	m.Input, _ = flow.AsMap(schema["input"])
+	m.Output, _ = flow.AsMap(schema["output"])
+	shared, _ := flow.AsMap(schema["all"])
 	maps.Copy(m.All, shared)
 	m.All["Input"] = m.Input
 	if m.Output != nil {

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/value"
 	"sluice/providers/hosted"
 )
 
@@ -228,7 +229,7 @@ func TestPinModel(t *testing.T) {
 	if n.Config["model"] != "acme/painter" || n.Config["version"] != m.Version || n.Config["input.prompt"] != "x" {
 		t.Errorf("%v", n.Config)
 	}
-	n.Config["schema"].(map[string]any)["input"].(map[string]any)["type"] = "changed"
+	value.Get(n.Config["schema"], "input").(*flow.Object).Set("type", "changed")
 	if m.Input["type"] != "object" {
 		t.Error("the node shares the model's schema")
 	}

@@ -61,7 +61,8 @@ func keepSchema(m *hosted.Model) (map[string]any, error) {
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s cannot be stored: %v. Choose another version of the model.", m.Path(), err)
 	}
-	return kept.(map[string]any), nil
+	object, _ := flow.AsMap(kept)
+	return object, nil
 }
 
 // Upgrade describes the effect of a new version of a model on a node.
@@ -87,7 +88,7 @@ type Misfit struct {
 // schema.
 func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade, error) {
 	up := Upgrade{To: newer.Version}
-	if schema, ok := n.Config["schema"].(map[string]any); ok {
+	if schema, ok := flow.AsMap(n.Config["schema"]); ok {
 		old := pinnedModel(schema)
 		up.From, up.Changes = old.Version, hosted.Compare(old, newer)
 	}

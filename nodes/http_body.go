@@ -87,7 +87,7 @@ func looksLikeJSON(s string) bool {
 		return false
 	}
 	switch v.(type) {
-	case map[string]any, []any:
+	case *flow.Object, []any:
 		return true
 	}
 	return false
@@ -96,7 +96,7 @@ func looksLikeJSON(s string) bool {
 // pairs converts an object to the values of a query or form; a list repeats its
 // name and null omits it.
 func pairs(field string, value any) (url.Values, error) {
-	named, ok := value.(map[string]any)
+	named, ok := flow.AsMap(value)
 	if !ok && value != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, errtext.Type(value))
 	}

@@ -74,7 +74,7 @@ var _ = register(func(d Deps) flow.Kind {
 // checkRequest checks the URL, the names of headers and the expected statuses.
 func checkRequest(n *flow.Node) []flow.Problem {
 	problems := checkURL(n, "url")
-	headers, _ := n.Config["headers"].(map[string]any)
+	headers, _ := flow.AsMap(n.Config["headers"])
 	for name := range headers {
 		if !headerName.MatchString(name) {
 			problems = append(problems, flow.Problem{Pointer: flow.Pointer("headers", name), Code: "invalid",
@@ -178,7 +178,7 @@ func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
 // that redirects to other hosts drop them. The Idempotency-Key stays the same
 // over all attempts of a step.
 func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
-	headers, ok := in.Config["headers"].(map[string]any)
+	headers, ok := flow.AsMap(in.Config["headers"])
 	if !ok && in.Config["headers"] != nil {
 		return flow.Errorf(flow.CodeInputInvalid, "Headers must be an object of names and texts, got %s.", errtext.Type(in.Config["headers"]))
 	}

@@ -101,7 +101,7 @@ func TestHTTPRequest(t *testing.T) {
 // member follows a dotted path through objects.
 func member(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
-		m, _ := v.(map[string]any)
+		m, _ := flow.AsMap(v)
 		v = m[name]
 	}
 	return v

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"strings"
 
 	"sluice/flow"
 )
@@ -60,22 +59,22 @@ func jsonSchema(n *flow.Node) flow.DynamicSchema {
 func convertJSON(_ context.Context, in *flow.In) (flow.Out, error) {
 	names := portNames(in.Config["members"])
 	if in.Text("do") == jsonBuild {
-		object := map[string]any{}
+		object := &flow.Object{}
 		for _, name := range names {
-			object[name] = in.Config[name]
+			object.Set(name, in.Config[name])
 		}
 		return flow.Out{Outputs: map[string]any{"json": object}}, nil
 	}
 	value := in.Config["from"]
 	if text, isText := value.(string); isText {
 		var err error
-		if value, err = flow.DecodeJSON([]byte(strings.TrimSpace(text))); err != nil {
+		if value, err = flow.DecodeReceived([]byte(text)); err != nil {
 			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The text is not JSON: %s. To find JSON within a text, use Extract.", err)
 		}
 	}
 	outputs := map[string]any{"json": value}
 	if in.Text("do") == jsonPick {
-		object, isObject := value.(map[string]any)
+		object, isObject := flow.AsMap(value)
 		if !isObject {
 			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Members can only be picked from an object, got a %s.", flow.TypeOf(value))
 		}

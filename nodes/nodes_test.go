@@ -12,6 +12,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/value"
 	"sluice/outbound"
 	"sluice/providers"
 	"sluice/providers/builtin"
@@ -137,8 +138,8 @@ func checkRoundTrip(t *testing.T, k *flow.Kind) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if string(again.Canonical()) != string(doc.Canonical()) {
-		t.Errorf("got %s, want %s", again.Canonical(), doc.Canonical())
+	if string(again.Compact()) != string(doc.Compact()) {
+		t.Errorf("got %s, want %s", again.Compact(), doc.Compact())
 	}
 }
 
@@ -243,7 +244,7 @@ func checkCancellation(t *testing.T, k *flow.Kind) {
 		Host: stuckHost{newMemoryHost(play{}), stuck{started}}, Models: newMemoryHost(play{})}).Find(k.Name)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	in := &flow.In{Node: "n", Key: "run_1:n", Config: map[string]any{}, Ports: k.Example.Ports, Collected: k.Example.Ports}
+	in := &flow.In{Node: "n", Key: "run_1:n", Config: map[string]any{}, Ports: k.Example.Ports, Collected: value.FromMap(k.Example.Ports)}
 	newFixture().bindCapabilities(in)
 	in.AskApproval = func(ctx context.Context, _ flow.Question, _ time.Time) (string, error) {
 		return "", stuck{started}.wait(ctx)

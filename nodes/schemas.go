@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // JSON Schemas of port values. They are shared and must not be modified.
@@ -48,7 +49,7 @@ const maxPlainDepth = 12
 // plainSchema simplifies a part of a schema: the result has no references and accepts at least
 // the same values. Local references are resolved in root.
 func plainSchema(root, part any, depth int) map[string]any {
-	s, _ := part.(map[string]any)
+	s, _ := flow.AsMap(part)
 	plain := map[string]any{}
 	if depth > maxPlainDepth || s == nil {
 		return plain
@@ -61,19 +62,15 @@ func plainSchema(root, part any, depth int) map[string]any {
 			plain[word] = v
 		}
 	}
-	if properties, ok := s["properties"].(map[string]any); ok {
-		described := map[string]any{}
-		for name, p := range properties {
-			described[name] = plainSchema(root, p, depth+1)
-		}
-		plain["properties"] = described
+	if properties, ok := flow.AsObject(s["properties"]); ok {
+		plain["properties"], _ = properties.Replace(func(_ string, p any) (any, error) { return plainSchema(root, p, depth+1), nil })
 	}
-	if items, ok := s["items"].(map[string]any); ok && s["prefixItems"] == nil {
+	if items, ok := flow.AsMap(s["items"]); ok && s["prefixItems"] == nil {
 		plain["items"] = plainSchema(root, items, depth+1)
 	}
 	if more, has := s["additionalProperties"]; has && s["patternProperties"] == nil {
 		plain["additionalProperties"] = more
-		if _, isSchema := more.(map[string]any); isSchema {
+		if _, isSchema := flow.AsMap(more); isSchema {
 			plain["additionalProperties"] = plainSchema(root, more, depth+1)
 		}
 	}
@@ -99,7 +96,7 @@ func resolveRef(root any, ref string) any {
 	}
 	at := root
 	for _, name := range strings.Split(path, "/")[min(1, len(strings.Split(path, "/"))):] {
-		object, _ := at.(map[string]any)
+		object, _ := flow.AsMap(at)
 		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
 	}
 	return at
@@ -110,3 +107,6 @@ func isRequired(schema map[string]any, name string) bool {
 	list, _ := schema["required"].([]any)
 	return slices.ContainsFunc(list, func(v any) bool { return flow.Text(v) == name })
 }
+
+// plain returns a value as providers read it.
+func plain(v any) any { return value.Plain(v) }

@@ -19,6 +19,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/engine"
+	"sluice/flow/value"
 	"sluice/javascript"
 	"sluice/outbound"
 	"sluice/providers/builtin"
@@ -406,7 +407,7 @@ func (u use) problems(t *testing.T) []flow.Problem {
 // same compares values as JSON.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if g, w := string(flow.EncodeJSON(got)), string(flow.EncodeJSON(want)); g != w {
+	if g, w := string(value.Canonical(got)), string(value.Canonical(want)); g != w {
 		t.Errorf("%s: got %s, want %s", what, g, w)
 	}
 }

@@ -71,7 +71,7 @@ func deliver(ctx context.Context, in *flow.In) (flow.Out, error) {
 	}
 	outputs := in.Collected
 	if outputs == nil {
-		outputs = map[string]any{}
+		outputs = &flow.Object{}
 	}
 	d := flow.NewDelivery{Node: in.Node, URL: target, Body: flow.EncodeJSON(outputs)}
 	if d.Secret, err = secretValue(ctx, in, "secret"); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/value"
 )
 
 func TestWebhook(t *testing.T) {
@@ -79,7 +80,7 @@ func TestWebhook(t *testing.T) {
 	})
 	t.Run("takes url and signature by edges", func(t *testing.T) {
 		t.Parallel()
-		in := &flow.In{Node: "n", Collected: map[string]any{"a": true}, Config: map[string]any{
+		in := &flow.In{Node: "n", Collected: value.FromMap(map[string]any{"a": true}), Config: map[string]any{
 			"url": " " + target + " ", "signature": number("42"), "secret": "", "signature_header": "X-My-Token"}}
 		out, err := deliver(t.Context(), in)
 		if err != nil {

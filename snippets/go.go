@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"sluice/flow"
 	"sluice/flow/document"
 )
 
@@ -131,7 +132,7 @@ func goType(schema map[string]any) string {
 	case "boolean":
 		return "bool"
 	case "array":
-		items, _ := schema["items"].(map[string]any)
+		items, _ := flow.AsMap(schema["items"])
 		return "[]" + goType(items)
 	}
 	return goJSON

@@ -6,7 +6,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
-	"sluice/flow/sorting"
 )
 
 // maxTypeText is the maximum length of the outputs' declaration in a snippet, in characters.
@@ -50,7 +49,7 @@ func scriptType(schema map[string]any, depth int) string {
 		}
 	case len(alternatives) > 0:
 		for _, a := range alternatives {
-			inner, _ := a.(map[string]any)
+			inner, _ := flow.AsMap(a)
 			add(scriptType(inner, depth+1))
 		}
 	case len(types) > 0:
@@ -75,7 +74,7 @@ func scriptTypeOf(name any, schema map[string]any, depth int) string {
 	case "integer":
 		return "number"
 	case "array":
-		items, _ := schema["items"].(map[string]any)
+		items, _ := flow.AsMap(schema["items"])
 		return "Array<" + scriptType(items, depth+1) + ">"
 	case "object":
 		return scriptObject(schema, depth)
@@ -86,14 +85,14 @@ func scriptTypeOf(name any, schema map[string]any, depth int) string {
 // scriptObject writes an object type. Without properties it is a Record; properties that are
 // not required are optional.
 func scriptObject(schema map[string]any, depth int) string {
-	properties, _ := schema["properties"].(map[string]any)
-	if len(properties) == 0 {
-		values, _ := schema["additionalProperties"].(map[string]any)
+	properties, _ := flow.AsObject(schema["properties"])
+	if properties.Len() == 0 {
+		values, _ := flow.AsMap(schema["additionalProperties"])
 		return "Record<string, " + scriptType(values, depth+1) + ">"
 	}
 	var members []string
-	for _, name := range sorting.Keys(properties) {
-		property, _ := properties[name].(map[string]any)
+	for name, described := range properties.All() {
+		property, _ := flow.AsMap(described)
 		optional := "?"
 		if slices.Contains(requiredIn(schema), name) {
 			optional = ""

@@ -12,7 +12,6 @@ import (
 	"unicode/utf16"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
 )
 
 // plain converts a value to the Go types that the writers support: nil, bool, string,
@@ -74,13 +73,12 @@ func (n *notation) value(v any, depth int) string {
 			items[i].value = n.value(item, depth+1)
 		}
 		return n.lines(n.list, n.noList, items, depth, false)
-	case map[string]any:
+	case *flow.Object:
 		var members []member
-		names := sorting.Keys(v)
-		for _, name := range names {
-			members = append(members, member{n.key(name), n.value(v[name], depth+1)})
+		for name, item := range v.All() {
+			members = append(members, member{n.key(name), n.value(item, depth+1)})
 		}
-		return n.before(names) + n.lines(n.object, n.noObject, members, depth, false)
+		return n.before(v.Names()) + n.lines(n.object, n.noObject, members, depth, false)
 	}
 	return n.null
 }
@@ -131,8 +129,8 @@ func fitsAll(v any, fits func(*big.Int) bool) bool {
 		return fitsNumber(v, fits)
 	case []any:
 		return !slices.ContainsFunc(v, func(item any) bool { return !fitsAll(item, fits) })
-	case map[string]any:
-		for _, item := range v {
+	case *flow.Object:
+		for _, item := range v.All() {
 			if !fitsAll(item, fits) {
 				return false
 			}

@@ -139,7 +139,7 @@ func (s *draftServer) page(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(article(n)))
 	}
 	_, _ = fmt.Fprintf(w, `</div><script type="application/json" class="canvas-document">%s</script></flow-canvas><button id="after">After</button></body></html>`,
-		strings.ReplaceAll(string(s.doc.Canonical()), "<", `\u003c`))
+		strings.ReplaceAll(string(s.doc.Compact()), "<", `\u003c`))
 }
 
 // article renders a node as the views do: content and ports, no state of the canvas.
@@ -264,7 +264,7 @@ func documentOf(d testDocument) *flow.Document {
 
 // view returns the part of a document that tests read.
 func view(d *flow.Document) (v testDocument) {
-	must(json.Unmarshal(d.Canonical(), &v))
+	must(json.Unmarshal(d.Compact(), &v))
 	return v
 }
 

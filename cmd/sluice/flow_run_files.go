@@ -126,7 +126,7 @@ func outputText(api *client.Client, saved map[string]string) func(any) string {
 	}
 	return func(v any) string {
 		if id, isFile := flow.FileID(v); isFile {
-			file := v.(map[string]any)
+			file, _ := flow.AsMap(v)
 			bytes, _ := flow.Float(file["size"])
 			return fmt.Sprintf("%s (%s, %s): %s", flow.Text(file["name"]), flow.Text(file["mime"]), flow.Size(int64(bytes)), location(id, file))
 		}

@@ -156,7 +156,7 @@ func readConverted(in io.Reader, name string) (_ []byte, losses []aiflow.Note, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return d.Canonical(), aiflow.Losses(report), nil
+	return d.Compact(), aiflow.Losses(report), nil
 }
 
 // flowPublishCmd makes the draft the live version, or rolls back to an older one.

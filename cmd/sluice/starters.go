@@ -105,7 +105,7 @@ func (a *app) importStarters(ctx context.Context, ws flow.WorkspaceID, list []co
 		if !s.First {
 			continue
 		}
-		f, err := a.library.Import(ctx, ws, "", s.Document.Canonical())
+		f, err := a.library.Import(ctx, ws, "", s.Document.Compact())
 		if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 			return nil // a small quota must not prevent sign-ups
 		}

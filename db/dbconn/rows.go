@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // Micros returns a time in microseconds since 1970, the format of time columns. The
@@ -65,17 +66,39 @@ func EncodeError(e *flow.Error) string {
 
 // Decode decodes stored JSON; "" gives the zero value. Unlike flow.DecodeJSON it does
 // not limit the depth: a value of the maximum depth is one level deeper inside the
-// outputs of a step.
+// outputs of a step. Values of type any keep the order of their members; in structs, the
+// types that hold them see to that.
 func Decode[T any](text string) (v T, err error) {
 	if text == "" {
 		return v, nil
 	}
+	switch target := any(&v).(type) {
+	case *any:
+		*target, err = value.DecodeStored(text)
+		return v, stored(err)
+	case *map[string]any:
+		decoded, err := value.DecodeStored(text)
+		if o, ok := value.AsObject(decoded); ok {
+			*target = o.Map()
+		} else if err == nil && decoded != nil {
+			err = fmt.Errorf("wanted an object, got %.20q", text)
+		}
+		return v, stored(err)
+	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return v, flow.Permanent(fmt.Errorf("read stored JSON: %w", err))
+		return v, stored(err)
 	}
 	return v, nil
+}
+
+// stored marks the error of a row that cannot be read as permanent.
+func stored(err error) error {
+	if err == nil {
+		return nil
+	}
+	return flow.Permanent(fmt.Errorf("read stored JSON: %w", err))
 }
 
 // DecodeList decodes a list that EncodeList wrote. It ignores errors.

@@ -246,3 +246,24 @@ func (q *Queries) SetLiveVersion(ctx context.Context, arg SetLiveVersionParams) 
 	}
 	return result.RowsAffected()
 }
+
+const setVersionDocument = `-- name: SetVersionDocument :exec
+UPDATE versions SET document_hash = $1 WHERE flow_id = $2 AND number = $3 AND workspace_id = $4
+`
+
+type SetVersionDocumentParams struct {
+	DocumentHash string
+	FlowID       flow.FlowID
+	Number       int64
+	WorkspaceID  flow.WorkspaceID
+}
+
+func (q *Queries) SetVersionDocument(ctx context.Context, arg SetVersionDocumentParams) error {
+	_, err := q.db.ExecContext(ctx, setVersionDocument,
+		arg.DocumentHash,
+		arg.FlowID,
+		arg.Number,
+		arg.WorkspaceID,
+	)
+	return err
+}

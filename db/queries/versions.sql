@@ -30,3 +30,6 @@ WHERE u.workspace_id = @workspace_id AND u.day >= @from_day AND u.flow_id = @flo
 GROUP BY u.key_id, k.name, k.prefix
 HAVING sum(u.runs) > 0 -- child runs are counted with the key of their root, which does not call the flow itself
 ORDER BY runs DESC, u.key_id;
+
+-- name: SetVersionDocument :exec
+UPDATE versions SET document_hash = @document_hash WHERE flow_id = @flow_id AND number = @number AND workspace_id = @workspace_id;

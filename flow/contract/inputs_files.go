@@ -49,7 +49,7 @@ func (in *Input) NotAccepted(f *flow.File) flow.Problem {
 // workspace is reported as missing too.
 func (in *Input) NoFile(v any) flow.Problem {
 	name := "it refers to"
-	if m, ok := v.(map[string]any); ok {
+	if m, ok := flow.AsMap(v); ok {
 		name = fmt.Sprintf("%.64s", flow.Text(m["file"]))
 	}
 	return flow.Problem{

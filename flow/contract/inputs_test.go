@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // inputsOf declares inputs by their configs.
@@ -74,7 +75,7 @@ func TestCheckInputs(t *testing.T) {
 		{name: "messages that are no pictures", input: `{"name": "a", "type": "messages"}`,
 			given: `{"a": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:text/plain;base64,YQ=="}}]}]}`, want: `/a/0/content/0/image_url not_allowed`},
 		{name: "words for messages, from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "Hello"}`, want: `{"a":[{"content":"Hello","role":"user"}]}`},
-		{name: "messages from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "[{\"role\": \"user\", \"content\": \"b\"}]"}`, want: `{"a":[{"content":"b","role":"user"}]}`},
+		{name: "messages from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "[{\"role\": \"user\", \"content\": \"b\"}]"}`, want: `{"a":[{"role":"user","content":"b"}]}`},
 		{name: "default", input: `{"name": "a", "default": "d"}`, given: `{}`, want: `{"a":"d"}`},
 		{name: "empty default is one", input: `{"name": "a", "default": ""}`, given: `{"a": null}`, want: `{"a":""}`},
 		{name: "false is a default", input: `{"name": "a", "type": "boolean", "default": false}`, given: `{}`, want: `{"a":false}`},
@@ -85,7 +86,7 @@ func TestCheckInputs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			given := tt.given + tt.coerced
-			values, problems := contract.Check(inputsOf(t, tt.input), flowtest.Decoded([]byte(given)).(map[string]any), tt.coerced != "")
+			values, problems := contract.Check(inputsOf(t, tt.input), flowtest.DecodedMap([]byte(given)), tt.coerced != "")
 			got := string(flow.EncodeJSON(values))
 			if len(problems) > 0 {
 				var b strings.Builder
@@ -158,7 +159,7 @@ func TestInputsSchemaAgrees(t *testing.T) {
 
 func wantAgreement(t *testing.T, inputs []contract.Input, schema *jsonschema.Schema, given string) {
 	t.Helper()
-	_, problems := contract.Check(inputs, flowtest.Decoded([]byte(given)).(map[string]any), false)
+	_, problems := contract.Check(inputs, flowtest.DecodedMap([]byte(given)), false)
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(given))
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"sluice/flow"
@@ -27,7 +26,7 @@ func (in *Input) checkMessages(list []any) (problems []flow.Problem) {
 		return problems
 	}
 	for i, item := range list {
-		m, ok := item.(map[string]any)
+		m, ok := flow.AsMap(item)
 		if !ok {
 			add("wrong_type", `wanted a message such as {"role": "user", "content": "…"}, got `+flow.TypeOf(item), i)
 			continue
@@ -57,7 +56,7 @@ func (in *Input) checkContent(content any, add func(code, detail string, at ...a
 		return
 	}
 	for i, item := range parts {
-		part, _ := item.(map[string]any)
+		part, _ := flow.AsMap(item)
 		member, _ := part["type"].(string)
 		value, has := part[member]
 		_, isText := value.(string)
@@ -77,13 +76,13 @@ func (in *Input) checkContent(content any, add func(code, detail string, at ...a
 // pictureValue returns the file value of an image part. It drops "detail", which OpenAI's
 // API accepts beside the URL.
 func pictureValue(v any) any {
-	m, ok := v.(map[string]any)
-	if _, hasDetail := m["detail"]; !ok || !hasDetail {
+	o, ok := flow.AsObject(v)
+	if !ok || !o.Has("detail") {
 		return v
 	}
-	m = maps.Clone(m)
-	delete(m, "detail")
-	return m
+	o = o.Clone()
+	o.Delete("detail")
+	return o
 }
 
 // mapPictures returns a copy of a conversation with every image replaced by the result of
@@ -91,21 +90,21 @@ func pictureValue(v any) any {
 func mapPictures(list []any, f func(place int, picture any) any) []any {
 	list, place := slices.Clone(list), 0
 	for i, item := range list {
-		m, _ := item.(map[string]any)
-		parts, isList := m["content"].([]any)
+		m, _ := flow.AsObject(item)
+		parts, isList := m.Get("content").([]any)
 		if !isList {
 			continue
 		}
 		parts = slices.Clone(parts)
 		for j, item := range parts {
-			part, _ := item.(map[string]any)
+			part, _ := flow.AsMap(item)
 			if picture, ok := part["image_url"]; ok {
 				parts[j] = map[string]any{"type": "image_url", "image_url": f(place, pictureValue(picture))}
 				place++
 			}
 		}
-		m = maps.Clone(m)
-		m["content"] = parts
+		m = m.Clone()
+		m.Set("content", parts)
 		list[i] = m
 	}
 	return list
@@ -122,8 +121,9 @@ func (in *Input) messagesSchema(s map[string]any) {
 		picture := map[string]any{}
 		in.describeFile(picture)
 		forms, _ := picture["oneOf"].([]any)
-		address, _ := forms[2].(map[string]any)
-		address["properties"].(map[string]any)["detail"] = map[string]any{}
+		address, _ := flow.AsMap(forms[2])
+		properties, _ := flow.AsMap(address["properties"]) // a map, which the schema shares
+		properties["detail"] = map[string]any{}
 		part = map[string]any{"oneOf": []any{part, object([]any{"type", "image_url"}, map[string]any{"type": map[string]any{"const": "image_url"}, "image_url": picture})}}
 	}
 	s["items"] = object([]any{"role", "content"}, map[string]any{

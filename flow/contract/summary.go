@@ -2,10 +2,11 @@ package contract
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 const (
@@ -25,7 +26,7 @@ func Summary(inputs map[string]any) string {
 			return cutText(summarizeValue(v, 0), summaryLength)
 		}
 	}
-	return cutText(strings.Join(summarizeFields(inputs, 0), " · "), summaryLength)
+	return cutText(strings.Join(summarizeFields(value.Members(inputs), 0), " · "), summaryLength)
 }
 
 // summarizeValue writes a value in a few words. It is stored with the run and shown in
@@ -39,9 +40,9 @@ func summarizeValue(v any, depth int) string {
 		return oneLine(v)
 	case []any:
 		return "[" + summarizeList(v, depth+1) + "]"
-	case map[string]any:
-		if _, ok := v["file"].(string); ok {
-			return oneLine(fmt.Sprint(v["name"]))
+	case *flow.Object, map[string]any:
+		if _, ok := value.Get(v, "file").(string); ok {
+			return oneLine(fmt.Sprint(value.Get(v, "name")))
 		}
 		if f, ok := flow.RemoteFileOf(v); ok {
 			return oneLine(f.Shown())
@@ -52,19 +53,18 @@ func summarizeValue(v any, depth int) string {
 		if depth == summaryDepth {
 			return "{…}"
 		}
-		return "{" + strings.Join(summarizeFields(v, depth+1), ", ") + "}"
+		return "{" + strings.Join(summarizeFields(value.Members(v), depth+1), ", ") + "}"
 	}
 	return string(flow.EncodeJSON(v))
 }
 
-// summarizeFields returns the first summaryItems members of an object in the order of
-// their names, each as "name: value".
-func summarizeFields(fields map[string]any, depth int) (texts []string) {
-	for i, name := range sorting.Keys(fields) {
-		if i == summaryItems {
+// summarizeFields returns the first summaryItems members of an object, each as "name: value".
+func summarizeFields(fields iter.Seq2[string, any], depth int) (texts []string) {
+	for name, v := range fields {
+		if len(texts) == summaryItems {
 			return append(texts, "…")
 		}
-		texts = append(texts, oneLine(name)+": "+summarizeValue(fields[name], depth))
+		texts = append(texts, oneLine(name)+": "+summarizeValue(v, depth))
 	}
 	return texts
 }

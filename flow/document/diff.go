@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // Diff holds the changes between two documents, as sentences and as data.
@@ -221,7 +222,7 @@ func changedFields(was, n *flow.Node) []string {
 	if was.Kind != n.Kind {
 		list = append(list, "kind")
 	}
-	return slices.Concat(list, changedMembers(was, n), changedConfig(was, n))
+	return slices.Concat(list, changedMembers(was, n), changedConfig(was, n, sameValue))
 }
 
 // changedMembers lists the members other than the config that differ. A member that is missing
@@ -238,7 +239,7 @@ func changedMembers(was, n *flow.Node) (list []string) {
 }
 
 // changedConfig lists the config fields that differ, by name.
-func changedConfig(was, n *flow.Node) (list []string) {
+func changedConfig(was, n *flow.Node, same func(a, b any) bool) (list []string) {
 	names := map[string]bool{}
 	for name := range was.Config {
 		names[name] = true
@@ -249,15 +250,15 @@ func changedConfig(was, n *flow.Node) (list []string) {
 	for _, name := range sorting.Keys(names) {
 		before, had := was.Config[name]
 		after, has := n.Config[name]
-		if had != has || !sameValue(before, after) {
+		if had != has || !same(before, after) {
 			list = append(list, name)
 		}
 	}
 	return list
 }
 
-// sameValue compares values as the document stores them, in canonical JSON.
-func sameValue(a, b any) bool { return string(flow.EncodeJSON(a)) == string(flow.EncodeJSON(b)) }
+// sameValue compares values as the document stores them, without the order of members.
+func sameValue(a, b any) bool { return string(value.Canonical(a)) == string(value.Canonical(b)) }
 
 // titles joins the titles of fields, as the editor shows them.
 func (c *comparison) titles(n *flow.Node, fields []string) string {

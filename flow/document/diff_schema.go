@@ -32,15 +32,15 @@ func wider(was, now map[string]any, at string) (where, why string) {
 	if where, why := widerMembers(was, now, at); why != "" {
 		return where, why
 	}
-	items, _ := was["items"].(map[string]any)
-	others, _ := now["items"].(map[string]any)
+	items, _ := flow.AsMap(was["items"])
+	others, _ := flow.AsMap(now["items"])
 	return wider(items, others, inside(at, "items"))
 }
 
 // widerMembers compares the members of objects.
 func widerMembers(was, now map[string]any, at string) (where, why string) {
-	before, _ := was["properties"].(map[string]any)
-	after, _ := now["properties"].(map[string]any)
+	before, _ := flow.AsMap(was["properties"])
+	after, _ := flow.AsMap(now["properties"])
 	required := textsIn(now["required"])
 	for _, name := range textsIn(was["required"]) {
 		if !slices.Contains(required, name) {
@@ -48,8 +48,8 @@ func widerMembers(was, now map[string]any, at string) (where, why string) {
 		}
 	}
 	for _, name := range sorting.Keys(before) {
-		old, _ := before[name].(map[string]any)
-		next, still := after[name].(map[string]any)
+		old, _ := flow.AsMap(before[name])
+		next, still := flow.AsMap(after[name])
 		if !still && len(old) > 0 {
 			return inside(at, name), "is no longer described"
 		}
@@ -72,7 +72,7 @@ func inside(at, name string) string {
 func typesIn(s map[string]any) (types []string) {
 	alternatives, _ := s["anyOf"].([]any)
 	for _, a := range alternatives {
-		schema, _ := a.(map[string]any)
+		schema, _ := flow.AsMap(a)
 		of := typesIn(schema)
 		if len(of) == 0 {
 			return nil

@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // ApplyAndExtract is ApplyEdits for edits of clients: it extracts literal secrets from the new
@@ -135,7 +136,7 @@ func (b *editor) replaceMoved(node, field string, v any) any {
 // replaceLiteral returns v with every text that equals secret replaced by a reference. If name
 // is set, it replaces only members with that name.
 func replaceLiteral(v any, secret, credential, name string) any {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case string:
 		if v == secret && name == "" {
 			return flow.SecretRefTo(credential)
@@ -146,18 +147,16 @@ func replaceLiteral(v any, secret, credential, name string) any {
 			out[i] = replaceLiteral(v[i], secret, credential, name)
 		}
 		return out
-	case map[string]any:
+	case *flow.Object:
 		if flow.IsSecretRef(v) {
 			return v
 		}
-		out := make(map[string]any, len(v))
-		for member, item := range v {
-			within := name
+		out, _ := v.Replace(func(member string, item any) (any, error) {
 			if member == name {
-				within = ""
+				return replaceLiteral(item, secret, credential, ""), nil
 			}
-			out[member] = replaceLiteral(item, secret, credential, within)
-		}
+			return replaceLiteral(item, secret, credential, name), nil
+		})
 		return out
 	}
 	return v

@@ -164,12 +164,12 @@ func sent(t testing.TB, ops []Edit) []Edit {
 
 func apply(t testing.TB, d *flow.Document, ops []Edit) *Edited {
 	t.Helper()
-	before := string(d.Canonical())
+	before := string(d.Compact())
 	out, err := ApplyEdits(d, sent(t, ops))
 	if err != nil {
 		t.Fatalf("%v\n%s\non %s", err, flow.EncodeJSON(ops), before)
 	}
-	if after := string(d.Canonical()); after != before {
+	if after := string(d.Compact()); after != before {
 		t.Fatalf("the old document changed:\n%s\n%s\nby %s", before, after, flow.EncodeJSON(ops))
 	}
 	wantRoundTrip(t, out.Document)
@@ -178,8 +178,8 @@ func apply(t testing.TB, d *flow.Document, ops []Edit) *Edited {
 
 func same(t testing.TB, what string, got, want *flow.Document, ops []Edit) {
 	t.Helper()
-	if string(got.Canonical()) != string(want.Canonical()) {
-		t.Fatalf("%s:\n got %s\nwant %s\nby %s", what, got.Canonical(), want.Canonical(), flow.EncodeJSON(ops))
+	if string(got.Compact()) != string(want.Compact()) {
+		t.Fatalf("%s:\n got %s\nwant %s\nby %s", what, got.Compact(), want.Compact(), flow.EncodeJSON(ops))
 	}
 }
 
@@ -233,22 +233,22 @@ func TestApplyEdits_converges(t *testing.T) {
 // wantForm checks the invariants that edits must preserve.
 func wantForm(t testing.TB, d *flow.Document) {
 	t.Helper()
-	_, problems := ParseDocument(d.Canonical())
+	_, problems := ParseDocument(d.Compact())
 	for _, p := range append(problems, Validate(d, flowtest.Kinds)...) {
 		switch p.Code {
 		case "dangling":
 			from, to, ok := edgeOf(d, p.Pointer)
 			if !ok || d.Node(from) == nil || d.Node(to) == nil {
-				t.Fatalf("%+v\n%s", p, d.Canonical())
+				t.Fatalf("%+v\n%s", p, d.Compact())
 			}
 		case "duplicate":
 			if p.Pointer[:6] != "/edges" {
-				t.Fatalf("%+v\n%s", p, d.Canonical())
+				t.Fatalf("%+v\n%s", p, d.Compact())
 			}
 		}
 	}
 	if len(problems) > 0 {
-		t.Fatalf("%+v\n%s", problems, d.Canonical())
+		t.Fatalf("%+v\n%s", problems, d.Compact())
 	}
 }
 
@@ -268,7 +268,7 @@ func edgeOf(d *flow.Document, pointer string) (from, to string, ok bool) {
 func FuzzEdits(f *testing.F) {
 	for seed := range uint64(20) {
 		s := sketch{rand.New(rand.NewPCG(seed, 4))}
-		f.Add(s.document().Canonical(), flow.EncodeJSON(s.edits()), flow.EncodeJSON(s.edits()))
+		f.Add(s.document().Compact(), flow.EncodeJSON(s.edits()), flow.EncodeJSON(s.edits()))
 	}
 	f.Add([]byte(flowtest.Document("a call\n a.text -> a.values")), []byte(`[{"op": "connect", "edge": {"from": "a.x", "to": "a.y"}, "at": 9}]`), []byte(`[]`))
 	f.Fuzz(func(t *testing.T, document, first, second []byte) {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // DecodeEdits decodes a list of edits strictly. The error lists all problems with their
@@ -251,7 +252,7 @@ func (r *reader) regroup(o *object, e *Edit) {
 	if !ok {
 		return
 	}
-	m, isObject := v.(map[string]any)
+	m, isObject := flow.AsMap(v)
 	if _, named := m["id"]; isObject && !named {
 		m = maps.Clone(m)
 		m["id"], v = e.ID, m
@@ -295,8 +296,15 @@ func (o *object) place(name string, most float64) *int {
 func nestsDeeper(v any, levels int) bool {
 	deeper := func(item any) bool { return nestsDeeper(item, levels-1) }
 	switch v := v.(type) {
-	case map[string]any:
-		return levels == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), deeper)
+	case *flow.Object, map[string]any:
+		if levels == 0 {
+			return true
+		}
+		for _, item := range value.Members(v) {
+			if deeper(item) {
+				return true
+			}
+		}
 	case []any:
 		return levels == 0 || slices.ContainsFunc(v, deeper)
 	}

@@ -21,8 +21,8 @@ type EditRequest struct {
 	TxID string // makes the request idempotent
 	Ops  []Edit
 	Undo string // instead of Ops: TxID of a transaction to undo
-	// Whole marks edits of EditsBetween, which are as many as a document needs.
-	Whole bool
+	// Whole is the document that edits of EditsBetween make. They are as many as it needs.
+	Whole *flow.Document
 }
 
 // EditResult is the result of an applied transaction.
@@ -89,7 +89,7 @@ func (r *EditRequest) Problems() (list []flow.Problem) {
 	if (len(r.Ops) == 0) == (r.Undo == "") {
 		add("/ops", "required", `wanted either at least one edit in "ops", or "undo"`)
 	}
-	if len(r.Ops) > MaxEdits && !r.Whole {
+	if len(r.Ops) > MaxEdits && r.Whole == nil {
 		add("/ops", "too_many", fmt.Sprintf("at most %d edits at once, got %d", MaxEdits, len(r.Ops)))
 	}
 	return list

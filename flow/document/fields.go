@@ -11,7 +11,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
-	"sluice/flow/sorting"
 )
 
 // FormValue is the value of a field in an HTML form. Texts are the texts of its controls: one, or
@@ -75,7 +74,7 @@ func controlHolds(f *flow.Field, value any) bool {
 // holdsMap reports whether the rows of a map control can show a value: every member
 // needs a name and a text, or a reference to a credential.
 func holdsMap(value any) bool {
-	named, ok := value.(map[string]any)
+	named, ok := flow.AsMap(value)
 	for name, item := range named {
 		ok = ok && name != "" && (flow.TypeOf(item) == "text" || flow.IsSecretRef(item))
 	}
@@ -101,10 +100,10 @@ func FormOf(f *flow.Field, value any) FormValue {
 			v.row("", item)
 		}
 	case flow.FieldMap:
-		named, _ := value.(map[string]any)
-		for _, name := range sorting.Keys(named) {
-			v.row(name, named[name])
-			if f.IsSecretName(name) && !flow.IsSecretRef(named[name]) && !hasTemplate(f, named[name]) {
+		named, _ := flow.AsObject(value)
+		for name, item := range named.All() {
+			v.row(name, item)
+			if f.IsSecretName(name) && !flow.IsSecretRef(item) && !hasTemplate(f, item) {
 				v.Texts[len(v.Texts)-1] = ""
 			}
 		}
@@ -236,11 +235,11 @@ func (v *FormValue) list() (any, error) {
 // named reads the rows of a map. A row without a name and value is dropped; a name
 // without a value is kept with an empty text, as an HTTP header may be empty.
 func (v *FormValue) named() (any, error) {
-	named := map[string]any{}
+	named := &flow.Object{}
 	for i, name := range v.Names {
 		item, err := v.item(i)
 		name = strings.TrimSpace(name)
-		_, twice := named[name]
+		twice := named.Has(name)
 		switch {
 		case err != nil:
 			return nil, err
@@ -253,9 +252,9 @@ func (v *FormValue) named() (any, error) {
 		case item == nil:
 			item = ""
 		}
-		named[name] = item
+		named.Set(name, item)
 	}
-	if len(named) == 0 {
+	if named.Len() == 0 {
 		return nil, nil
 	}
 	return named, nil

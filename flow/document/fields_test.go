@@ -1,12 +1,12 @@
 package document
 
 import (
-	"reflect"
 	"slices"
 	"testing"
 
 	"sluice/flow"
 	"sluice/flow/flowtest"
+	"sluice/flow/value"
 )
 
 var fileValue = map[string]any{"file": "file_01jd6v0q8z0000000000000000", "name": "a.pdf", "mime": "application/pdf", "size": flow.Number(12)}
@@ -69,7 +69,7 @@ func TestFormRoundTrip(t *testing.T) {
 				t.Errorf("shows as %s, want %s", form.As, c.as)
 			}
 			got, err := ParseForm(&c.field, form)
-			if err != nil || !reflect.DeepEqual(got, c.value) {
+			if err != nil || !value.Equal(got, c.value) {
 				t.Errorf("%#v becomes %#v, %v", form, got, err)
 			}
 			none := FormOf(&c.field, nil)

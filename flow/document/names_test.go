@@ -12,7 +12,7 @@ import (
 func TestEditNames(t *testing.T) {
 	t.Parallel()
 	d := &flow.Document{Schema: flow.Schema, Name: "exe\u202egnp", Nodes: []flow.Node{}, Edges: []flow.Edge{}}
-	if back, problems := ParseDocument(d.Canonical()); len(problems) > 0 || back.Name != d.Name {
+	if back, problems := ParseDocument(d.Compact()); len(problems) > 0 || back.Name != d.Name {
 		t.Fatalf("parsed %v, %v", back, problems)
 	}
 	rename := func(d *flow.Document, name string) error {

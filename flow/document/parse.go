@@ -94,7 +94,7 @@ func (r *reader) node(v any, at string) flow.Node {
 	n.OnError = o.onError()
 	if n.Config = map[string]any{}; o.fields["config"] != nil {
 		if c := o.child("config"); c != nil {
-			n.Config = c.fields
+			n.Config, n.ConfigOrder = c.fields, c.order
 		}
 	}
 	o.seen["config"] = true
@@ -112,8 +112,8 @@ func (o *object) onError() *flow.OnError {
 	if v == "route" {
 		return &flow.OnError{Route: true}
 	}
-	if m, isMap := v.(map[string]any); isMap && len(m) == 1 {
-		if values, isMap := m["continue"].(map[string]any); isMap {
+	if m, isMap := flow.AsMap(v); isMap && len(m) == 1 {
+		if values, isMap := flow.AsMap(m["continue"]); isMap {
 			return &flow.OnError{Continue: values}
 		}
 	}
@@ -160,18 +160,19 @@ type object struct {
 	at     string
 	node   string
 	fields map[string]any
+	order  []string // names of fields as written
 	seen   map[string]bool
 }
 
 // object begins to read a JSON object. It returns nil, with a problem, if the value is
 // something else.
 func (r *reader) object(v any, at string) *object {
-	m, ok := v.(map[string]any)
+	members, ok := flow.AsObject(v)
 	if !ok {
 		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
 		return nil
 	}
-	return &object{r: r, at: at, fields: m, seen: map[string]bool{}}
+	return &object{r: r, at: at, fields: members.Map(), order: members.Names(), seen: map[string]bool{}}
 }
 
 // problem reports a problem of a member, or of the object itself if name is "".

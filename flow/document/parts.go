@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // Upstream returns the document reduced to a node and its dependencies, including implicit ones.
@@ -73,7 +74,7 @@ func Covers(d *flow.Document, part *flow.Document) bool {
 
 // works returns an encoding of everything in a node that affects its execution.
 func works(n *flow.Node) string {
-	return string(flow.EncodeJSON([]any{n.Kind, n.Config, n.Disabled, n.Retry, n.TimeoutS, n.OnError}))
+	return string(value.Canonical([]any{n.Kind, n.Config, n.Disabled, n.Retry, n.TimeoutS, onErrorValue(n.OnError)}))
 }
 
 // edgesAmong returns the edges of a document between the nodes of another.

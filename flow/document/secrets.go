@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // ExtractedSecret is a literal secret that was extracted from a document.
@@ -165,21 +165,18 @@ func (x *secretExtractor) take(at place, field, secret string) (credential strin
 
 // members extracts the secrets in a map, or at any depth of a JSON value.
 func (x *secretExtractor) members(at place, v any) any {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case []any:
 		out := slices.Clone(v)
 		for i := range out {
 			out[i] = x.members(at, out[i])
 		}
 		return out
-	case map[string]any:
+	case *flow.Object:
 		if flow.IsSecretRef(v) {
 			return v
 		}
-		out := make(map[string]any, len(v))
-		for _, name := range sorting.Keys(v) {
-			out[name] = x.member(at, v, name)
-		}
+		out, _ := v.Replace(func(name string, _ any) (any, error) { return x.member(at, v, name), nil })
 		return out
 	}
 	return v
@@ -188,12 +185,12 @@ func (x *secretExtractor) members(at place, v any) any {
 // member extracts one member of an object. In a map control, such as headers, the name
 // decides. In free JSON a name such as "key" is too common, so the value must look like a secret
 // as well; a pair {"name": …, "value": …} counts as one named member.
-func (x *secretExtractor) member(at place, in map[string]any, name string) any {
-	value := in[name]
-	s, isText := value.(string)
+func (x *secretExtractor) member(at place, in *flow.Object, name string) any {
+	v := in.Get(name)
+	s, isText := v.(string)
 	secret := at.f.IsSecretName(name)
 	if at.f.Type != flow.FieldMap {
-		secret = flow.IsSecretMember(name, value)
+		secret = flow.IsSecretMember(name, v)
 		if label := pairName(in); name == "value" && label != "" && flow.IsSecretName(label) {
 			secret, name = true, label // {"name": "Authorization", "value": …}
 		}
@@ -202,15 +199,15 @@ func (x *secretExtractor) member(at place, in map[string]any, name string) any {
 		return flow.SecretRefTo(x.take(at, name, s))
 	}
 	if isText {
-		return value
+		return v
 	}
-	return x.members(at, value)
+	return x.members(at, v)
 }
 
 // pairName returns the name in an object with a name and a value, such as a header.
-func pairName(m map[string]any) string {
+func pairName(o *flow.Object) string {
 	for _, member := range []string{"name", "key"} {
-		if s, ok := m[member].(string); ok {
+		if s, ok := o.Get(member).(string); ok {
 			return s
 		}
 	}
@@ -275,14 +272,12 @@ func (x *secretExtractor) userInfo(n *flow.Node, k *flow.Kind, config map[string
 		return flow.SecretRefTo(x.take(at, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
 	}
 	isFed := func(field string) bool { return x.fed != nil && x.fed(n.ID, field) }
-	named, isMap := config["headers"].(map[string]any)
+	named, isMap := flow.AsObject(config["headers"])
 	headers, signature := k.Field("headers"), k.Field("signature")
 	switch {
 	case headers != nil && (config["headers"] == nil || isMap) && !hasAuthorization(named) && !isFed("headers"):
-		if named = maps.Clone(named); named == nil {
-			named = map[string]any{}
-		}
-		named["Authorization"] = reference(headers)
+		named = named.Clone()
+		named.Set("Authorization", reference(headers))
 		config["headers"] = named
 		return []string{"url", "headers"}
 	case signature != nil && (config["signature"] == nil || config["signature"] == "") && !isFed("signature"):
@@ -293,8 +288,8 @@ func (x *secretExtractor) userInfo(n *flow.Node, k *flow.Kind, config map[string
 }
 
 // hasAuthorization reports whether headers include Authorization, ignoring case.
-func hasAuthorization(headers map[string]any) bool {
-	for name := range headers {
+func hasAuthorization(headers *flow.Object) bool {
+	for name := range headers.All() {
 		if strings.EqualFold(name, "Authorization") {
 			return true
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // SecretSuggestion is a text in the config of a node that looks like a secret, which a user may
@@ -61,15 +61,15 @@ func (s *suggester) members(v any) {
 		for _, item := range v {
 			s.members(item)
 		}
-	case map[string]any:
+	case *flow.Object, map[string]any:
 		if flow.IsSecretRef(v) {
 			return
 		}
-		for _, name := range sorting.Keys(v) {
-			if text, ok := v[name].(string); ok && !(name == "key" && !flow.LooksSecret(text)) {
+		for name, item := range value.Members(v) {
+			if text, ok := item.(string); ok && !(name == "key" && !flow.LooksSecret(text)) {
 				s.add(name, text, "", false)
 			} else if !ok {
-				s.members(v[name])
+				s.members(item)
 			}
 		}
 	}

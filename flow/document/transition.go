@@ -8,7 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// EditsBetween returns the edits that turn one document into another, byte for byte. They change
+// EditsBetween returns the edits that turn one document into another, except for the order of the
+// fields of configs, which no edit changes; see InOrderOf. They change
 // the differences or, if that is not enough (nodes in another order), remove everything and add
 // the other document. There may be more edits than a client may send. It returns false if the
 // documents are malformed, for example with duplicate node IDs.
@@ -23,7 +24,7 @@ func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
 			t.do(Edit{Op: OpName, Name: &to.Name, Description: &to.Description})
 		}
 		out, err := ApplyEdits(from, t.ops)
-		if err == nil && len(out.Skipped) == 0 && bytes.Equal(out.Document.Canonical(), to.Canonical()) {
+		if err == nil && len(out.Skipped) == 0 && bytes.Equal(InOrderOf(out.Document, to).Compact(), to.Compact()) {
 			return t.ops, true
 		}
 	}
@@ -85,7 +86,8 @@ func (t *transition) change(was, now *flow.Node) {
 		v, has := NodeMember(now, name)
 		t.do(Edit{Op: OpPut, Node: now.ID, Member: name, Value: v, Unset: !has})
 	}
-	for _, name := range changedConfig(was, now) {
+	inOrder := func(a, b any) bool { return string(flow.EncodeJSON(a)) == string(flow.EncodeJSON(b)) }
+	for _, name := range changedConfig(was, now, inOrder) {
 		v, has := now.Config[name]
 		t.do(Edit{Op: OpSet, Node: now.ID, Field: name, Value: v, Unset: !has})
 	}
@@ -132,4 +134,18 @@ func (t *transition) regrouped(from *flow.Document) bool {
 	return slices.ContainsFunc(from.Groups, func(g flow.Group) bool {
 		return slices.ContainsFunc(g.Nodes, func(id string) bool { return !t.stays(id) })
 	})
+}
+
+// InOrderOf returns a document with the config fields of its nodes in the order that they have in
+// another document.
+func InOrderOf(d, other *flow.Document) *flow.Document {
+	like := nodesByID(other)
+	out := *d
+	out.Nodes = slices.Clone(d.Nodes)
+	for i := range out.Nodes {
+		if n := like[out.Nodes[i].ID]; n != nil {
+			out.Nodes[i].ConfigOrder = n.ConfigOrder
+		}
+	}
+	return &out
 }

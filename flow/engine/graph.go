@@ -6,6 +6,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/value"
 )
 
 // Graph is a compiled document: kinds and ports are resolved, edges refer to nodes by index,
@@ -65,7 +66,7 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 		g.index[n.ID] = len(g.nodes)
 		g.nodes = append(g.nodes, graphNode{
 			Node: n, kind: k, ports: flow.PortsByName(flow.InputPorts(n, k)), templates: parseTemplates(n, k),
-			hash: flow.Hash(flow.EncodeJSON([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
+			hash: flow.Hash(value.Canonical([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
 		})
 		if k.Role == flow.RoleInput {
 			in := contract.ReadInput(n)

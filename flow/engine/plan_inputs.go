@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // prepare resolves the input of a ready step. It returns false if the step ended immediately,
@@ -25,7 +25,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		return nil, false
 	}
 	step.Input = n.recordedInput(in)
-	step.InputHash = flow.Hash(flow.EncodeJSON([]any{in.Config, in.Ports, in.Collected}))
+	step.InputHash = flow.Hash(value.Canonical([]any{in.Config, in.Ports, in.Collected}))
 	if p.reuseResult(i, now) {
 		return nil, false
 	}
@@ -121,9 +121,9 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 func (n *graphNode) addInput(in *flow.In, e graphEdge, value any) *flow.Error {
 	if e.collects != "" {
 		if in.Collected == nil {
-			in.Collected = map[string]any{}
+			in.Collected = &flow.Object{}
 		}
-		in.Collected[e.collects] = value
+		in.Collected.Set(e.collects, value)
 		return nil
 	}
 	port := n.port(e.toPort)
@@ -172,7 +172,7 @@ func (n *graphNode) configure(in *flow.In) *flow.Error {
 
 // render returns a config value with every parsed template in it filled in.
 func render(v any, values map[string]any, escape flow.Escape) (any, error) {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case *flow.Template:
 		if v.HasSecrets(values) {
 			return v.RenderSecret(values, escape)
@@ -188,16 +188,8 @@ func render(v any, values map[string]any, escape flow.Escape) (any, error) {
 			out[i] = item
 		}
 		return out, nil
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, name := range sorting.Keys(v) {
-			item, err := render(v[name], values, flow.EscapeNone)
-			if err != nil {
-				return nil, err
-			}
-			out[name] = item
-		}
-		return out, nil
+	case *flow.Object:
+		return v.Replace(func(_ string, item any) (any, error) { return render(item, values, flow.EscapeNone) })
 	}
 	return v, nil
 }

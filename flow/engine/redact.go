@@ -39,7 +39,7 @@ func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
 	}
 	o.Log = secrets.Text(o.Log)
 	if o.Outputs != nil {
-		o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
+		o.Outputs, _ = flow.AsMap(secrets.Value(o.Outputs))
 	}
 	return o
 }

@@ -68,7 +68,7 @@ func (d *fakeDisk) claim() (*flow.Run, []flow.Step) {
 	run := d.run
 	run.Attempt, run.CancelRequested = d.attempt, d.canceled
 	if len(d.log) > 0 {
-		run.Outputs = flowtest.Decoded(d.log[len(d.log)-1].outputs).(map[string]any)
+		run.Outputs = flowtest.DecodedMap(d.log[len(d.log)-1].outputs)
 	}
 	steps := make([]flow.Step, 0, len(d.rows))
 	for _, r := range d.rows {
@@ -177,10 +177,10 @@ func encodeRow(s flow.Step, at int) diskRow {
 
 func (r diskRow) decode() flow.Step {
 	s := r.step
-	s.Input, _ = flowtest.Decoded(r.input).(map[string]any)
-	s.Outputs, _ = flowtest.Decoded(r.outputs).(map[string]any)
+	s.Input = flowtest.DecodedMap(r.input)
+	s.Outputs = flowtest.DecodedMap(r.outputs)
 	s.Saved = flowtest.Decoded(r.saved)
-	if e, ok := flowtest.Decoded(r.failed).(map[string]any); ok {
+	if e := flowtest.DecodedMap(r.failed); e != nil {
 		s.Error = &flow.Error{Code: flow.Code(flow.Text(e["code"])), Message: flow.Text(e["message"]), Node: flow.Text(e["node"]), Retryable: e["retryable"] == true}
 	}
 	return s
@@ -190,6 +190,6 @@ func outputsOf(r diskRow) map[string]any {
 	if r.outputs == nil {
 		return nil
 	}
-	m, _ := flowtest.Decoded(r.outputs).(map[string]any)
+	m := flowtest.DecodedMap(r.outputs)
 	return m
 }

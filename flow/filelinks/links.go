@@ -98,18 +98,27 @@ func (l *Signer) Body(d *flow.Delivery, expires time.Time) []byte {
 		return d.Body
 	}
 	v, err := flow.DecodeJSON(d.Body)
-	body, ok := v.(map[string]any)
+	body, ok := flow.AsObject(v)
 	if err != nil || !ok {
 		return d.Body
 	}
 	if d.Node != "" {
-		return flow.EncodeJSON(l.Values(d.WorkspaceID, body, expires))
+		return flow.EncodeJSON(l.linkAll(d.WorkspaceID, body, expires))
 	}
-	run, _ := body["data"].(map[string]any)
-	for _, part := range []string{"inputs", "outputs"} {
-		if values, ok := run[part].(map[string]any); ok {
-			run[part] = l.Values(d.WorkspaceID, values, expires)
+	if run, ok := flow.AsObject(body.Get("data")); ok { // decoded here, so it may be changed
+		for _, part := range []string{"inputs", "outputs"} {
+			if values, ok := flow.AsObject(run.Get(part)); ok {
+				run.Set(part, l.linkAll(d.WorkspaceID, values, expires))
+			}
 		}
 	}
 	return flow.EncodeJSON(body)
+}
+
+// linkAll is Values for an object.
+func (l *Signer) linkAll(ws flow.WorkspaceID, values *flow.Object, expires time.Time) *flow.Object {
+	linked, _ := values.Replace(func(_ string, v any) (any, error) {
+		return flow.MapFiles(v, func(id string, file map[string]any) map[string]any { return l.link(ws, id, file, expires) }), nil
+	})
+	return linked
 }

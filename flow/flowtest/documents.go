@@ -33,6 +33,13 @@ func Document(lines string) []byte {
 	return flow.EncodeJSON(map[string]any{"schema": flow.Schema, "name": "test", "nodes": nodes, "edges": edges})
 }
 
+// DecodedMap is Decoded for an object, without the order of its members. It returns nil for other
+// values.
+func DecodedMap(data []byte) map[string]any {
+	m, _ := flow.AsMap(Decoded(data))
+	return m
+}
+
 // Decoded parses JSON from a store. It panics if the JSON is invalid, which is a bug in
 // the store.
 func Decoded(data []byte) any {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // Kinds are minimal node kinds of every class, from which tests build flows of any shape
@@ -84,7 +85,7 @@ func work(ctx context.Context, in *flow.In) (flow.Out, error) {
 		pause, _ := flow.Float(in.Config["pause_s"])
 		return flow.Out{Usage: OneCall, Suspend: &flow.Suspension{Until: clock(ctx).Add(Seconds(pause)), State: flow.Number(int(done) + 1)}}, nil
 	}
-	digest := flow.Hash(flow.EncodeJSON([]any{in.Node, in.Ports["values"], in.Config["text"]}))[:8]
+	digest := flow.Hash(value.Canonical([]any{in.Node, in.Ports["values"], in.Config["text"]}))[:8]
 	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, nil
 }
 
@@ -223,7 +224,7 @@ func JobState(name string, pauses int) any {
 
 // JobOf decodes a state of JobState. For any other value it returns no name and no pauses.
 func JobOf(state any) (name string, pauses int) {
-	m, _ := state.(map[string]any)
+	m, _ := flow.AsMap(state)
 	n, _ := flow.Float(m["pauses"])
 	return flow.Text(m["job"]), int(n)
 }

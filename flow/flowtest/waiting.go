@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // waitLimit is when a waiting step checks again if no event wakes it.
@@ -53,7 +54,7 @@ func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
 		results = append(results, fmt.Sprint(r.Item, r.State, r.Outputs["text"]))
 		return nil
 	})
-	digest := flow.Hash(flow.EncodeJSON([]any{in.Node, in.Ports["values"], results}))[:8]
+	digest := flow.Hash(value.Canonical([]any{in.Node, in.Ports["values"], results}))[:8]
 	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, err
 }
 

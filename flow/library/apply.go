@@ -181,7 +181,10 @@ func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, 
 		}
 		return nil
 	}
-	p.Change = AppliedChanged
+	if p.Change = AppliedChanged; flow.SameVersion(flow.DocumentHash(next.Draft), flow.DocumentHash(p.flow.Draft)) {
+		p.Change = AppliedUnchanged // only members have another order, which is stored
+		return nil
+	}
 	if p.flow.Rev != p.flow.AppliedRev && !r.Force {
 		return flow.Errorf(flow.CodeDraftChanged, "The draft of %q was changed since the last apply. Export it and merge the changes into your file, or apply with force to replace them.", p.Slug)
 	}
@@ -194,7 +197,7 @@ func (l *Library) review(ctx context.Context, p *plan, r *ApplyRequest) error {
 	if err != nil {
 		return err
 	}
-	p.publish = r.Publish && (old == nil || p.flow.LiveHash != flow.Hash(p.doc.Canonical()))
+	p.publish = r.Publish && (old == nil || p.flow.LiveHash != flow.DocumentHash(p.doc.Compact()))
 	p.Review, err = l.compare(ctx, p.flow, old, p.doc, r.At)
 	p.Review.Alias = p.alias
 	return err
@@ -271,7 +274,7 @@ func (l *Library) applyOne(ctx context.Context, p *plan, r *ApplyRequest) error 
 	if !p.publish {
 		return nil
 	}
-	v, _, err := l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, p.doc.Canonical(), l.summary(ctx, f, p.doc), r.By.ID)
+	v, _, err := l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, p.doc.Compact(), l.summary(ctx, f, p.doc), r.By.ID)
 	if err != nil {
 		return err
 	}
@@ -328,7 +331,7 @@ func (l *Library) releaseAlias(ctx context.Context, p *plan, r *ApplyRequest) er
 
 // overwriteDraft is writeDraft without the edit log, which archiving deletes.
 func (l *Library) overwriteDraft(ctx context.Context, f *flow.Flow, _ flow.Actor, d *flow.Document) (changed bool, err error) {
-	data := d.Canonical()
+	data := d.Compact()
 	if bytes.Equal(data, f.Draft) {
 		return false, nil
 	}

@@ -15,7 +15,7 @@ import (
 // yet, whose problems the editor shows. The document must parse; its literal secrets move to
 // encrypted storage.
 func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, tags []string) (*flow.Flow, error) {
-	if _, problems := document.ParseDocument(d.Canonical()); len(problems) > 0 {
+	if _, problems := document.ParseDocument(d.Compact()); len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
 	}
 	f := &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Tags: tags}
@@ -30,7 +30,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 		}
 		d.Slug = ""
 	}
-	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
+	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Compact()
 	return f, l.Store.CreateFlow(ctx, f)
 }
 
@@ -70,7 +70,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 			return nil, err
 		}
 		if ids[b.Slug] = id; id == "" {
-			missing, slugs = append(missing, ImportSource{Data: b.Canonical()}), append(slugs, b.Slug)
+			missing, slugs = append(missing, ImportSource{Data: b.Compact()}), append(slugs, b.Slug)
 		}
 	}
 	made, err := l.ImportAll(ctx, ws, missing, by)
@@ -110,7 +110,7 @@ func (l *Library) findUnchanged(ctx context.Context, ws flow.WorkspaceID, d *flo
 		return "", nil
 	}
 	live, err := l.Store.FindDocument(ctx, ws, f.LiveHash)
-	if err != nil || !bytes.Equal(live, same.Canonical()) {
+	if err != nil || !bytes.Equal(live, same.Compact()) {
 		return "", err
 	}
 	return id, nil

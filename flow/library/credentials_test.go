@@ -227,7 +227,7 @@ func TestPublish_extracts_older_secrets(t *testing.T) {
 	}
 	old := flowtest.Document(`r request {"url": "https://api.example.com/?api_key=s3cret-1", "headers": {"X-RapidAPI-Key": "s3cret-2"}, "body": {"login": {"password": "s3cret-3"}}}`)
 	d, _ := document.ParseDocument(old)
-	s.flows[f.ID].Draft = d.Canonical()
+	s.flows[f.ID].Draft = d.Compact()
 	if names, err := LiteralSecrets(ctx, literalStore{s}, "ws", l.Kinds); err != nil || len(names) != 1 || names[0] != "test" {
 		t.Errorf("found %v, %v", names, err)
 	}
@@ -253,7 +253,7 @@ func TestPublish_extracts_older_secrets(t *testing.T) {
 	if _, err := l.Import(ctx, "ws", f.ID, flowtest.Document(`r request {"url": "https://api.example.com/"}`)); err != nil {
 		t.Fatal(err)
 	}
-	s.documents[s.versions[0].DocumentHash] = d.Canonical()
+	s.documents[s.versions[0].DocumentHash] = d.Compact()
 	if _, err := l.RestoreVersion(ctx, "ws", f.ID, 1, "me", "tx-restore"); err != nil || strings.Contains(string(s.flows[f.ID].Draft), "s3cret") || strings.Contains(logged(s), "s3cret") {
 		t.Errorf("%v: %s", err, s.flows[f.ID].Draft)
 	}
@@ -276,7 +276,7 @@ func TestEditFlow_logs_no_older_secrets(t *testing.T) {
 		"remove": {Op: document.OpRemove, Nodes: []string{"r"}},
 	} {
 		d, _ := document.ParseDocument(flowtest.Document(`r request {"url": "https://api.example.com/?key=s3cret-1", "headers": {"X-RapidAPI-Key": "s3cret-2"}}`))
-		s.flows[f.ID].Draft = d.Canonical()
+		s.flows[f.ID].Draft = d.Compact()
 		if _, err := l.EditFlow(ctx, "ws", f.ID, "me", document.EditRequest{Base: s.flows[f.ID].Rev, Tab: "t", TxID: "tx-" + name, Ops: []document.Edit{op}}); err != nil {
 			t.Fatal(err)
 		}

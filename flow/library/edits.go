@@ -95,8 +95,11 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 // the canonical document, the form that is stored.
 func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *document.EditRequest, out *document.Edited) (*document.EditResult, error) {
 	d := out.Document
+	if r.Whole != nil {
+		d = document.InOrderOf(d, r.Whole)
+	}
 	result := &document.EditResult{Rev: f.Rev, Ops: []document.Edit{}, Inverse: []document.Edit{}, Skipped: out.Skipped, Problems: []flow.Problem{}, Document: d}
-	draft := d.Canonical()
+	draft := d.Compact()
 	if len(draft) > flow.MaxDocumentBytes {
 		return nil, document.EditsInvalid([]flow.Problem{{Code: "too_large", Detail: "the flow would become larger than " + flow.Size(flow.MaxDocumentBytes)}})
 	}

@@ -278,8 +278,8 @@ func (d *editFixture) wantReplay(before string, r *document.EditResult) {
 		d.t.Fatal(err)
 	}
 	out, err := document.ApplyEdits(old, ops)
-	if err != nil || string(out.Document.Canonical()) != d.draft() {
-		d.t.Errorf("%v\n got %s\nwant %s", err, out.Document.Canonical(), d.draft())
+	if err != nil || string(out.Document.Compact()) != d.draft() {
+		d.t.Errorf("%v\n got %s\nwant %s", err, out.Document.Compact(), d.draft())
 	}
 }
 

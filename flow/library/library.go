@@ -108,7 +108,7 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 		}
 	}
 	d.Slug = ""
-	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
+	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Compact()
 	if flowID == "" {
 		return f, l.Store.CreateFlow(ctx, f)
 	}
@@ -251,7 +251,7 @@ func (l *Library) publish(ctx context.Context, f *flow.Flow, by, note string) (v
 	if note == "" {
 		note = l.summary(ctx, f, d)
 	}
-	return l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Canonical(), note, by)
+	return l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Compact(), note, by)
 }
 
 // summary returns a summary of the changes since the live version.
@@ -277,7 +277,7 @@ func changes(old, now *flow.Document) string {
 		n := &now.Nodes[i]
 		if before := old.Node(n.ID); before == nil {
 			added++
-		} else if string(flow.EncodeJSON(before)) != string(flow.EncodeJSON(n)) {
+		} else if !before.Equal(n) {
 			changed++
 		}
 	}

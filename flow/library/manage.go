@@ -100,7 +100,7 @@ func (l *Library) CheckSent(d *flow.Document, problems []flow.Problem) error {
 
 // secretProblems returns the locations of the literal secrets of a document, without the secrets.
 func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
-	copied, _ := document.ParseDocument(d.Canonical()) // ExtractSecrets changes it
+	copied, _ := document.ParseDocument(d.Compact()) // ExtractSecrets changes it
 	if copied == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func takeDocument(f *flow.Flow, d *flow.Document) {
 		document.KeepPlaces(d, was)
 	}
 	document.PlaceRest(d)
-	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
+	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Compact()
 }
 
 // ReplaceDraft makes a document that CheckSent accepts the draft of a flow, through
@@ -187,7 +187,7 @@ func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d
 	}
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
 		if ops, ok := document.EditsBetween(from, d); ok {
-			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: document.TabAPI, TxID: rand.Text(), Ops: ops, Whole: true})
+			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: document.TabAPI, TxID: rand.Text(), Ops: ops, Whole: d})
 			return true, draftError(err)
 		}
 	}

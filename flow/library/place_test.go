@@ -53,7 +53,7 @@ func TestImport_places_nodes(t *testing.T) {
 
 	d, _ := document.ParseDocument(s.flows[id].Draft)
 	d.Node("b").Position = &flow.Position{X: -70, Y: 900}
-	s.flows[id].Draft = d.Canonical()
+	s.flows[id].Draft = d.Compact()
 	columns["b"] = flow.Position{X: -70, Y: 900}
 	columns["e"] = flow.Position{Y: 900 + 2*document.RowHeight}
 	same(take(id, "a call ; b call ; c call ; d call ; e call ; "+edges), columns)

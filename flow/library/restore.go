@@ -65,13 +65,13 @@ func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 	if err := l.keepSecrets(ctx, f, to); err != nil { // it may be older than secret detection
 		return nil, err
 	}
-	want := to.Canonical()
+	want := to.Compact()
 	if bytes.Equal(f.Draft, want) {
 		return &Restored{}, nil
 	}
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
 		if ops, ok := document.EditsBetween(from, to); ok {
-			out, err := l.EditFlow(ctx, ws, flowID, user, document.EditRequest{Base: f.Rev, Tab: "versions", TxID: txID, Ops: ops, Whole: true})
+			out, err := l.EditFlow(ctx, ws, flowID, user, document.EditRequest{Base: f.Rev, Tab: "versions", TxID: txID, Ops: ops, Whole: to})
 			if err != nil {
 				return nil, err
 			}

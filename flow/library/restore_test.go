@@ -43,7 +43,7 @@ func TestRestoreVersion_in_other_order(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := bytes.Clone(d.memoryStore.flows[d.id].Draft)
-	other := mustParse(t, "b call\n a call").Canonical()
+	other := mustParse(t, "b call\n a call").Compact()
 	d.memoryStore.flows[d.id].Draft = other
 	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
 	if err != nil || out.Replaced || !bytes.Equal(d.memoryStore.flows[d.id].Draft, was) {

@@ -208,6 +208,12 @@ func (r *Redactor) Value(v any) any {
 			out[i] = r.Value(v[i])
 		}
 		return out
+	case *flow.Object:
+		out := &flow.Object{}
+		for name, item := range v.All() {
+			out.Set(r.Text(name), r.Value(item))
+		}
+		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {

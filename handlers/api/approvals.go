@@ -114,7 +114,7 @@ func (s *Server) decideApproval(c *Call) error {
 	}
 	values, list := contract.Check(decisionBody, body, false)
 	wrong := problems(list)
-	edited, isObject := values["values"].(map[string]any)
+	edited, isObject := flow.AsMap(values["values"])
 	if values["values"] != nil && !isObject {
 		wrong.add("/values", "wrong_type", "wanted an object, got "+flow.TypeOf(values["values"]))
 	}

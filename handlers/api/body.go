@@ -150,7 +150,7 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, invalid
 	}
-	object, ok := v.(map[string]any)
+	object, ok := flow.AsMap(v)
 	if !ok {
 		invalid.Fields = []flow.Problem{{Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)}}
 		return nil, invalid

@@ -25,8 +25,8 @@ func (c *Call) convertExports(list []any) ([][]importLoss, error) {
 	losses := make([][]importLoss, len(list))
 	var wrong problems
 	for i, v := range list {
-		members, _ := v.(map[string]any)
-		export, ok := members[exportMember]
+		members, _ := flow.AsObject(v)
+		export, ok := members.Lookup(exportMember)
 		if !ok {
 			continue
 		}
@@ -35,14 +35,14 @@ func (c *Call) convertExports(list []any) ([][]importLoss, error) {
 			wrong.add(flow.Pointer("documents", i, exportMember), "invalid", flow.AsError(err).Message)
 			continue
 		}
-		document, err := flow.DecodeJSON(d.Canonical())
+		document, err := flow.DecodeJSON(d.Compact())
 		if err != nil {
 			return nil, fmt.Errorf("read a converted export: %w", err)
 		}
-		converted := document.(map[string]any)
-		for name, value := range members { // slug, name and others win, and are checked later
+		converted, _ := flow.AsObject(document)
+		for name, value := range members.All() { // slug, name and others win, and are checked later
 			if name != exportMember {
-				converted[name] = value
+				converted.Set(name, value)
 			}
 		}
 		list[i] = converted

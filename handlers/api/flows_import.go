@@ -44,7 +44,7 @@ func (s *Server) importFlows(c *Call) error {
 	}
 	sources, by := make([]library.ImportSource, len(documents)), ""
 	for i, d := range documents {
-		sources[i].Data = d.Canonical()
+		sources[i].Data = d.Compact()
 	}
 	if publish {
 		by = c.Actor().ID

@@ -59,7 +59,7 @@ func (r *runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, erro
 	run := flow.Run{Version: f.LiveVersion, DocumentHash: f.LiveHash, Draft: s.Options.Draft, Metadata: s.Options.Metadata}
 	switch {
 	case s.Options.Draft:
-		run.Version, run.DocumentHash = 0, flow.Hash(f.Draft)
+		run.Version, run.DocumentHash = 0, flow.DocumentHash(f.Draft)
 		r.store.mu.Lock()
 		r.store.documents[run.DocumentHash] = f.Draft
 		r.store.mu.Unlock()

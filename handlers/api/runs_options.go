@@ -38,7 +38,7 @@ var webhookOptions = []contract.Input{
 // object returns v as an object with the declared fields. If ok is false, its values are
 // not usable.
 func (p *problems) object(v any, at string, options []contract.Input) (values map[string]any, ok bool) {
-	given, isObject := v.(map[string]any)
+	given, isObject := flow.AsMap(v)
 	if !isObject {
 		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil, false
@@ -158,7 +158,7 @@ func validWebhookSecret(s string) bool {
 
 // metadata returns an object that the client attaches to the run. Sluice does not interpret it.
 func (p *problems) metadata(v any, at string) map[string]any {
-	m, ok := v.(map[string]any)
+	m, ok := flow.AsMap(v)
 	if !ok {
 		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil

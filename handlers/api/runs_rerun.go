@@ -67,7 +67,7 @@ func readRerun(body map[string]any) (again flow.Rerun, err error) {
 		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to rerun the steps that did not succeed")
 	}
 	if v := values["inputs"]; v != nil {
-		object, ok := v.(map[string]any)
+		object, ok := flow.AsMap(v)
 		if again.Given = object; !ok {
 			wrong.add("/inputs", "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		}

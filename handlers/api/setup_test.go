@@ -161,7 +161,7 @@ func (w *env) addDraft(ws flow.WorkspaceID, doc string) string {
 	if len(problems) > 0 {
 		w.t.Fatal(problems)
 	}
-	f := &flow.Flow{ID: w.ids.NewFlow(), WorkspaceID: ws, Name: d.Name, Description: d.Description, Draft: d.Canonical(), CreatedAt: time.Now()}
+	f := &flow.Flow{ID: w.ids.NewFlow(), WorkspaceID: ws, Name: d.Name, Description: d.Description, Draft: d.Compact(), CreatedAt: time.Now()}
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	w.store.flows[string(f.ID)] = f
@@ -179,7 +179,7 @@ func (w *env) publish(id string) {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	f := w.store.flows[id]
-	f.LiveVersion, f.LiveHash = f.LiveVersion+1, flow.Hash(f.Draft)
+	f.LiveVersion, f.LiveHash = f.LiveVersion+1, flow.DocumentHash(f.Draft)
 	w.store.documents[f.LiveHash] = f.Draft
 	w.store.versions[id] = append(w.store.versions[id], flow.Version{FlowID: flow.FlowID(id), Number: f.LiveVersion, DocumentHash: f.LiveHash, CreatedAt: time.Now()})
 }

@@ -250,9 +250,9 @@ func TestNewFlow_kind(t *testing.T) {
 		d := h.Draft(id)
 		kind, model := c.form.Get("kind"), c.form.Get("model")
 		if n := d.Node(kind); n == nil || len(d.Nodes) != c.ports+2 || model != "" && n.Config["model"] != model {
-			t.Errorf("%v made %s", c.form, d.Canonical())
+			t.Errorf("%v made %s", c.form, d.Compact())
 		}
-		if _, err := h.Library.Check(d.Canonical()); err != nil {
+		if _, err := h.Library.Check(d.Compact()); err != nil {
 			t.Errorf("the flow around %s: %v", kind, err)
 		}
 	}

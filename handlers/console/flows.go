@@ -182,7 +182,7 @@ func (c *call) flowCards(heads []flow.Flow) ([]consoleview.FlowCard, error) {
 func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 	card := consoleview.FlowCard{
 		ID: string(f.ID), Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
-		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
+		Differs: flow.DocumentHash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
 		card.Graph = web.Thumbnail(d, c.s.Kinds)

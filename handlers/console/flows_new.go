@@ -67,7 +67,7 @@ func (c *call) newDocument() (d *flow.Document, subflows []*flow.Document, err e
 	if st == nil {
 		return nil, nil, flow.Errorf(flow.CodeInputInvalid, "This template no longer exists. Reload the page and choose another.")
 	}
-	d, _ = document.ParseDocument(st.Document.Canonical()) // a copy, as the starter is shared
+	d, _ = document.ParseDocument(st.Document.Compact()) // a copy, as the starter is shared
 	return d, st.Subflows, nil
 }
 

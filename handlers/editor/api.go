@@ -160,7 +160,7 @@ func apiDraft(c *call, a *liveAPI) (pane editorview.APIPane, err error) {
 		FlowID: string(f.ID), Live: f.LiveVersion, Next: a.next, URL: c.startURL(f.ID), Base: c.s.PublicURL, ReadOnly: !c.MayEdit(),
 		Breaks: len(a.diff.Breaking) > 0,
 	}
-	if f.LiveVersion > 0 && f.LiveHash != flow.Hash(f.Draft) {
+	if f.LiveVersion > 0 && f.LiveHash != flow.DocumentHash(f.Draft) {
 		pane.State.Differs = apiDiffers(a.diff)
 	}
 	pane.Snippets, err = apiSnippets(c, a)

@@ -82,7 +82,7 @@ func (c *call) findDisplayed() (*draft, error) {
 // withDocument returns a read-only draft with another document of the same flow.
 func (d *draft) withDocument(doc *flow.Document) *draft {
 	f := *d.flow
-	f.Draft = doc.Canonical()
+	f.Draft = doc.Compact()
 	return &draft{Document: doc, flow: &f, readOnlyVersion: true}
 }
 

@@ -236,8 +236,8 @@ func valueAt(v any, pointer string) (any, bool) {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		switch at := v.(type) {
-		case map[string]any:
-			next, ok := at[token]
+		case *flow.Object, map[string]any:
+			next, ok := flow.JSONMember(at, token)
 			if !ok {
 				return nil, false
 			}

@@ -95,7 +95,7 @@ func typedOutputs(c *call, text string) (map[string]any, error) {
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This is not valid JSON: %v.", err)
 	}
-	outputs, ok := v.(map[string]any)
+	outputs, ok := flow.AsMap(v)
 	if !ok {
 		return nil, flow.Errorf(flow.CodeInputInvalid, `Write an object with a value for each port, such as {"text": "Hello"}.`)
 	}
@@ -109,7 +109,7 @@ func typedOutputs(c *call, text string) (map[string]any, error) {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "The file %s does not exist. Upload it first.", id)
 		}
 	}
-	outputs, _ = flow.MapFiles(outputs, func(id string, _ map[string]any) map[string]any { return files[id].Value() }).(map[string]any)
+	outputs, _ = flow.AsMap(flow.MapFiles(outputs, func(id string, _ map[string]any) map[string]any { return files[id].Value() }))
 	return outputs, nil
 }
 

@@ -34,7 +34,7 @@ func (s *Server) publishRoutes() []route {
 // publishState returns the state that the publish button shows.
 func publishState(c *call, f *flow.Flow) (editorview.PublishState, error) {
 	state := editorview.PublishState{FlowID: string(f.ID), Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
-	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
+	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.DocumentHash(f.Draft)
 	var err error
 	if state.Next, err = c.nextVersion(f); err != nil {
 		return state, err
@@ -52,7 +52,7 @@ func (c *call) nextVersion(f *flow.Flow) (int64, error) {
 		return 0, err
 	case len(list) == 0:
 		return 1, nil
-	case list[0].DocumentHash == flow.Hash(f.Draft):
+	case list[0].DocumentHash == flow.DocumentHash(f.Draft):
 		return list[0].Number, nil
 	}
 	return list[0].Number + 1, nil
@@ -91,7 +91,7 @@ func publishProblems(c *call, f *flow.Flow) (list []editorview.PublishProblem) {
 // publishForm returns the dialog: the changes, the nodes of other flows that follow
 // the live version, and if changes are breaking, the recent callers.
 func publishForm(c *call, f *flow.Flow) (form editorview.PublishForm, err error) {
-	form = editorview.PublishForm{FlowID: string(f.ID), Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
+	form = editorview.PublishForm{FlowID: string(f.ID), Name: f.Name, URL: c.startURL(f.ID), Draft: flow.DocumentHash(f.Draft)}
 	if form.State, err = publishState(c, f); err != nil {
 		return form, err
 	}

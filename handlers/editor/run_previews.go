@@ -86,15 +86,15 @@ func previewOf(v any) *preview {
 func scoresIn(outputs map[string]any) []score {
 	var list []score
 	switch scores := outputs["scores"].(type) {
-	case map[string]any:
-		for _, label := range sorting.Keys(scores) {
-			if f, ok := flow.Float(scores[label]); ok {
+	case *flow.Object:
+		for label, v := range scores.All() {
+			if f, ok := flow.Float(v); ok {
 				list = append(list, score{label, f})
 			}
 		}
 	case []any:
 		for _, item := range scores {
-			m, _ := item.(map[string]any)
+			m, _ := flow.AsMap(item)
 			if f, ok := flow.Float(m["score"]); ok {
 				list = append(list, score{flow.Text(m["label"]), f})
 			}

@@ -67,7 +67,7 @@ func versionLines(c *call, f *flow.Flow) (lines []editorview.VersionLine, atLeas
 	if err != nil {
 		return nil, false, err
 	}
-	userName, draft := c.UserNames(), flow.Hash(f.Draft)
+	userName, draft := c.UserNames(), flow.DocumentHash(f.Draft)
 	for _, v := range list {
 		lines = append(lines, editorview.VersionLine{
 			Number: v.Number, At: v.CreatedAt, By: userName(v.By), Summary: v.Summary,

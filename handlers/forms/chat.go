@@ -95,7 +95,7 @@ func (v *formCall) readConversation(in *contract.Input, t *web.Inputs, fields ma
 func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (messages []any, err error) {
 	digest := ""
 	for _, item := range list {
-		turn, _ := item.(map[string]any)
+		turn, _ := flow.AsMap(item)
 		role, _ := turn["role"].(string)
 		text, isText := turn["text"].(string)
 		if !isText {
@@ -119,7 +119,7 @@ func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (mes
 		}
 		messages = append(messages, message)
 	}
-	if last, _ := messages[len(messages)-1].(map[string]any); last["role"] != flow.RoleUser {
+	if last, _ := flow.AsMap(messages[len(messages)-1]); last["role"] != flow.RoleUser {
 		return nil, errNoMessage
 	}
 	return messages, nil
@@ -190,7 +190,7 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 	digest := ""
 	messages, _ := t.run.Inputs[in.Name].([]any)
 	for _, m := range messages {
-		message, _ := m.(map[string]any)
+		message, _ := flow.AsMap(m)
 		digest = turnDigest(digest, flow.Text(message["role"]), flow.MessageText(m))
 	}
 	r.Signature = t.s.seals.SignTurn(t.flow.ID, turnDigest(digest, flow.RoleAssistant, text))

@@ -94,7 +94,7 @@ func (m *message) callAPI(t *authorTool) *sdk.CallToolResult {
 		return m.toolError(err, "")
 	}
 	decoded, err := flow.DecodeJSON(w.Body.Bytes())
-	body, isObject := decoded.(map[string]any)
+	body, isObject := flow.AsMap(decoded)
 	if err != nil || !isObject {
 		return m.toolError(fmt.Errorf("%s: the API responded with %d and no JSON object: %w", t.name, w.Status, err), "")
 	}
@@ -179,7 +179,7 @@ func pick(given map[string]any, names ...string) map[string]any {
 func runRequest(given map[string]any) apiRequest {
 	r := onFlow(given, http.MethodPost, "/run")
 	body := map[string]any{}
-	if inputs, ok := given["inputs"].(map[string]any); ok {
+	if inputs, ok := flow.AsMap(given["inputs"]); ok {
 		for name, v := range inputs {
 			body[name] = v
 		}
@@ -203,7 +203,7 @@ func filterKinds(given, body map[string]any) map[string]any {
 	list, _ := body["kinds"].([]any)
 	kinds := []any{}
 	for _, v := range list {
-		k, _ := v.(map[string]any)
+		k, _ := flow.AsMap(v)
 		switch {
 		case len(names) == 0:
 			kinds = append(kinds, pick(k, "kind", "title", "group", "summary"))

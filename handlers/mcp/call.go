@@ -57,7 +57,7 @@ func (m *message) startRun(f *flow.Flow) (*flow.Run, error) {
 
 // arguments returns the arguments of a call; never nil.
 func (m *message) arguments() map[string]any {
-	if given, _ := m.params["arguments"].(map[string]any); given != nil {
+	if given, _ := flow.AsMap(m.params["arguments"]); given != nil {
 		return given
 	}
 	return map[string]any{}

@@ -61,7 +61,7 @@ func (s *Server) newMessage(c *api.Call, object map[string]any) (*message, error
 		check("/id", isText(id) || isInt64(id), "a text or a whole number")
 	}
 	if params := object["params"]; params != nil {
-		m.params, ok = params.(map[string]any)
+		m.params, ok = flow.AsMap(params)
 		check("/params", ok, "an object")
 	}
 	for name, is := range paramTypes {
@@ -131,7 +131,7 @@ func (m *message) encode() []byte {
 // progressToken returns the token for progress notifications, or nil if the client did
 // not ask for them.
 func (m *message) progressToken() any {
-	meta, _ := m.params["_meta"].(map[string]any)
+	meta, _ := flow.AsMap(m.params["_meta"])
 	if token := meta["progressToken"]; isText(token) || flow.TypeNumber.Is(token) {
 		return token
 	}
@@ -146,8 +146,8 @@ func hasHugeNumber(v any) bool {
 		return err != nil
 	case []any:
 		return slices.ContainsFunc(v, hasHugeNumber)
-	case map[string]any:
-		for _, item := range v {
+	case *flow.Object:
+		for _, item := range v.All() {
 			if hasHugeNumber(item) {
 				return true
 			}
@@ -165,7 +165,7 @@ func isInt64(v any) bool {
 }
 
 func isText(v any) bool   { _, ok := v.(string); return ok }
-func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
+func isObject(v any) bool { _, ok := flow.AsMap(v); return ok }
 
 // checkProtocol rejects unsupported old versions of the protocol. For newer ones the
 // protocol negotiates a version.

@@ -75,12 +75,12 @@ func buildInputs(inputs []contract.Input, messages []any, metadata any) (map[str
 	for i := range messages {
 		list[i] = convertMessage(messages[i])
 	}
-	last, _ := list[len(list)-1].(map[string]any)
+	last, _ := flow.AsMap(list[len(list)-1])
 	if last["role"] != flow.RoleUser {
 		return nil, invalid("The last message must have the role user.")
 	}
 	given := map[string]any{}
-	extra, _ := metadata.(map[string]any)
+	extra, _ := flow.AsMap(metadata)
 	for i := range inputs {
 		if value, sent := extra[inputs[i].Name]; sent {
 			given[inputs[i].Name] = metadataValue(&inputs[i], value)
@@ -100,7 +100,7 @@ func buildInputs(inputs []contract.Input, messages []any, metadata any) (map[str
 // convertMessage returns a message in the form of the type messages, without other members of
 // OpenAI's format. OpenAI has renamed the role system to developer.
 func convertMessage(v any) any {
-	m, ok := v.(map[string]any)
+	m, ok := flow.AsMap(v)
 	if !ok {
 		return v
 	}
@@ -112,7 +112,7 @@ func convertMessage(v any) any {
 		list := make([]any, len(parts))
 		for i := range parts {
 			list[i] = parts[i]
-			part, _ := parts[i].(map[string]any)
+			part, _ := flow.AsMap(parts[i])
 			if kind, _ := part["type"].(string); kind == "text" || kind == "image_url" {
 				list[i] = map[string]any{"type": kind, kind: part[kind]}
 			}
@@ -145,7 +145,7 @@ func assignPictures(inputs []contract.Input, given map[string]any, message map[s
 	})
 	parts, _ := message["content"].([]any)
 	for _, item := range parts {
-		if part, _ := item.(map[string]any); part["text"] == nil && part["image_url"] == nil {
+		if part, _ := flow.AsMap(item); part["text"] == nil && part["image_url"] == nil {
 			return invalid("A message has a part of type %q; text and image_url are supported.", flow.Text(part["type"]))
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Server) read(c *api.Call) (*request, error) {
 		return nil, invalid("tools are not supported: a flow calls its own tools. Leave tools out.")
 	}
 	r.stream = body["stream"] == true
-	options, _ := body["stream_options"].(map[string]any)
+	options, _ := flow.AsMap(body["stream_options"])
 	r.usage = options["include_usage"] == true
 	if r.outline, err = s.api.Outlines.Find(c.Request().Context(), r.flow.WorkspaceID, r.flow.LiveHash); err != nil {
 		return nil, err

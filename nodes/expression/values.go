@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // toCEL converts a value to CEL's types, once and completely. If CEL converted
@@ -109,8 +110,10 @@ func (c *converter) convert(v any) ref.Val {
 		return types.Bool(v)
 	case []any:
 		return c.list(v)
-	case map[string]any:
+	case *flow.Object:
 		return c.object(v)
+	case map[string]any:
+		return c.object(value.FromMap(v))
 	}
 	if f, ok := flow.Float(v); ok {
 		return celNumber(v, f)
@@ -129,9 +132,9 @@ func (c *converter) list(from []any) traits.Lister {
 	return types.NewRefValList(types.DefaultTypeAdapter, list)
 }
 
-func (c *converter) object(from map[string]any) traits.Mapper {
-	m := make(map[ref.Val]ref.Val, min(len(from), maxItems))
-	for name, item := range from {
+func (c *converter) object(from *flow.Object) traits.Mapper {
+	m := make(map[ref.Val]ref.Val, min(from.Len(), maxItems))
+	for name, item := range from.All() {
 		if c.items < 0 {
 			break
 		}

@@ -1,15 +1,15 @@
 package components
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"regexp"
+	"sluice/flow/value"
 	"strconv"
 	"strings"
 )
 
-// Values of runs are decoded JSON: nil, bool, string, json.Number, []any and map[string]any. A
+// Values of runs are those of package value. A
 // file is an object with its ID under "file".
 
 // fileIDPattern matches IDs of stored files. An object is shown as a file if its field
@@ -18,8 +18,7 @@ var fileIDPattern = regexp.MustCompile(`^file_[0-9a-z]{26}$`)
 
 // fileID returns the ID of a file value.
 func fileID(v any) (id string, ok bool) {
-	m, _ := v.(map[string]any)
-	id, _ = m["file"].(string)
+	id, _ = value.Get(v, "file").(string)
 	return id, fileIDPattern.MatchString(id)
 }
 
@@ -45,15 +44,9 @@ func plainText(v any) string {
 	return encodeJSON(v)
 }
 
-// encodeJSON returns v as compact JSON, with <, > and & as they are.
+// encodeJSON returns v as compact JSON with the members of objects in their order.
 func encodeJSON(v any) string {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return ""
-	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return string(value.Encode(v))
 }
 
 // pointer returns one reference token of a JSON pointer (RFC 6901), with its slash.

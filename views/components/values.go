@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
+	"sluice/flow/value"
 	"strings"
 	"unicode/utf8"
 )
@@ -56,17 +56,17 @@ const (
 // shapeOf returns the shape in which a value is shown. Empty strings and objects have
 // their own shape, and an object that refers to a stored file is a file.
 func shapeOf(v any) valueShape {
-	switch v := v.(type) {
+	switch v := value.Ordered(v).(type) {
 	case string:
 		if v == "" {
 			return shapeEmpty
 		}
 		return shapeText
-	case map[string]any:
+	case *value.Object:
 		if _, ok := fileID(v); ok {
 			return shapeFile
 		}
-		if len(v) == 0 {
+		if v.Len() == 0 {
 			return shapeEmpty
 		}
 		return shapeTree
@@ -84,8 +84,8 @@ func (v ValueView) IsText() bool { return shapeOf(v.Value) == shapeText }
 func shapeOfList(list []any) valueShape {
 	rows, numbers := 0, 0
 	for _, item := range list {
-		if m, ok := item.(map[string]any); ok && len(m) > 0 && len(m) <= shownColumns {
-			if _, isFile := fileID(m); !isFile {
+		if o, ok := value.AsObject(item); ok && o.Len() > 0 && o.Len() <= shownColumns {
+			if _, isFile := fileID(o); !isFile {
 				rows++
 			}
 		}
@@ -106,7 +106,7 @@ func shapeOfList(list []any) valueShape {
 
 // TypeWord returns the type of the value as a word.
 func (v ValueView) TypeWord() string {
-	switch value := v.Value.(type) {
+	switch v.Value.(type) {
 	case nil:
 		return "null"
 	case string:
@@ -115,8 +115,8 @@ func (v ValueView) TypeWord() string {
 		return "true or false"
 	case []any:
 		return "list"
-	case map[string]any:
-		if _, ok := fileID(value); ok {
+	case *value.Object, map[string]any:
+		if _, ok := fileID(v.Value); ok {
 			return "file"
 		}
 		return "object"
@@ -147,18 +147,18 @@ func (v ValueView) Brief(most int) string {
 
 // measure returns the size of the value in a suitable unit, such as characters or items.
 func (v ValueView) measure() string {
-	switch value := v.Value.(type) {
+	switch part := value.Ordered(v.Value).(type) {
 	case nil:
 		return "null"
 	case string:
-		return Quantity(utf8.RuneCountInString(value), "character")
+		return Quantity(utf8.RuneCountInString(part), "character")
 	case []any:
-		return Quantity(len(value), "item")
-	case map[string]any:
-		if _, ok := fileID(value); ok {
+		return Quantity(len(part), "item")
+	case *value.Object:
+		if _, ok := fileID(part); ok {
 			return "file"
 		}
-		return Quantity(len(value), "field")
+		return Quantity(part.Len(), "field")
 	case bool:
 		return "boolean"
 	}
@@ -182,8 +182,8 @@ func displayed(v any) string {
 }
 
 // below returns the view of a part of the value.
-func (v ValueView) below(key string, value any) ValueView {
-	return ValueView{Value: value, More: v.More, At: v.At + pointer(key), All: v.All && v.More == "", Files: v.Files}
+func (v ValueView) below(key string, part any) ValueView {
+	return ValueView{Value: part, More: v.More, At: v.At + pointer(key), All: v.All && v.More == "", Files: v.Files}
 }
 
 // file returns the value as a file.
@@ -232,19 +232,21 @@ type entry struct {
 // entries returns the visible items of a list or object in order, and the number of hidden
 // ones.
 func (v ValueView) entries() (list []entry, more int) {
-	switch value := v.Value.(type) {
+	switch part := value.Ordered(v.Value).(type) {
 	case []any:
-		for i := range min(len(value), v.most()) {
+		for i := range min(len(part), v.most()) {
 			key := fmt.Sprint(i)
-			list = append(list, entry{key, v.below(key, value[i])})
+			list = append(list, entry{key, v.below(key, part[i])})
 		}
-		return list, len(value) - len(list)
-	case map[string]any:
-		keys := slices.Sorted(maps.Keys(value))
-		for _, key := range keys[:min(len(keys), v.most())] {
-			list = append(list, entry{key, v.below(key, value[key])})
+		return list, len(part) - len(list)
+	case *value.Object:
+		for key, item := range part.All() {
+			if len(list) == v.most() {
+				break
+			}
+			list = append(list, entry{key, v.below(key, item)})
 		}
-		return list, len(keys) - len(list)
+		return list, part.Len() - len(list)
 	}
 	return nil, 0
 }
@@ -274,11 +276,11 @@ func (v ValueView) open() bool {
 
 // line summarizes a branch beside its key.
 func (v ValueView) line() string {
-	switch value := v.Value.(type) {
+	switch part := value.Ordered(v.Value).(type) {
 	case []any:
-		return "[ " + Quantity(len(value), "item") + " ]"
-	case map[string]any:
-		return "{ " + Quantity(len(value), "field") + " }"
+		return "[ " + Quantity(len(part), "item") + " ]"
+	case *value.Object:
+		return "{ " + Quantity(part.Len(), "field") + " }"
 	}
 	return ""
 }
@@ -288,8 +290,7 @@ func (v ValueView) columns() []string {
 	var names []string
 	list, _ := v.Value.([]any)
 	for _, item := range list[:min(len(list), shownItems)] {
-		row, _ := item.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(row)) {
+		for name := range value.Members(item) {
 			if !slices.Contains(names, name) && len(names) < shownColumns {
 				names = append(names, name)
 			}
@@ -302,7 +303,7 @@ func (v ValueView) columns() []string {
 func (v ValueView) rows() (rows []map[string]any, more int) {
 	list, _ := v.Value.([]any)
 	for _, item := range list[:min(len(list), v.most())] {
-		row, _ := item.(map[string]any)
+		row, _ := value.AsMap(item)
 		rows = append(rows, row)
 	}
 	return rows, len(list) - len(rows)
@@ -357,7 +358,7 @@ type FileView struct {
 
 // FileOf converts a file value.
 func FileOf(v any) FileView {
-	m, _ := v.(map[string]any)
+	m, _ := value.AsMap(v)
 	id, _ := fileID(v)
 	size, _ := number(m["size"])
 	return FileView{ID: id, Name: cmp.Or(plainText(m["name"]), id), MIME: plainText(m["mime"]), Size: int64(size)}

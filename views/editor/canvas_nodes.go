@@ -235,7 +235,7 @@ func lineText(n *flow.Node, f *flow.Field, text string) string {
 		return clip(text, lineRunes)
 	}
 	if f.Type == flow.FieldFlow {
-		contract, _ := n.Config["contract"].(map[string]any)
+		contract, _ := flow.AsMap(n.Config["contract"])
 		return clip(cmp.Or(flow.Text(contract["name"]), text), lineRunes)
 	}
 	if f.Name == "model" || f.Name == "expression" {
@@ -258,7 +258,7 @@ func inputLine(n *flow.Node) string {
 
 // hintOf abbreviates a typed value.
 func hintOf(v any) string {
-	switch v := v.(type) {
+	switch v := flow.Ordered(v).(type) {
 	case nil:
 		return ""
 	case string:
@@ -272,14 +272,14 @@ func hintOf(v any) string {
 		return v.String()
 	case []any:
 		return fmt.Sprintf("%d typed", len(v))
-	case map[string]any:
+	case *flow.Object:
 		if _, secret := flow.SecretRef(v); secret {
 			return "secret"
 		}
-		if name, ok := v["name"].(string); ok {
+		if name, ok := v.Get("name").(string); ok {
 			return clip(name, hintRunes)
 		}
-		return fmt.Sprintf("%d typed", len(v))
+		return fmt.Sprintf("%d typed", v.Len())
 	}
 	return "typed"
 }

@@ -165,7 +165,7 @@ func (f *NodeField) fileAt(i int) (r fileRow, ok bool) {
 	if err != nil || !isFile {
 		return r, false
 	}
-	m := v.(map[string]any)
+	m, _ := flow.AsMap(v)
 	r = fileRow{ID: id, Name: cmp.Or(flow.Text(m["name"]), id), MIME: flow.Text(m["mime"])}
 	if size, ok := flow.Float(m["size"]); ok {
 		r.Size = flow.Size(int64(size))

@@ -1,13 +1,13 @@
 package forms
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"sluice/flow/value"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -137,7 +137,7 @@ func (f ApprovalField) short() (string, bool) {
 			return "Yes", true
 		}
 		return "No", true
-	case map[string]any, []any, nil:
+	case *value.Object, map[string]any, []any, nil:
 		return "", false
 	default:
 		return fmt.Sprint(v), true
@@ -151,6 +151,5 @@ func approvalText(v any) string {
 	if text, ok := (ApprovalField{View: components.ValueView{Value: v}}).short(); ok {
 		return text
 	}
-	text, _ := json.Marshal(v)
-	return string(text)
+	return string(value.Encode(v))
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // Client calls the API of a server with the same routes and rules as any other client. On this
@@ -110,7 +111,7 @@ func (c *Client) run(ctx context.Context, method, path string, body []byte) (*Ru
 	if err != nil {
 		return nil, errNotSluice(c.Base)
 	}
-	run.Outputs, _ = decoded.(map[string]any)["outputs"].(map[string]any)
+	run.Outputs, _ = flow.AsMap(value.Get(decoded, "outputs"))
 	return run, nil
 }
 

@@ -52,7 +52,7 @@ func (w *watcher) firstSync(ctx context.Context, p *watchedFile, data []byte) er
 	}
 	slug := f.slug()
 	if slug == "" {
-		members, _ := f.value.(map[string]any)
+		members, _ := flow.AsMap(f.value)
 		name, _ := members["name"].(string)
 		slug = document.Slugify(name)
 	}
@@ -174,5 +174,5 @@ func sameFlow(file, draft []byte) bool {
 			n.Position = nil
 		}
 	}
-	return bytes.Equal(a.Canonical(), b.Canonical())
+	return bytes.Equal(a.Compact(), b.Compact())
 }

@@ -16,6 +16,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/document/aiflow"
+	"sluice/flow/value"
 	"sluice/nodes"
 )
 
@@ -57,7 +58,7 @@ type source struct {
 
 // slug returns the slug in the document, or "".
 func (f *source) slug() string {
-	members, _ := f.value.(map[string]any)
+	members, _ := flow.AsMap(f.value)
 	slug, _ := members["slug"].(string)
 	return slug
 }
@@ -81,21 +82,21 @@ func parseSource(path string, data []byte) (f *source, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		data = d.Canonical()
+		data = d.Compact()
 		export, err := flow.DecodeJSON(bytes.TrimPrefix(f.data, []byte("\ufeff")))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		f.sent = map[string]any{"ai_flow": export}
+		f.sent = value.NewObject(value.Member{Name: "ai_flow", Value: export})
 	}
 	if f.value, err = flow.DecodeJSON(data); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", path, lastLine(data), err)
 	}
-	members, ok := f.value.(map[string]any)
-	if name, found := strings.CutSuffix(filepath.Base(path), fileSuffix); ok && found && members["slug"] == nil && document.ValidSlug(name) {
-		members["slug"] = name
-		if export, ok := f.sent.(map[string]any); ok {
-			export["slug"] = name
+	members, ok := flow.AsObject(f.value)
+	if name, found := strings.CutSuffix(filepath.Base(path), fileSuffix); ok && found && members.Get("slug") == nil && document.ValidSlug(name) {
+		members.Set("slug", name)
+		if export, ok := flow.AsObject(f.sent); ok {
+			export.Set("slug", name)
 		}
 	}
 	if f.sent == nil {

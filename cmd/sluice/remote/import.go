@@ -107,8 +107,8 @@ func (m Import) importError(err error, sources []*source) error {
 // replace replaces the draft of a flow with a document, and publishes it if m.Publish is set.
 // These are two requests, so the new draft stays even if publishing fails.
 func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
-	if members, ok := f.value.(map[string]any); ok {
-		delete(members, "slug") // the flow keeps its own
+	if members, ok := flow.AsObject(f.value); ok {
+		members.Delete("slug") // the flow keeps its own
 	}
 	_, tag, err := api.Document(ctx, m.Flow, "draft")
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

@@ -16,7 +16,7 @@ import (
 // node has a type.
 func Recognize(data []byte) bool {
 	for _, v := range entries(data) {
-		if m, ok := v.(map[string]any); ok && processorType(m) != "" {
+		if m, ok := flow.AsMap(v); ok && processorType(m) != "" {
 			return true
 		}
 	}
@@ -52,7 +52,7 @@ func Convert(data []byte, kinds *flow.Registry) (*flow.Document, []Note, error) 
 	c.convertEdges()
 	c.placeNodes()
 	c.validate()
-	if len(c.d.Canonical()) > flow.MaxDocumentBytes {
+	if len(c.d.Compact()) > flow.MaxDocumentBytes {
 		return nil, nil, flow.Errorf(flow.CodeDocumentInvalid, "The flow would be larger than %d MiB.", flow.MaxDocumentBytes>>20)
 	}
 	return c.d, c.report, nil

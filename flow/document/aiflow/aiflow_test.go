@@ -80,7 +80,7 @@ func accounted(t *testing.T, data []byte, d *flow.Document, report []aiflow.Note
 	t.Helper()
 	if again, problems := document.ParseDocument(d.Encode()); len(problems) > 0 {
 		t.Errorf("does not parse: %v", problems)
-	} else if string(again.Canonical()) != string(d.Canonical()) {
+	} else if string(again.Compact()) != string(d.Compact()) {
 		t.Error("reads back as another document")
 	}
 	todo := 0
@@ -221,7 +221,7 @@ func TestMappings(t *testing.T) {
 			t.Parallel()
 			d, _ := convert(t, []byte("["+c.node+"]"))
 			if len(d.Nodes) != 1 || d.Nodes[0].Kind != c.kind {
-				t.Fatalf("became %s", d.Canonical())
+				t.Fatalf("became %s", d.Compact())
 			}
 			if got := string(flow.EncodeJSON(d.Nodes[0].Config)); got != c.config {
 				t.Errorf("config\n%s, wanted\n%s", got, c.config)

@@ -103,7 +103,7 @@ func convertValue(f *flow.Field, v any) (any, bool) {
 // namedTexts reads headers in any form that AI-Flow exports: an object, a list of objects
 // with name or key and value, a JSON text of either, or lines of "name: value".
 func namedTexts(v any) (any, bool) {
-	out := map[string]any{}
+	out := &flow.Object{}
 	switch v := v.(type) {
 	case string:
 		if parsed, err := flow.DecodeJSON([]byte(v)); err == nil {
@@ -118,20 +118,20 @@ func namedTexts(v any) (any, bool) {
 			} else if !ok || name == "" {
 				return nil, false
 			}
-			out[name] = strings.TrimSpace(value)
+			out.Set(name, strings.TrimSpace(value))
 		}
-	case map[string]any:
-		for name, value := range v {
-			out[name] = flow.Text(value)
+	case *flow.Object:
+		for name, value := range v.All() {
+			out.Set(name, flow.Text(value))
 		}
 	case []any:
 		for _, item := range v {
-			m, _ := item.(map[string]any)
+			m, _ := flow.AsMap(item)
 			name := flow.Text(m["name"]) + flow.Text(m["key"])
 			if name == "" {
 				return nil, false
 			}
-			out[name] = flow.Text(m["value"])
+			out.Set(name, flow.Text(m["value"]))
 		}
 	default:
 		return nil, false
@@ -162,11 +162,8 @@ func escapeBraces(v any) any {
 			out[i] = escapeBraces(v[i])
 		}
 		return out
-	case map[string]any:
-		out := map[string]any{}
-		for name, item := range v {
-			out[name] = escapeBraces(item)
-		}
+	case *flow.Object:
+		out, _ := v.Replace(func(_ string, item any) (any, error) { return escapeBraces(item), nil })
 		return out
 	}
 	return v
@@ -300,8 +297,8 @@ func depth(v any) int {
 		for _, item := range v {
 			most = max(most, depth(item))
 		}
-	case map[string]any:
-		for _, item := range v {
+	case *flow.Object:
+		for _, item := range v.All() {
 			most = max(most, depth(item))
 		}
 	default:

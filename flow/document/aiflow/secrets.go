@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
 )
 
 // Limits of what a note shows, in bytes: of one setting, and of all before the rest is cut.
@@ -51,7 +50,7 @@ func redact(name string, v any) any {
 			out[i] = redact("", item)
 		}
 		return out
-	case map[string]any:
+	case *flow.Object:
 		return redactObject(v)
 	}
 	return v
@@ -59,14 +58,14 @@ func redact(name string, v any) any {
 
 // redactObject redacts an object. In {"name": "Authorization", "value": "…"} the value is
 // recognized by the name beside it.
-func redactObject(m map[string]any) map[string]any {
-	out := map[string]any{}
-	named := flow.IsSecretName(flow.Text(m["name"])) || flow.IsSecretName(flow.Text(m["key"]))
-	for _, name := range sorting.Keys(m) {
-		if out[name] = redact(name, m[name]); named && name == "value" {
-			out[name] = redactedText
+func redactObject(o *flow.Object) *flow.Object {
+	named := flow.IsSecretName(flow.Text(o.Get("name"))) || flow.IsSecretName(flow.Text(o.Get("key")))
+	out, _ := o.Replace(func(name string, v any) (any, error) {
+		if named && name == "value" {
+			return redactedText, nil
 		}
-	}
+		return redact(name, v), nil
+	})
 	return out
 }
 

@@ -46,7 +46,7 @@ var significantSpace = []string{"separator", "search_text", "replacement_text"}
 // readSource reads a node leniently: members of the wrong type count as missing. It returns
 // nil for a value that is not an object. Empty settings are left out.
 func readSource(v any) *source {
-	m, ok := v.(map[string]any)
+	m, ok := flow.AsMap(v)
 	if !ok {
 		return nil
 	}
@@ -96,7 +96,7 @@ func isBlank(v any) bool {
 // readConfig reads the label of a node, the names and defaults of its fields, and which
 // fields take edges in which order: inputNames, or else the fields with a handle.
 func (s *source) readConfig(v any) {
-	m, _ := v.(map[string]any)
+	m, _ := flow.AsMap(v)
 	s.label = cleanLabel(flow.Text(m["nodeName"]))
 	names, _ := m["inputNames"].([]any)
 	for _, n := range names {
@@ -104,7 +104,7 @@ func (s *source) readConfig(v any) {
 	}
 	fields, _ := m["fields"].([]any)
 	for _, v := range fields {
-		field, _ := v.(map[string]any)
+		field, _ := flow.AsMap(v)
 		name := flow.Text(field["name"])
 		if field["hasHandle"] == true && len(names) == 0 {
 			s.order = append(s.order, name)
@@ -136,7 +136,7 @@ func cleanLabel(text string) string {
 func (s *source) readLinks(m map[string]any) {
 	list, _ := m["inputs"].([]any)
 	for _, v := range list {
-		in, ok := v.(map[string]any)
+		in, ok := flow.AsMap(v)
 		if !ok || isBlank(in["inputNode"]) {
 			continue
 		}

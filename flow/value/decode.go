@@ -1,0 +1,192 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth bounds the nesting of arrays and objects in JSON that is decoded.
+const MaxDepth = 64
+
+// SyntaxError says where a text is not the JSON that was asked for, and why.
+type SyntaxError struct {
+	Pointer string // JSON Pointer (RFC 6901) of the place
+	Code    string // invalid_json or duplicate_name
+	Detail  string // for the author of the text
+}
+
+// Error returns the problem as one line.
+func (e *SyntaxError) Error() string {
+	if e.Pointer == "" {
+		return e.Detail
+	}
+	return e.Pointer + ": " + e.Detail
+}
+
+// Decode decodes exactly one JSON value strictly, as requests and documents are read: valid UTF-8,
+// no duplicate names, no trailing data, at most MaxDepth deep. Objects keep the order of their
+// members, and numbers keep every digit. An error is a *SyntaxError.
+func Decode(data []byte) (any, error) {
+	return decode(jsontext.NewDecoder(bytes.NewBuffer(data)), MaxDepth)
+}
+
+// DecodeReceived decodes JSON that another program wrote, which nobody here can correct: the body of
+// a response, the answer of a model, a text of a file. Unlike Decode it skips one byte order mark,
+// reads a text without content as null, takes the last of duplicate names, as JavaScript does, and
+// replaces invalid UTF-8 and half surrogate pairs by U+FFFD. Every place that reads such JSON uses
+// it, so that the same text is the same value everywhere.
+func DecodeReceived(data []byte) (any, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
+		return nil, nil
+	}
+	return decode(jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), MaxDepth)
+}
+
+// maxStoredDepth bounds the nesting of stored JSON. Rows wrap values of MaxDepth in few levels.
+const maxStoredDepth = 2 * MaxDepth
+
+// DecodeStored decodes JSON that Encode wrote. It reads values that are nested deeper than MaxDepth,
+// because rows wrap them.
+func DecodeStored(text string) (any, error) {
+	return decode(jsontext.NewDecoder(bytes.NewBufferString(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), maxStoredDepth)
+}
+
+// decode decodes the only value of d, nested at most depth levels.
+func decode(d *jsontext.Decoder, depth int) (any, error) {
+	v, err := decodeValue(d, depth)
+	if err == nil {
+		if _, end := d.ReadToken(); end != io.EOF {
+			err = &SyntaxError{Code: "invalid_json", Detail: fmt.Sprintf("unexpected data after the JSON value, at byte %d", d.InputOffset())}
+		}
+	}
+	if err != nil {
+		return nil, syntaxError(d, err)
+	}
+	return v, nil
+}
+
+// decodeValue decodes one value. Numbers are not converted to float64, which would change
+// large IDs.
+func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
+	t, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if d.StackDepth() > depth {
+		return nil, &SyntaxError{Pointer: string(d.StackPointer()), Code: "invalid_json", Detail: fmt.Sprintf("nested deeper than %d levels", depth)}
+	}
+	switch t.Kind() {
+	case '{':
+		return decodeObject(d, depth)
+	case '[':
+		return decodeArray(d, depth)
+	case '"':
+		return t.String(), nil
+	case '0':
+		return json.Number(t.String()), nil
+	case 't', 'f':
+		return t.Bool(), nil
+	}
+	return nil, nil
+}
+
+// decodeObject decodes the members of an object up to its end.
+func decodeObject(d *jsontext.Decoder, depth int) (any, error) {
+	o := &Object{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		v, err := decodeValue(d, depth)
+		if err != nil {
+			return nil, err
+		}
+		o.Set(key, v)
+	}
+	_, err := d.ReadToken()
+	return o, err
+}
+
+func decodeArray(d *jsontext.Decoder, depth int) (any, error) {
+	list := []any{}
+	for d.PeekKind() != ']' {
+		v, err := decodeValue(d, depth)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := d.ReadToken()
+	return list, err
+}
+
+// syntaxError converts an error of the decoder to a *SyntaxError with a message for people.
+func syntaxError(d *jsontext.Decoder, err error) error {
+	if own, ok := errors.AsType[*SyntaxError](err); ok {
+		return own
+	}
+	e := &SyntaxError{Pointer: string(d.StackPointer()), Code: "invalid_json", Detail: "the JSON ends too early"}
+	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		e.Pointer = string(syn.JSONPointer)
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
+			e.Code, e.Detail = "duplicate_name", "this name appears twice in the same object"
+		case !errors.Is(err, io.ErrUnexpectedEOF):
+			e.Detail = fmt.Sprintf("%s, at byte %d", syntaxWords(syn.Err), syn.ByteOffset)
+		}
+	}
+	return e
+}
+
+// invalidCharacter matches the decoder's message about an invalid character and
+// its place.
+var invalidCharacter = regexp.MustCompile(`^invalid character ((?:'.+'|.+?)) (at|after|in) (.+)$`)
+
+// characterPlaces are the places in the decoder's messages, by prefix.
+var characterPlaces = []struct{ start, words string }{
+	{"start of value", "where a value should begin"},
+	{"start of string", "where a text in double quotes should begin"},
+	{"top-level value", "after the JSON value"},
+	{"object name", "after a name, where ':' belongs"},
+	{"object value", "after a value, where ',' or '}' belongs"},
+	{"array", "after a value, where ',' or ']' belongs"},
+	{"literal", "where true, false or null should be"},
+	{"string", "inside a text, where it needs an escape such as \\n"},
+	{"number", "inside a number"},
+}
+
+// syntaxWords describes a JSON syntax error for the author of the text.
+func syntaxWords(err error) string {
+	switch text := err.Error(); {
+	case errors.Is(err, jsontext.ErrNonStringName):
+		return "a name must be a text in double quotes"
+	case strings.HasPrefix(text, "missing value"):
+		return "a value is missing after a name"
+	case strings.HasPrefix(text, "mismatching"):
+		return "a closing bracket does not match the opening one"
+	case strings.Contains(text, "surrogate"):
+		return "a text has half of a surrogate pair; write both halves, or the character itself"
+	case strings.HasPrefix(text, "invalid escape"):
+		return "a text has a backslash before something that JSON does not escape; write \\\\ for a backslash"
+	case strings.Contains(text, "UTF-8"):
+		return "a text is not valid UTF-8"
+	default:
+		m := invalidCharacter.FindStringSubmatch(text)
+		for _, place := range characterPlaces {
+			if m != nil && strings.HasPrefix(m[3], place.start) {
+				return "unexpected " + m[1] + " " + place.words
+			}
+		}
+	}
+	return "this is not JSON"
+}
