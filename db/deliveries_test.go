@@ -3,7 +3,6 @@ package db_test
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"testing"
 	"time"
 
@@ -45,7 +44,7 @@ func TestDeliveries(t *testing.T) {
 		wantEqual(t, "attempt", d.Attempt, 1)
 		wantEqual(t, "body", string(d.Body), `{"answer":"42"}`)
 		wantEqual(t, "signature", d.Signature, "let me in")
-		if !reflect.DeepEqual(d.Secret, map[string]any{"credential": "c"}) {
+		if !flow.EqualValues(d.Secret, map[string]any{"credential": "c"}) {
 			t.Fatalf("secret: %v", d.Secret)
 		}
 

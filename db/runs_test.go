@@ -9,6 +9,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 func TestStartRun(t *testing.T) {
@@ -50,7 +51,7 @@ func TestWriteRun(t *testing.T) {
 		r.Usage = flow.Usage{InputTokens: 3, OutputTokens: 4, CostNanoUSD: 5}
 		st := step("write")
 		st.Input = map[string]any{"model": "m", "deep": []any{json.Number("1"), nil, true}}
-		st.Usage, st.Seq, st.Error, st.Saved = r.Usage, 2, flow.Errorf(flow.CodeHTTPFailed, "no"), map[string]any{"id": "p1"}
+		st.Usage, st.Seq, st.Error, st.Saved = r.Usage, 2, flow.Errorf(flow.CodeHTTPFailed, "no"), value.FromMap(map[string]any{"id": "p1"})
 		st.StartedAt, st.EndedAt = w.clock.Now(), w.clock.Now()
 		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{st, step("map[0]/a")}}))
 

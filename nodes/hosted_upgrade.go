@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/providers/hosted"
 )
 
@@ -88,7 +89,7 @@ type Misfit struct {
 // schema.
 func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade, error) {
 	up := Upgrade{To: newer.Version}
-	if schema, ok := flow.AsMap(n.Config["schema"]); ok {
+	if schema, ok := flow.AsMap(value.Plain(n.Config["schema"])); ok {
 		old := pinnedModel(schema)
 		up.From, up.Changes = old.Version, hosted.Compare(old, newer)
 	}

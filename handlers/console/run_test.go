@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os/exec"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -146,7 +145,7 @@ func TestCURL(t *testing.T) {
 		}
 	}
 	body, err := flow.DecodeJSON([]byte(args[len(args)-1]))
-	if want := map[string]any{"text": hostile, "run_options": map[string]any{"version": "draft"}}; err != nil || !reflect.DeepEqual(body, any(want)) {
+	if want := map[string]any{"text": hostile, "run_options": map[string]any{"version": "draft"}}; err != nil || !flow.EqualValues(body, want) {
 		t.Errorf("the body is %q, want %v", args[len(args)-1], want)
 	}
 	run.Inputs["text"] = strings.Repeat("x", console.MaxCURL)

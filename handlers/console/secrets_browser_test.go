@@ -7,6 +7,7 @@ import (
 
 	"sluice/e2e/chrome"
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/handlers/webtest"
 )
 
@@ -42,7 +43,7 @@ func TestSecretsInBrowser(t *testing.T) {
 		w.Click("#inspector .ins-kind")
 		w.There(webtest.Field("headers") + ` select[name="kept.headers"]`)
 		w.Saved()
-		name, _ := flow.SecretRef(w.Draft(w.ID).Node("call").Config["headers"].(map[string]any)["X-RapidAPI-Key"])
+		name, _ := flow.SecretRef(value.Get(w.Draft(w.ID).Node("call").Config["headers"], "X-RapidAPI-Key"))
 		if c, secret := secretOf(w, name); secret != "first-half-second-half" || strings.Join(c.Hosts, " ") != "example.com" {
 			t.Errorf("kept %q for %v", secret, c.Hosts)
 		}

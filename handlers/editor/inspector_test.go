@@ -149,7 +149,7 @@ func TestFieldFiles(t *testing.T) {
 	t.Run("upload with the form", func(t *testing.T) {
 		mime, body := multipartForm(t, url.Values{"as.file": {"file"}, "text.file": {"https://example.com/a.html"}, "kept.file": {""}}, "upload.file", "terms.txt", "the terms")
 		b.Send("POST", node(id, "doc"), mime, body).RedirectsTo(node(id, "doc"))
-		value := h.Draft(id).Node("doc").Config["file"].(map[string]any)
+		value := h.Draft(id).Node("doc").Config["file"]
 		b.Get(node(id, "doc")).Has("terms.txt", "9 bytes")
 		b.Post(node(id, "doc"), url.Values{"as.file": {"file"}, "text.file": {""}, "kept.file": {string(flow.EncodeJSON(value))}, "drop.file": {"1"}}).RedirectsTo(node(id, "doc"))
 		if got := h.Config(id, "doc", "file"); got != "null" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/handlers/webtest"
 )
 
@@ -68,7 +69,7 @@ func TestApprovalPages(t *testing.T) {
 	editor.Get(page).Is(http.StatusOK).Has("Approved", "The run continues now.", "4300.50")
 	h.Anonymous().Post(link, url.Values{"decision": {"rejected"}}).Is(http.StatusConflict).Has("has already approved this on ", "Your answer was not needed.")
 	end := h.Ended(run.ID)
-	got := string(flow.EncodeJSON(end.Outputs["paid"].(map[string]any)["values"]))
+	got := string(value.Canonical(value.Get(end.Outputs["paid"], "values")))
 	if want := `{"amount":4300.50,"lines":[{"item":"Paper","n":20}],"supplier_name":"Northwind Paper","urgent":true}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -108,7 +109,7 @@ func TestApproval_without_scripts_on_phone(t *testing.T) {
 	p.Until(`(document.querySelector("button[value=approved]").scrollIntoView({ block: "center", behavior: "instant" }), true)`)
 	p.Click(`button[value="approved"]`)
 	p.Eventually(`document.querySelector("h1")?.textContent === "Approved"`)
-	if end := h.Ended(run.ID); flow.Text(end.Outputs["paid"].(map[string]any)["values"].(map[string]any)["amount"]) != "482000" {
+	if end := h.Ended(run.ID); flow.Text(value.Get(end.Outputs["paid"], "values", "amount")) != "482000" {
 		t.Errorf("got %v", end.Outputs)
 	}
 }
