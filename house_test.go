@@ -62,7 +62,7 @@ var allowed = map[string][]string{
 	"sluice/flow/flowtest":               {"sluice/flow", "sluice/flow/value"},
 	"sluice/flow/forms":                  {"sluice/flow"},
 	"sluice/flow/histogram":              {},
-	"sluice/flow/inflight":               {},
+	"sluice/flow/inflight":               {"sluice/flow/value"},
 	"sluice/flow/items":                  {"sluice/flow", "sluice/flow/sorting"},
 	"sluice/flow/library":                {"sluice/flow", "sluice/flow/audittext", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/sorting"},
 	"sluice/flow/media":                  {"sluice/flow"},

@@ -2,6 +2,7 @@ package inflight
 
 import (
 	"encoding/json"
+	"sluice/flow/value"
 	"unsafe"
 )
 
@@ -60,7 +61,7 @@ func (w *Weigher) weigh(v any, keep bool) (total Weight, fresh int64) {
 		return w.large(part{unsafe.Pointer(unsafe.SliceData(v)), len(v)}, keep, func() (total Weight, fresh int64) {
 			return w.list(v, keep)
 		})
-	case map[string]any:
+	case *value.Object, map[string]any:
 		return w.object(v, keep)
 	}
 	return Weight{0, 6}, 0
@@ -76,9 +77,9 @@ func (w *Weigher) list(v []any, keep bool) (total Weight, fresh int64) {
 	return total, fresh
 }
 
-func (w *Weigher) object(v map[string]any, keep bool) (total Weight, fresh int64) {
+func (w *Weigher) object(v any, keep bool) (total Weight, fresh int64) {
 	total, fresh = Weight{parentSize, 3}, parentSize
-	for name, item := range v {
+	for name, item := range value.Members(v) {
 		own := int64(memberSize + slotSize + len(name))
 		t, f := w.weigh(item, keep)
 		total, fresh = total.plus(t).plus(Weight{own, int64(len(name)) + 3}), fresh+own+f
