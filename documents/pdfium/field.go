@@ -2,14 +2,23 @@ package pdfium
 
 import (
 	"context"
+	"encoding/binary"
+	"math"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // readField records the text of a form field.
 func (p *Page) readField(ctx context.Context, index, annotation uint64) error {
+	place, err := p.place(ctx, annotation)
+	if err != nil {
+		return err
+	}
+	p.widgets = append(p.widgets, place)
 	field, err := p.fieldText(ctx, annotation)
 	if err != nil || field == "" {
 		return err
@@ -17,11 +26,66 @@ func (p *Page) readField(ctx context.Context, index, annotation uint64) error {
 	if !slices.Contains(p.fields, field) { // a field may be drawn at several places
 		p.fields = append(p.fields, field)
 	}
+	if name, value, _ := strings.Cut(field, ": "); unnamedState.MatchString(value) {
+		p.radios = append(p.radios, radioButton{field: field, name: name, place: place})
+	}
 	fieldType, err := p.d.e.call(ctx, "FPDFAnnot_GetFormFieldType", p.d.form, annotation)
 	if fieldType != fieldCheckBox && fieldType != fieldRadio { // the mark of these is drawn beside the label
 		p.listed = append(p.listed, index)
 	}
 	return err
+}
+
+// radioButton is a selected radio button that has no name of its own.
+type radioButton struct {
+	field, name string
+	place       box
+}
+
+// unnamedState finds the states that programs give to radio buttons without a name.
+var unnamedState = regexp.MustCompile(`^(?i:\d+|choice ?\d+|option ?\d+|on|yes|radio ?button ?\d*|button ?\d*)$`)
+
+// place returns the rectangle of an annotation. PDFium writes an FS_RECTF: four float32 in the order left, top, right,
+// bottom.
+func (p *Page) place(ctx context.Context, annotation uint64) (b box, err error) {
+	e := p.d.e
+	at, err := e.allocate(ctx, 16)
+	if err != nil {
+		return b, err
+	}
+	defer e.free(ctx, at)
+	ok, err := e.call(ctx, "FPDFAnnot_GetRect", annotation, uint64(at))
+	if err != nil || ok == 0 {
+		return b, err
+	}
+	raw, _ := e.module.Memory().Read(at, 16) // at was allocated
+	for j, v := range []*float64{&b.left, &b.top, &b.right, &b.bottom} {
+		*v = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*j:])))
+	}
+	return b, nil
+}
+
+// nameRadios gives selected radio buttons without a name the label that the page shows at their right, up to the next
+// field.
+func (p *Page) nameRadios(ctx context.Context, text uint64) error {
+	const width = 200 // points
+	for _, r := range p.radios {
+		right := r.place.right + width
+		for _, w := range p.widgets {
+			if w.left >= r.place.right && w.left < right && w.overlap(r.place) > 0 {
+				right = w.left
+			}
+		}
+		label, err := p.d.e.boundedText(ctx, text, box{left: r.place.right, right: right, bottom: r.place.bottom, top: r.place.top})
+		if err != nil {
+			return err
+		}
+		label, _, _ = strings.Cut(strings.TrimSpace(label), "\n")
+		if at := slices.Index(p.fields, r.field); at >= 0 && label != "" {
+			p.fields[at] = r.name + ": " + oneSpace(label)
+		}
+	}
+	return nil
 }
 
 // Types of form fields, by FPDFAnnot_GetFormFieldType.
@@ -75,7 +139,7 @@ func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error
 			return "", err
 		}
 		if fieldType == fieldRadio {
-			return decodeName(state), nil
+			return p.radioValue(ctx, annotation, decodeName(state))
 		}
 		return "checked", nil
 	case fieldText:
@@ -90,6 +154,34 @@ func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error
 		return "", nil
 	}
 	return e.sizedText(ctx, "FPDFAnnot_GetFormFieldValue", p.d.form, annotation)
+}
+
+// radioValue returns the name of a selected radio button: its own alternate name if it has one, or else its state. States
+// that are numbers are positions in a list of names, Opt (ISO 32000-1, 12.7.4.2.4).
+func (p *Page) radioValue(ctx context.Context, annotation uint64, state string) (string, error) {
+	own, err := p.stringValue(ctx, annotation, "TU")
+	if err != nil {
+		return "", err
+	}
+	group, err := p.d.e.sizedText(ctx, "FPDFAnnot_GetFormFieldAlternateName", p.d.form, annotation)
+	if err != nil {
+		return "", err
+	}
+	if own = oneSpace(own); own != "" && own != oneSpace(group) {
+		return own, nil
+	}
+	if !unnamedState.MatchString(state) {
+		return state, nil
+	}
+	index, err := strconv.ParseUint(state, 10, 16)
+	if err != nil {
+		return state, nil
+	}
+	listed, err := p.d.e.sizedText(ctx, "FPDFAnnot_GetOptionLabel", p.d.form, annotation, index)
+	if err != nil || strings.TrimSpace(listed) == "" {
+		return state, err
+	}
+	return listed, nil
 }
 
 // chosen returns the selected options of a list box, separated by ", ".

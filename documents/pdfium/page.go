@@ -16,6 +16,16 @@ type Page struct {
 	boxes  []string // texts of text boxes
 	fields []string // "name: value" of filled-in form fields, in the order of the file
 	listed []uint64 // annotations of the fields whose text is in fields, ascending
+
+	comments []comment
+	widgets  []box         // places of the form fields
+	radios   []radioButton // selected buttons whose label is only drawn
+}
+
+// comment is a note that someone added to the page.
+type comment struct {
+	author, text string
+	marks        bool // it marks words of the page, which some programs repeat in the text of the comment
 }
 
 // Page opens a page, counted from 0.
@@ -92,9 +102,21 @@ func (p *Page) HasPicture(ctx context.Context) (bool, error) {
 
 // Subtypes of annotations, by FPDFAnnot_GetSubtype.
 const (
-	subtypeFreeText = 3
-	subtypeWidget   = 20 // a form field
+	subtypeText           = 1 // a sticky note
+	subtypeFreeText       = 3
+	subtypeLine           = 4
+	subtypeHighlight      = 9
+	subtypeStrikeOut      = 12
+	subtypeInk            = 15
+	subtypeFileAttachment = 17
+	subtypeWidget         = 20 // a form field
 )
+
+// isComment reports whether an annotation holds a comment: sticky notes, drawings, and marks of words. The
+// pop-up window of a comment repeats it.
+func isComment(subtype uint64) bool {
+	return subtype == subtypeText || subtype >= subtypeLine && subtype <= subtypeInk || subtype == subtypeFileAttachment
+}
 
 // readAnnotations records the texts of form fields and text boxes, and generates
 // the appearance of annotations that have none.
@@ -143,6 +165,10 @@ func (p *Page) readAnnotation(ctx context.Context, index, annotation uint64) err
 			return err
 		}
 		p.boxes = append(p.boxes, box)
+	default:
+		if err := p.readComment(ctx, subtype, annotation); err != nil {
+			return err
+		}
 	}
 	const normal = 0
 	has, err := e.call(ctx, "EPDFAnnot_HasAppearanceStream", annotation, normal)
@@ -150,6 +176,33 @@ func (p *Page) readAnnotation(ctx context.Context, index, annotation uint64) err
 		_, err = e.call(ctx, generate, annotation)
 	}
 	return err
+}
+
+// hiddenAnnotation is the flag of an annotation that is not shown: bit 2, counted from 1 (ISO 32000-1, table 165).
+const hiddenAnnotation = 1 << 1
+
+// readComment records the text of a comment. Replies that only set the state of a comment, such as "Accepted", are left
+// out.
+func (p *Page) readComment(ctx context.Context, subtype, annotation uint64) error {
+	if !isComment(subtype) {
+		return nil
+	}
+	flags, err := p.d.e.call(ctx, "FPDFAnnot_GetFlags", annotation)
+	if err != nil || flags&hiddenAnnotation != 0 {
+		return err
+	}
+	values := map[string]string{}
+	for _, key := range []string{"Contents", "T", "StateModel"} {
+		value, err := p.stringValue(ctx, annotation, key)
+		if err != nil {
+			return err
+		}
+		values[key] = oneSpace(value)
+	}
+	if values["Contents"] != "" && values["StateModel"] == "" {
+		p.comments = append(p.comments, comment{author: values["T"], text: values["Contents"], marks: subtype >= subtypeHighlight && subtype <= subtypeStrikeOut})
+	}
+	return nil
 }
 
 // stringValue returns the text or name in an annotation's dictionary under a key.
@@ -162,7 +215,7 @@ func (p *Page) stringValue(ctx context.Context, annotation uint64, key string) (
 	return p.d.e.sizedText(ctx, "FPDFAnnot_GetStringValue", annotation, uint64(at))
 }
 
-// withNotes appends the texts of text boxes that are not drawn, and a list of the
+// withNotes appends the texts of text boxes that are not drawn, and lists of the comments and the
 // filled-in form fields: where fields are drawn, they are far from their labels
 // in the order of a file, so that only the list says which value is which.
 func (p *Page) withNotes(text string) string {
@@ -176,6 +229,18 @@ func (p *Page) withNotes(text string) string {
 	}
 	if len(p.fields) > 0 {
 		b.WriteString("\n\nForm fields:\n" + strings.Join(p.fields, "\n"))
+	}
+	title := "\n\nComments:"
+	for _, c := range p.comments {
+		if c.marks && strings.Contains(drawn, c.text) {
+			continue
+		}
+		b.WriteString(title + "\n")
+		title = ""
+		if c.author != "" {
+			b.WriteString(c.author + ": ")
+		}
+		b.WriteString(c.text)
 	}
 	return strings.TrimLeft(b.String(), "\n")
 }

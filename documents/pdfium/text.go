@@ -3,8 +3,11 @@ package pdfium
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/tetratelabs/wazero/api"
 )
 
 // Text returns the text of the page in the order that PDFium finds, with the
@@ -36,8 +39,25 @@ func (p *Page) Text(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	if err := p.nameRadios(ctx, text); err != nil {
+		return "", err
+	}
 	_, err = e.call(ctx, "FPDFText_ClosePage", text)
 	return p.withNotes(decode(units)), err
+}
+
+// boundedText returns the text in a rectangle of a page.
+func (e *Engine) boundedText(ctx context.Context, text uint64, b box) (string, error) {
+	place := []uint64{text, api.EncodeF64(b.left), api.EncodeF64(b.top), api.EncodeF64(b.right), api.EncodeF64(b.bottom)}
+	n, err := e.call(ctx, "FPDFText_GetBoundedText", append(slices.Clone(place), 0, 0)...)
+	if count := int(int32(n)); err != nil || count <= 0 {
+		return "", err
+	}
+	units, err := e.units(ctx, 2*int(int32(n)), func(at uint32) error {
+		_, err := e.call(ctx, "FPDFText_GetBoundedText", append(slices.Clone(place), uint64(at), n)...)
+		return err
+	})
+	return decode(units), err
 }
 
 // lineEnds makes all line ends "\n".
