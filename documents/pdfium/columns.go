@@ -318,6 +318,9 @@ func (l *layout) between(ctx context.Context, a, b word) ([]uint16, error) {
 	if shifted, _ := b.box.shifted(a.box); shifted && gap(a.box, b.box) < shiftedGap*height {
 		return nil, nil
 	}
+	if gap(a.box, b.box) > maxLetterGap*height { // the ink is even further apart
+		return []uint16{' '}, nil
+	}
 	joined, err := l.adjoin(ctx, a.end-1, b.start, a.turn)
 	if err != nil || joined {
 		return nil, err
