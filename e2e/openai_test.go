@@ -93,6 +93,10 @@ func TestChatRoute(t *testing.T) {
 			return
 		}
 		bodies <- body
+		if strings.Contains(string(data), "too fast") {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		reason := "stop"
 		if strings.Contains(string(data), "at length") {
@@ -149,6 +153,20 @@ func TestChatRoute(t *testing.T) {
 	c.want(200, "POST", route, say("talk", nil, long))
 	<-bodies
 	refused(404, "not_found", say("nothing", nil, user("x")))
+	refused(429, "provider_rate_limited", say("talk", nil, user("too fast")))
+	<-bodies
+	c.want(200, "POST", route, say("talk", nil, user("One"), object{"role": "assistant", "content": nil, "tool_calls": []any{object{"id": "call_1"}}}, user("Two")))
+	if list := (<-bodies)["messages"].([]any); len(list) != 3 {
+		t.Errorf("the model was sent %v", list)
+	}
+	if m := c.want(200, "GET", "/v1/models/talk", nil).object(t); m["id"] != "talk" || m["object"] != "model" || m["owned_by"] != "sluice" {
+		t.Errorf("shows the model %v", m)
+	}
+	for _, name := range []string{"nothing", "gpt-4o"} {
+		if e, _ := c.want(404, "GET", "/v1/models/"+name, nil).object(t)["error"].(object); e["code"] != "not_found" {
+			t.Errorf("%s: got %v", name, e)
+		}
+	}
 	refused(409, "run_not_ended", say(asked, nil, user("x"))) // a person has to answer first
 	listed := s.client(s.key("--scope", "run", "--flow", other))
 	if e, _ := listed.want(403, "POST", route, say("talk", nil, user("x"))).object(t)["error"].(object); e["code"] != "flow_not_allowed" {

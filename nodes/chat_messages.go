@@ -33,6 +33,7 @@ func readMessages(value any) (system string, list []chatMessage, err error) {
 		role, _ := m["role"].(string)
 		parts, ok := messageParts(m["content"])
 		switch {
+		case role == "assistant" && m["content"] == nil: // as OpenAI's API returns it beside tool calls
 		case !ok:
 			return "", nil, flow.Errorf(flow.CodeInputInvalid, "Message %d of %q has no content: wanted {\"role\": \"user\", \"content\": \"…\"}.", i+1, "messages")
 		case role == "system", role == "developer":

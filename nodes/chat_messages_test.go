@@ -45,6 +45,16 @@ func TestChatMessages(t *testing.T) {
 		u.ports["messages"] = []any{said("user", "One"), said("assistant", "Two")}
 		has(t, u.fails(t, fakes(), flow.CodeInputInvalid).Message, "does not end with a message of the user")
 	})
+	t.Run("leaves out a message of the assistant without content", func(t *testing.T) {
+		got, u := &calls{}, ask(map[string]any{"model": "openai/gpt-x"})
+		calling := map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": "call_1"}}}
+		u.ports = map[string]any{"prompt": ""}
+		u.ports["messages"] = []any{said("user", "One"), calling, map[string]any{"role": "assistant"}, said("user", "Two")}
+		u.succeeds(t, Deps{Providers: fakeProviders{got}})
+		if history := got.requests[0].(providers.ChatRequest).History; len(history) != 2 || history[1].Parts[0].Text != "Two" {
+			t.Errorf("sent %+v", history)
+		}
+	})
 	t.Run("keeps the images of the prompt", func(t *testing.T) {
 		u := ask(map[string]any{"model": "openai/gpt-x", "images": []any{png}})
 		same(t, "conversation", u.succeeds(t, fakes())["messages"].([]any)[0], said("user", []any{text("Hello there"), image(png)}))

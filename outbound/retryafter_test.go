@@ -34,6 +34,12 @@ func TestRetryAfter(t *testing.T) {
 		{after: "3s", want: 0},
 		{after: "3, 4", want: 0},
 		{after: "soon", want: 0},
+		{after: "1777888830", want: 30 * time.Second}, // a UNIX time
+		{after: "1777888830.5", want: 30*time.Second + 500*time.Millisecond},
+		{after: "1777888830500", want: 30*time.Second + 500*time.Millisecond},
+		{after: "1777888830", date: "Mon, 04 May 2026 10:00:10 GMT", want: 20 * time.Second},
+		{after: "1777888000", want: 0},
+		{after: "2777888830", want: 24 * time.Hour},
 		{after: "Mon, 04 May 2026 10:00:20 GMT", want: 20 * time.Second},
 		{after: "Monday, 04-May-26 10:00:20 GMT", want: 20 * time.Second},
 		{after: "Mon, 04 May 2026 09:00:00 GMT", want: 0},

@@ -39,6 +39,9 @@ func (in *Input) checkMessages(list []any) (problems []flow.Problem) {
 				add("unknown", fmt.Sprintf("a message has no field %q, only role and content", name), i, name)
 			}
 		}
+		if m["content"] == nil && m["role"] == flow.RoleAssistant {
+			continue // as OpenAI's API returns it beside tool calls; it says nothing to a model
+		}
 		in.checkContent(m["content"], func(code, detail string, at ...any) { add(code, detail, append([]any{i, "content"}, at...)...) })
 	}
 	return problems

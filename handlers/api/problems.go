@@ -60,6 +60,7 @@ var problemFacts = map[flow.Code]problemFact{
 	flow.CodeRunFailed:             {424, "Run failed", 0},
 	flow.CodeRunCanceled:           {424, "Run canceled", 0},
 	flow.CodeRateLimited:           {429, "Too many requests", time.Second},
+	flow.CodeProviderRateLimited:   {429, "Rate limit of a provider", 5 * time.Second}, // only for clients of OpenAI's API
 	flow.CodeConcurrencyLimited:    {429, "Too many open runs", time.Second},
 	flow.CodeQueueFull:             {429, "Queue full", 5 * time.Second},
 	flow.CodeInternal:              {500, "Internal error", 0},

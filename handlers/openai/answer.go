@@ -223,7 +223,7 @@ func (a *answer) checkWait() error {
 // that was not.
 func (a *answer) text() (string, error) {
 	if a.run.State != flow.RunSucceeded {
-		return "", api.ErrNotSucceeded(a.run)
+		return "", a.failure()
 	}
 	if value, given := a.run.Outputs[a.outline.Reply]; given {
 		return flow.Text(value), nil
@@ -234,4 +234,13 @@ func (a *answer) text() (string, error) {
 		}
 	}
 	return "", flow.Errorf(flow.CodeRunFailed, "The run produced no output.")
+}
+
+// failure returns the error of a run that did not succeed. A rate limit of a provider keeps its
+// status 429, to which clients react by slowing down.
+func (a *answer) failure() error {
+	if e := a.run.Error; a.run.State == flow.RunFailed && e != nil && e.Code == flow.CodeProviderRateLimited {
+		return flow.Errorf(e.Code, "%s", e.Message)
+	}
+	return api.ErrNotSucceeded(a.run)
 }

@@ -1,5 +1,5 @@
 // Package openai lets clients of OpenAI's API call flows as if they were models:
-// POST /v1/chat/completions and GET /v1/models. It owns the formats of that API and maps
+// POST /v1/chat/completions, GET /v1/models and GET /v1/models/{id}. It owns the formats of that API and maps
 // them to runs; keys, limits and the runs themselves are those of package api.
 //
 //   - request.go reads a request and finds its flow, messages.go converts its messages to inputs.
@@ -8,6 +8,8 @@ package openai
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -24,6 +26,7 @@ func New(a *api.Server) *Server {
 	s := &Server{a}
 	a.HandleForeign(http.MethodPost, "/v1/chat/completions", false, formatError, s.complete)
 	a.HandleForeign(http.MethodGet, "/v1/models", true, formatError, s.listModels)
+	a.HandleForeign(http.MethodGet, "/v1/models/:flow_id", true, formatError, s.showModel)
 	return s
 }
 
@@ -89,12 +92,12 @@ func (s *Server) listModels(c *api.Call) error {
 			if f.LiveVersion == 0 {
 				continue
 			}
-			out, err := s.api.Outlines.Find(ctx, f.WorkspaceID, f.LiveHash)
+			m, err := s.modelOf(ctx, f)
 			if err != nil {
 				return err
 			}
-			if _, fault := findTarget(out.Inputs); fault == nil && out.Reply != "" {
-				list = append(list, model{ID: cmp.Or(f.Slug, string(f.ID)), Object: "model", Created: f.CreatedAt.Unix(), OwnedBy: "sluice"})
+			if m != nil {
+				list = append(list, *m)
 			}
 		}
 		if len(flows) < 200 {
@@ -104,4 +107,36 @@ func (s *Server) listModels(c *api.Call) error {
 	}
 	sorting.By(list, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
 	return c.WriteJSON(http.StatusOK, map[string]any{"object": "list", "data": list[:min(len(list), maxModels)]})
+}
+
+// modelOf returns a published flow as a model, or nil if it takes no message or has no answer.
+func (s *Server) modelOf(ctx context.Context, f *flow.Flow) (*model, error) {
+	out, err := s.api.Outlines.Find(ctx, f.WorkspaceID, f.LiveHash)
+	if err != nil {
+		return nil, err
+	}
+	if _, fault := findTarget(out.Inputs); fault != nil || out.Reply == "" {
+		return nil, nil
+	}
+	return &model{ID: cmp.Or(f.Slug, string(f.ID)), Object: "model", Created: f.CreatedAt.Unix(), OwnedBy: "sluice"}, nil
+}
+
+// showModel is GET /v1/models/{id}, with the slug or the ID of a flow. A flow that is not in the
+// list of models is not found.
+func (s *Server) showModel(c *api.Call) error {
+	name := c.Param("flow_id")
+	f, err := c.FindCallable(name)
+	var m *model
+	if err == nil {
+		m, err = s.modelOf(c.Request().Context(), f)
+	}
+	switch {
+	case err == nil && m == nil:
+		return flow.Errorf(flow.CodeNotFound, "The flow %q is not a model: it takes no message or has no answer.", name)
+	case errors.Is(err, &flow.Error{Code: flow.CodeNotPublished}):
+		return flow.Errorf(flow.CodeNotFound, "%s", err)
+	case err != nil:
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, m)
 }
