@@ -102,6 +102,7 @@ var limits = map[string]string{
 	"`chat`: images":           `{{bytes "nodes" "maxPicture"}} each, {{bytes "nodes" "maxPictures"}} together`,
 	"`transcribe`: recording":  `{{bytes "nodes" "maxRecording"}}`,
 	"Expressions":              `{{number "nodes/expression" "maxLength"}} characters`,
+	"JSONPath in `extract`":    `{{number "nodes/jsonpath" "MaxSource"}} bytes, nested {{number "nodes/jsonpath" "maxNesting"}} levels; {{number "nodes" "maxPatternWork"}} steps, {{number "nodes/jsonpath" "visitCost"}} for each value looked at; {{number "nodes" "maxPathPatterns"}} different patterns; {{number "nodes" "maxListItems"}} results`,
 	"`code`":                   `{{bytes "javascript" "MaxSource"}}; {{span "javascript" "MaxCPU"}} of computing, {{bytes "javascript" "MaxMemory"}} of memory; inputs and result {{bytes "javascript" "MaxValue"}} each; {{bytes "javascript" "MaxLog"}} of log`,
 	"A session":                "ends after {{found `cmd/sluice/config.go` `SLUICE_SESSION_IDLE\" default:\"(\\d+)d`}} days unused (`SLUICE_SESSION_IDLE`), {{found `cmd/sluice/config.go` `SLUICE_SESSION_MAX\" default:\"(\\d+)d`}} days at most (`SLUICE_SESSION_MAX`)",
 	"Links":                    `{{span "flow" "InviteLife"}} to join, {{span "flow" "ResetLife"}} to set a password`,

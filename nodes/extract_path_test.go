@@ -1,11 +1,15 @@
 package nodes
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/flowtest"
 )
 
 // TestExtract_bounds_work_of_path evaluates paths that multiply their results: without
@@ -25,18 +29,29 @@ func TestExtract_bounds_work_of_path(t *testing.T) {
 	for what, c := range map[string]struct {
 		path string
 		from any
+		says string
 	}{
-		"repeated selectors":               {"$" + strings.Repeat("[0,0,0,0]", 50), nested},
-		"repeated descendants":             {"$" + strings.Repeat("..[*]", 90), nested},
-		"filter that counts from the root": {"$[?count($..a) == @.b]", objects},
-		"filters in filters":               {"$..[?@..[?@..a]]", []any{objects, objects}},
-		"repeated selectors in filter":     {"$[?@" + strings.Repeat("[0,0,0,0]", 40) + "]", []any{nested}},
-		"patterns from the value":          {`$[?match("x", @)]`, patterns},
+		"repeated descendants":             {"$" + strings.Repeat("..[*]", 90), nested, ""},
+		"filter that counts from the root": {"$[?count($..a) == @.b]", objects, ""},
+		"filters in filters":               {"$..[?$..[?$..b]]", objects, ""},
+		"repeated selectors in filter":     {"$[?@" + strings.Repeat("[0,0,0,0]", 40) + "[1]]", []any{nested}, ""},
+		"large values compared":            {"$[?$ == $]", objects, ""},
+		"patterns from the value":          {`$[?match("x", @)]`, patterns, ""},
+		"repeated selectors":               {"$" + strings.Repeat("[0,0,0,0]", 50), nested, "more than 100000 items"},
+		"a pattern that is too large":      {`$[?match(@, "a{1001}")]`, texts, "A pattern of match() or search() cannot be used: invalid repeat count"},
+		"a pattern that repeats too much":  {`$[?search(@, "(a{100}){101}")]`, texts, "A pattern of match() or search() cannot be used: "},
+		"a pattern that is too long":       {`$[?match("x", $[0])]`, []any{strings.Repeat("a", 3000), 1}, "it is longer than 2,000 bytes"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			u := use{kind: "extract", config: map[string]any{"by": extractPath, "path": c.path}, ports: map[string]any{"from": c.from}}
-			has(t, u.fails(t, Deps{}, flow.CodeInputInvalid).Message, "too large for this JSONPath")
+			in := &flow.In{Config: map[string]any{"by": extractPath, "path": c.path}, Ports: map[string]any{"from": c.from}}
+			flowtest.CheckCPU(t, func() {
+				_, err := extract(t.Context(), in)
+				if fault := flow.AsError(err); fault == nil || fault.Code != flow.CodeInputInvalid {
+					t.Fatalf("got %v", err)
+				}
+				has(t, flow.AsError(err).Message, cmp.Or(c.says, "The value is too large for this JSONPath."))
+			})
 		})
 	}
 	for path, want := range map[string]int{
@@ -48,6 +63,7 @@ func TestExtract_bounds_work_of_path(t *testing.T) {
 		`$[?@ == $[0]]`:                        20_000,
 		`$[10:20]`:                             10,
 		`$..[?@ == "x"]`:                       20_000,
+		`$[?@]`:                                20_000,
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -57,11 +73,57 @@ func TestExtract_bounds_work_of_path(t *testing.T) {
 			}
 		})
 	}
-	t.Run("dot does not match a line end", func(t *testing.T) {
+	t.Run("ends with its context", func(t *testing.T) {
 		t.Parallel()
-		all, err := selectPath(t.Context(), &flow.In{}, `$[?search(@, "a.b")]`, []any{"a\nb", "a\rb", "a-b"})
-		same(t, "found", flow.EncodeJSON([]any{all, err}), []byte(`[["a-b"],null]`))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, path := range []string{"$..[?count($..a) == @.b]", `$[?search("x", @)]`} {
+			if _, err := selectPath(ctx, &flow.In{}, path, patterns); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v", path, err)
+			}
+		}
 	})
+}
+
+// TestExtract_selects_exactly finds records by numbers that float64 cannot tell apart, and keeps the
+// order and the digits of what it finds.
+func TestExtract_selects_exactly(t *testing.T) {
+	t.Parallel()
+	const records = `[{"id": 7615917337495251230, "name": "Anna", "parent": 7615917337495251231}, {"id": 7615917337495251231, "name": "Ben", "parent": 7615917337495251231.0}, {"id": 7615917337495251232, "name": "Cem"}]`
+	for path, want := range map[string]string{
+		`$[?@.id==7615917337495251231].name`: `["Ben"]`,
+		`$[?@.id!=7615917337495251231].name`: `["Anna","Cem"]`,
+		`$[?@.id<7615917337495251231].name`:  `["Anna"]`,
+		`$[?@.id>=7615917337495251232].name`: `["Cem"]`,
+		`$[?@.id==@.parent].name`:            `["Ben"]`,
+		`$[?@.id==$[2].id].id`:               `[7615917337495251232]`,
+		`$[1][?@==7615917337495251231e0]`:    `[7615917337495251231,7615917337495251231.0]`,
+		`$[0].*`:                             `[7615917337495251230,"Anna",7615917337495251231]`,
+	} {
+		all, err := selectPath(t.Context(), &flow.In{}, path, records)
+		if err != nil || string(flow.EncodeJSON(all)) != want {
+			t.Errorf("%s: got %s, %v, want %s", path, flow.EncodeJSON(all), err, want)
+		}
+	}
+}
+
+// TestExtract_explains_invalid_path reports a typed path before a run, and where it is wrong.
+func TestExtract_explains_invalid_path(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"items":                            "The JSONPath cannot be used: character 1: a path must begin with $, as in $.items[0].",
+		"$.items[?@.price = 1]":            "The JSONPath cannot be used: character 18: expected , or ], found '='; use == to compare.",
+		"$.first-name":                     "The JSONPath cannot be used: character 8: a name with special characters needs brackets and quotes, as in ['first-name'].",
+		"$[?length(@.tags)]":               "The JSONPath cannot be used: character 4: length() is a value, not a condition; compare it, as in length(@.a) > 1.",
+		"$.a" + strings.Repeat("[0]", 200): "The JSONPath cannot be used: it has 603 bytes; the limit is 500.",
+	} {
+		u := use{kind: "extract", config: map[string]any{"by": extractPath, "path": path}, ports: map[string]any{"from": []any{}}}
+		if found := u.problems(t); len(found) != 1 || found[0].Detail != want {
+			t.Errorf("%s: got problems %v", path, found)
+		}
+		u.config, u.ports["path"] = map[string]any{"by": extractPath}, path
+		same(t, path, u.fails(t, Deps{}, flow.CodeInputInvalid).Message, want)
+	}
 }
 
 func TestFirstJSON(t *testing.T) {

@@ -94,11 +94,8 @@ func TestExtract(t *testing.T) {
 func TestPattern_bounds_work(t *testing.T) {
 	t.Parallel()
 	deep := any("x")
-	for range 60 {
+	for range 17 {
 		deep = list{deep, deep}
-		if n := countItems(deep, 200_000); n > 200_000 {
-			break
-		}
 	}
 	big := strings.Repeat("ab ", 5<<20/3)
 	begin := time.Now()
