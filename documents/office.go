@@ -226,14 +226,15 @@ type xmlVisitor struct {
 	enough func() bool // reports whether to stop; may be nil
 }
 
-// attributes returns the attributes of an element by their local names. The prefix
-// r is kept, because the entry of a slide has both an id and an r:id.
+// attributes returns the attributes of an element by their local names. Those that name a
+// relationship get the prefix r, whatever prefix the file has for it, because the entry of a slide
+// has both an id and an r:id.
 func attributes(t xml.StartElement) map[string]string {
 	named := make(map[string]string, len(t.Attr))
 	for _, a := range t.Attr {
 		name := a.Name.Local
-		if a.Name.Space == "r" {
-			name = "r:" + name // r:id names a relationship
+		if space := a.Name.Space; space == "r" || space != "" && space != t.Name.Space && (name == "id" || name == "dm") {
+			name = "r:" + name
 		}
 		named[name] = a.Value
 	}

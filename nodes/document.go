@@ -9,6 +9,7 @@ import (
 
 	"sluice/documents"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // mostPages is the maximum of the field "max_pages".
@@ -138,19 +139,19 @@ func tablesValue(tables []documents.Table) []any {
 		for j, row := range t.Rows {
 			rows[j] = rowValue(t.Columns, row)
 		}
-		table := map[string]any{"name": t.Name, "rows": rows}
+		table := value.NewObject(value.Member{Name: "name", Value: t.Name}, value.Member{Name: "rows", Value: rows})
 		if t.Hidden {
-			table["hidden"] = true
+			table.Set("hidden", true)
 		}
 		if len(t.HiddenRows) > 0 {
 			hidden := make([]any, len(t.HiddenRows))
 			for j, row := range t.HiddenRows {
 				hidden[j] = flow.Number(row)
 			}
-			table["hidden_rows"] = hidden
+			table.Set("hidden_rows", hidden)
 		}
 		if len(t.HiddenColumns) > 0 {
-			table["hidden_columns"] = textsValue(t.HiddenColumns)
+			table.Set("hidden_columns", textsValue(t.HiddenColumns))
 		}
 		list[i] = table
 	}
@@ -159,10 +160,10 @@ func tablesValue(tables []documents.Table) []any {
 
 // rowValue converts a row to a value of a flow, with its cells in the order of the columns.
 func rowValue(columns []string, row map[string]string) any {
-	cells := make(map[string]any, len(row))
+	cells := &value.Object{}
 	for _, name := range columns {
 		if cell, filled := row[name]; filled {
-			cells[name] = cell
+			cells.Set(name, cell)
 		}
 	}
 	return cells

@@ -14,6 +14,7 @@ import (
 
 	"sluice/documents"
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/outbound"
 )
 
@@ -83,6 +84,22 @@ func TestDocument(t *testing.T) {
 		r := readDocumentFile(t, newFixture(), "a.xlsx", b.String(), nil)
 		same(t, "tables", []any{r.Error, r.Outputs["tables"]}, []any{nil, []any{map[string]any{"name": "Sheet1", "rows": []any{map[string]any{"Item": "Parcel", "Price": "7"}}}}})
 	})
+	t.Run("keeps the order of columns", func(t *testing.T) {
+		t.Parallel()
+		r := readDocumentFile(t, newFixture(), "people.csv", "zip,name,age\n8001,Ada,36\n", nil)
+		if got, want := string(value.Encode(r.Outputs["tables"])), `[{"name":"people","rows":[{"zip":"8001","name":"Ada","age":"36"}]}]`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+	t.Run("says that it guessed the encoding", func(t *testing.T) {
+		t.Parallel()
+		const koi8 = "\xe4\xcf\xc7\xcf\xd7\xcf\xd2 \xd7\xd3\xd4\xd5\xd0\xc1\xc5\xd4 \xd7 \xd3\xc9\xcc\xd5"
+		r := readDocumentFile(t, newFixture(), "a.txt", koi8, nil)
+		same(t, "text", []any{r.Error, r.Outputs["text"], r.Outputs["encoding"]}, []any{nil, "Договор вступает в силу", "koi8-r"})
+		has(t, flow.Text(r.Outputs["warnings"]), "It was read as koi8-r, which is a guess")
+		r = readDocumentFile(t, newFixture(), "a.txt", koi8, map[string]any{"encoding": "KOI8-R"})
+		same(t, "warnings", []any{r.Error, r.Outputs["text"], r.Outputs["warnings"]}, []any{nil, "Договор вступает в силу", []any{}})
+	})
 	t.Run("rejects a file that is not a document or too large", func(t *testing.T) {
 		t.Parallel()
 		for content, want := range map[string]string{"\x89PNG\r\n\x1a\n\x00\x00": "Sluice reads PDF, Word (DOCX)", strings.Repeat("x", documents.MaxSize+1): "64 MiB"} {
@@ -142,6 +159,7 @@ func TestDocument_reads_file_or_URL(t *testing.T) {
 		t.Parallel()
 		for pointer, config := range map[string]map[string]any{
 			"/nodes/0/config/pages":     {"pages": "1-x"},
+			"/nodes/0/config/encoding":  {"encoding": "latin-99"},
 			"/nodes/0/config/max_pages": {"max_pages": number("2001")},
 			"/nodes/0/config/file":      {"file": "terms.pdf"},
 		} {

@@ -136,7 +136,7 @@ func isTable(left, right []line) bool {
 	return !isProse(left) && !isProse(right) && (isShort(left) || isShort(right))
 }
 
-// isProse reports whether lines are running text: of several words, most of which fill the width.
+// isProse reports whether lines are running text: most have several words, and most fill the width.
 func isProse(lines []line) bool {
 	const words, fill = 4, 0.7
 	width, many, full := 0.0, 0, 0
