@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"sluice/sandbox"
@@ -18,12 +19,13 @@ const (
 	childMemory = 512 << 20
 	// graceCPU is the CPU time in seconds, in addition to that of the program, in which
 	// a child can report that the program exceeded its limit.
-	graceCPU = 5
+	graceCPU = 2
 )
 
 // frame is one line of a child's output.
 type frame struct {
 	Started bool    `json:",omitempty"` // the child has read the program
+	Long    bool    `json:",omitempty"` // the program has used shortCPU
 	Log     string  `json:",omitempty"` // a line of the console
 	Answer  *answer `json:",omitempty"` // the last frame
 }
@@ -42,14 +44,19 @@ func init() {
 // the parent is gone, it reads the end of its input and exits.
 func runChild(in io.Reader, out io.Writer) int {
 	sandbox.LimitMemory(childMemory)
-	write := json.NewEncoder(out)
+	frames, mu := json.NewEncoder(out), sync.Mutex{}
+	write := func(f frame) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return frames.Encode(f)
+	}
 	logged := 0
 	m, err := newMachine(func(line string) {
 		if line += "\n"; logged+len(line) > MaxLog {
 			line = line[:MaxLog-logged]
 		}
 		if logged += len(line); line != "" {
-			_ = write.Encode(frame{Log: line})
+			_ = write(frame{Log: line})
 		}
 	})
 	if err != nil {
@@ -60,25 +67,33 @@ func runChild(in io.Reader, out io.Writer) int {
 	if err := json.NewDecoder(bufio.NewReaderSize(in, 64<<10)).Decode(&p); err != nil {
 		return 1
 	}
-	if write.Encode(frame{Started: true}) != nil {
+	if write(frame{Started: true}) != nil {
 		return 1
 	}
-	interruptAt(sandbox.CPUTime()+p.cpu(), m.vm.Interrupt)
-	if write.Encode(frame{Answer: m.run(p)}) != nil {
+	begin := sandbox.CPUTime()
+	sandbox.LimitCPU(uint64((begin + p.cpu()).Seconds()) + graceCPU)
+	answer := m.run
+	if p.Check {
+		answer = m.check
+		go atCPU(begin+p.cpu(), func() { os.Exit(1) }) // the compiler cannot be interrupted
+	} else {
+		go func() {
+			atCPU(begin+shortCPU, func() { _ = write(frame{Long: true}) })
+			atCPU(begin+p.cpu(), m.vm.Interrupt)
+		}()
+	}
+	if write(frame{Answer: answer(p)}) != nil {
 		return 1
 	}
 	return 0
 }
 
-// interruptAt calls interrupt when the CPU time of this process reaches end. CPU time
-// makes the limit independent of the load of the machine. If the interrupt is not
-// noticed, the system ends the process (sandbox.LimitCPU).
-func interruptAt(end time.Duration, interrupt func()) {
-	sandbox.LimitCPU(uint64(end.Seconds()) + graceCPU)
-	go func() {
-		for left := end - sandbox.CPUTime(); left > 0; left = end - sandbox.CPUTime() {
-			time.Sleep(max(left/2, 10*time.Millisecond))
-		}
-		interrupt()
-	}()
+// atCPU calls f when the CPU time of this process reaches end. CPU time makes a limit
+// independent of the load of the machine. If an interrupt is not noticed, the system ends
+// the process (sandbox.LimitCPU).
+func atCPU(end time.Duration, f func()) {
+	for left := end - sandbox.CPUTime(); left > 0; left = end - sandbox.CPUTime() {
+		time.Sleep(max(left/2, 10*time.Millisecond))
+	}
+	f()
 }

@@ -31,6 +31,10 @@ const (
 	MaxMemory = 128 << 20
 	// MaxCPU is the default limit of a program's CPU time.
 	MaxCPU = 10 * time.Second
+	// CheckCPU is the limit of CPU time for checking a program.
+	CheckCPU = time.Second
+	// shortCPU is the CPU time after which a program counts as long; see Runner.
+	shortCPU = 500 * time.Millisecond
 )
 
 // Program is code with its inputs and limits.
@@ -40,6 +44,7 @@ type Program struct {
 	Time   time.Time       // current time according to Date
 	Seed   string          // seed of Math.random
 	CPU    time.Duration   // limit of CPU time; 0: MaxCPU
+	Check  bool            // compile it only
 }
 
 // Result is the result of a program.

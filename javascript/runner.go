@@ -21,9 +21,15 @@ const idleTime = time.Minute
 
 // Runner runs programs in child processes. It is safe for concurrent use. It starts
 // nothing before the first program.
+//
+// Groups, such as workspaces, share the slots fairly, one program at a time. So that endless
+// programs do not hold them until their limit, a program that has used shortCPU moves to one of
+// the slots for long programs. If none is free, it is ended, waits for one, and begins
+// again there: programs have no effects, and running one again gives the same result.
 type Runner struct {
 	slots    int
-	queue    *sandbox.Queue
+	short    *sandbox.Queue
+	long     *sandbox.Queue
 	mu       sync.Mutex
 	ready    []*child    // started in advance, waiting for a program
 	starting int         // number of children being started in advance
@@ -35,7 +41,7 @@ type Runner struct {
 // 16.
 func New() *Runner {
 	slots := min(max(runtime.GOMAXPROCS(0), 2), 16)
-	return &Runner{slots: slots, queue: sandbox.NewQueue(slots)}
+	return &Runner{slots: slots, short: sandbox.NewQueue(slots), long: sandbox.NewQueue(slots / 2)}
 }
 
 // child is a process that waits for a program or runs one.
@@ -52,22 +58,53 @@ var errNotStarted = errors.New("the process for code ended before it began")
 // maxTries is the maximum number of children that are tried for one program.
 const maxTries = 3
 
-// Run runs a program. Groups, such as workspaces, share the slots fairly. Errors caused by
-// the program are *Error; the log is returned with them too.
+// errLong ends a program in a short slot that has to wait for a long one.
+var errLong = errors.New("the code waits for a slot for long programs")
+
+// Run runs a program for a group, such as a workspace. Errors caused by the program are
+// *Error; the log is returned with them too.
 func (r *Runner) Run(ctx context.Context, group string, p Program) (Result, error) {
 	if len(p.Inputs) > MaxValue {
 		return Result{}, &Error{Message: fmt.Sprintf("The inputs of the code are larger than %d MiB.", MaxValue>>20)}
 	}
-	if err := r.queue.Acquire(ctx, group); err != nil {
+	result, err := r.runShort(ctx, group, p)
+	if !errors.Is(err, errLong) {
+		return result, err
+	}
+	if err := r.long.Acquire(ctx, group); err != nil {
 		return Result{}, err
 	}
-	defer r.queue.Release(group)
+	defer r.long.Release(group)
+	return r.runChild(ctx, p, func() error { return nil })
+}
+
+// runShort runs a program in a short slot. When it becomes long, it continues in a long slot,
+// or ends with errLong if none is free.
+func (r *Runner) runShort(ctx context.Context, group string, p Program) (Result, error) {
+	if err := r.short.Acquire(ctx, group); err != nil {
+		return Result{}, err
+	}
+	held := r.short
+	defer func() { held.Release(group) }()
+	return r.runChild(ctx, p, func() error {
+		if !r.long.TryAcquire(group) {
+			return errLong
+		}
+		r.short.Release(group)
+		held = r.long
+		return nil
+	})
+}
+
+// runChild runs a program in a child. long is called when it has used shortCPU; its error
+// ends the program.
+func (r *Runner) runChild(ctx context.Context, p Program, long func() error) (Result, error) {
 	for try := 1; ; try++ {
 		c, err := r.take()
 		if err != nil {
 			return Result{}, err
 		}
-		result, err := c.run(ctx, p)
+		result, err := c.run(ctx, p, long)
 		if !errors.Is(err, errNotStarted) || try == maxTries || ctx.Err() != nil {
 			return result, err
 		}
@@ -155,13 +192,14 @@ func (c *child) stop() {
 	_ = c.cmd.Wait() // its error is that it was killed
 }
 
-// run runs a program in the child, which then exits.
-func (c *child) run(ctx context.Context, p Program) (Result, error) {
+// run runs a program in the child, which then exits. long is called when the program has used
+// shortCPU; its error ends the program.
+func (c *child) run(ctx context.Context, p Program, long func() error) (Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	sent := json.NewEncoder(c.in).Encode(p)
 	_ = c.in.Close() // an incomplete write shows in the answer
-	result, started, err := c.read()
+	result, started, err := c.read(long)
 	if sent != nil || err != nil {
 		_ = c.cmd.Process.Kill()
 	}
@@ -181,6 +219,9 @@ func (c *child) run(ctx context.Context, p Program) (Result, error) {
 // in ticks, so the limit and the reported time differ slightly.
 func (p Program) killed(ended error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](ended); ok && exit.UserTime()+exit.SystemTime() > p.cpu() {
+		if p.Check {
+			return &Error{Message: fmt.Sprintf(uncheckedMessage, p.cpu().Seconds())}
+		}
 		return p.tooLong(0)
 	}
 	return &Error{Message: fmt.Sprintf("The code ended its process. It may take up to %d MiB of memory.", MaxMemory>>20)}
@@ -190,7 +231,7 @@ func (p Program) killed(ended error) error {
 const maxOutput = 6 * (MaxValue + MaxLog + 1<<20)
 
 // read reads frames until the answer.
-func (c *child) read() (result Result, started bool, err error) {
+func (c *child) read(long func() error) (result Result, started bool, err error) {
 	frames := json.NewDecoder(io.LimitReader(c.out, maxOutput))
 	var log strings.Builder
 	for {
@@ -200,6 +241,11 @@ func (c *child) read() (result Result, started bool, err error) {
 			return result, started, err
 		}
 		started = started || f.Started
+		if f.Long {
+			if err := long(); err != nil {
+				return result, started, err
+			}
+		}
 		if log.Len()+len(f.Log) <= MaxLog {
 			log.WriteString(f.Log)
 		}

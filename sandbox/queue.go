@@ -49,6 +49,19 @@ func (q *Queue) Acquire(ctx context.Context, group string) error {
 	}
 }
 
+// TryAcquire takes a slot if one is free. It reports whether it did, and then the caller must
+// return it with Release.
+func (q *Queue) TryAcquire(group string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.free == 0 { // a slot is free only while no one waits
+		return false
+	}
+	q.free--
+	q.held[group]++
+	return true
+}
+
 // join puts the caller at the end of its group's line and returns a channel that
 // is closed when it gets a slot, which may be before join returns.
 func (q *Queue) join(group string) (turn chan struct{}) {
