@@ -86,6 +86,9 @@ type Kind struct {
 	// Suspension) and failed or was canceled, so that it stops costing money. In.State is the
 	// saved state. ctx ends after ten seconds; the end of the step is recorded afterwards.
 	Cleanup func(ctx context.Context, in *In) error
+	// Crowded is set by Registry.For if the config of the node declares more than MaxPorts fields
+	// or outputs. The rest is missing then.
+	Crowded bool
 }
 
 // DynamicSchema is what the config of a node adds to the declaration of its kind.
@@ -335,22 +338,32 @@ func (r *Registry) For(n *Node) *Kind {
 	}
 	shape, own := k.DynamicSchema(n), *k
 	own.Fields, own.Outputs, own.Open = slices.Clip(k.Fields), slices.Clip(k.Outputs), shape.Open
-	for _, f := range shape.Fields {
-		if own.Field(f.Name) == nil {
+	own.Crowded = len(shape.Fields) > MaxPorts || len(shape.Outputs) > MaxPorts
+	fields, outputs := make(map[string]bool, len(k.Fields)), make(map[string]int, len(k.Outputs))
+	for i := range k.Fields {
+		fields[k.Fields[i].Name] = true
+	}
+	for i := range k.Outputs {
+		outputs[k.Outputs[i].Name] = i
+	}
+	for _, f := range shape.Fields[:min(len(shape.Fields), MaxPorts)] {
+		if !fields[f.Name] {
+			fields[f.Name] = true
 			own.Fields = append(own.Fields, f)
 		}
 	}
 	copied := false
-	for _, p := range shape.Outputs {
-		i := slices.IndexFunc(own.Outputs, func(o Port) bool { return o.Name == p.Name })
+	for _, p := range shape.Outputs[:min(len(shape.Outputs), MaxPorts)] {
+		i, known := outputs[p.Name]
 		switch {
-		case i >= 0 && i < len(k.Outputs):
+		case known && i < len(k.Outputs):
 			if !copied {
 				own.Outputs, copied = slices.Clone(own.Outputs), true // those of the kind are shared
 			}
 			o := &own.Outputs[i]
 			o.Shown, o.Items, o.Schema, o.Optional = p.Type, p.Items, p.Schema, p.Optional
-		case i < 0 && p.Name != ErrorPort:
+		case !known && p.Name != ErrorPort:
+			outputs[p.Name] = len(own.Outputs)
 			own.Outputs = append(own.Outputs, p)
 		}
 	}

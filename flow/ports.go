@@ -117,6 +117,9 @@ func templateNames(n *Node, k *Kind) []string {
 			continue
 		}
 		for _, name := range TemplateNames(n.Config[k.Fields[i].Name]) {
+			if len(list) > MaxPorts {
+				return list // rejected by Validate
+			}
 			if !seen[name] {
 				seen[name] = true
 				list = append(list, name)

@@ -12,6 +12,7 @@ const (
 	ModelTimeout = 10 * time.Minute
 	StepParallel = 16
 	MaxNodes     = 1000
+	MaxPorts     = 1000 // inputs, and outputs, that the config of one node declares
 	MaxEdges     = 10_000
 	// HeldBackoff is the longest back-off during which a run keeps its worker. During a longer
 	// one it waits without a worker.

@@ -47,21 +47,24 @@ var templatePath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+
 // ParseTemplate parses a template. \{{ stands for a literal {{.
 func ParseTemplate(s string) (*Template, error) {
 	t := &Template{}
+	var literal strings.Builder
 	for rest := s; ; {
 		before, after, found := strings.Cut(rest, "{{")
 		if !found {
-			t.literal(rest)
+			literal.WriteString(rest)
+			t.literal(&literal)
 			return t, nil
 		}
 		if head, escaped := strings.CutSuffix(before, `\`); escaped {
-			t.literal(head + "{{")
+			literal.WriteString(head + "{{")
 			rest = after
 			continue
 		}
 		inner, tail, closed := strings.Cut(after, "}}")
 		place := strings.TrimSpace(inner)
 		if name, ok := strings.CutPrefix(place, credentialMark); ok && closed && credentialRefName.MatchString(strings.TrimSpace(name)) {
-			t.literal(before)
+			literal.WriteString(before)
+			t.literal(&literal)
 			t.parts = append(t.parts, templatePart{credential: strings.TrimSpace(name)})
 			rest = tail
 			continue
@@ -70,19 +73,19 @@ func ParseTemplate(s string) (*Template, error) {
 			return nil, fmt.Errorf("%q at character %d is not a place: write {{name}} or {{name.path}}, or \\{{ for the two characters themselves",
 				"{{"+FirstRunes(inner, 20), utf8.RuneCountInString(s[:len(s)-len(rest)+len(before)])+1)
 		}
-		t.literal(before)
+		literal.WriteString(before)
+		t.literal(&literal)
 		t.parts = append(t.parts, templatePart{path: strings.Split(place, ".")})
 		rest = tail
 	}
 }
 
-// literal appends literal text. It merges adjacent text parts.
-func (t *Template) literal(s string) {
-	if n := len(t.parts); n > 0 && t.parts[n-1].isText() {
-		t.parts[n-1].text += s
-	} else if s != "" {
-		t.parts = append(t.parts, templatePart{text: s})
+// literal appends the literal text that was collected, and empties it.
+func (t *Template) literal(text *strings.Builder) {
+	if text.Len() > 0 {
+		t.parts = append(t.parts, templatePart{text: text.String()})
 	}
+	text.Reset()
 }
 
 func (p *templatePart) isText() bool { return p.path == nil && p.credential == "" }

@@ -10,11 +10,11 @@ import (
 
 // This file holds the parts that kinds share whose users name ports in a list field.
 
-// portNames returns the names in a list field.
+// portNames returns the names in a list field, up to one more than a node may have.
 func portNames(list any) []string {
 	var names []string
 	items, _ := list.([]any)
-	for _, item := range items {
+	for _, item := range items[:min(len(items), flow.MaxPorts+1)] {
 		if s, isText := item.(string); isText {
 			names = append(names, strings.TrimSpace(s))
 		}
@@ -39,6 +39,9 @@ func isPortName(name string, own []string) bool {
 // checkPortNames reports invalid, reserved and duplicate names in a list field.
 func checkPortNames(n *flow.Node, field string, own []string) (problems []flow.Problem) {
 	names := portNames(n.Config[field])
+	if len(names) > flow.MaxPorts {
+		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "too_many", Detail: fmt.Sprintf("at most %d names", flow.MaxPorts)}}
+	}
 	for i, name := range names {
 		why := ""
 		switch {

@@ -152,6 +152,9 @@ func (e *effort) compilePattern(text string) (jsonschema.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, errors.New("the pattern is longer than 1,000 characters")
 	}
+	if e.patterns += pattern.Cost(text); e.patterns > maxPatterns {
+		return nil, errors.New("the patterns of the schema together take too long to compile")
+	}
 	p, err := pattern.Compile(text)
 	if _, invalid := errors.AsType[*syntax.Error](err); invalid {
 		return nil, fmt.Errorf("the pattern cannot be read: %w", err)
@@ -162,9 +165,7 @@ func (e *effort) compilePattern(text string) (jsonschema.Regexp, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the pattern %w", err)
 	}
-	if e.patterns += p.Weight; e.patterns > maxPatterns {
-		return nil, errors.New("the patterns of the schema together take too long to compile")
-	}
+	e.patterns += p.Size
 	return &compiledPattern{p, text, e}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
@@ -41,6 +42,7 @@ type validator struct {
 	in, out  []map[string]flow.Port     // by index
 	fed      map[string]map[string]bool // node ID to its connected input ports
 	problems []flow.Problem
+	checking time.Duration // CPU time that checks of nodes have taken
 	// suggestions is the remaining number of suggested names, which bounds the time for a
 	// document with many mistakes.
 	suggestions int

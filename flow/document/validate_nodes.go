@@ -2,9 +2,11 @@ package document
 
 import (
 	"cmp"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/cputime"
 	"sluice/flow/sorting"
 )
 
@@ -19,20 +21,38 @@ func (v *validator) node(i int) {
 	}
 	config := flow.Pointer("nodes", i, "config")
 	before := len(v.problems)
+	if k.Crowded || len(v.in[i]) > flow.MaxPorts+len(k.Inputs)+len(k.Fields) {
+		v.add(config, "too_many", n.ID, "at most %d inputs and %d outputs of one node", flow.MaxPorts, flow.MaxPorts)
+		return
+	}
 	v.fields(n, k, config)
 	v.templates(n, k, config)
 	wellFormed := len(v.problems) == before
 	v.onError(n, k, flow.Pointer("nodes", i, "on_error"))
 	if k.Role == flow.RoleInput {
 		in := contract.ReadInput(n)
-		v.below(config, n.ID, in.Problems())
+		v.check(n, config, in.Problems)
 	}
 	if k.Check != nil && wellFormed { // Check may rely on that
-		v.below(config, n.ID, k.Check(n))
+		v.check(n, config, func() []flow.Problem { return k.Check(n) })
 	}
 	if !n.Disabled {
 		v.required(n, k, config)
 	}
+}
+
+// maxChecking is the CPU time for the checks of all nodes of a document: compiling patterns,
+// schemas and expressions. An ordinary document takes milliseconds.
+const maxChecking = 250 * time.Millisecond
+
+// check adds the problems that a check of a node finds, unless the checks of the nodes before
+// it took too long.
+func (v *validator) check(n *flow.Node, config string, problems func() []flow.Problem) {
+	if v.checking > maxChecking {
+		v.add(config, "unchecked", n.ID, "this could not be checked, because checking the nodes before it took too long; make their patterns, schemas and expressions simpler")
+		return
+	}
+	v.checking += cputime.Measure(func() { v.below(config, n.ID, problems()) })
 }
 
 // below adds problems of further checks of a node, except at places that already have one.

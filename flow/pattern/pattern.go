@@ -20,12 +20,11 @@ import (
 	"sluice/flow/cache"
 )
 
-// Limits of one pattern. Together they bound the time for compiling it to about 50 ms.
+// Limits of one pattern. Together they bound the time for compiling it to about 25 ms.
 const (
 	MaxSource = 2000   // bytes
 	MaxSize   = 10_000 // instructions, with repetitions expanded
-	// maxClassWork bounds the work for character classes in units of about 1 µs; see classWork.
-	maxClassWork = 40_000
+	maxCost   = 20_000 // of reading it; see Cost
 )
 
 // The reasons why a valid pattern is refused. They continue the sentence "the pattern …".
@@ -63,9 +62,9 @@ func Compile(source string) (*Pattern, error) {
 	if p, ok := compiled.Get(source); ok {
 		return p, nil
 	}
-	weight, err := classWork(source)
-	if err != nil {
-		return nil, err
+	weight := Cost(source)
+	if weight > maxCost {
+		return nil, ErrClasses
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -84,9 +83,9 @@ func CompileFunc(source string, flags syntax.Flags, change func(*syntax.Regexp))
 	if len(source) > MaxSource {
 		return nil, ErrTooLong
 	}
-	weight, err := classWork(source)
-	if err != nil {
-		return nil, err
+	weight := Cost(source)
+	if weight > maxCost {
+		return nil, ErrClasses
 	}
 	parsed, err := syntax.Parse(source, flags)
 	if err != nil {
@@ -114,7 +113,7 @@ func compile(parsed *syntax.Regexp, source string, weight int) (*Pattern, error)
 	}
 	size := len(program.Inst)
 	return &Pattern{
-		Size: size, Weight: weight + len(source) + size, first: first, captures: size * (1 + first.NumSubexp()/8),
+		Size: size, Weight: weight + size, first: first, captures: size * (1 + first.NumSubexp()/8),
 		later: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + source + `)`) }),
 	}, nil
 }
@@ -145,17 +144,13 @@ var (
 	unicodeSet = regexp.MustCompile(`\\[pP]`)
 )
 
-// classWork estimates the cost of reading the character classes of a pattern, in units of
-// about 1 µs, before the parser does: a class such as \pL has hundreds of ranges, and with
-// ignored case, the parser visits each character of a range.
-func classWork(source string) (int, error) {
+// Cost estimates the time for reading a pattern, in units of about 1 µs, without reading it:
+// a class such as \pL has hundreds of ranges, and with ignored case, the parser visits each
+// character of a range.
+func Cost(source string) int {
 	set, wide := 150, 5
 	if foldFlag.MatchString(source) {
 		set, wide = 1200, 5000
 	}
-	work := set*len(unicodeSet.FindAllStringIndex(source, -1)) + wide*len(wideRange.FindAllStringIndex(source, -1))
-	if work > maxClassWork {
-		return 0, ErrClasses
-	}
-	return work, nil
+	return len(source) + set*len(unicodeSet.FindAllStringIndex(source, -1)) + wide*len(wideRange.FindAllStringIndex(source, -1))
 }
