@@ -30,7 +30,7 @@ var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|plea
 func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
 	var out flow.Out
 	if !s.state.counted {
-		s.m.charge(&out, providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, p.Seconds)
+		s.m.charge(&out, providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, billed(p.Seconds))
 	}
 	if failure := s.failure(p); failure != nil {
 		if err := s.in.Save(ctx, nil); err != nil {

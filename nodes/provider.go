@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -124,7 +125,7 @@ func (m *target) passesURLs() bool { return m.preset.ImageURLs && !m.at.Trusted 
 // reports, or else is computed from the workspace's price or a price list. If it is not fully
 // known, the step counts as unpriced: an unknown cost is not zero. That is so without a price,
 // without usage, after a web search, whose fee is in no price list, and for a tier of service
-// with another price. If the price is known, but the usage of a call that may have been charged
+// with another price. seconds is the billed time, or unknownTime. If the price is known, but the usage of a call that may have been charged
 // is not, the call is also marked as lost.
 func (m *target) charge(out *flow.Out, u providers.Usage, seconds float64) {
 	out.Usage.InputTokens, out.Usage.OutputTokens = u.InputTokens, u.OutputTokens
@@ -132,13 +133,15 @@ func (m *target) charge(out *flow.Out, u providers.Usage, seconds float64) {
 	byTokens := m.price.Tokens != nil || m.price.Call == 0 && m.price.Second == 0 && m.price.Input+m.price.Output > 0
 	part, whole := tierPrice(m.preset.Name, u.Tier, m.price.Tokens != nil)
 	counted := u.InputTokens+u.OutputTokens > 0
+	timed := m.price.Second == 0 || seconds >= 0
+	seconds = max(seconds, 0)
 	switch {
 	case u.CostKnown:
 		out.Usage.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
 		if u.Incomplete {
 			out.Usage.UnpricedSteps = 1
 		}
-	case m.priced && whole && !u.Incomplete && (counted || !byTokens): // not every server counts tokens
+	case m.priced && whole && timed && !u.Incomplete && (counted || !byTokens): // not every server counts tokens
 		out.Usage.CostNanoUSD = part.of(m.price.Cost(tokenUse(u), seconds))
 		if u.Searches > 0 && m.price.Tokens != nil {
 			out.Usage.UnpricedSteps = 1
@@ -153,6 +156,12 @@ func (m *target) charge(out *flow.Out, u providers.Usage, seconds float64) {
 	}
 	out.Lost = u.Incomplete && out.Usage.UnpricedSteps > 0
 }
+
+// unknownTime is the billed time of a call whose provider did not report it.
+const unknownTime = -1
+
+// billed returns a reported time, or unknownTime for 0.
+func billed(seconds float64) float64 { return cmp.Or(seconds, unknownTime) }
 
 // chargeCall adds the usage of a call that returned an error: what is known, with an unknown
 // cost if the call may have been charged.

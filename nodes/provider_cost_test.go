@@ -18,6 +18,7 @@ var (
 	entered = flow.Price{Input: 1e9, Output: 2e9}
 	listed  = flow.Price{Tokens: &flow.TokenPrices{Input: &flow.TokenRate{Price: 1e9}, Output: &flow.TokenRate{Price: 2e9}}}
 	perCall = flow.Price{Call: 500}
+	perTime = flow.Price{Call: 500, Second: 100}
 )
 
 // TestProviderCost has answers of real servers and the cost of the step: right, or unpriced where
@@ -42,6 +43,7 @@ func TestProviderCost(t *testing.T) {
 	chat := func(provider string) use { return ask(map[string]any{"model": provider + "/m"}) }
 	embed := use{kind: "embed", config: map[string]any{"model": "openai/m"}, ports: map[string]any{"text": "x"}}
 	speak := use{kind: "speech", config: map[string]any{"model": "openai/m", "text": "Hello"}}
+	hear := use{kind: "transcribe", config: map[string]any{"model": "openai/whisper"}, ports: map[string]any{"audio": "data:audio/wav;base64,SGk="}}
 	for _, c := range []struct {
 		name     string
 		use      use
@@ -95,6 +97,11 @@ func TestProviderCost(t *testing.T) {
 		{"speech", speak, &perCall, "ID3", "", 500, 0, false},
 		{"silence", speak, &perCall, "", flow.CodeOutputInvalid, 0, 1, true},
 		{"speech that is refused", speak, &perCall, `{"detail":"Unauthorized"}`, flow.CodeProviderAuth, 0, 0, false},
+		{"a transcript", hear, &perTime, `{"text":"Hi","duration":1.5}`, "", 650, 0, false},
+		{"a transcript with its time in the usage", hear, &perTime, `{"text":"Hi","usage":{"type":"duration","seconds":2}}`, "", 700, 0, false},
+		{"a transcript without its time", hear, &perTime, `{"text":"Hi"}`, "", 0, 1, false},
+		{"a transcript by calls", hear, &perCall, `{"text":"Hi"}`, "", 500, 0, false},
+		{"no transcript", hear, &perTime, `{"text":null}`, flow.CodeOutputInvalid, 0, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -59,7 +59,7 @@ func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		m.chargeCall(&out, providers.Usage{}, err)
 		return out, m.failed(ctx, err)
 	}
-	m.charge(&out, result.Usage, result.Seconds)
+	m.charge(&out, result.Usage, billed(result.Seconds))
 	outputs := map[string]any{"text": result.Text}
 	if result.Language != "" {
 		outputs["language"] = result.Language

@@ -260,6 +260,7 @@ var faults = []struct {
 	{"of the Responses API", `{"type":"error","code":"server_error","message":"The server had an error","sequence_number":1}`, ClassUnavailable, true, "had an error"},
 	{"llama.cpp's", `{"error":{"code":500,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, ClassRejected, false, "available context size"},
 	{"without credit", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, ClassRejected, false, "current quota"},
+	{"of a choice", `{"id":"g","choices":[{"index":0,"delta":{"content":""},"message":{"content":""},"error":{"code":429,"message":"The provider is limited"},"finish_reason":"error"}]}`, ClassRateLimited, true, "provider is limited"},
 	{"an unknown one", `{"error":{"message":"Something odd"}}`, ClassUnavailable, true, "Something odd"},
 }
 

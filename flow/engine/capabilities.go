@@ -224,7 +224,7 @@ func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In)
 // error if a budget of the run is used up. A step with a saved state is not checked: it resumes
 // external work that has been paid for.
 func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) (estimate flow.NanoUSD, err error) {
-	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
+	if c.Budgets == nil || n.kind.Charge == nil {
 		return 0, nil
 	}
 	charge, paid := n.kind.Charge(in.Config)
@@ -246,6 +246,9 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 		return 0, nil
 	case !charge.Reported:
 		r.Unpriced = cmp.Or(charge.Model, "the model")
+	}
+	if in.State != nil {
+		return r.Amount, nil
 	}
 	return r.Amount, c.reserve(ctx, r)
 }

@@ -24,6 +24,7 @@ import (
 //	{"base_resp": {"status_code": 1004, …}}        MiniMax
 //	{"error_code": 110, "error_msg": …}            Baidu
 //	{"success": false, "errors": [{…}]}            Cloudflare
+//	{"choices": [{"error": {…}}]}                  OpenRouter
 //	{"code": 401, "msg": …}, {"detail": …},        without an answer beside it
 //	{"errors": [{…}]}, {"message": …, "status": 503}
 func Find(data []byte) (status int, text []byte, failed bool) {
@@ -31,7 +32,13 @@ func Find(data []byte) (status int, text []byte, failed bool) {
 	if body.IsArray() {
 		body = body.Get("0") // Gemini's errors
 	}
-	if !body.IsObject() || !json.Valid(data) || !isFault(body) {
+	if !body.IsObject() || !json.Valid(data) {
+		return 0, nil, false
+	}
+	if choice := body.Get("choices.0"); IsFilled(choice.Get("error")) {
+		body = choice
+	}
+	if !isFault(body) {
 		return 0, nil, false
 	}
 	return statusOf(body), []byte(body.Raw), true
