@@ -2,42 +2,49 @@ package flow
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"sluice/flow/value"
 )
 
 // Check returns the problems of a typed value of the field.
-func (f *Field) Check(value any) []Problem {
+func (f *Field) Check(v any) []Problem {
 	one := func(code, format string, args ...any) []Problem {
 		return []Problem{{Code: code, Detail: fmt.Sprintf(format, args...)}}
 	}
-	if named, ok := AsObject(value); ok && f.Type == FieldMap {
+	if named, ok := AsObject(v); ok && f.Type == FieldMap {
 		return f.checkMap(named)
 	}
-	if !f.accepts(value) {
-		got := TypeOf(value)
+	if !f.accepts(v) {
+		got := TypeOf(v)
 		if got == "number" && f.Type != FieldSecret {
-			got = Text(value)
+			got = Text(v)
 		}
 		return one("wrong_type", "%q wants %s, got %s", f.Name, f.expected(), got)
 	}
-	if f.Values != nil && !slices.ContainsFunc(f.Values, func(v any) bool { return EqualValues(v, value) }) {
+	if f.Values != nil && !slices.ContainsFunc(f.Values, func(allowed any) bool { return EqualValues(allowed, v) }) {
 		return one("not_allowed", "%q wants one of %s", f.Name, EncodeJSON(f.Values))
 	}
-	if s, ok := value.(string); ok && f.Type == FieldSelect && f.Values == nil && !slices.Contains(f.Options, s) {
+	if s, ok := v.(string); ok && f.Type == FieldSelect && f.Values == nil && !slices.Contains(f.Options, s) {
 		return one("not_allowed", "%q wants one of %s", f.Name, InputNames(f.Options))
 	}
-	if size, unit, ok := Measure(value); ok {
-		if f.Min != nil && size < *f.Min {
-			return one("out_of_range", "%q wants at least %s%s", f.Name, FormatNumber(*f.Min), unit)
-		}
-		if f.Max != nil && size > *f.Max {
-			return one("out_of_range", "%q wants at most %s%s", f.Name, FormatNumber(*f.Max), unit)
-		}
+	size, unit := Measure(v)
+	if f.Min != nil && isLess(size, *f.Min) {
+		return one("out_of_range", "%q wants at least %s%s", f.Name, FormatNumber(*f.Min), unit)
+	}
+	if f.Max != nil && isLess(*f.Max, size) {
+		return one("out_of_range", "%q wants at most %s%s", f.Name, FormatNumber(*f.Max), unit)
 	}
 	return nil
+}
+
+// isWhole reports whether a value is a number without a fraction.
+func isWhole(v any) bool { return value.IsInteger(v) }
+
+// isLess compares two numbers exactly. It is false for other values.
+func isLess(a, b any) bool {
+	order, ok := value.CompareNumbers(a, b)
+	return ok && order < 0
 }
 
 // accepts reports whether a typed value has a type that the field accepts. It is false for map
@@ -53,8 +60,7 @@ func (f *Field) accepts(value any) bool {
 	case FieldNumber:
 		return TypeOf(value) == "number"
 	case FieldInteger:
-		n, ok := Float(value)
-		return ok && n == math.Trunc(n)
+		return isWhole(value)
 	case FieldBoolean:
 		return TypeOf(value) == "boolean"
 	case FieldList:

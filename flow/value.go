@@ -307,16 +307,19 @@ func Number[N int | int64 | float64 | float32](n N) json.Number {
 }
 
 // Measure returns the size to which the bounds min and max of a field or an input apply, with
-// its unit: the characters of a text, the items of a list, or the number itself.
-func Measure(v any) (size float64, unit string, ok bool) {
+// its unit: the characters of a text, the items of a list, or the number itself. It is nil for
+// other values.
+func Measure(v any) (size any, unit string) {
 	switch v := v.(type) {
 	case string:
-		return float64(utf8.RuneCountInString(v)), " characters", true
+		return utf8.RuneCountInString(v), " characters"
 	case []any:
-		return float64(len(v)), " items", true
+		return len(v), " items"
 	}
-	size, ok = Float(v)
-	return size, "", ok
+	if _, ok := value.NumberText(v); ok {
+		return v, ""
+	}
+	return nil, ""
 }
 
 // EqualValues compares values as JSON Schema does: 1 equals 1.0, also in lists and objects.

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/nodes/expression"
 )
 
@@ -132,15 +134,18 @@ func choose(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{elsePort: value}}, nil
 }
 
-// fitsCase reports whether a case matches: its expression is true for value, or its text
-// equals on.
-func fitsCase(ctx context.Context, in *flow.In, text string, value, on any) (bool, error) {
+// fitsCase reports whether a case matches: its expression is true for the value that is
+// passed on, or its text equals on, as a number if both are numbers.
+func fitsCase(ctx context.Context, in *flow.In, text string, passed, on any) (bool, error) {
 	if in.Text("by") == switchExpression {
 		e, err := expression.Compile(text)
 		if err != nil {
 			return false, err
 		}
-		return e.Test(ctx, value)
+		return e.Test(ctx, passed)
+	}
+	if order, numbers := value.CompareNumbers(on, json.Number(text)); numbers {
+		return order == 0, nil // 2.0 is 2
 	}
 	got := strings.TrimSpace(flow.Text(on))
 	return got == text || in.Config["ignore_case"] == true && strings.EqualFold(got, text), nil

@@ -12,6 +12,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/pattern"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // Input is a parameter of a flow, declared by an input node.
@@ -25,6 +26,7 @@ type Input struct {
 	Example     any
 	HasExample  bool
 	Min, Max    *float64 // bounds of a number, or of how many characters or items there are
+	least, most any      // the same bounds with every digit
 	Pattern     string
 	Enum        []any
 	Accept      []string  // of files: media types such as image/* and extensions such as .pdf; empty: all
@@ -82,6 +84,7 @@ func ReadInput(n *flow.Node) Input {
 	in.Description, _ = n.Config["description"].(string)
 	in.Example, in.HasExample = n.Config["example"]
 	in.Min, in.Max = bound(n.Config["min"]), bound(n.Config["max"])
+	in.least, in.most = n.Config["min"], n.Config["max"]
 	in.Pattern, _ = n.Config["pattern"].(string)
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsIn(n.Config["accept"])
@@ -174,13 +177,12 @@ func (in *Input) check(v any, coerce bool, work *pattern.Budget) (any, []flow.Pr
 	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return flow.EqualValues(e, v) }) {
 		return v, fail("not_allowed", "wanted one of %s", flow.EncodeJSON(in.Enum))
 	}
-	if size, unit, ok := flow.Measure(v); ok {
-		if in.Min != nil && size < *in.Min {
-			return v, fail("too_small", "wanted at least %s%s, got %s", flow.FormatNumber(*in.Min), unit, flow.FormatNumber(size))
-		}
-		if in.Max != nil && size > *in.Max {
-			return v, fail("too_large", "wanted at most %s%s, got %s", flow.FormatNumber(*in.Max), unit, flow.FormatNumber(size))
-		}
+	size, unit := flow.Measure(v)
+	if order, ok := value.CompareNumbers(size, in.least); ok && order < 0 {
+		return v, fail("too_small", "wanted at least %s%s, got %s", flow.Text(in.least), unit, flow.Text(size))
+	}
+	if order, ok := value.CompareNumbers(size, in.most); ok && order > 0 {
+		return v, fail("too_large", "wanted at most %s%s, got %s", flow.Text(in.most), unit, flow.Text(size))
 	}
 	if s, isText := v.(string); isText && in.Pattern != "" {
 		if p, err := pattern.Compile(in.Pattern); err == nil { // Problems reports an invalid one
@@ -248,7 +250,7 @@ func (in *Input) Problems() []flow.Problem {
 			add("pattern", "invalid", "%s", patternFault(err))
 		}
 	}
-	if in.Min != nil && in.Max != nil && *in.Min > *in.Max {
+	if order, ok := value.CompareNumbers(in.least, in.most); ok && order > 0 {
 		add("min", "invalid", "min is larger than max")
 	}
 	counts := func(b *float64) bool {
@@ -316,8 +318,8 @@ func (in *Input) JSONSchema() map[string]any {
 	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == flow.TypeText || in.Type == flow.TypeJSON))
 	bounds := map[flow.Type][]string{flow.TypeText: {"Length"}, flow.TypeList: {"Items"}, flow.TypeMessages: {"Items"}, flow.TypeNumber: {"imum"}, flow.TypeJSON: {"Length", "Items", "imum"}}
 	for _, suffix := range bounds[in.Type] {
-		set("min"+suffix, in.Min, in.Min != nil)
-		set("max"+suffix, in.Max, in.Max != nil)
+		set("min"+suffix, in.least, in.Min != nil)
+		set("max"+suffix, in.most, in.Max != nil)
 	}
 	return s
 }

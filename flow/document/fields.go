@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/value"
 )
 
 // FormValue is the value of a field in an HTML form. Texts are the texts of its controls: one, or
@@ -290,7 +290,7 @@ func parseNumber(text string, whole bool) (any, error) {
 		return nil, fmt.Errorf("%q is not a number; write it with digits, such as 0.5", flow.FirstRunes(text, 40))
 	}
 	n := json.Number(plain)
-	if size, ok := flow.Float(n); whole && (!ok || size != math.Trunc(size)) {
+	if whole && !value.IsInteger(n) {
 		return nil, fmt.Errorf("%s is not a whole number", flow.FirstRunes(text, 40))
 	}
 	return n, nil

@@ -62,7 +62,7 @@ func Compile(source string, names ...string) (*Expression, error) {
 	if err := issues.Err(); err != nil {
 		return nil, syntaxError(issues.Errors())
 	}
-	program, err := language.Program(ast, celLimits()...)
+	program, err := language.Program(ast, append(celLimits(), cel.CustomDecoratorV2(placesOf(ast.NativeRep().Expr()).decorate))...)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be used. Make it simpler.")
 	}

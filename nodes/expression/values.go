@@ -3,6 +3,7 @@ package expression
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,14 +12,15 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 	"sluice/flow/value"
 )
 
 // toCEL converts a value to CEL's types, once and completely. If CEL converted
 // nested values itself, it would convert and measure them again at every use.
-func toCEL(value any) (ref.Val, error) {
+func toCEL(from any) (ref.Val, error) {
 	c := converter{items: maxItems, text: maxText}
-	v := c.convert(value)
+	v := c.convert(from)
 	return v, c.overflow()
 }
 
@@ -35,6 +37,12 @@ func (c *converter) overflow() error {
 // fromCEL converts a result to a JSON value. Times and durations become texts.
 func fromCEL(v ref.Val) (any, error) {
 	switch v := v.(type) {
+	case *exactNumber:
+		return v.text, nil
+	case *list:
+		return v.from, nil
+	case *object:
+		return v.from, nil
 	case types.Bool:
 		return bool(v), nil
 	case types.String:
@@ -75,25 +83,36 @@ func listFromCEL(from traits.Lister) (any, error) {
 }
 
 func objectFromCEL(from traits.Mapper) (any, error) {
-	object := map[string]any{}
+	members := map[string]any{}
 	for it := from.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
 		name, isText := key.(types.String)
 		if !isText {
 			return nil, flow.Errorf(flow.CodeExpressionFailed, "The names of an object must be texts, as in {\"total\": 3}.")
 		}
-		value, err := fromCEL(from.Get(key))
+		member, err := fromCEL(from.Get(key))
 		if err != nil {
 			return nil, err
 		}
-		object[string(name)] = value
+		members[string(name)] = member
 	}
-	return object, nil
+	built, isLiteral := from.(*literal)
+	if !isLiteral {
+		return value.FromMap(members), nil
+	}
+	ordered := &value.Object{}
+	for _, name := range slices.Concat(built.names, sorting.Keys(members)) { // those of the source first
+		if member, ok := members[name]; ok {
+			ordered.Set(name, member)
+		}
+	}
+	return ordered, nil
 }
 
 // converter holds the remaining budget: items of lists and objects, and bytes
-// of text. A negative number means that the value is too large.
-type converter struct{ items, text int }
+// of text. A negative number means that the value is too large. inexact counts the numbers that CEL
+// cannot represent exactly.
+type converter struct{ items, text, inexact int }
 
 // convert converts a value to CEL and counts its items and bytes of text. Beyond the budget
 // it converts nothing more; the caller reports that.
@@ -115,44 +134,54 @@ func (c *converter) convert(v any) ref.Val {
 	case map[string]any:
 		return c.object(value.FromMap(v))
 	}
-	if f, ok := flow.Float(v); ok {
-		return celNumber(v, f)
+	if text, ok := value.NumberText(v); ok {
+		c.text -= len(text)
+		n := celNumber(text)
+		if _, inexact := n.(*exactNumber); inexact {
+			c.inexact++
+		}
+		return n
 	}
 	return types.NullValue
 }
 
 func (c *converter) list(from []any) traits.Lister {
-	list := make([]ref.Val, 0, min(len(from), maxItems))
+	items := make([]ref.Val, 0, min(len(from), maxItems))
+	before := c.inexact
 	for _, item := range from {
 		if c.items < 0 {
 			break
 		}
-		list = append(list, c.convert(item))
+		items = append(items, c.convert(item))
 	}
-	return types.NewRefValList(types.DefaultTypeAdapter, list)
+	return &list{types.NewRefValList(types.DefaultTypeAdapter, items), from, c.inexact > before}
 }
 
 func (c *converter) object(from *flow.Object) traits.Mapper {
 	m := make(map[ref.Val]ref.Val, min(from.Len(), maxItems))
+	before := c.inexact
 	for name, item := range from.All() {
 		if c.items < 0 {
 			break
 		}
 		m[c.convert(name)] = c.convert(item)
 	}
-	return types.NewRefValMap(types.DefaultTypeAdapter, m)
+	return &object{types.NewRefValMap(types.DefaultTypeAdapter, m), from, c.inexact > before}
 }
 
-// celNumber returns an int for whole numbers of 64 bits, otherwise a double. In
-// CEL, whole numbers index lists, and both types compare with each other.
-func celNumber(v any, f float64) ref.Val {
-	if n, ok := v.(json.Number); ok {
-		if i, err := n.Int64(); err == nil {
-			return types.Int(i)
-		}
+// celNumber converts a JSON number: to an int if it is whole and fits 64 bits, because whole numbers
+// index lists, otherwise to a double. Both types compare with each other. If the text of the number
+// would change, the result is an *exactNumber.
+func celNumber(text string) ref.Val {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(i, 10) == text {
+		return types.Int(i)
 	}
+	f, _ := strconv.ParseFloat(text, 64) // infinite if it is too large
+	n := ref.Val(types.Double(f))
 	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
-		return types.Int(int64(f))
+		n = types.Int(int64(f))
+	} else if !math.IsInf(f, 0) && string(flow.Number(f)) == text {
+		return n
 	}
-	return types.Double(f)
+	return &exactNumber{n, json.Number(text)}
 }
