@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 	"sluice/handlers/web":                {"sluice/db", "sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/forms", "sluice/flow/inflight", "sluice/handlers/passwords", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/static", "sluice/views/components", "sluice/views/editor", "sluice/views/layout"},
 	"sluice/handlers/web/conns":          {},
 	"sluice/handlers/web/slowbody":       {},
-	"sluice/javascript":                  {"sluice/flow/cache", "sluice/sandbox"},
+	"sluice/javascript":                  {"sluice/flow/cache", "sluice/flow/value", "sluice/sandbox"},
 	"sluice/jobs":                        {"sluice/flow", "sluice/flow/busy", "sluice/flow/cache", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/engine", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/inflight", "sluice/flow/redaction", "sluice/flow/sorting", "sluice/outbound"},
 	"sluice/jobs/peers":                  {"sluice/flow"},
 	"sluice/markdown":                    {},

@@ -11,7 +11,7 @@
     if (typeof value === "string") return value;
     if (value instanceof Error) return Text(value);
     if (typeof value === "object" && value !== null) {
-      try { return stringify(value) ?? Text(value); } catch { return Text(value); }
+      try { return stringify(value, (_, v) => typeof v === "bigint" ? Text(v) : v) ?? Text(value); } catch { return Text(value); }
     }
     return Text(value);
   };
@@ -23,16 +23,22 @@
     if (e instanceof Error) host.failed(Text(e.name), Text(e.message), Text(e.stack));
     else host.failed("", show(e), "");
   };
+  // A BigInt becomes a marked text, which Go converts to a number.
+  let mark;
+  const stringifyExactly = (value) => {
+    try { return stringify(value); } catch { return stringify(value, (_, v) => typeof v === "bigint" ? mark + Text(v) : v); }
+  };
   const ended = (value) => {
     try {
-      const json = stringify(value);
+      const json = stringifyExactly(value);
       if (json === undefined && value !== undefined) throw new TypeError(`a ${typeof value} cannot be returned`);
       host.done(json ?? "");
     } catch (e) { failed(e); }
   };
 
-  // Called with the time in milliseconds, four numbers of 32 bits, and the inputs as JSON.
-  hidden("__start", (now, a, b, c, d, inputs) => {
+  // Called with the time in milliseconds, four numbers of 32 bits, the inputs as JSON, and
+  // the mark of texts in them that stand for a BigInt.
+  hidden("__start", (now, a, b, c, d, inputs, marked) => {
     delete g.__start;
     const Clock = function Date(...parts) {
       if (new.target === undefined) return new RealDate(now).toString();
@@ -57,7 +63,8 @@
     for (let i = 0; i < 15; i++) next();
     Math.random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
 
-    const values = parse(inputs);
+    mark = marked;
+    const values = inputs.includes(mark) ? parse(inputs, (_, v) => typeof v === "string" && v.startsWith(mark) ? BigInt(v.slice(mark.length)) : v) : parse(inputs);
     import("code").then((module) => {
       if (typeof module.default !== "function") throw new TypeError("the code has no default function: begin it with export default function (inputs) {");
       return PromiseOf(module.default(values)).then(ended);

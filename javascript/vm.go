@@ -24,6 +24,7 @@ type machine struct {
 	vm      *quickjs.VM
 	program Program
 	log     func(string)
+	numbers *numbers
 	answer  *answer // set when the program returned or failed
 }
 
@@ -76,6 +77,10 @@ func (m *machine) hostDone(args []any) (any, error) {
 		m.end(&answer{Error: &Error{Message: fmt.Sprintf("The code returned more than %d MiB.", MaxValue>>20)}})
 		return nil, nil
 	}
+	value, err := m.numbers.decode(value)
+	if err != nil {
+		return nil, err
+	}
 	m.end(&answer{Value: value})
 	return nil, nil
 }
@@ -106,7 +111,12 @@ func (m *machine) run(p Program) *answer {
 	for i := range 4 {
 		args = append(args, float64(binary.LittleEndian.Uint32(seed[4*i:])))
 	}
-	_, err := m.vm.Call("__start", append(args, string(p.Inputs))...)
+	exact, inputs, err := encodeInputs(p.Inputs)
+	if err != nil {
+		return &answer{Error: p.errorOf(err)}
+	}
+	m.numbers = exact
+	_, err = m.vm.Call("__start", append(args, string(inputs), exact.mark)...)
 	if err == nil {
 		_, err = m.vm.ExecutePendingJobs()
 	}
@@ -129,6 +139,9 @@ func (m *machine) check(p Program) *answer {
 
 // errorOf converts an error of the machine to one for the author.
 func (p Program) errorOf(err error) *Error {
+	if own, ok := errors.AsType[*Error](err); ok {
+		return own
+	}
 	e, ok := errors.AsType[*quickjs.Error](err)
 	if !ok {
 		return &Error{Message: sentence(err.Error())}
@@ -148,6 +161,9 @@ func (p Program) describe(name, message, stack string) *Error {
 	e := &Error{Message: sentence(strings.TrimPrefix(name+": "+message, ": "))}
 	if at := position.FindStringSubmatch(stack); at != nil {
 		e.Line, _ = strconv.Atoi(at[1])
+	}
+	if name == "TypeError" && strings.Contains(strings.ToLower(message), "bigint") {
+		e.Message += " A whole number of the inputs that is too large for JavaScript's numbers is a BigInt. Compute with BigInts, or convert it with Number(), which rounds it."
 	}
 	if name != "InternalError" {
 		return e

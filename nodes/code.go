@@ -39,7 +39,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"```js\nexport default function ({ items, rate }) {\n  const total = items.reduce((sum, item) => sum + item.price, 0);\n  return { total, tax: total * rate };\n}\n```\n\n" +
 			"Each name under *Inputs* becomes an input port. Without *Outputs*, the return value goes to the port `result`. With them, " +
 			"it returns an object, and each name under *Outputs* becomes an output port; a name missing from the object has no value. The function may be async. Values are JSON: " +
-			"texts, numbers, booleans, null, lists and objects. A file is an object such as `{\"file\": \"file_…\"}` and can be passed on.\n\n" +
+			"texts, numbers, booleans, null, lists and objects, in which names that are whole numbers come first. A whole number that JavaScript would round, such as a 64-bit ID, is a BigInt; values that are passed on keep every digit. A file is an object such as `{\"file\": \"file_…\"}` and can be passed on.\n\n" +
 			"`console.log` writes to the log of the step (64 KiB), which the run's page shows.\n\n" +
 			"Code has no files, network, timers, environment or modules. `Date` says when the run was created, and `Math.random` follows the run, so that a rerun gives the same. " +
 			"It may use 10 seconds of CPU time and 128 MiB of memory; beyond that, the step fails with `code_failed` and the line.",

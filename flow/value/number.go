@@ -3,6 +3,7 @@ package value
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,8 +43,10 @@ func NumberText(v any) (s string, ok bool) {
 	case json.Number:
 		return string(v), IsNumber(string(v))
 	case float64:
-		s := string(Encode(v))
-		return s, IsNumber(s)
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", false
+		}
+		return string(Encode(v)), true
 	case int:
 		return strconv.Itoa(v), true
 	case int64:
