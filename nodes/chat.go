@@ -129,7 +129,7 @@ func chatRequest(in *flow.In) (r providers.ChatRequest, messages []chatMessage, 
 // chatOutputs converts an answer to the values of the output ports.
 func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResult) (map[string]any, error) {
 	outputs := map[string]any{"text": answer.Text, "finish": answer.Stop}
-	if len(r.Schema) == 0 {
+	if r.Schema == nil {
 		return outputs, nil
 	}
 	object, ok := flow.AsObject(answer.JSON)

@@ -79,7 +79,7 @@ func checkSchema(n *flow.Node) []flow.Problem {
 
 // readSchema returns the schema, which is an object or, from an edge, the JSON
 // text of one. It returns nil if there is no schema.
-func readSchema(in *flow.In) (map[string]any, error) {
+func readSchema(in *flow.In) (any, error) {
 	value := in.Config["schema"]
 	if text, isText := value.(string); isText {
 		value, _ = flow.DecodeJSON([]byte(text)) // nil is no object
@@ -92,15 +92,14 @@ func readSchema(in *flow.In) (map[string]any, error) {
 	if wrong := schemaProblem(value); wrong != "" {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The schema cannot be used: %s.", wrong)
 	}
-	schema, _ := flow.AsMap(plain(value))
-	return schema, nil
+	return value, nil
 }
 
 // schemaProblem describes why a schema is invalid; it returns "" for a valid
 // one.
 func schemaProblem(value any) string {
-	schema, ok := flow.AsMap(plain(value))
-	if !ok || schema["type"] != "object" {
+	schema, ok := flow.AsObject(value)
+	if !ok || schema.Get("type") != "object" {
 		return `wanted a JSON Schema of an object, such as {"type": "object", "properties": {"answer": {"type": "string"}}}`
 	}
 	if err := providers.CheckSchema(schema); err != nil {

@@ -96,7 +96,7 @@ func readExtra(value any) (map[string]any, error) {
 	if wrong := extraProblem(value); wrong != "" {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q cannot be used: %s.", "extra", wrong)
 	}
-	object, _ := flow.AsMap(plain(value))
+	object, _ := flow.AsMap(value)
 	return object, nil
 }
 

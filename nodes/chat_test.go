@@ -126,7 +126,7 @@ type answering struct {
 
 func (a answering) Chat(_ context.Context, _ providers.Endpoint, r providers.ChatRequest, _ func(string)) (*providers.ChatResult, error) {
 	result := &providers.ChatResult{Text: string(flow.EncodeJSON(a.value))}
-	if len(r.Schema) > 0 {
+	if r.Schema != nil {
 		result.JSON = a.value
 	}
 	return result, nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/value"
 )
 
 // JSON Schemas of port values. They are shared and must not be modified.
@@ -107,6 +106,3 @@ func isRequired(schema map[string]any, name string) bool {
 	list, _ := schema["required"].([]any)
 	return slices.ContainsFunc(list, func(v any) bool { return flow.Text(v) == name })
 }
-
-// plain returns a value as providers read it.
-func plain(v any) any { return value.Plain(v) }

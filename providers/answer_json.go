@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"sluice/flow/value"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -37,16 +38,16 @@ const (
 // certainly the answer.
 func parse(text string) (any, error) {
 	text = strings.TrimSpace(text)
-	if value, err := decodeJSON(text); err == nil {
-		return value, nil
+	if v, err := decodeJSON(text); err == nil {
+		return v, nil
 	}
 	if end := strings.LastIndex(text, thinkingEnds); end >= 0 {
 		text = strings.TrimSpace(text[end+len(thinkingEnds):])
 	} else if strings.HasPrefix(text, thinkingBegins) {
 		return nil, errNoJSON // only reasoning
 	}
-	if value, err := decodeJSON(text); err == nil {
-		return value, nil
+	if v, err := decodeJSON(text); err == nil {
+		return v, nil
 	}
 	var found []string
 	for _, block := range fence.FindAllStringSubmatch(text, -1) {
@@ -66,9 +67,12 @@ func parse(text string) (any, error) {
 	return nil, errSeveralJSON
 }
 
-// decodeJSON decodes one JSON value, with numbers as json.Number.
+// decodeJSON decodes one JSON value of a model.
 func decodeJSON(text string) (any, error) {
-	return jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if text == "" {
+		return nil, errNoJSON
+	}
+	return value.DecodeReceived([]byte(text))
 }
 
 // objectsIn returns the JSON objects in prose that are not inside others.
@@ -133,12 +137,12 @@ func dropNulls(answer any, failure *jsonschema.ValidationError) (dropped bool) {
 	for _, name := range place[:len(place)-1] {
 		answer = child(answer, name)
 	}
-	object, _ := answer.(map[string]any)
+	object, _ := answer.(*value.Object)
 	last := place[len(place)-1]
-	if value, has := object[last]; !has || value != nil {
+	if v, has := object.Lookup(last); !has || v != nil {
 		return false
 	}
-	delete(object, last)
+	object.Delete(last) // the answer was decoded here, so it may be changed
 	return true
 }
 
@@ -146,8 +150,8 @@ func dropNulls(answer any, failure *jsonschema.ValidationError) (dropped bool) {
 // location, or nil.
 func child(parent any, name string) any {
 	switch parent := parent.(type) {
-	case map[string]any:
-		return parent[name]
+	case *value.Object:
+		return parent.Get(name)
 	case []any:
 		for i := range parent {
 			if itoa(i) == name {

@@ -3,7 +3,7 @@ package providers
 import (
 	"cmp"
 	"context"
-	"maps"
+	"sluice/flow/value"
 	"strings"
 )
 
@@ -56,10 +56,10 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 // toolSchema returns the schema as the input schema of the tool that a model is forced to
 // use. It is sent unchanged, because tools have no strict mode.
-func (f *form) toolSchema() map[string]any {
-	schema := maps.Clone(f.schema)
-	delete(schema, "$schema")
-	schema["type"] = "object"
+func (f *form) toolSchema() *value.Object {
+	schema := f.schema.Clone()
+	schema.Delete("$schema")
+	schema.Set("type", "object")
 	return schema
 }
 

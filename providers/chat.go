@@ -30,8 +30,9 @@ type ChatRequest struct {
 	WebSearch bool
 	// Extra is merged into the request as a JSON Merge Patch (RFC 7396).
 	Extra map[string]any
-	// Schema is a decoded JSON Schema that the answer must match. Empty: free text.
-	Schema map[string]any
+	// Schema is a JSON Schema, an object of package value, that the answer must match. It is sent
+	// with its members in order, because models write theirs in that order. Nil: free text.
+	Schema any
 	// Key is the idempotency key of the call, so that providers that support it do
 	// not charge twice. It is the same for all retries of a step.
 	Key string

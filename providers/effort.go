@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"sluice/flow/pattern"
+	"sluice/flow/value"
 )
 
 // Limits of the work for validating one answer. It depends on the schema and the answer
@@ -172,8 +173,8 @@ func (e *effort) compilePattern(text string) (jsonschema.Regexp, error) {
 // bearable reports whether all numbers in a value are within maxExponent.
 func bearable(v any) bool {
 	switch v := v.(type) {
-	case map[string]any:
-		for _, item := range v {
+	case *value.Object, map[string]any:
+		for _, item := range value.Members(v) {
 			if !bearable(item) {
 				return false
 			}

@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"errors"
+	"sluice/flow/value"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -10,10 +11,10 @@ import (
 // form is a JSON Schema prepared for requesting and validating answers. It is not safe for
 // concurrent use.
 type form struct {
-	schema map[string]any
+	schema *value.Object
 	text   string // as JSON
 	object bool   // describes an object, which the schema modes of providers require
-	strict map[string]any
+	strict *value.Object
 	check  *jsonschema.Schema
 	effort effort
 }
@@ -29,16 +30,16 @@ const maxNullRounds = 5
 // read parses and validates an answer. wrong describes the problem and its position; it is
 // "" for a valid answer. Nulls of optional properties are dropped. If validation could not
 // finish, the error is errEffort or the context's.
-func (f *form) read(ctx context.Context, text string) (value any, wrong string, err error) {
-	value, err = parse(text)
+func (f *form) read(ctx context.Context, text string) (answer any, wrong string, err error) {
+	answer, err = parse(text)
 	if err != nil {
 		return nil, err.Error(), nil
 	}
-	if !bearable(value) {
+	if !bearable(answer) {
 		return nil, errHugeNumber.Error(), nil
 	}
 	for range maxNullRounds {
-		err = f.effort.validate(ctx, f.check, value)
+		err = f.effort.validate(ctx, f.check, value.Plain(answer))
 		failure, invalid := errors.AsType[*jsonschema.ValidationError](err)
 		if !invalid {
 			break
@@ -46,7 +47,7 @@ func (f *form) read(ctx context.Context, text string) (value any, wrong string, 
 		if wrong == "" {
 			wrong = problems(failure)
 		}
-		if !dropNulls(value, failure) {
+		if !dropNulls(answer, failure) {
 			return nil, wrong, nil
 		}
 	}
@@ -56,5 +57,5 @@ func (f *form) read(ctx context.Context, text string) (value any, wrong string, 
 	case err != nil:
 		return nil, "", err
 	}
-	return value, "", nil
+	return answer, "", nil
 }

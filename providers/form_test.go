@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"sluice/flow/value"
 	"strings"
 	"testing"
 )
@@ -82,7 +83,7 @@ func TestChatSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(r.JSON, c.want) || r.Usage.InputTokens != int64(7*len(calls)) || r.Usage.OutputTokens != int64(3*len(calls)) {
+			if !value.Equal(r.JSON, c.want) || r.Usage.InputTokens != int64(7*len(calls)) || r.Usage.OutputTokens != int64(3*len(calls)) {
 				t.Errorf("got %v with %+v, wanted %v", r.JSON, r.Usage, c.want)
 			}
 			if len(calls) == 2 {
@@ -113,7 +114,7 @@ func TestChatSchemaOnAnthropic(t *testing.T) {
 		})
 		var preview strings.Builder
 		r, err := u.client.Chat(brief(t), u.at("anthropic"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, roomy)}, func(s string) { preview.WriteString(s) })
-		if err != nil || !reflect.DeepEqual(r.JSON, map[string]any{"city": "Bern"}) || r.Stop != "stop" || r.Text != `{"city":"Bern"}` || preview.String() != r.Text {
+		if err != nil || !value.Equal(r.JSON, map[string]any{"city": "Bern"}) || r.Stop != "stop" || r.Text != `{"city":"Bern"}` || preview.String() != r.Text {
 			t.Fatalf("got %+v, %v", r, err)
 		}
 		body := u.last(t).json(t)
@@ -190,7 +191,7 @@ func TestStrictSchema(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			schema := schemaOf(t, c.schema)
-			got, ok := strictSchema(schema)
+			got, ok := strictSchema(value.FromMap(schema))
 			if !reflect.DeepEqual(schema, schemaOf(t, c.schema)) {
 				t.Error("the schema itself was changed")
 			}
@@ -198,8 +199,8 @@ func TestStrictSchema(t *testing.T) {
 				if ok {
 					t.Errorf("got %v, wanted none", got)
 				}
-			} else if !ok || !reflect.DeepEqual(got, schemaOf(t, c.want)) {
-				t.Errorf("got %v, wanted %s", got, c.want)
+			} else if !ok || !value.Equal(got, schemaOf(t, c.want)) {
+				t.Errorf("got %s, wanted %s", value.Encode(got), c.want)
 			}
 		})
 	}

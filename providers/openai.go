@@ -2,7 +2,7 @@ package providers
 
 import (
 	"context"
-	"maps"
+	"sluice/flow/value"
 )
 
 // Finish reasons of results, the same for all wire formats.
@@ -70,22 +70,34 @@ func (p *Preset) seedField() string {
 
 // mergePatch applies a JSON Merge Patch (RFC 7396) to an object.
 func mergePatch(target, patch map[string]any) map[string]any {
-	for name, value := range patch {
-		object, isObject := value.(map[string]any)
-		switch {
-		case value == nil:
+	for name, v := range patch {
+		if v == nil {
 			delete(target, name)
-		case isObject:
-			below := map[string]any{}
-			if old, ok := target[name].(map[string]any); ok {
-				below = maps.Clone(old)
-			}
-			target[name] = mergePatch(below, object)
-		default:
-			target[name] = value
+		} else if object, ok := value.AsObject(v); ok {
+			target[name] = mergeObject(target[name], object)
+		} else {
+			target[name] = v
 		}
 	}
 	return target
+}
+
+// mergeObject applies a patch to a member of an object, which it does not change.
+func mergeObject(old any, patch *value.Object) *value.Object {
+	merged := &value.Object{}
+	if o, ok := value.AsObject(old); ok {
+		merged = o.Clone()
+	}
+	for name, v := range patch.All() {
+		if v == nil {
+			merged.Delete(name)
+		} else if object, ok := value.AsObject(v); ok {
+			merged.Set(name, mergeObject(merged.Get(name), object))
+		} else {
+			merged.Set(name, v)
+		}
+	}
+	return merged
 }
 
 // turn returns a message in OpenAI's format. content is a text, or a list of parts.

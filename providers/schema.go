@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp/syntax"
+	"sluice/flow/value"
 	"strconv"
 	"strings"
 
@@ -41,20 +42,18 @@ func (noLoader) Load(string) (any, error) { return nil, errOtherDocument }
 
 // CheckSchema returns an error if a schema cannot be used for structured output. The error
 // continues a sentence about the schema: "it is larger than 64 KiB".
-func CheckSchema(schema map[string]any) error {
+func CheckSchema(schema any) error {
 	_, err := newForm(schema)
 	return err
 }
 
 // newForm parses a schema. It returns nil for an empty one.
-func newForm(schema map[string]any) (*form, error) {
-	if len(schema) == 0 {
+func newForm(given any) (*form, error) {
+	schema, _ := value.AsObject(given)
+	if schema.Len() == 0 {
 		return nil, nil
 	}
-	data, err := json.Marshal(schema)
-	if err != nil {
-		return nil, errors.New("it cannot be written as JSON")
-	}
+	data := value.Encode(schema)
 	if len(data) > maxSchema {
 		return nil, errors.New("it is larger than 64 KiB")
 	}
@@ -68,7 +67,7 @@ func newForm(schema map[string]any) (*form, error) {
 	case places(doc) > maxParts: // the library's time grows with their square
 		return nil, errManyParts
 	}
-	f := &form{schema: schema, text: string(data), object: schema["type"] == "object"}
+	f := &form{schema: schema, text: string(data), object: schema.Get("type") == "object"}
 	f.strict, _ = strictSchema(schema)
 	return f, f.compile(doc)
 }

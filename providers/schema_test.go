@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sluice/flow/value"
 	"strings"
 	"testing"
 	"time"
@@ -72,11 +73,12 @@ func TestCheckSchema(t *testing.T) {
 // exactly keeps numbers as they are written, as documents of flows do.
 func exactly(t *testing.T, text string) map[string]any {
 	t.Helper()
-	value, err := parse(text)
+	v, err := parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return value.(map[string]any)
+	m, _ := value.AsMap(v)
+	return m
 }
 
 func properties(n int, each string) string {

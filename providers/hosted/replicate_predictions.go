@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/flow/value"
 	"sluice/providers"
 )
 
@@ -117,14 +118,14 @@ func (p *Replicate) prediction(ctx context.Context, secret string, c call) (*Pre
 	if w.ID == "" {
 		return nil, badAnswer("Replicate answered without the ID of a prediction.")
 	}
-	return w.prediction(secret), nil
+	return w.prediction(secret)
 }
 
 // wirePrediction is a prediction in the JSON of the platform's API.
 type wirePrediction struct {
 	ID          string
 	Status      string
-	Output      any
+	Output      json.RawMessage
 	Error       any
 	Logs        any
 	DataRemoved bool `json:"data_removed"`
@@ -134,16 +135,20 @@ type wirePrediction struct {
 
 // prediction converts it. Logs and errors are written by the model's code, which may
 // repeat the secret, so it is redacted and they are cut to one line.
-func (w *wirePrediction) prediction(secret string) *Prediction {
+func (w *wirePrediction) prediction(secret string) (*Prediction, error) {
 	logs, _ := w.Logs.(string)
+	output, err := value.DecodeReceived(w.Output)
+	if err != nil {
+		return nil, badAnswer("Replicate answered with an output that cannot be read: " + err.Error() + ".")
+	}
 	return &Prediction{
-		ID: w.ID, State: State(w.Status), Output: w.Output,
+		ID: w.ID, State: State(w.Status), Output: output,
 		Error: oneLine(providers.Redact(errorText(w.Error), secret), 2000), LastLog: oneLine(providers.Redact(lastLine(logs), secret), maxSentence),
 		StreamURL: w.URLs.Stream, WebURL: webURL(w.URLs.Web),
 		Seconds:     w.metric("predict_time"),
 		InputTokens: int64(w.metric("input_token_count")), OutputTokens: int64(w.metric("output_token_count")),
-		Purged: w.DataRemoved && w.Output == nil,
-	}
+		Purged: w.DataRemoved && output == nil,
+	}, nil
 }
 
 // metric returns a measurement, or 0 if it is missing, negative or implausibly large:
