@@ -11,8 +11,6 @@ import (
 	"net/textproto"
 	"strings"
 
-	"golang.org/x/net/html"
-
 	"sluice/documents/charset"
 )
 
@@ -131,7 +129,7 @@ const maxFileTitle = 200
 func (m *mailReader) html(data []byte, header textproto.MIMEHeader) string {
 	d := decodeText(data, header.Get("Content-Type"), "text/html", m.Encoding)
 	d.warnings(m.out)
-	doc, err := html.Parse(strings.NewReader(d.text))
+	doc, err := parseHTML(d.text, false)
 	if err != nil {
 		m.out.Truncated = true
 		return ""

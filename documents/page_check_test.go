@@ -93,6 +93,7 @@ func TestSlides(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"raised digits": {`<a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r>`, "10⁶"},
 		"links":         {`<a:r><a:rPr><a:hlinkClick r:id="l"/></a:rPr><a:t>site</a:t></a:r>`, "site (https://example.com)"},
+		"numbers":       {`<a:pPr><a:buAutoNum type="arabicPeriod" startAt="3"/></a:pPr><a:r><a:t>x</a:t></a:r></a:p><a:p><a:pPr lvl="1"><a:buAutoNum type="alphaLcParenR"/></a:pPr><a:r><a:t>y</a:t></a:r></a:p><a:p><a:pPr><a:buAutoNum type="arabicPeriod" startAt="3"/></a:pPr><a:r><a:t>z</a:t></a:r>`, "3. x\na) y\n4. z"},
 		"equations":     {`<m:oMath><m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>6</m:t></m:r></m:sup></m:sSup></m:oMath>`, "10^6"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -323,11 +323,3 @@ func (w *paragraphWriter) text(s string) {
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) }), " ")
 }
-
-// openText reads an OpenDocument text.
-func (f *officeFile) openText(out *Document) error {
-	w := &paragraphWriter{names: odtNames}
-	err := f.write("content.xml", w)
-	out.Text, out.Truncated, out.pictures = w.finish(), w.full() || w.lost, w.pictures
-	return err
-}

@@ -39,7 +39,7 @@ func (r *reading) readWebPage() (*Document, error) {
 		return out, nil
 	}
 	source := decodeText(data, r.MIME, "text/html", r.Encoding)
-	doc, err := html.Parse(strings.NewReader(source.text))
+	doc, err := parseHTML(source.text, false)
 	if err != nil {
 		return nil, refuse("%s", nestedHTML("page")+" Use an HTTP request node to get its HTML as text.")
 	}
@@ -68,7 +68,7 @@ func (r *reading) readWebPage() (*Document, error) {
 // readHTML converts a whole HTML document to Markdown.
 func (r *reading) readHTML() (*Document, error) {
 	source := decodeText(r.data, r.MIME, "text/html", r.Encoding)
-	doc, err := html.Parse(strings.NewReader(source.text))
+	doc, err := parseHTML(source.text, true)
 	if err != nil {
 		return nil, refuse("%s", nestedHTML("document")+" Save it as plain text or as a PDF.")
 	}
