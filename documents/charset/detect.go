@@ -180,7 +180,7 @@ func (c candidate) cost(text string) float64 {
 			least = cost
 		}
 	}
-	asciis := asciiCosts(text)
+	var asciis *asciiEvidence
 	for _, name := range c.languages {
 		l := models()[name]
 		if l.pairs == nil {
@@ -189,6 +189,9 @@ func (c candidate) cost(text string) float64 {
 		}
 		total, ascii := l.pairCost(text)
 		if l.latin {
+			if asciis == nil {
+				asciis = asciiCosts(text)
+			}
 			total += asciis.relative(ascii)
 		}
 		add(total)
@@ -200,29 +203,28 @@ func (c candidate) cost(text string) float64 {
 type asciiEvidence struct{ least, weight float64 }
 
 // asciiCosts compares the ASCII letters of a text with all Latin alphabets.
-func asciiCosts(text string) asciiEvidence {
-	plain := strings.Map(func(r rune) rune {
-		if r >= utf8.RuneSelf {
-			return -1
-		}
-		return r
-	}, text)
-	e := asciiEvidence{least: -1}
+func asciiCosts(text string) *asciiEvidence {
+	e := &asciiEvidence{least: -1}
 	for _, list := range [][]string{western, central, {"lt", "lv", "tr", "vi"}} {
 		for _, name := range list {
-			if _, ascii := models()[name].pairCost(plain); e.least < 0 || ascii < e.least {
+			if _, ascii := models()[name].pairCost(text); e.least < 0 || ascii < e.least {
 				e.least = ascii
 			}
 		}
 	}
-	others := utf8.RuneCountInString(text) - len(plain)
-	e.weight = min(1, 12*float64(others)/float64(len(plain)+1))
+	all, others := 0, 0
+	for _, r := range text {
+		if all++; r >= utf8.RuneSelf {
+			others++
+		}
+	}
+	e.weight = min(1, 12*float64(others)/float64(all))
 	return e
 }
 
 // relative returns how much worse than the best language another one explains the ASCII letters. Where they are many, they
 // do not outweigh the other characters.
-func (e asciiEvidence) relative(cost float64) float64 { return max(0, cost-e.least) * e.weight }
+func (e *asciiEvidence) relative(cost float64) float64 { return max(0, cost-e.least) * e.weight }
 
 // maxSample is the size of a sample in bytes.
 const maxSample = 6 << 10

@@ -68,3 +68,40 @@ func TestDetect(t *testing.T) {
 	}
 	t.Logf("%d of %d wrong", wrong, all)
 }
+
+// TestDetectShort measures how little text is enough. Names in few letters stay ambiguous, so a part may be
+// wrong.
+func TestDetectShort(t *testing.T) {
+	t.Parallel()
+	for length, most := range map[int]float64{20: 0.12, 40: 0.04} {
+		wrong, all := 0, 0
+		for _, s := range samples(t) {
+			text := string([]rune(s.text)[:min(length, len([]rune(s.text)))])
+			for _, name := range s.encodings {
+				all++
+				if got := Detect(encode(t, name, text), false); got.Decode(encode(t, name, text)) != text {
+					wrong++
+					t.Logf("%d characters in %s: detected %s: %s", length, name, got.Name, text)
+				}
+			}
+		}
+		if share := float64(wrong) / float64(all); share > most {
+			t.Errorf("%d characters: %d of %d wrong, want at most %.0f %%", length, wrong, all, most*100)
+		} else {
+			t.Logf("%d characters: %d of %d wrong", length, wrong, all)
+		}
+	}
+}
+
+// TestDetectOthers reads what has no letters, or too many of them.
+func TestDetectOthers(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{"empty": "", "ASCII": "plain", "bytes": strings.Repeat("\xff\x00\x81", 1000), "long": strings.Repeat("\xcf\xf0\xe8\xe2\xe5\xf2 ", 1_000_000)} {
+		if got := Detect([]byte(data), true); got.Name == "" || got.Decode([]byte(data)) == "" && data != "" {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	if _, err := Lookup("no such encoding"); err == nil {
+		t.Error("an unknown name has an encoding")
+	}
+}

@@ -17,16 +17,18 @@ const (
 	costRarePair     = 7.5  // both letters are of the language, the pair is rare
 	costOtherLetter  = 9.5  // a letter of another alphabet, or one that the language does not use
 	costRareHan      = 9.5  // a character of the script that the model does not list
-	costKana         = 6.5  // a half-width kana after another one
-	costSingleKana   = 11.0 // the first half-width kana
+	costKana         = 5.0  // a half-width kana after another one
+	costFirstKana    = 7.0  // a half-width kana that begins a word
+	costSingleKana   = 11.0 // a half-width kana after another letter
 	costOddHan       = 13.0 // a character that everyday texts do not have
 	costSign         = 4.5  // a usual sign, such as a dash
 	costOddSign      = 9.0  // a sign that is rare in texts
-	costCapital      = 3.0  // a capital letter within a word
-	costInvalid      = 16.0 // bytes that the encoding does not have, and control characters
+	costCapital      = 5.0  // a capital letter within a word
+	costInvalid      = 30.0 // bytes that the encoding does not have, and control characters
 	costForeign      = 20.0 // a text of another alphabet than that of the language
-	costLatinEdge    = 2.0  // a Latin letter beside a Chinese, Japanese or Korean character
-	costAlphabetEdge = 5.0  // a letter beside one of another alphabet, or beside a sign that stands apart from letters
+	costLatinEdge    = 4.0  // a Latin letter beside a Chinese, Japanese or Korean character
+	costSignInWord   = 8.0  // a letter beside a sign that stands apart from letters
+	costAlphabetEdge = 5.0  // a letter beside one of another alphabet
 )
 
 // language is the model of a language: costs of pairs of letters, or of characters.
@@ -86,8 +88,8 @@ const usualSigns = "“”„‘’‚«»‹›–—…•·€£§°©®™�
 // apartSigns are those usual signs that do not precede a letter directly.
 const apartSigns = "€£§©®™²³½ª×·"
 
-// quoteSigns are those usual signs that do not stand between two letters.
-const quoteSigns = "“”„‚«»‹›"
+// quoteSigns are those usual signs that rarely stand between two letters.
+const quoteSigns = "“”„‚«»‹›–—…•"
 
 // cjkSigns are the signs of Chinese, Japanese and Korean texts.
 const cjkSigns = "、。，．・：；？！（）「」『』【】〈〉《》〔〕“”‘’…—－～％＋／＝￥※○●◎△▲□■☆★→←↑↓々ー　"
@@ -104,11 +106,11 @@ func (l *language) pairCost(text string) (total, ascii float64) {
 			now = ' '
 			c := signCost(r)
 			if before != ' ' && c >= costOddSign {
-				c += costAlphabetEdge // within a word
+				c += costSignInWord
 			}
 			total += c
 		} else if odd || apart && r >= utf8.RuneSelf {
-			total += costAlphabetEdge
+			total += costSignInWord
 		}
 		odd = now == ' ' && (signCost(r) >= costOddSign || before != ' ' && strings.ContainsRune(quoteSigns+apartSigns, r))
 		apart = strings.ContainsRune(apartSigns, r)
@@ -196,9 +198,11 @@ func (l *language) characterCost(text string, common func(rune) bool) (total flo
 		case r >= 0xFF21 && r <= 0xFF5A: // full-width letters
 			c = costOddSign
 		case r >= 0xFF61 && r <= 0xFF9F: // half-width kana; only forms in capitals have them
-			c = costSingleKana
+			c = costFirstKana
 			if last >= 0xFF61 && last <= 0xFF9F {
 				c = costKana
+			} else if isLetter(last) {
+				c = costSingleKana
 			}
 		case !l.ofScript(r):
 			c = costOddHan
