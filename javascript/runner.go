@@ -183,6 +183,7 @@ func start() (*child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a process for code: %w", err)
 	}
+	sandbox.LowerPriority(cmd.Process.Pid)
 	return &child{cmd, in, bufio.NewReaderSize(out, 64<<10)}, nil
 }
 

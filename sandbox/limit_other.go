@@ -12,6 +12,9 @@ func limitMemory(uint64) {}
 // and of the child still apply.
 func LimitCPU(uint64) {}
 
+// LowerPriority does nothing on systems without such a priority.
+func LowerPriority(int) {}
+
 var processStart = time.Now()
 
 // CPUTime returns the age of this process, because its CPU time is not known.

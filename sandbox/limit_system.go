@@ -32,6 +32,10 @@ func LimitCPU(seconds uint64) {
 	_ = unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds})
 }
 
+// LowerPriority makes the system prefer other processes, such as the server, to a process that
+// was just started. Threads that it starts later have its priority.
+func LowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PROCESS, pid, 5) }
+
 // CPUTime returns the CPU time of this process, summed over all processors.
 func CPUTime() time.Duration {
 	var used unix.Rusage

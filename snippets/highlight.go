@@ -51,7 +51,7 @@ func goRules() chroma.Rules {
 
 // maxHighlight is the maximum length in bytes of code that is highlighted. The cost grows
 // faster than linearly; long code would take minutes.
-const maxHighlight = 64 << 10
+const maxHighlight = 16 << 10
 
 // Highlight splits code into tokens, whose texts concatenate to the code. It supports the
 // languages of Languages, json, sh, bash and http. Code in other languages or longer than

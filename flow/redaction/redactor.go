@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"sluice/flow"
 	"sluice/flow/sorting"
@@ -52,7 +53,10 @@ func (r *Redactor) AddAll(secrets []string) {
 	before := len(r.forms)
 	for _, secret := range secrets {
 		if len(secret) >= minSecretLength && !r.known[secret] {
-			r.addForms(secret)
+			for _, piece := range pieces(secret) {
+				r.addForms(piece)
+			}
+			r.known[secret] = true
 		}
 	}
 	if len(r.forms) == before {
@@ -65,6 +69,23 @@ func (r *Redactor) AddAll(secrets []string) {
 		pairs = append(pairs, form, flow.Redacted)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
+}
+
+// maxPiece is the length in bytes of the parts in which a long secret is looked for: a text is
+// compared with them at each of its positions.
+const maxPiece = 1023 // a multiple of 3, so that parts are whole groups in base64
+
+// pieces splits a secret into parts of maxPiece. The last one may be longer, so that none is
+// too short to be looked for.
+func pieces(secret string) (list []string) {
+	for len(secret) >= 2*maxPiece {
+		end := maxPiece
+		for end > maxPiece-utf8.UTFMax && !utf8.RuneStart(secret[end]) {
+			end--
+		}
+		list, secret = append(list, secret[:end]), secret[end:]
+	}
+	return append(list, secret)
 }
 
 // addForms adds the forms of a secret. The caller holds mu and renews the replacer.

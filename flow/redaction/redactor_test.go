@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/flowtest"
 )
 
 func TestRedactor(t *testing.T) {
@@ -78,5 +79,17 @@ func TestRedactorFindsEveryForm(t *testing.T) {
 	plain := "SGVsbG8gd29ybGQsIHRoaXMgaXMgbm90aGluZw== 6b65790a k?y with all"
 	if got := New(secret).Text(plain); got != plain {
 		t.Errorf("harmless text became %q", got)
+	}
+}
+
+// TestRedactor_bounds_work proves that a long secret is found, and that looking for it in a text
+// that is like it takes little time.
+func TestRedactor_bounds_work(t *testing.T) {
+	t.Parallel()
+	secret := strings.Repeat("a", 500_000) + strings.Repeat("bc", 1000)
+	r := New(secret)
+	flowtest.CheckCPU(t, func() { r.Text(strings.Repeat("a", 1<<20)) })
+	if got := r.Text("x " + secret + " y"); strings.Contains(got, "a") || strings.Contains(got, "b") || !strings.HasPrefix(got, "x ") || !strings.HasSuffix(got, " y") {
+		t.Errorf("got %.100q", strings.ReplaceAll(got, flow.Redacted, ""))
 	}
 }
