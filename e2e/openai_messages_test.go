@@ -91,7 +91,8 @@ func TestChatMessages(t *testing.T) {
 	}
 	before := s.storedFiles()
 	refused(`role "tool"`, "talk/0/role", say(nil, object{"role": "tool", "content": "x"}, user("x")))
-	refused("content of a message", "talk/0/content", say(nil, object{"role": "assistant", "content": nil}, user("x")))
+	refused("content of a message", "talk/0/content", say(nil, object{"role": "user", "content": nil}, user("x")))
+	c.want(200, "POST", route, say(nil, user("w"), object{"role": "assistant", "content": nil, "refusal": nil}, user("x")))
 	refused("wanted a part", "", say(nil, user([]any{object{"type": "input_audio", "input_audio": object{}}})))
 	refused("accepts image/*", "", say(nil, user(picture("data:text/plain;base64,YQ=="))))
 	refused("The data URL is invalid", "", say(nil, user(picture("data:image/png;base64,?"))))

@@ -94,7 +94,7 @@ func TestAPIRoutes_require_a_scope(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/keys", "/v1/keys/:key_id/rotate", "/v1/credentials/:name", "/v1/usage", "/v1/chat/completions", "/v1/models", "/mcp", "/v1/apply"} {
+	for _, path := range []string{"/v1/keys", "/v1/keys/:key_id/rotate", "/v1/credentials/:name", "/v1/usage", "/v1/chat/completions", "/v1/models", "/v1/models/:flow_id", "/mcp", "/v1/apply"} {
 		if !seen[path] {
 			t.Errorf("the table of routes lacks %s", path)
 		}
