@@ -73,12 +73,22 @@ func (f *Field) accepts(value any) bool {
 	return true
 }
 
-// checkMap returns a problem for each value that is neither a text nor a secret.
+// checkMap returns a problem for each value that is neither a text nor a secret. A name may
+// also have a list of them, or null for none.
 func (f *Field) checkMap(named *Object) []Problem {
 	var list []Problem
-	for name, item := range named.All() {
-		if _, scalar := scalarText(item); !scalar && TypeOf(item) != "text" && !IsSecretRef(item) {
-			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, TypeOf(item))})
+	wrong := func(pointer, name string, item any) {
+		if _, scalar := scalarText(item); !scalar && item != nil && TypeOf(item) != "text" && !IsSecretRef(item) {
+			list = append(list, Problem{Pointer: pointer, Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, TypeOf(item))})
+		}
+	}
+	for name, value := range named.All() {
+		items, isList := value.([]any)
+		if !isList {
+			wrong(Pointer(name), name, value)
+		}
+		for i, item := range items {
+			wrong(Pointer(name, i), name, item)
 		}
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/flow/position"
 	"sluice/flow/sorting"
 )
 
@@ -133,12 +134,14 @@ const (
 )
 
 // Escape is how values are escaped in the template of a field.
-type Escape int
+type Escape = position.Format
 
+// The ways of escaping.
 const (
-	EscapeNone Escape = iota
-	EscapeURL         // percent-encoded
-	EscapeJSON        // by position inside a JSON text
+	EscapeNone = position.Plain
+	EscapeURL  = position.URL      // percent-encoded
+	EscapeJSON = position.JSON     // by position inside a JSON text
+	EscapeForm = position.FormData // as a name or a value of application/x-www-form-urlencoded
 )
 
 // Field is one config field of a kind.
@@ -150,8 +153,9 @@ type Field struct {
 	Value    Type // the type of its input port; derived from Type when empty
 	Template bool // adds an input port per {{name}}
 	Escape   Escape
-	Syntax   string // language of code: javascript
-	Typed    bool   // not a port: it can only be typed
+	EscapeOf func(*Node) Escape // overrides Escape for nodes whose config says how the text is sent
+	Syntax   string             // language of code: javascript
+	Typed    bool               // not a port: it can only be typed
 	Required bool
 	Unless   string // name of a field whose value makes this one optional
 	Default  any

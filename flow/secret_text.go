@@ -1,11 +1,11 @@
 package flow
 
 import (
-	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"sluice/flow/position"
 )
 
 // SecretText is a typed text that references credentials. Its templates are filled in, its
@@ -20,17 +20,9 @@ type SecretText []SecretPart
 type SecretPart struct {
 	Text       string
 	Credential string
-	inJSON     jsonPlace // how the secret is escaped
+	at         position.Position // of the secret
+	name       string            // of the placeholder, if the text is a value that was inserted
 }
-
-// jsonPlace is the place of a secret in a JSON text, which determines how it is escaped.
-type jsonPlace int
-
-const (
-	noJSON       jsonPlace = iota // not in JSON
-	inJSONString                  // inside a string
-	atJSONValue                   // as a whole string
-)
 
 // Credentials returns the names that the text references, without duplicates.
 func (s SecretText) Credentials() (names []string) {
@@ -42,27 +34,22 @@ func (s SecretText) Credentials() (names []string) {
 	return names
 }
 
-// Fill returns the text with secrets inserted. escape encodes a secret outside of JSON, given
-// the text before it; nil inserts it unchanged.
-func (s SecretText) Fill(secrets map[string]string, escape func(before, secret string) string) string {
+// Fill returns the text with secrets inserted, each encoded for its position in a form or in
+// JSON. See FillURL for URLs.
+func (s SecretText) Fill(secrets map[string]string) (string, error) {
 	var b strings.Builder
 	for _, p := range s {
-		secret := secrets[p.Credential]
-		switch {
-		case p.Credential == "":
+		if p.Credential == "" {
 			b.WriteString(p.Text)
-		case p.inJSON == atJSONValue:
-			b.Write(EncodeJSON(secret))
-		case p.inJSON == inJSONString:
-			quoted := EncodeJSON(secret)
-			b.Write(quoted[1 : len(quoted)-1])
-		case escape != nil:
-			b.WriteString(escape(b.String(), secret))
-		default:
-			b.WriteString(secret)
+			continue
 		}
+		text, err := p.at.Encode(secrets[p.Credential])
+		if err != nil {
+			return "", Errorf(CodeInputInvalid, "%s: %v.", CredentialText(p.Credential), err)
+		}
+		b.WriteString(text)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // String returns the text with names instead of secrets.
@@ -153,51 +140,38 @@ func (t *Template) HasSecrets(values map[string]any) bool {
 // RenderSecret is Render for a template with secrets, which remain references.
 func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretText, error) {
 	var out SecretText
-	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
-	size := 0
+	w := position.NewWriter(t.format(escape))
 	for _, p := range t.parts {
-		part := SecretPart{Text: p.text, Credential: p.credential}
-		switch {
-		case p.credential != "" && position.on && position.inString:
-			part.inJSON = inJSONString
-		case p.credential != "" && position.on:
-			part.inJSON = atJSONValue
-		case p.path != nil:
-			v, err := lookUp(values, p.path)
-			if err != nil {
+		start := w.Len()
+		part := SecretPart{Credential: p.credential, at: w.At()}
+		if p.path != nil {
+			part.name = "{{" + strings.Join(p.path, ".") + "}}"
+			if name, isSecret := SecretInput(values[p.path[0]]); isSecret && len(p.path) == 1 {
+				part.Credential = secretInputMark + name
+			} else if err := insertValue(w, values, p.path); err != nil {
 				return nil, err
 			}
-			if name, isSecret := SecretInput(v); isSecret {
-				part.Credential = secretInputMark + name
-				if position.on {
-					part.inJSON = map[bool]jsonPlace{true: inJSONString, false: atJSONValue}[position.inString]
-				}
-				break
-			}
-			part.Text = escaped(v, escape, position)
-		default:
-			position.pass(p.text)
 		}
-		if size += len(part.Text); size > MaxTextBytes {
-			return nil, fmt.Errorf("the text grows beyond %d MiB", MaxTextBytes>>20)
+		switch {
+		case part.Credential != "":
+			w.Insert(part.name, unknownSecret) // FillURL checks the secret itself
+		case p.path == nil:
+			w.Typed(p.text)
+			part.Text = p.text
+		default:
+			part.Text = w.Since(start)
+		}
+		if w.Len() > MaxTextBytes {
+			return nil, errTextTooLarge
 		}
 		out = append(out, part)
 	}
-	return out, nil
+	_, err := w.Finish()
+	return out, err
 }
 
-// EscapeURLSecret percent-encodes a secret for a URL, given the text before it. Slashes are not
-// encoded in the path.
-func EscapeURLSecret(before, secret string) string {
-	if strings.ContainsAny(before, "?#") {
-		return strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")
-	}
-	parts := strings.Split(secret, "/")
-	for i := range parts {
-		parts[i] = url.PathEscape(parts[i])
-	}
-	return strings.Join(parts, "/")
-}
+// unknownSecret stands for a secret in the checks of a text that is not filled in yet.
+const unknownSecret = "x"
 
 // TemplateText returns a text of the field in the form that ParseTemplate expects.
 func (f *Field) TemplateText(s string) string {

@@ -3,6 +3,8 @@ package flow
 import (
 	"net/url"
 	"strings"
+
+	"sluice/flow/position"
 )
 
 // Redacted replaces secrets.
@@ -14,9 +16,13 @@ const Redacted = "[secret]"
 func (s SecretText) FillURL(parse func(text string) (*url.URL, error), open func(credential, host string) (string, error)) (*url.URL, error) {
 	secrets := map[string]string{}
 	for _, name := range s.Credentials() {
-		secrets[name] = "x"
+		secrets[name] = unknownSecret
 	}
-	u, err := parse(s.Fill(secrets, nil))
+	text, err := s.urlText(secrets)
+	if err != nil {
+		return nil, err
+	}
+	u, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -26,10 +32,50 @@ func (s SecretText) FillURL(parse func(text string) (*url.URL, error), open func
 			return nil, err
 		}
 	}
-	if u, err = parse(s.Fill(secrets, EscapeURLSecret)); err != nil || HostPort(u) != host {
-		return nil, Errorf(CodeInputInvalid, "A credential can be in the path or the query of a URL, but not in its host. Type the host.")
+	if text, err = s.urlText(secrets); err != nil {
+		return nil, err
+	}
+	if u, err = parse(text); err != nil || HostPort(u) != host {
+		return nil, errSecretInHost
 	}
 	return u, nil
+}
+
+// errSecretInHost is returned for a secret that would decide where it is sent.
+var errSecretInHost = Errorf(CodeInputInvalid, "A credential can be in the path or the query of a URL, but not in its host. Type the host.")
+
+// urlText returns the URL with secrets, each encoded for its position. A credential keeps its
+// slashes in the path, because its owner typed it; a secret input is data of a caller.
+func (s SecretText) urlText(secrets map[string]string) (string, error) {
+	w := position.NewWriter(position.URL)
+	for _, p := range s {
+		if p.Credential == "" {
+			if p.name == "" {
+				w.Typed(p.Text)
+			} else {
+				w.Insert(p.name, p.Text)
+			}
+			continue
+		}
+		at := w.At()
+		_, isInput := strings.CutPrefix(p.Credential, secretInputMark)
+		switch {
+		case at == position.Authority:
+			return "", errSecretInHost
+		case at == position.PathSegment && !isInput:
+			at = position.Path
+		}
+		text, err := at.Encode(secrets[p.Credential])
+		if err != nil {
+			return "", Errorf(CodeInputInvalid, "%v.", err)
+		}
+		w.Insert(CredentialText(p.Credential), text)
+	}
+	text, err := w.Finish()
+	if err != nil {
+		return "", Errorf(CodeInputInvalid, "%v.", err)
+	}
+	return text, nil
 }
 
 // StoredURL returns the text in a form that ParseSecretText parses to the same references:

@@ -2,12 +2,12 @@ package flow
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"sluice/flow/position"
 	"sluice/flow/value"
 )
 
@@ -109,29 +109,40 @@ func (t *Template) Render(values map[string]any, escape Escape) (string, error) 
 	if len(t.parts) == 1 && t.parts[0].isText() {
 		return t.parts[0].text, nil
 	}
-	if t.HasCredentials() {
-		text, err := t.RenderSecret(values, escape)
-		return text.String(), err
+	text, err := t.RenderSecret(values, escape)
+	return text.String(), err
+}
+
+// errTextTooLarge is returned for a text that grows beyond MaxTextBytes.
+var errTextTooLarge = fmt.Errorf("the text grows beyond %d MiB", MaxTextBytes>>20)
+
+// format returns the format of the text in a field that is escaped in a way. Text that does not
+// look like JSON is plain text, and a lone placeholder is a whole form.
+func (t *Template) format(escape Escape) Escape {
+	if escape == EscapeJSON && !t.looksLikeJSON() || escape == EscapeForm && len(t.parts) == 1 {
+		return EscapeNone
 	}
-	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
-	var b strings.Builder
-	for _, p := range t.parts {
-		text := p.text
-		if p.path == nil {
-			position.pass(text)
-		} else {
-			v, err := lookUp(values, p.path)
-			if err != nil {
-				return "", err
-			}
-			text = escaped(v, escape, position)
-		}
-		b.WriteString(text)
-		if b.Len() > MaxTextBytes {
-			return "", fmt.Errorf("the text grows beyond %d MiB", MaxTextBytes>>20)
-		}
+	return escape
+}
+
+// insertValue appends the value of a placeholder, encoded for its position.
+func insertValue(w *position.Writer, values map[string]any, path []string) error {
+	v, err := lookUp(values, path)
+	if err != nil {
+		return err
 	}
-	return b.String(), nil
+	name := "{{" + strings.Join(path, ".") + "}}"
+	at := w.At()
+	if at == position.JSONValue {
+		w.Insert(name, string(EncodeJSON(v)))
+		return nil
+	}
+	text, err := at.Encode(Text(v))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	w.Insert(name, text)
+	return nil
 }
 
 // looksLikeJSON reports whether the first literal text looks like JSON. Values are then escaped,
@@ -141,38 +152,6 @@ func (t *Template) looksLikeJSON() bool {
 		return false
 	}
 	return LooksLikeJSON(t.parts[0].text)
-}
-
-// escaped returns a value as text for its place. In a URL it is percent-encoded. In a JSON
-// string it is escaped; elsewhere in JSON it becomes a JSON value. Otherwise it is unchanged.
-func escaped(v any, escape Escape, at jsonPosition) string {
-	switch {
-	case escape == EscapeURL:
-		return strings.ReplaceAll(url.QueryEscape(Text(v)), "+", "%20")
-	case at.on && at.inString:
-		quoted := string(EncodeJSON(Text(v)))
-		return quoted[1 : len(quoted)-1]
-	case at.on:
-		return string(EncodeJSON(v))
-	}
-	return Text(v)
-}
-
-// jsonPosition tracks whether the current position of a JSON text is inside a string.
-type jsonPosition struct{ on, inString, afterBackslash bool }
-
-// pass advances the position over literal text.
-func (p *jsonPosition) pass(s string) {
-	for _, c := range []byte(s) {
-		switch {
-		case p.afterBackslash:
-			p.afterBackslash = false
-		case c == '\\' && p.inString:
-			p.afterBackslash = true
-		case c == '"':
-			p.inString = !p.inString
-		}
-	}
 }
 
 func lookUp(values map[string]any, path []string) (any, error) {

@@ -43,15 +43,14 @@ func (c *credentialFiller) secret(ctx context.Context, name string) (string, err
 	return secret, nil
 }
 
-// text replaces the references in a text. escape encodes a secret for its
-// position, such as inside a URL; nil inserts it unchanged.
-func (c *credentialFiller) text(ctx context.Context, s flow.SecretText, escape func(before, secret string) string) (string, error) {
+// text replaces the references in a text, each encoded for its position.
+func (c *credentialFiller) text(ctx context.Context, s flow.SecretText) (string, error) {
 	for _, name := range s.Credentials() {
 		if _, err := c.secret(ctx, name); err != nil {
 			return "", err
 		}
 	}
-	return s.Fill(c.secrets, escape), nil
+	return s.Fill(c.secrets)
 }
 
 // origin is the source of a value. It determines how the value may reference secrets.
@@ -73,19 +72,19 @@ func (c *credentialFiller) originOf(field string, typed origin) origin {
 
 // fill returns v with all references replaced by secrets, at any depth. v
 // itself is not changed.
-func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape func(before, secret string) string) (any, error) {
+func (c *credentialFiller) fill(ctx context.Context, v any, from origin) (any, error) {
 	var err error
 	switch v := value.Ordered(v).(type) {
 	case flow.SecretText:
-		return c.text(ctx, v, escape)
+		return c.text(ctx, v)
 	case string:
 		if references := flow.ParseSecretText(v); references != nil && from == typedMap {
-			return c.text(ctx, references, escape)
+			return c.text(ctx, references)
 		}
 	case []any:
 		out := slices.Clone(v)
 		for i := range out {
-			if out[i], err = c.fill(ctx, out[i], from, escape); err != nil {
+			if out[i], err = c.fill(ctx, out[i], from); err != nil {
 				return nil, err
 			}
 		}
@@ -100,7 +99,7 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 			}
 			return c.secret(ctx, name)
 		}
-		return v.Replace(func(_ string, item any) (any, error) { return c.fill(ctx, item, from, escape) })
+		return v.Replace(func(_ string, item any) (any, error) { return c.fill(ctx, item, from) })
 	}
 	return v, nil
 }

@@ -49,7 +49,7 @@ func TestHTTPRequest_fills_in_credentials(t *testing.T) {
 	}{
 		{"a header", map[string]any{"headers": map[string]any{"X-Plain": ref}}, nil, "headers.X-Plain", vaultSecret},
 		{"inside a header", map[string]any{"headers": map[string]any{"Authorization": "Bearer {{credential:api}}"}}, nil, "headers.Authorization", "Bearer " + vaultSecret},
-		{"the query", map[string]any{"query": map[string]any{"q": ref, "n": "1"}}, nil, "url", "/?n=1&q=" + url.QueryEscape(vaultSecret)},
+		{"the query", map[string]any{"query": map[string]any{"q": ref, "n": "1"}}, nil, "url", "/?n=1&q=" + strings.ReplaceAll(url.QueryEscape(vaultSecret), "+", "%20")},
 		{"the query of the URL", map[string]any{"url": s.URL + "/x?a={{a}}&key={{credential:api}}"}, map[string]any{"a": "{{credential:api}}"}, "url",
 			"/x?a=%7B%7Bcredential%3Aapi%7D%7D&key=" + strings.ReplaceAll(url.QueryEscape(vaultSecret), "+", "%20")},
 		{"the path of the URL", map[string]any{"url": s.URL + "/bot{{credential:api}}/send"}, nil, "url", "/bots3cret/with%20%22quotes%22&more/send"},

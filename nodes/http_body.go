@@ -2,9 +2,12 @@ package nodes
 
 import (
 	"context"
-	"net/url"
+	"mime"
+	"strings"
 
 	"sluice/flow"
+	"sluice/flow/position"
+	"sluice/flow/value"
 	"sluice/nodes/errtext"
 )
 
@@ -15,20 +18,39 @@ const (
 	typeText = "text/plain; charset=utf-8"
 )
 
+// bodyFormat returns how the body of a node is sent: the field body_type, or "form" if that
+// leaves it to the header Content-Type, which says so.
+func bodyFormat(config map[string]any) string {
+	format := flow.Text(config["body_type"])
+	if format != "" && format != "auto" && format != "text" {
+		return format
+	}
+	for name, item := range value.Members(config["headers"]) {
+		if mediaType, _, _ := mime.ParseMediaType(flow.Text(item)); strings.EqualFold(name, "Content-Type") && mediaType == typeForm {
+			return "form"
+		}
+	}
+	return format
+}
+
+// bodyEscape returns how values in the text of a body are escaped.
+func bodyEscape(n *flow.Node) flow.Escape {
+	if bodyFormat(n.Config) == "form" {
+		return flow.EscapeForm
+	}
+	return flow.EscapeJSON
+}
+
 // setBody encodes the body as body_type says. A Content-Type in the node's
 // headers takes precedence.
 func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
-	var escape func(before, secret string) string
-	if _, isText := in.Config["body"].(flow.SecretText); isText && in.Text("body_type") == "form" {
-		escape = formSecret
-	}
 	c.filler.used = false
-	value, err := c.filler.fill(ctx, in.Config["body"], c.filler.originOf("body", typedTemplate), escape)
+	value, err := c.filler.fill(ctx, in.Config["body"], c.filler.originOf("body", typedTemplate))
 	if err != nil || value == nil || value == "" {
 		return err
 	}
 	c.request.SecretBody = c.filler.used
-	body, contentType, err := encodeBody(in, value)
+	body, contentType, err := encodeBody(bodyFormat(in.Config), value)
 	if err != nil || contentType == "" {
 		return err
 	}
@@ -39,24 +61,21 @@ func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
 	return nil
 }
 
-// formSecret encodes a secret inside a form-encoded text.
-func formSecret(_, secret string) string { return url.QueryEscape(secret) }
-
-// encodeBody encodes the body as the field "body_type" says. The content type is "" if there
-// is nothing to send.
-func encodeBody(in *flow.In, value any) (body []byte, contentType string, err error) {
+// encodeBody encodes a body in a format of bodyFormat. The content type is "" if there is
+// nothing to send.
+func encodeBody(format string, value any) (body []byte, contentType string, err error) {
 	text, isText := value.(string)
-	switch in.Text("body_type") {
+	switch format {
 	case "none":
 		return nil, "", nil
 	case "text":
 		return []byte(flow.Text(value)), typeText, nil
 	case "form":
 		if isText {
-			return []byte(text), typeForm, nil
+			return []byte(position.TypedForm(text)), typeForm, nil
 		}
-		form, err := pairs("body", value)
-		return []byte(form.Encode()), typeForm, err
+		form, err := pairs("body", value, position.Form)
+		return []byte(form), typeForm, err
 	case "json":
 		if isText && !isJSON(text) {
 			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, but Body type is json: %s. Send it as text, or put the text in quotes.", errtext.Truncate(text, 60))
@@ -93,24 +112,45 @@ func looksLikeJSON(s string) bool {
 	return false
 }
 
-// pairs converts an object to the values of a query or form; a list repeats its
-// name and null omits it.
-func pairs(field string, value any) (url.Values, error) {
-	named, ok := flow.AsMap(value)
-	if !ok && value != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, errtext.Type(value))
+// pairs encodes an object as the names and values of a query or a form, in the order of its
+// members and each for its position; a list repeats its name and null omits it.
+func pairs(field string, v any, at position.Position) (string, error) {
+	if !value.IsObject(v) && v != nil {
+		return "", flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, errtext.Type(v))
 	}
-	values := url.Values{}
-	for name, item := range named {
-		list, isList := item.([]any)
-		if !isList {
-			list = []any{item}
-		}
-		for _, v := range list {
-			if v != nil {
-				values.Add(name, flow.Text(v))
+	var list []string
+	for name, member := range value.Members(v) {
+		for _, item := range itemsOf(member) {
+			pair, err := encodePair(name, flow.Text(item), at)
+			if err != nil {
+				return "", flow.Errorf(flow.CodeInputInvalid, "%q cannot have %q: %v.", field, errtext.Truncate(name, 80), err)
 			}
+			list = append(list, pair)
 		}
 	}
-	return values, nil
+	return strings.Join(list, "&"), nil
+}
+
+// encodePair returns name=value.
+func encodePair(name, value string, at position.Position) (string, error) {
+	encodedName, err := at.Encode(name)
+	if err != nil {
+		return "", err
+	}
+	encodedValue, err := at.Encode(value)
+	return encodedName + "=" + encodedValue, err
+}
+
+// itemsOf returns the items of a list, or a single value, without null.
+func itemsOf(v any) (items []any) {
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	for _, item := range list {
+		if item != nil {
+			items = append(items, item)
+		}
+	}
+	return items
 }

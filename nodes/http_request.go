@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/position"
 	"sluice/flow/redaction"
 	"sluice/nodes/errtext"
 	"sluice/outbound"
@@ -16,7 +17,7 @@ import (
 // credentials.
 var headersField = flow.Field{
 	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true, Template: true, Secrets: flow.SecretsByName,
-	Help: "Headers to send. A {{name}} in a value becomes a port. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
+	Help: "Headers to send. A list sends its name several times, null omits it. A {{name}} in a value becomes a port. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
 }
 
 // httpMethods are the methods that a node may send, in the order of the
@@ -31,8 +32,9 @@ var _ = register(func(d Deps) flow.Kind {
 		Summary: "Calls another service over HTTP.",
 		Doc: "Sends a request and outputs the response: its body (parsed if it is JSON), its status and its headers. " +
 			"A status outside of `expect` fails the step with the status and the beginning of the response; 429, 5xx, timeouts and broken " +
-			"connections can be retried, after the server's Retry-After if there is one. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
-			"Private and reserved addresses are refused. A response can be up to 10 MiB, or 512 MiB if it is stored as a file. Every request but GET carries an " +
+			"connections can be retried, after the server's Retry-After if there is one. Up to three redirects are followed, unless a 3xx status is expected. " +
+			"They keep the method and the body, except that 303, and 301 or 302 after a POST, are followed with a GET.\n\n" +
+			"Private and reserved addresses are refused. A response can be up to 10 MiB, or 512 MiB if it is stored as a file, after decoding; gzip, deflate, br and zstd are decoded, and other encodings fail the step. Every request but GET carries an " +
 			"`Idempotency-Key` that stays the same in all attempts of a step, so that a service that supports it acts only once.\n\n" +
 			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` as a value, or `{{credential:name}}` inside a text. " +
 			"Secrets typed under names such as `Authorization`, `api_key` or `password` move to credentials automatically. A credential is only sent to the hosts it is bound to. " +
@@ -41,25 +43,25 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
 				Help: "The HTTP method."},
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
+				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded, and cannot leave a part of the path empty or make it `.` or `..`. Connect an edge to url to set the whole URL."},
 			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
 				Help: "Query parameters to add to the URL. A list repeats its name, null omits it."},
 			headersField,
-			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON, Secrets: flow.SecretsByName,
-				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text its value is escaped for its position."},
+			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON, EscapeOf: bodyEscape, Secrets: flow.SecretsByName,
+				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text or a form its value is escaped for its position."},
 			{Name: "body_type", Title: "Body type", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "form", "text", "none"},
-				Help:    "How the body is sent. auto sends text that is JSON, and everything that is not text, as JSON; other text as plain text."},
+				Help:    "How the body is sent. auto sends text that is JSON, and everything that is not text, as JSON; other text as plain text; and everything as a form if the header Content-Type says so."},
 			{Name: "response", Title: "Response", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "text", "file"},
-				Help:    "How to read the response. auto parses it if its content type is JSON; json fails if it is not JSON; text never parses; file stores it as a file."},
+				Help:    "How to read the response. auto parses it if its content type is JSON; json fails if it is not JSON; text never parses, and replaces bytes that are not text; file stores it as a file. An empty response is null."},
 			{Name: "expect", Title: "Expected status", Type: flow.FieldList, Typed: true, More: true, Default: []any{"2xx"},
 				Help: "The status codes that count as success: codes such as 404, classes such as 2xx, or ranges such as 200-299."},
 		},
 		Outputs: []flow.Port{
-			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The response: a JSON value if it is JSON, a file if response is file, otherwise text."},
+			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The response: a JSON value if it is JSON, a file if response is file, otherwise text; null if it is empty."},
 			{Name: "status", Title: "Status", Type: flow.TypeNumber, Help: "The status code, such as 200."},
-			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Schema: map[string]any{"type": "object", "additionalProperties": textSchema}, Help: "The response headers, with lowercase names."},
+			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Schema: responseHeaders, Help: "The response headers, with lowercase names. set-cookie is a list."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},
@@ -70,6 +72,13 @@ var _ = register(func(d Deps) flow.Kind {
 		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return callService(ctx, d.HTTP, in) },
 	}
 })
+
+// responseHeaders is the schema of the output headers. Cookies contain commas, so Set-Cookie is
+// the one header whose lines cannot be joined (RFC 9110, section 5.3).
+var responseHeaders = map[string]any{
+	"type": "object", "additionalProperties": textSchema,
+	"properties": map[string]any{"set-cookie": map[string]any{"type": "array", "items": textSchema}},
+}
 
 // checkRequest checks the URL, the names of headers and the expected statuses.
 func checkRequest(n *flow.Node) []flow.Problem {
@@ -157,18 +166,18 @@ func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
 		return err
 	}
 	c.host, c.filler = u.Hostname(), filler
-	value, err := filler.fill(ctx, in.Config["query"], filler.originOf("query", typedMap), nil)
+	value, err := filler.fill(ctx, in.Config["query"], filler.originOf("query", typedMap))
 	if err != nil {
 		return err
 	}
-	query, err := pairs("query", value)
+	query, err := pairs("query", value, position.Query)
 	if err != nil {
 		return err
 	}
-	if more := query.Encode(); more != "" && u.RawQuery != "" {
-		u.RawQuery += "&" + more
-	} else if more != "" {
-		u.RawQuery = more
+	if query != "" && u.RawQuery != "" {
+		u.RawQuery += "&" + query
+	} else if query != "" {
+		u.RawQuery = query
 	}
 	c.request.URL = u.String()
 	return nil
@@ -184,18 +193,20 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 	}
 	c.request.Header = http.Header{}
 	for name, value := range headers {
-		if value == nil {
-			continue
+		for i, item := range itemsOf(value) {
+			text, secret, err := c.header(ctx, in, name, item)
+			if err != nil {
+				return err
+			}
+			if secret {
+				c.secrets.Add(text)
+				c.request.SecretHeaders = append(c.request.SecretHeaders, name)
+			}
+			if i == 0 {
+				c.request.Header.Del(name) // another spelling of the name
+			}
+			c.request.Header.Add(name, text)
 		}
-		text, secret, err := c.header(ctx, in, name, value)
-		if err != nil {
-			return err
-		}
-		if secret {
-			c.secrets.Add(text)
-			c.request.SecretHeaders = append(c.request.SecretHeaders, name)
-		}
-		c.request.Header.Set(name, text)
 	}
 	if c.request.Method != http.MethodGet && c.request.Header.Get("Idempotency-Key") == "" {
 		c.request.Header.Set("Idempotency-Key", in.Key)
@@ -203,14 +214,17 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 	return nil
 }
 
-// header returns the value of a header and whether it is a secret.
+// header returns a value of a header and whether it is a secret.
 func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value any) (text string, secret bool, err error) {
 	c.filler.used = false
-	filled, err := c.filler.fill(ctx, value, c.filler.originOf("headers", typedTemplate), nil)
+	filled, err := c.filler.fill(ctx, value, c.filler.originOf("headers", typedTemplate))
 	if err != nil {
 		return "", false, err
 	}
-	text = flow.Text(filled)
+	text, err = position.Header.Encode(flow.Text(filled))
+	if err != nil {
+		return "", false, flow.Errorf(flow.CodeInputInvalid, "The header %s cannot be sent: %v.", errtext.Truncate(name, 80), err)
+	}
 	if !c.filler.used && headersField.IsSecretName(name) {
 		text, err = in.Secret(ctx, text, c.filler.host) // redacted if echoed
 		return text, true, err

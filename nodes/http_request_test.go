@@ -64,7 +64,7 @@ func TestHTTPRequest(t *testing.T) {
 			map[string]string{"url": "/a/x%2F..%2Fy?q=a%26b%3Dc%20d"}},
 		{"the whole URL by an edge", nil, map[string]any{"url": s.URL + "/whole"}, map[string]string{"url": "/whole"}},
 		{"the query is added", map[string]any{"url": s.URL + "/?a=1", "query": map[string]any{"b": "x y", "c": number("2"), "d": true}}, nil,
-			map[string]string{"url": "/?a=1&b=x+y&c=2&d=true"}},
+			map[string]string{"url": "/?a=1&b=x%20y&c=2&d=true"}},
 		{"a query by an edge", nil, map[string]any{"query": map[string]any{"b": []any{"1", number("2"), nil}, "c": nil}}, map[string]string{"url": "/?b=1&b=2"}},
 		{"headers", map[string]any{"headers": map[string]any{"X-One": "1", "accept": "text/x"}}, nil,
 			map[string]string{"headers.X-One": "1", "headers.Accept": "text/x"}},
@@ -160,19 +160,26 @@ func TestHTTPRequest_reads_response(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string][2]string{
-			"/json":     {"application/json", `{"a": [1.50]}`},
-			"/problem":  {"application/problem+json", `{"a": 1}`},
-			"/broken":   {"application/json", `{"a": `},
-			"/untyped":  {"text/plain", `{"a": 1}`},
-			"/html":     {"text/html", "<p>ä\xff"},
-			"/png":      {"image/png", "\x89PNG\xff\xfe"},
-			"/latin":    {"text/plain; charset=iso-8859-1", "Z\xfcrich"},
-			"/latinish": {"application/x-report; charset=windows-1252", "\x80 7"},
-			"/marked":   {"text/html", "<meta charset=windows-1252><p>\x80 7"},
-			"/empty":    {"application/json", ""},
-			"/cookies":  {"text/plain", "x"},
-			"/redirect": {"text/plain", ""},
-			"/nothing":  {"application/json", ""},
+			"/json":      {"application/json", `{"a": [1.50]}`},
+			"/problem":   {"application/problem+json", `{"a": 1}`},
+			"/broken":    {"application/json", `{"a": `},
+			"/untyped":   {"text/plain", `{"a": 1}`},
+			"/html":      {"text/html", "<p>ä\xff"},
+			"/png":       {"image/png", "\x89PNG\xff\xfe"},
+			"/latin":     {"text/plain; charset=iso-8859-1", "Z\xfcrich"},
+			"/latinish":  {"application/x-report; charset=windows-1252", "\x80 7"},
+			"/marked":    {"text/html", "<meta charset=windows-1252><p>\x80 7"},
+			"/empty":     {"application/json", ""},
+			"/created":   {"application/json", ""},
+			"/blank":     {"application/json", "\r\n"},
+			"/bom":       {"application/json", "\xef\xbb\xbf{\"a\": 1}"},
+			"/onlybom":   {"application/json", "\xef\xbb\xbf"},
+			"/utf16":     {"application/json", "\xff\xfe{\x00\"\x00a\x00\"\x00:\x00\"\x00\xe9\x00\"\x00}\x00"},
+			"/latinjson": {"application/json; charset=iso-8859-1", "{\"a\": \"\xe9\"}"},
+			"/odd":       {"application/json", "{\"a\":\"x\xffy\"}"},
+			"/cookies":   {"text/plain", "x"},
+			"/redirect":  {"text/plain", ""},
+			"/nothing":   {"application/json", ""},
 		}[r.URL.Path]
 		w.Header().Set("Content-Type", answer[0])
 		switch r.URL.Path {
@@ -181,8 +188,11 @@ func TestHTTPRequest_reads_response(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		case "/nothing":
 			w.WriteHeader(http.StatusNoContent)
+		case "/created":
+			w.WriteHeader(http.StatusCreated)
 		case "/cookies":
 			w.Header()["X-Many"] = []string{"a", "b"}
+			w.Header()["Set-Cookie"] = []string{"a=1; Expires=Wed, 01 Jan 2027 00:00:00 GMT", "b=2"}
 		}
 		_, _ = io.WriteString(w, answer[1])
 	})
@@ -201,7 +211,23 @@ func TestHTTPRequest_reads_response(t *testing.T) {
 		{"/latin", "auto", "GET", "Zürich"},
 		{"/latinish", "auto", "GET", "€ 7"},
 		{"/marked", "text", "GET", "<meta charset=windows-1252><p>€ 7"},
-		{"/empty", "auto", "GET", ""},
+		{"/empty", "auto", "GET", nil},
+		{"/empty", "json", "GET", nil},
+		{"/empty", "text", "GET", nil},
+		{"/empty", "file", "GET", nil},
+		{"/created", "json", "POST", nil},
+		{"/created", "auto", "POST", nil},
+		{"/created", "file", "POST", nil},
+		{"/blank", "json", "GET", nil},
+		{"/bom", "auto", "GET", map[string]any{"a": number("1")}},
+		{"/bom", "json", "GET", map[string]any{"a": number("1")}},
+		{"/bom", "text", "GET", `{"a": 1}`},
+		{"/onlybom", "auto", "GET", nil},
+		{"/utf16", "json", "GET", map[string]any{"a": "é"}},
+		{"/latinjson", "auto", "GET", map[string]any{"a": "é"}},
+		{"/odd", "auto", "GET", map[string]any{"a": "x\uFFFDy"}},
+		{"/odd", "json", "GET", map[string]any{"a": "x\uFFFDy"}},
+		{"/odd", "text", "GET", `{"a":"x�y"}`},
 		{"/nothing", "json", "GET", nil},
 		{"/redirect", "auto", "GET", map[string]any{"a": []any{number("1.50")}}},
 	} {
@@ -217,12 +243,21 @@ func TestHTTPRequest_reads_response(t *testing.T) {
 		same(t, "headers", member(outputs["headers"], "x-many"), "a, b")
 		same(t, "status", outputs["status"], number("200"))
 	})
+	t.Run("refuses a picture as text", func(t *testing.T) {
+		t.Parallel()
+		has(t, s.call(map[string]any{"url": s.URL + "/png", "response": "text"}, nil).fails(t, s.deps, flow.CodeHTTPFailed).Message, "Set Response to file")
+	})
+	t.Run("cookies are a list", func(t *testing.T) {
+		t.Parallel()
+		outputs := s.call(map[string]any{"url": s.URL + "/cookies"}, nil).succeeds(t, s.deps)
+		same(t, "cookies", member(outputs["headers"], "set-cookie"), []any{"a=1; Expires=Wed, 01 Jan 2027 00:00:00 GMT", "b=2"})
+	})
 	t.Run("returns an expected redirect", func(t *testing.T) {
 		t.Parallel()
 		outputs := s.call(map[string]any{"url": s.URL + "/redirect", "expect": []any{"302"}}, nil).succeeds(t, s.deps)
 		same(t, "location", member(outputs["headers"], "location"), "/json")
 	})
-	for path, want := range map[string]string{"/png": "Set Response to file", "/broken": "not JSON", "/empty": "not JSON"} {
+	for path, want := range map[string]string{"/png": "Set Response to file", "/broken": "not JSON"} {
 		t.Run("refuses "+path, func(t *testing.T) {
 			t.Parallel()
 			response := map[string]string{"/png": "auto"}[path]

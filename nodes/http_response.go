@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +16,7 @@ import (
 
 	"sluice/documents"
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
@@ -40,11 +43,10 @@ func requestError(err error) error {
 
 // read checks the status and returns the outputs.
 func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
-	text := documents.DecodeText(answer.Body, answer.Header.Get("Content-Type"), "text/html")
 	if !isExpected(in, answer.Status) {
-		return flow.Out{}, c.refused(answer.Status, answer.Header, text)
+		return flow.Out{}, c.refused(answer.Status, answer.Header, bodyText(answer.Body, answer.Header))
 	}
-	body, err := c.readBody(in.Text("response"), answer, text)
+	body, err := c.readBody(in.Text("response"), answer)
 	if err != nil {
 		return flow.Out{}, err
 	}
@@ -52,17 +54,18 @@ func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error
 }
 
 // keep checks the status and stores the body as a file, without loading it into
-// memory.
+// memory. An empty body is null, as in readBody.
 func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Stream) (flow.Out, error) {
 	defer answer.Body.Close() //nolint:errcheck // read to its end or not needed
 	if !isExpected(in, answer.Status) {
 		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // an incomplete text is still useful
-		return flow.Out{}, c.refused(answer.Status, answer.Header, documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html"))
+		return flow.Out{}, c.refused(answer.Status, answer.Header, bodyText(data, answer.Header))
 	}
-	if c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent {
-		return answerOutputs(nil, answer.Status, answer.Header), nil // has no body by design
+	content := bufio.NewReaderSize(answer.Body, sniffed)
+	if _, err := content.Peek(1); err == io.EOF {
+		return answerOutputs(nil, answer.Status, answer.Header), nil
 	}
-	file, err := keep(ctx, in, answerName(answer.Header, answer.URL), mediaTypeOf(answer.Header.Get("Content-Type")), answer.Body)
+	file, err := keep(ctx, in, answerName(answer.Header, answer.URL), mediaTypeOf(answer.Header.Get("Content-Type")), content)
 	if err != nil {
 		return flow.Out{}, err
 	}
@@ -74,20 +77,35 @@ func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Strea
 func answerOutputs(body any, status int, header http.Header) flow.Out {
 	headers := make(map[string]any, len(header))
 	for name, values := range header {
+		if name == "Set-Cookie" {
+			headers["set-cookie"] = cookieLines(values)
+			continue
+		}
 		headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 	}
 	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(status), "headers": headers}}
 }
 
+// cookieLines returns the lines of Set-Cookie as a list.
+func cookieLines(lines []string) []any {
+	list := make([]any, len(lines))
+	for i, line := range lines {
+		list[i] = strings.ToValidUTF8(line, "\uFFFD")
+	}
+	return list
+}
+
 // readBody converts the body to a value, depending on the field "response" and
-// the content type.
-func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (any, error) {
-	if text == "" && (c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent) {
-		return nil, nil // has no body by design
+// the content type. An empty body is null, whatever the status is.
+func (c *httpCall) readBody(as string, answer *outbound.Response) (any, error) {
+	text := bodyText(answer.Body, answer.Header)
+	if text == "" {
+		return nil, nil
 	}
 	mediaType, params, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	if as == "json" || as == "auto" && isJSONType(mediaType) {
-		v, err := flow.DecodeJSON([]byte(text))
+	isJSON := isJSONType(mediaType)
+	if as == "json" || as == "auto" && isJSON {
+		v, err := value.DecodeReceived([]byte(text))
 		if err == nil {
 			return v, nil
 		}
@@ -95,10 +113,45 @@ func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (
 			return nil, flow.Errorf(flow.CodeHTTPFailed, "The response of %s is not JSON (%v). Set Response to text or auto to read it as text. It begins: %s", c.host, err, excerpt(c.secrets.Text(text)))
 		}
 	}
-	if mediaType != "" && !strings.HasPrefix(mediaType, "text/") && params["charset"] == "" && !utf8.Valid(answer.Body) {
+	isText := isJSON || strings.HasPrefix(mediaType, "text/") || mediaType == "" || params["charset"] != "" || as == "text" && !isBinary(answer.Body)
+	if !isText && !utf8.Valid(answer.Body) {
 		return nil, flow.Errorf(flow.CodeHTTPFailed, "The response of %s is %s, which is neither text nor JSON. Set Response to file to store it as a file.", c.host, mediaType)
 	}
 	return text, nil
+}
+
+// bodyText returns a body as text without a byte order mark. JSON is UTF-8 unless the response
+// declares something else (RFC 8259, section 8.1), so other bytes in it are damaged and become
+// U+FFFD; the encoding of other text is detected.
+func bodyText(body []byte, header http.Header) string {
+	contentType := header.Get("Content-Type")
+	mediaType, params, _ := mime.ParseMediaType(contentType)
+	if isJSONType(mediaType) && params["charset"] == "" && !isUTF16(body) {
+		return strings.ToValidUTF8(string(bytes.TrimPrefix(body, []byte(utf8Mark))), "\uFFFD")
+	}
+	return documents.DecodeText(body, contentType, "text/html")
+}
+
+// utf8Mark is the byte order mark of UTF-8.
+const utf8Mark = "\xef\xbb\xbf"
+
+// isUTF16 reports whether a body has a byte order mark of UTF-16.
+func isUTF16(body []byte) bool {
+	return bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff"))
+}
+
+// isBinary reports whether a body is hardly text: it has a NUL, or more than one byte in ten is
+// not UTF-8.
+func isBinary(body []byte) bool {
+	invalid := 0
+	for rest := body; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 {
+			invalid++
+		}
+		rest = rest[size:]
+	}
+	return bytes.IndexByte(body, 0) >= 0 || invalid*10 > len(body)
 }
 
 // isJSONType reports whether a media type is JSON, including types such as

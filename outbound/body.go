@@ -11,7 +11,7 @@ import (
 	"sluice/flow/inflight"
 )
 
-// body limits the size of a response body. It counts bytes after gunzip, so that
+// body limits the size of a response body. It counts decoded bytes, so that
 // a decompression bomb is read only up to the limit.
 type body struct {
 	io.ReadCloser

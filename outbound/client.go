@@ -21,7 +21,7 @@ const (
 	// DefaultTimeout bounds a whole call to Do whose context has no deadline, so
 	// that a server sending one byte a minute cannot hold a worker forever.
 	DefaultTimeout = 10 * time.Minute
-	// DefaultMaxBody is the maximum size of a response body in bytes after gunzip.
+	// DefaultMaxBody is the maximum size of a response body in bytes, after decoding.
 	DefaultMaxBody = 10 << 20
 	// MaxRedirects is the maximum of Request.MaxRedirects.
 	MaxRedirects = 3
@@ -115,7 +115,8 @@ func newTransport(cfg Config, control controlFunc) *http.Transport {
 		Control:  control,
 	}
 	return &http.Transport{
-		Proxy:                  nil, // a proxy would bypass the guard
+		Proxy:                  nil,  // a proxy would bypass the guard
+		DisableCompression:     true, // decode handles all codings
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.rootCAs},
 		TLSHandshakeTimeout:    cmp.Or(cfg.tlsTimeout, tlsTimeout),

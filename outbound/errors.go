@@ -17,6 +17,8 @@ const (
 	ClassTimeout ErrorClass = "timeout"
 	// ClassTooLarge: the body or the headers of the response exceed their limit.
 	ClassTooLarge ErrorClass = "response_too_large"
+	// ClassEncoding: the content coding of the response is unknown, or its data is invalid.
+	ClassEncoding ErrorClass = "undecodable"
 	// ClassRedirect: a redirect was not followed.
 	ClassRedirect ErrorClass = "redirect_refused"
 	// ClassConnection: the connection failed, or broke before the response was complete.

@@ -132,9 +132,9 @@ func TestGzip(t *testing.T) {
 	if got := mustDo(t, c, Request{URL: s.URL}); len(got.Body) != 1000 || got.Header.Get("Content-Encoding") != "" {
 		t.Errorf("%d bytes, %v", len(got.Body), got.Header)
 	}
-	for _, path := range []string{"/cut", "/garbage"} {
+	for path, class := range map[string]ErrorClass{"/cut": ClassConnection, "/garbage": ClassEncoding} {
 		_, err := c.Do(t.Context(), Request{URL: s.URL + path})
-		wantKind(t, err, ClassConnection)
+		wantKind(t, err, class)
 	}
 }
 

@@ -34,14 +34,65 @@ func (h *hop) checkRedirect(req *http.Request, via []*http.Request) error {
 	if err := h.client.guard.checkTarget(req.URL, h.provider); err != nil {
 		return redirectTarget(err)
 	}
+	if err := keepMethod(req, via); err != nil {
+		return err
+	}
 	req.Header.Del("Referer") // the previous URL, whose query may contain secrets
 	if leftHost(req, via) {
 		if h.keepBody && req.ContentLength != 0 {
-			return redirectRefused("The server redirected to another host, and the body of the request contains a credential. Send it to that host directly.")
+			return redirectRefused("The server redirected to another host, " + shownTarget(req.URL) + ", and the body of the request contains a credential. Send it to that host directly.")
 		}
 		dropSecrets(req.Header, h.secret)
 	}
 	return nil
+}
+
+// keepMethod restores the method and the body that net/http drops. After 301 and 302 it
+// sends a GET whatever the method was, but only a POST may change (RFC 9110, sections 15.4.2
+// and 15.4.3): a PUT that becomes a GET looks as if it had succeeded. 303 asks for a GET of
+// another resource, and 307 and 308 change nothing. Every body but that of a changed request
+// is sent again.
+func keepMethod(req *http.Request, via []*http.Request) error {
+	first, last := via[0], via[len(via)-1]
+	switch req.Response.StatusCode {
+	case http.StatusSeeOther:
+		return nil
+	case http.StatusMovedPermanently, http.StatusFound:
+		if last.Method == http.MethodPost {
+			return nil
+		}
+	}
+	req.Method = last.Method
+	if last.ContentLength == 0 {
+		return nil // it had no body, or has lost it after an earlier redirect
+	}
+	if first.GetBody == nil {
+		return redirectRefused("The server redirected the " + req.Method + " request to " + shownTarget(req.URL) + ", but its body cannot be sent twice. Send it there directly.")
+	}
+	body, err := first.GetBody()
+	if err != nil {
+		return redirectRefused("The server redirected the " + req.Method + " request to " + shownTarget(req.URL) + ", but its body cannot be sent again.")
+	}
+	req.Body, req.GetBody, req.ContentLength = body, first.GetBody, last.ContentLength
+	for name, values := range first.Header {
+		if strings.HasPrefix(http.CanonicalHeaderKey(name), "Content-") {
+			req.Header[name] = values
+		}
+	}
+	return nil
+}
+
+// maxTargetShown is the number of bytes of a redirect's target that an error shows.
+const maxTargetShown = 200
+
+// shownTarget returns the target of a redirect for errors, without its query, which may
+// contain secrets.
+func shownTarget(u *url.URL) string {
+	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	if len(shown) > maxTargetShown {
+		return shown[:maxTargetShown] + "…"
+	}
+	return shown
 }
 
 // redirectTarget returns the error for a redirect to an invalid URL. Errors for

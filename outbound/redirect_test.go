@@ -3,6 +3,7 @@ package outbound
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -217,6 +218,82 @@ func TestRedirectBody(t *testing.T) {
 	}
 }
 
+// TestRedirect_keeps_method checks that a redirect changes the method only where it may:
+// after 303, and after 301 and 302 of a POST.
+func TestRedirect_keeps_method(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, loopback())
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+		for _, codes := range [][]int{{301}, {302}, {303}, {307}, {308}, {302, 302}, {307, 301}, {303, 307}, {301, 303}, {308, 302, 307}} {
+			t.Run(fmt.Sprint(method, codes), func(t *testing.T) {
+				t.Parallel()
+				var got *http.Request
+				var body []byte
+				s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+					hop, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+					if hop < len(codes) {
+						w.Header().Set("Location", strconv.Itoa(hop+1))
+						w.WriteHeader(codes[hop])
+						return
+					}
+					got = r
+					body, _ = io.ReadAll(r.Body)
+				})
+				want, wantBody := method, `{"a": 1}`
+				for _, code := range codes {
+					if want != "HEAD" && (code == 303 || want == "POST" && code < 303) {
+						want, wantBody = "GET", ""
+					} else if code == 303 {
+						wantBody = ""
+					}
+				}
+				header := http.Header{"Content-Type": {"application/json"}, "X-Kept": {"1"}, "Content-Language": {"en"}}
+				mustDo(t, client, Request{Method: method, URL: s.URL + "/0", Header: header, Body: []byte(`{"a": 1}`), MaxRedirects: 3})
+				if got.Method != want || string(body) != wantBody || got.Header.Get("X-Kept") != "1" {
+					t.Errorf("%s arrived with %q and %v, want %s with %q", got.Method, body, got.Header, want, wantBody)
+				}
+				if hasType := got.Header.Get("Content-Type") != "" && got.Header.Get("Content-Language") != ""; hasType != (wantBody != "") {
+					t.Errorf("the headers of the body: %v", got.Header)
+				}
+			})
+		}
+	}
+}
+
+func TestRedirect_names_target_if_body_cannot_follow(t *testing.T) {
+	t.Parallel()
+	rec := newRecorder()
+	s := newServer(t, rec.signpost)
+	client := newClient(t, loopback())
+	for _, method := range []string{"PUT", "PATCH", "DELETE"} {
+		stream := io.MultiReader(strings.NewReader("payload"))
+		_, err := client.Do(t.Context(), Request{Method: method, URL: s.URL + "/1?to=" + url.QueryEscape("/end?key=s3cret"), BodyReader: stream, MaxRedirects: 3})
+		if e := wantKind(t, err, ClassRedirect); !strings.Contains(e.Message, s.URL+"/end,") || !strings.Contains(e.Message, method) || strings.Contains(e.Message, "s3cret") {
+			t.Errorf("%s: %s", method, e.Message)
+		}
+	}
+	if rec.seen[s.Listener.Addr().String()+"/end"] != nil {
+		t.Error("the target was reached without the body")
+	}
+}
+
+func TestRedirect_drops_credentials_of_kept_methods(t *testing.T) {
+	t.Parallel()
+	rec := newRecorder()
+	s := newServer(t, rec.signpost)
+	client := newClient(t, Config{})
+	pretendPublic(client, map[string]*httptest.Server{"a.example:80": s, "b.example:80": s})
+	mustDo(t, client, Request{Method: "DELETE", URL: via("http://a.example/1", "http://b.example/end"), Header: credentialHeaders(), SecretHeaders: []string{"x-tenant"}, Body: []byte("x"), MaxRedirects: 3})
+	checkArrived(t, rec, "http://b.example/end", false)
+	if rec.body["b.example/end"] != "x" {
+		t.Errorf("the body is %q", rec.body["b.example/end"])
+	}
+	_, err := client.Do(t.Context(), Request{Method: "PUT", URL: via("http://a.example/2", "http://b.example/secret"), Body: []byte("s3cret"), SecretBody: true, MaxRedirects: 3})
+	if e := wantKind(t, err, ClassRedirect); !strings.Contains(e.Message, "http://b.example/secret") {
+		t.Error(e)
+	}
+}
+
 func TestHTTPClientRedirects(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newRecorder().signpost)
@@ -225,5 +302,22 @@ func TestHTTPClientRedirects(t *testing.T) {
 	_, err := client.Get(s.URL + "/?to=" + url.QueryEscape("http://127.0.0.2:"+watch.port))
 	if e, ok := errors.AsType[*Error](err); !ok || e.Class != ClassBlocked {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestRedirect_encodes_query checks that the query of a redirect arrives encoded.
+func TestRedirect_encodes_query(t *testing.T) {
+	t.Parallel()
+	var got string
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/1" {
+			w.Header().Set("Location", `/end?q=ü"|{100%25}`)
+			w.WriteHeader(http.StatusFound)
+		}
+		got = r.RequestURI
+	})
+	mustDo(t, newClient(t, loopback()), Request{URL: s.URL + "/1", MaxRedirects: 1})
+	if want := "/end?q=%C3%BC%22%7C%7B100%25%7D"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

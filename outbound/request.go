@@ -18,11 +18,13 @@ type Request struct {
 	// (Connection, Upgrade, Host, Accept-Encoding and similar ones). The map is
 	// not modified.
 	Header http.Header
-	// Body is sent if BodyReader is nil, and again on a 307 or 308 redirect.
+	// Body is sent if BodyReader is nil, and again on a redirect, unless that
+	// changes the request to a GET: 303, and 301 or 302 of a POST.
 	Body []byte
 	// BodyReader streams a body of BodyLength bytes; 0 means unknown and sends
-	// it in chunks. It cannot be sent twice, so a 307 or 308 is returned as the
-	// response. It is closed if it is an io.Closer.
+	// it in chunks. It cannot be sent twice: a 307 or 308 is returned as the
+	// response, and a 301 or 302 that keeps the method is an error. It is closed
+	// if it is an io.Closer.
 	BodyReader io.Reader
 	BodyLength int64
 
@@ -47,7 +49,7 @@ type Request struct {
 	// FirstByteTimeout is the maximum time from the end of the request to the first
 	// byte of the response, for each redirect. Default: DefaultFirstByteTimeout.
 	FirstByteTimeout time.Duration
-	// MaxBody is the maximum size of the response body in bytes after gunzip.
+	// MaxBody is the maximum size of the response body in bytes, after decoding.
 	// Default: DefaultMaxBody. A larger body is an error of ClassTooLarge, or is
 	// cut if Truncate is set.
 	MaxBody  int64

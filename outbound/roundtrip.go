@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"sluice/flow/position"
 )
 
 // hop holds the limits of one request for http.Client. It is the client's transport
@@ -26,6 +28,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
+	req = validQuery(req)
 	calls := callsOf(req.Context())
 	if err := calls.ask(req.Context()); err != nil {
 		closeBody(req)
@@ -33,7 +36,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	calls.report(false)
 	ctx, wait := startFirstByte(req.Context(), h.firstByte)
-	resp, err := h.transport().RoundTrip(onceOnly(withoutEncoding(req.WithContext(ctx))))
+	resp, err := h.transport().RoundTrip(onceOnly(acceptCodings(req.WithContext(ctx))))
 	wait.arrived()
 	if err != nil {
 		failure := classify(ctx, err, req.URL.Hostname())
@@ -41,11 +44,12 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, failure
 	}
 	calls.report(true)
+	resp.Request = req
+	decode(resp, req.Method, h.maxBody)
 	resp.Body = &body{
 		ReadCloser: resp.Body, ctx: ctx, wait: wait, calls: calls,
 		host: req.URL.Hostname(), limit: h.maxBody, left: h.maxBody,
 	}
-	resp.Request = req
 	return resp, nil
 }
 
@@ -64,14 +68,29 @@ func (h *hop) httpClient() *http.Client {
 	return &http.Client{Transport: h, CheckRedirect: h.checkRedirect}
 }
 
-// withoutEncoding leaves compression to the transport, which requests gzip and
-// decompresses the body as it is read, so that the limit applies to the
-// decompressed body.
-func withoutEncoding(req *http.Request) *http.Request {
-	if _, ok := req.Header["Accept-Encoding"]; ok {
-		req.Header = req.Header.Clone()
-		req.Header.Del("Accept-Encoding")
+// validQuery percent-encodes what the query of a URL cannot hold, because net/http sends it as
+// it is. URLs that ParseURL returned are valid; this is for those of redirects and of
+// callers with an http.Request.
+func validQuery(req *http.Request) *http.Request {
+	if valid := position.TypedQuery(req.URL.RawQuery); valid != req.URL.RawQuery {
+		u := *req.URL
+		u.RawQuery = valid
+		req = req.WithContext(req.Context()) // a shallow copy
+		req.URL = &u
 	}
+	return req
+}
+
+// acceptCodings asks for gzip, which every server offers; what the server sends is decoded
+// whatever it is (coding.go). A part of an encoded body could not be decoded, so requests
+// for a range ask for none.
+func acceptCodings(req *http.Request) *http.Request {
+	accepted := "gzip"
+	if req.Header.Get("Range") != "" || req.Method == http.MethodHead {
+		accepted = "identity"
+	}
+	req.Header = req.Header.Clone()
+	req.Header.Set("Accept-Encoding", accepted)
 	return req
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"sluice/flow/position"
 )
 
 // maxURL is the maximum length of a URL in bytes; common servers reject request lines above
@@ -15,7 +17,7 @@ const maxURL = 8 << 10
 // host that programs are known to interpret differently. It does not resolve names:
 // a name may still turn out to be private when it is dialed. A plain private address
 // passes, because an operator may have allowed it; use Client.CheckURL to check that
-// too.
+// too. Characters that the path and the query cannot hold are percent-encoded.
 //
 // Errors are *Error of ClassBadURL, or ClassBlocked for a disguised address.
 func ParseURL(raw string) (*url.URL, error) {
@@ -25,7 +27,7 @@ func ParseURL(raw string) (*url.URL, error) {
 	if strings.ContainsFunc(raw, isUnprintable) {
 		return nil, badURL("The URL contains a space or another character that must be percent-encoded.")
 	}
-	u, err := url.Parse(raw)
+	u, err := url.Parse(position.TypedURL(raw))
 	if err != nil {
 		return nil, badURL("This is not a valid URL. It should look like https://example.com/path.")
 	}

@@ -11,22 +11,26 @@ import (
 func TestParseURL(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"https://example.com":                       "https://example.com",
-		"HTTPS://Example.COM/A?b=c#d":               "https://example.com/A?b=c#d",
-		"http://example.com:8080/":                  "http://example.com:8080/",
-		"http://example.com:65535":                  "http://example.com:65535",
-		"http://my_service.internal/":               "http://my_service.internal/",
-		"http://a--b.example/":                      "http://a--b.example/",
-		"https://bücher.example:8443/ü":             "https://xn--bcher-kva.example:8443/%C3%BC",
-		"https://BÜCHER.example/":                   "https://xn--bcher-kva.example/",
-		"https://例え.jp/":                            "https://xn--r8jz45g.jp/",
-		"http://93.184.216.34/":                     "http://93.184.216.34/",
-		"http://[2606:4700:4700::1111]:80/":         "http://[2606:4700:4700::1111]:80/",
-		"http://10.0.0.1/":                          "http://10.0.0.1/", // an operator may allow it
-		"http://1.2.3.4.example.com/":               "http://1.2.3.4.example.com/",
-		"http://4chan.example/":                     "http://4chan.example/",
-		"http://0xdead.example/":                    "http://0xdead.example/",
-		"http://example.com/a%20b?q=http://[::1]/@": "http://example.com/a%20b?q=http://[::1]/@",
+		"https://example.com":                          "https://example.com",
+		"HTTPS://Example.COM/A?b=c#d":                  "https://example.com/A?b=c#d",
+		"http://example.com:8080/":                     "http://example.com:8080/",
+		"http://example.com:65535":                     "http://example.com:65535",
+		"http://my_service.internal/":                  "http://my_service.internal/",
+		"http://a--b.example/":                         "http://a--b.example/",
+		"https://bücher.example:8443/ü":                "https://xn--bcher-kva.example:8443/%C3%BC",
+		"https://BÜCHER.example/":                      "https://xn--bcher-kva.example/",
+		"https://例え.jp/":                               "https://xn--r8jz45g.jp/",
+		"http://93.184.216.34/":                        "http://93.184.216.34/",
+		"http://[2606:4700:4700::1111]:80/":            "http://[2606:4700:4700::1111]:80/",
+		"http://10.0.0.1/":                             "http://10.0.0.1/", // an operator may allow it
+		"http://1.2.3.4.example.com/":                  "http://1.2.3.4.example.com/",
+		"http://4chan.example/":                        "http://4chan.example/",
+		"http://0xdead.example/":                       "http://0xdead.example/",
+		"http://example.com/a%20b?q=http://[::1]/@":    "http://example.com/a%20b?q=http://%5B::1%5D/@",
+		`http://e.com/100%/"{x}"?q=ü|^{}%&r=%41%zz#ü"`: "http://e.com/100%25/%22%7Bx%7D%22?q=%C3%BC%7C%5E%7B%7D%25&r=%41%25zz#%C3%BC%22",
+		"http://e.com?a=ü":                             "http://e.com?a=%C3%BC",
+		"http://e.com/?a=b'c(d)*!;,+$":                 "http://e.com/?a=b'c(d)*!;,+$",
+		"http://e.com/a#b?c#d":                         "http://e.com/a#b?c%23d",
 	} {
 		u, err := ParseURL(raw)
 		if err != nil {

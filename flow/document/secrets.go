@@ -201,7 +201,21 @@ func (x *secretExtractor) member(at place, in *flow.Object, name string) any {
 	if isText {
 		return v
 	}
+	if items, isList := v.([]any); isList && secret && at.f.Type == flow.FieldMap {
+		return x.listed(at, name, items)
+	}
 	return x.members(at, v)
+}
+
+// listed extracts the secrets in a list of texts under a secret name.
+func (x *secretExtractor) listed(at place, name string, items []any) []any {
+	out := slices.Clone(items)
+	for i, item := range items {
+		if s, isText := item.(string); isText && at.isLiteral(s) {
+			out[i] = flow.SecretRefTo(x.take(at, name, s))
+		}
+	}
+	return out
 }
 
 // pairName returns the name in an object with a name and a value, such as a header.

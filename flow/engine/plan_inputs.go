@@ -156,7 +156,11 @@ func (n *graphNode) configure(in *flow.In) *flow.Error {
 			continue
 		}
 		if t, ok := n.templates[f.Name]; ok {
-			v, err := render(t, in.Ports, f.Escape)
+			escape := f.Escape
+			if f.EscapeOf != nil {
+				escape = f.EscapeOf(n.Node)
+			}
+			v, err := render(t, in.Ports, escape)
 			if err != nil {
 				return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("%s.%s: %v.", n.ID, f.Name, err)}
 			}

@@ -67,7 +67,7 @@ var (
 	// format, which must not change.
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
-	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json"}
+	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json", flow.EscapeForm: "form"}
 )
 
 // Describe returns all kinds in the order of the palette: by group, then by

@@ -118,7 +118,8 @@ func fieldSchema(f *flow.Field) schema {
 	case f.Type == flow.FieldSecret:
 		s["anyOf"] = []schema{ref("credential"), {"type": "string"}}
 	case f.Type == flow.FieldMap:
-		s["type"], s["additionalProperties"] = "object", schema{"anyOf": []schema{{"type": []string{"string", "number", "boolean"}}, ref("credential")}}
+		item := schema{"anyOf": []schema{{"type": []string{"string", "number", "boolean", "null"}}, ref("credential")}}
+		s["type"], s["additionalProperties"] = "object", schema{"anyOf": []schema{item, {"type": "array", "items": item}}}
 	case f.Values != nil:
 		s["enum"] = f.Values
 	case f.Type == flow.FieldSelect:
