@@ -3,9 +3,6 @@ package redaction
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +22,9 @@ type Redactor struct {
 	outer    *Redactor // redacts before this one; nil for none
 	mu       sync.RWMutex
 	known    map[string]bool // the secrets
-	forms    []string        // all encodings of the secrets, longest first
+	forms    []string        // the secrets and their encodings without escapes, longest first
 	replacer *strings.Replacer
+	escaped  escapable // the secrets and those encodings that may be escaped
 }
 
 // Within returns a redactor that also knows the secrets of another one, and those that it learns
@@ -41,9 +39,9 @@ func New(secrets ...string) *Redactor {
 }
 
 // Add registers a secret in every form in which a service may echo it:
-// unchanged, in JSON, percent-encoded, in hexadecimal and in base64, with and
-// without the scheme of an Authorization header. In base64 it is found at any
-// offset, such as after "Bearer " or a user name.
+// unchanged, in hexadecimal and in base64, with and without the scheme of an
+// Authorization header, and each of them escaped for a URL, JSON or HTML. In base64
+// it is found at any offset, such as after "Bearer " or a user name.
 func (r *Redactor) Add(secret string) { r.AddAll([]string{secret}) }
 
 // AddAll is Add for several secrets.
@@ -95,9 +93,12 @@ func (r *Redactor) addForms(secret string) {
 	}
 	r.known[secret] = true
 	for _, text := range variants(secret) {
-		for _, form := range secretForms(text) {
+		for i, form := range secretForms(text) {
 			if len(form) >= minSecretLength && !slices.Contains(r.forms, form) {
 				r.forms = append(r.forms, form)
+				if i == 0 || strings.ContainsAny(form, "+/=") { // other encodings have nothing to escape
+					r.escaped.add(form)
+				}
 			}
 		}
 	}
@@ -126,34 +127,10 @@ func variants(secret string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return len(s) < minSecretLength })
 }
 
-// secretForms returns the encodings of a text inside other texts.
+// secretForms returns a text and its encodings inside other texts.
 func secretForms(s string) []string {
-	quoted, html := string(flow.EncodeJSON(s)), jsonHTML(s)
-	forms := []string{s, quoted[1 : len(quoted)-1], html, strings.ReplaceAll(html, "/", `\/`), strings.ReplaceAll(quoted[1:len(quoted)-1], "/", `\/`)}
-	for _, escaped := range []string{url.QueryEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"), url.PathEscape(s), flow.EscapeURLSecret("", s)} {
-		forms = append(forms, escaped, lowerEscapes(escaped))
-	}
 	digits := hex.EncodeToString([]byte(s))
-	forms = append(forms, digits, strings.ToUpper(digits))
-	return append(append(forms, base64Forms(s)...), base64Cores(s)...)
-}
-
-// jsonHTML returns s as written by JSON encoders that escape HTML characters.
-func jsonHTML(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return s
-	}
-	return string(b[1 : len(b)-1])
-}
-
-var percentEscape = regexp.MustCompile(`%[0-9A-F]{2}`)
-
-func lowerEscapes(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	return percentEscape.ReplaceAllStringFunc(s, strings.ToLower)
+	return append(append([]string{s, digits, strings.ToUpper(digits)}, base64Forms(s)...), base64Cores(s)...)
 }
 
 // base64Forms returns s in the standard and the URL alphabet, with and without
@@ -186,7 +163,7 @@ func (r *Redactor) Text(s string) string {
 	if r.replacer == nil {
 		return s
 	}
-	return r.replacer.Replace(s)
+	return r.escaped.replace(r.replacer.Replace(s), flow.Redacted)
 }
 
 // Held returns how many bytes at the end of s could be the beginning of a secret. A stream
@@ -198,6 +175,7 @@ func (r *Redactor) Held(s string) int {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	most = max(most, r.escaped.held(s))
 	for _, form := range r.forms {
 		for n := min(len(form)-1, len(s)); n > most; n-- {
 			if strings.HasSuffix(s, form[:n]) {
