@@ -4,8 +4,8 @@
 (() => {
   "use strict";
   const g = globalThis, { stringify, parse } = JSON, Text = String, RealDate = Date, PromiseOf = Promise.resolve.bind(Promise), { construct } = Reflect;
-  const host = { log: g.__log, done: g.__done, failed: g.__failed };
-  for (const name of ["__log", "__done", "__failed", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "performance"]) delete g[name];
+  const host = { log: g.__log, done: g.__done, failed: g.__failed, compare: g.__compare };
+  for (const name of ["__log", "__done", "__failed", "__compare", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "performance"]) delete g[name];
 
   const show = (value) => {
     if (typeof value === "string") return value;
@@ -35,6 +35,53 @@
       host.done(json ?? "");
     } catch (e) { failed(e); }
   };
+
+  // There is no data of locales and time zones, so a locale or an option that would change the
+  // result is an error; ignoring it would return a wrong text.
+  const method = (of, name, value) => Object.defineProperty(of, name, { value, writable: true, configurable: true, enumerable: false });
+  const unsupported = (name, instead) => new TypeError(`${name} cannot honor a locale or options here: code has no data of locales, and its time zone is UTC. ${instead}`);
+  const plainOnly = (of, name, instead) => {
+    const plain = of[name];
+    method(of, name, { [name](locales, options) {
+      if (locales !== undefined || options !== undefined) throw unsupported(name, instead);
+      return plain.call(this);
+    } }[name]);
+  };
+  for (const name of ["toLocaleString", "toLocaleDateString", "toLocaleTimeString"]) plainOnly(RealDate.prototype, name, "Use toISOString or the getUTC functions");
+  for (const of of [Number.prototype, BigInt.prototype]) plainOnly(of, "toLocaleString", "Use toString or toFixed");
+  for (const of of [Array.prototype, Object.getPrototypeOf(Int8Array).prototype]) plainOnly(of, "toLocaleString", "Format the items, then join them");
+
+  const localeOf = (locales) => locales === undefined ? "" : Text(typeof locales === "object" && locales !== null ? locales[0] ?? "" : locales);
+  const special = ["az", "el", "hy", "lt", "tr"]; // languages with rules of their own for uppercase and lowercase
+  for (const name of ["toLocaleUpperCase", "toLocaleLowerCase"]) {
+    const plain = String.prototype[name.replace("Locale", "")];
+    method(String.prototype, name, { [name](locales) {
+      const language = localeOf(locales).toLowerCase().split("-")[0];
+      if (special.includes(language)) throw new TypeError(`${name} cannot honor the locale ${language} here. Use ${name.replace("Locale", "")} for the rules of other languages`);
+      return plain.call(this);
+    } }[name]);
+  }
+
+  const refuseCompare = (what) => new TypeError(`localeCompare cannot honor ${what} here`);
+  const choice = (options, name, allowed) => {
+    const value = options[name];
+    if (value === undefined) return "";
+    if (!allowed.includes(Text(value))) throw refuseCompare(`${name}: ${Text(value)}`);
+    return Text(value);
+  };
+  method(String.prototype, "localeCompare", { localeCompare(that, locales, options) {
+    if (this === undefined || this === null) throw new TypeError("localeCompare needs a text");
+    const a = Text(this), b = Text(that);
+    if (locales === undefined && options === undefined) return host.compare(a, b);
+    const locale = localeOf(locales), o = options === undefined ? {} : Object(options);
+    choice(o, "usage", ["sort"]);
+    choice(o, "ignorePunctuation", ["false"]);
+    choice(o, "collation", ["default"]);
+    const sensitivity = choice(o, "sensitivity", ["base", "accent", "variant"]) || "variant";
+    const result = host.compare(a, b, locale, !!o.numeric, sensitivity, choice(o, "caseFirst", ["upper", "lower", "false"]));
+    if (result === undefined || result === null) throw refuseCompare(`the locale ${locale}`);
+    return result;
+  } }.localeCompare);
 
   // Called with the time in milliseconds, four numbers of 32 bits, the inputs as JSON, and
   // the mark of texts in them that stand for a BigInt.

@@ -26,6 +26,8 @@ type machine struct {
 	log     func(string)
 	numbers *numbers
 	answer  *answer // set when the program returned or failed
+
+	collators *collators
 }
 
 // answer is the result of a program or its error.
@@ -42,9 +44,9 @@ func newMachine(log func(string)) (*machine, error) {
 		return nil, fmt.Errorf("make a JavaScript machine: %w", err)
 	}
 	vm.SetMemoryLimit(MaxMemory)
-	m := &machine{vm: vm, log: log}
+	m := &machine{vm: vm, log: log, collators: newCollators()}
 	vm.SetModuleLoader(m.load, func(_ *quickjs.VM, _, name string) (string, error) { return name, nil })
-	for name, f := range map[string]quickjs.HostFunc{"__log": m.hostLog, "__done": m.hostDone, "__failed": m.hostFailed} {
+	for name, f := range map[string]quickjs.HostFunc{"__log": m.hostLog, "__done": m.hostDone, "__failed": m.hostFailed, "__compare": m.hostCompare} {
 		if err := vm.RegisterHostFunc(name, f); err != nil {
 			return nil, fmt.Errorf("register %s: %w", name, err)
 		}

@@ -42,6 +42,8 @@ var _ = register(func(d Deps) flow.Kind {
 			"texts, numbers, booleans, null, lists and objects, in which names that are whole numbers come first. A whole number that JavaScript would round, such as a 64-bit ID, is a BigInt; values that are passed on keep every digit. A file is an object such as `{\"file\": \"file_…\"}` and can be passed on.\n\n" +
 			"`console.log` writes to the log of the step (64 KiB), which the run's page shows.\n\n" +
 			"Code has no files, network, timers, environment or modules. `Date` says when the run was created, and `Math.random` follows the run, so that a rerun gives the same. " +
+			"The time zone is UTC, and there is no `Intl`: `toLocaleString` and its like throw if they get a locale or options, such as `timeZone`, because they could not honor them. " +
+			"`localeCompare` sorts as in browsers, also with `numeric` and `sensitivity`, and throws for languages and options that it does not know.\n\n" +
 			"It may use 10 seconds of CPU time and 128 MiB of memory; beyond that, the step fails with `code_failed` and the line.",
 		Fields: []flow.Field{
 			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Syntax: "javascript", Max: ptr(javascript.MaxSource),
