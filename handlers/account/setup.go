@@ -39,10 +39,10 @@ func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
 	return !exists, nil
 }
 
-// Guard blocks everything except set-up while there is no owner. On the local
-// machine, pages redirect to set-up and the documentation is available. From
-// the network, only the set-up page responds, and it discloses nothing without
-// the token.
+// Guard blocks everything except set-up and links to questions and forms while there
+// is no owner: keys made on the command line can already start runs. On the local
+// machine, other pages redirect to set-up and the documentation is available. From
+// the network, the set-up page discloses nothing without the token.
 func (s *Server) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		awaits, err := s.AwaitsOwner(r.Context())
@@ -51,7 +51,7 @@ func (s *Server) Guard(next http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			s.Fail(err, ec)
-		case !awaits || r.URL.Path == "/setup" || !s.Exposed && isDocs(r.URL.Path):
+		case !awaits || r.URL.Path == "/setup" || isLink(r.URL.Path) || !s.Exposed && isDocs(r.URL.Path):
 			next.ServeHTTP(w, r)
 		case s.Exposed || r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.finish(ec, c.renderSetUpRequired(http.StatusServiceUnavailable))
@@ -59,6 +59,12 @@ func (s *Server) Guard(next http.Handler) http.Handler {
 			s.finish(ec, c.Redirect("/setup"))
 		}
 	})
+}
+
+// isLink reports whether a path is a link that needs no session: to a question of a run, or
+// to a form.
+func isLink(path string) bool {
+	return strings.HasPrefix(path, "/approval/") || strings.HasPrefix(path, "/f/")
 }
 
 // isDocs reports whether a path belongs to the documentation. The API works on

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/flow/value"
+	"sluice/handlers"
 	"sluice/handlers/webtest"
 )
 
@@ -134,4 +136,23 @@ func TestApproval_serves_stored_message(t *testing.T) {
 	h.Anonymous().Get(link).Is(http.StatusOK).Has("<p>stored</p>").Lacks("not <strong>read")
 	save("", "an **old** question with <script>")
 	h.Anonymous().Get(link).Is(http.StatusOK).Has("an <strong>old</strong> question with &lt;script&gt;")
+}
+
+// TestApprovalLink_works_before_owner answers a question on a server that nobody has set up, whose
+// runs are started with keys.
+func TestApprovalLink_works_before_owner(t *testing.T) {
+	t.Parallel()
+	for _, exposed := range []bool{false, true} {
+		h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) { c.Exposed = exposed })
+		run, link := asked(h, invoice)
+		h.Anonymous().Get(link).Is(http.StatusOK).Has("Pay Northwind Paper?")
+		h.Anonymous().Post(link, url.Values{"decision": {"rejected"}, "name": {"Ana"}}).Lacks("Set up", "set-up")
+		if a, err := h.Store.FindApproval(context.Background(), flow.DefaultWorkspace, run.ID, "ask"); err != nil || a.Decision == nil {
+			t.Errorf("exposed %v: %+v, %v", exposed, a, err)
+		}
+		h.Anonymous().Get("/approval/unknown").Is(http.StatusNotFound)
+		for _, page := range []string{"/flows", "/approvals", "/approvals/" + string(run.ID) + "/ask"} {
+			h.Anonymous().Get(page).Lacks("Northwind")
+		}
+	}
 }
