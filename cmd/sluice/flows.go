@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -292,22 +293,59 @@ func allFlows(ctx context.Context, cfg *Config, store *db.Store) ([]flow.Flow, e
 	}
 }
 
-// flowValidateCmd checks documents by the same rules as publishing, without a database.
+// flowValidateCmd checks documents by the same rules as publishing. Flows that they run are looked
+// up among the files, then on the configured server or in the database, if there is one.
 type flowValidateCmd struct {
 	Files []string `arg:"" name:"file" help:"Documents; - reads standard input."`
 	JSON  bool     `help:"Print the problems as JSON."`
 }
 
-// Run checks all files and reports all problems.
-func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	library := &library.Library{Kinds: nodes.New(nodes.Deps{})}
+// Run checks all files and reports all problems. It opens the database only to look up a flow.
+func (c flowValidateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if cfg.needDatabase() != nil {
+		return c.check(s, nil)
+	}
+	var store *db.Store
+	defer func() {
+		if store != nil {
+			_ = store.Close() // it was only read
+		}
+	}()
+	return c.check(s, func(ref string) (found bool, err error) {
+		if store == nil {
+			if store, err = openStore(ctx, cfg, s); err != nil {
+				return false, err
+			}
+		}
+		return (&library.Calls{Library: cfg.library(store), WorkspaceID: cfg.workspace()}).Exists(ctx, ref)
+	})
+}
+
+// RunRemote is Run with the flows of a server.
+func (c flowValidateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	return c.check(&streams{in: s.In, out: s.Out, err: s.Err}, func(ref string) (bool, error) {
+		_, _, err := api.Document(ctx, ref, "draft")
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// check checks all files. find reports whether a flow exists that is not among them.
+func (c flowValidateCmd) check(s *streams, find func(ref string) (bool, error)) error {
+	documents, unreadable := make([][]byte, len(c.Files)), make([]error, len(c.Files))
+	for i, name := range c.Files {
+		documents[i], unreadable[i] = readDocument(s.in, name)
+	}
+	errs, err := library.CheckTogether(&library.Library{Kinds: nodes.New(nodes.Deps{})}, documents, find)
+	if err != nil {
+		return err
+	}
 	bad := 0
 	results := []map[string]any{}
-	for _, name := range c.Files {
-		data, err := readDocument(s.in, name)
-		if err == nil {
-			_, err = library.Check(data)
-		}
+	for i, name := range c.Files {
+		err := cmp.Or(unreadable[i], errs[i])
 		if err != nil {
 			bad++
 		}

@@ -94,4 +94,70 @@ func TestFlowImport(t *testing.T) {
 			t.Errorf("the draft is not the one that was imported: %s", out)
 		}
 	})
+	t.Run("rejects another slug than that of the replaced flow", func(t *testing.T) {
+		t.Parallel()
+		s := prepare(t)
+		slugged := strings.Replace(good, `"name"`, `"slug": "NAME", "name"`, 1)
+		_, id, _ := s.call("flow", "import", s.file("one.json", slugged))
+		id = strings.TrimSpace(id)
+		if code, out, errs := s.call("flow", "import", s.file("other.json", slugged), "--id", id); code != exitError || !strings.Contains(errs, `"other"`) || !strings.Contains(errs, `"one"`) {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		if _, out, _ := s.call("flow", "export", id); !strings.Contains(out, `"slug": "one"`) || strings.Contains(out, "other") {
+			t.Errorf("the flow has changed: %s", out)
+		}
+		for _, same := range []string{slugged, good} {
+			if code, _, errs := s.call("flow", "import", s.file("one.json", same), "--id", id); code != exitOK {
+				t.Errorf("exit %d: %s", code, errs)
+			}
+		}
+	})
+	caller := func(slug, more string) string {
+		return `{"schema": "sluice.flow/v1", "name": "NAME", "nodes": [{"id": "s", "kind": "subflow", "config": {"flow": "` + slug + `"` + more + `}}, {"id": "o", "kind": "output", "config": {"name": "o"}}], "edges": [{"from": "s.outputs", "to": "o.value"}]}`
+	}
+	callee := strings.Replace(good, `"name"`, `"slug": "NAME", "name"`, 1)
+	t.Run("publishes no flow that runs a missing one", func(t *testing.T) {
+		t.Parallel()
+		s := prepare(t)
+		for _, more := range []string{"", `, "version": 3`} {
+			file := s.file("caller.json", caller("absent", more))
+			if code, out, errs := s.call("flow", "import", file, "--publish"); code != exitError || !strings.Contains(errs, `"absent"`) || !strings.Contains(errs, "/nodes/0/config/flow") {
+				t.Errorf("exit %d: %s%s", code, out, errs)
+			}
+			code, id, errs := s.call("flow", "import", file) // a draft may be saved before the other flow exists
+			if code != exitOK {
+				t.Fatalf("exit %d: %s", code, errs)
+			}
+			if code, out, errs := s.call("flow", "publish", strings.TrimSpace(id)); code != exitError || !strings.Contains(errs, `"absent"`) {
+				t.Errorf("exit %d: %s%s", code, out, errs)
+			}
+		}
+		if code, out, errs := s.call("flow", "import", s.file("caller.json", caller("one", "")), s.file("one.json", callee), "--publish"); code != exitOK {
+			t.Errorf("flows that are imported together, exit %d: %s%s", code, out, errs)
+		}
+		if code, out, errs := s.call("flow", "import", s.file("caller.json", caller("one", `, "version": 9`)), "--publish"); code != exitError || !strings.Contains(errs, "no version 9") {
+			t.Errorf("a version that does not exist, exit %d: %s%s", code, out, errs)
+		}
+	})
+	t.Run("validates the flows that a flow runs", func(t *testing.T) {
+		t.Parallel()
+		s := prepare(t)
+		missing, one := s.file("caller.json", caller("one", "")), s.file("one.json", callee)
+		if code, out, _ := s.call("flow", "validate", missing); code != exitError || strings.Contains(out, "fine") || !strings.Contains(out, `there is no flow "one"`) {
+			t.Errorf("exit %d: %s", code, out)
+		}
+		var out, errs bytes.Buffer
+		if code, out := run([]string{"flow", "validate", missing, "--data-dir=" + t.TempDir()}, nil, &out, &errs), out.String(); code != exitError || !strings.Contains(out, "among these files") {
+			t.Errorf("without a database, exit %d: %s", code, out)
+		}
+		if code, out, errs := s.call("flow", "validate", missing, one); code != exitOK || strings.Count(out, "fine") != 2 {
+			t.Errorf("together, exit %d: %s%s", code, out, errs)
+		}
+		if code, _, errs := s.call("flow", "import", one); code != exitOK {
+			t.Fatal(errs)
+		}
+		if code, out, errs := s.call("flow", "validate", missing); code != exitOK || !strings.Contains(out, "fine") {
+			t.Errorf("with the flow in the database, exit %d: %s%s", code, out, errs)
+		}
+	})
 }

@@ -121,6 +121,11 @@ func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	if r.Publish {
 		problems, err := l.CredentialProblems(ctx, ws, d)
 		if err == nil {
+			var missing []flow.Problem
+			missing, err = (&Calls{Library: l, WorkspaceID: ws}).Missing(ctx, d, r.Documents...)
+			problems = append(problems, missing...)
+		}
+		if err == nil {
 			err = documentInvalid(problems)
 		}
 		if err != nil {

@@ -82,7 +82,7 @@ func (l *Library) FillContracts(ctx context.Context, ws flow.WorkspaceID, docume
 // also names a version. Otherwise it returns the contract of the stored flow.
 func (l *Library) contractAmong(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, n *flow.Node, among []*flow.Document) (map[string]any, error) {
 	for _, other := range among {
-		if other != nil && other != d && n.Config["version"] == nil && document.WantedSlug(other) == calledRef(n) {
+		if isAmong(n, d, []*flow.Document{other}) {
 			return newContract(other.Name, other, l.Kinds), nil
 		}
 	}
@@ -186,9 +186,19 @@ func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string
 // maxCallDepth bounds the search for flows that call themselves.
 const maxCallDepth = flow.MaxChildDepth + 1
 
-// CallProblems returns a problem for each node by which a flow would run itself, directly or
-// through other flows.
+// CallProblems returns a problem for each node that runs a flow which does not exist, or by which a
+// flow would run itself, directly or through other flows.
 func (l *Library) CallProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
+	missing, err := (&Calls{Library: l, WorkspaceID: f.WorkspaceID}).Missing(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	cycles, err := cycleProblems(ctx, l, f, d)
+	return append(missing, cycles...), err
+}
+
+// cycleProblems returns a problem for each node by which a flow would run itself.
+func cycleProblems(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
 	var problems []flow.Problem
 	for i := range d.Nodes {
 		cycle, err := l.cycleProblem(ctx, f, i, &d.Nodes[i])

@@ -53,10 +53,13 @@ func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []
 	list, problems, bad := make([]Imported, len(sources)), make(ImportErrors, len(sources)), false
 	for i, from := range sources {
 		f, err := into.Import(ctx, ws, from.FlowID, from.Data)
-		if err == nil && publishedBy != "" {
-			_, _, err = into.Publish(ctx, ws, f.ID, publishedBy)
-		}
 		list[i].Flow, problems[i], bad = f, err, bad || err != nil
+	}
+	for i := range sources { // after all are imported, since they may run each other
+		if problems[i] == nil && publishedBy != "" {
+			_, _, problems[i] = into.Publish(ctx, ws, list[i].Flow.ID, publishedBy)
+			bad = bad || problems[i] != nil
+		}
 	}
 	if bad {
 		return nil, problems

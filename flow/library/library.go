@@ -83,12 +83,15 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 	} else if f, err = l.Store.FindFlow(ctx, ws, flowID); err != nil {
 		return nil, err
 	}
+	if flowID != "" && d.Slug != "" && d.Slug != f.Slug {
+		return nil, documentInvalid([]flow.Problem{otherSlug(d.Slug, f.Slug)})
+	}
 	if err := l.FillContracts(ctx, ws, d); err != nil {
 		return nil, err
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
 	extracted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
-	cycles, err := l.CallProblems(ctx, f, d)
+	cycles, err := cycleProblems(ctx, l, f, d) // a draft may run flows that do not exist yet
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +116,11 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 		return f, l.Store.CreateFlow(ctx, f)
 	}
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
+}
+
+// otherSlug is the problem of a document with another slug than the flow whose draft it replaces.
+func otherSlug(slug, of string) flow.Problem {
+	return flow.Problem{Pointer: "/slug", Code: "invalid", Detail: fmt.Sprintf("the document has the slug %q, but the flow has %q; remove the slug from the document, or rename the flow", slug, of)}
 }
 
 // freeSlug returns the first of slug, slug-2, slug-3 … that no flow has.

@@ -153,6 +153,13 @@ func (s *Server) validateFlow(c *Call) error {
 	if err := s.Library.CheckSent(d, problems); err != nil {
 		o.Errors = problemFields(flow.AsError(err).Fields)
 	}
+	if d != nil {
+		missing, err := c.calls().Missing(c.Request().Context(), d)
+		if err != nil {
+			return err
+		}
+		o.Errors = append(o.Errors, problemFields(missing)...)
+	}
 	o.Valid = len(o.Errors) == 0
 	return c.WriteJSON(http.StatusOK, o)
 }

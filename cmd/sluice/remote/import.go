@@ -104,15 +104,27 @@ func (m Import) importError(err error, sources []*source) error {
 	return fmt.Errorf("%s\n  %s", e.Message, strings.Join(locate(sources, e.Fields), "\n  "))
 }
 
+// checkSlug returns an error if a file has another slug than the flow whose document is data. The
+// server would rename the flow.
+func checkSlug(f *source, data []byte) error {
+	var sent, stored struct {
+		Slug string `json:"slug"`
+	}
+	if json.Unmarshal(f.data, &sent) != nil || json.Unmarshal(data, &stored) != nil || sent.Slug == "" || sent.Slug == stored.Slug {
+		return nil // other faults are reported by the server
+	}
+	return fmt.Errorf("%s has the slug %q, but --id names the flow %q; remove the slug from the file, or rename the flow", f.path, sent.Slug, stored.Slug)
+}
+
 // replace replaces the draft of a flow with a document, and publishes it if m.Publish is set.
 // These are two requests, so the new draft stays even if publishing fails.
 func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
-	if members, ok := flow.AsObject(f.value); ok {
-		members.Delete("slug") // the flow keeps its own
-	}
-	_, tag, err := api.Document(ctx, m.Flow, "draft")
+	data, tag, err := api.Document(ctx, m.Flow, "draft")
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return errors.New("there is no such flow; 'sluice flow list' lists the flows")
+	}
+	if err == nil {
+		err = checkSlug(f, data)
 	}
 	var updated client.Flow
 	if err == nil {
