@@ -48,7 +48,11 @@ func (r deliverer) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *
 func (r deliverer) resolveURL(ctx context.Context, d *flow.Delivery) (target string, secrets []string, err error) {
 	text := flow.ParseSecretText(d.URL)
 	if text == nil || d.Node == "" {
-		return d.URL, nil, nil
+		u, err := outbound.ParseURL(d.URL)
+		if err != nil {
+			return "", nil, err
+		}
+		return u.String(), nil, nil
 	}
 	u, err := text.FillURL(outbound.ParseURL, func(credential, host string) (string, error) {
 		secret, err := r.runner.cfg.Secrets.Secret(ctx, d.WorkspaceID, credential, host)

@@ -3,12 +3,12 @@ package api
 import (
 	"encoding/base64"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/outbound"
 )
 
 // Bounds of run_options.
@@ -134,16 +134,14 @@ func (p *problems) webhook(v any, at string) *flow.RunWebhook {
 	return w
 }
 
-// checkWebhookURL returns what is wrong with the URL of a webhook, or "".
+// checkWebhookURL returns what is wrong with the URL of a webhook, or "". It does not look up
+// the host: the delivery judges the addresses that it resolves to.
 func checkWebhookURL(s string) string {
-	u, err := url.Parse(s)
-	switch {
-	case len(s) > maxURL:
+	if len(s) > maxURL {
 		return fmt.Sprintf("wanted at most %d characters", maxURL)
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return "wanted an address that begins with https:// or http://"
-	case u.User != nil:
-		return "an address with a user name or password is not allowed"
+	}
+	if _, err := outbound.ParseURL(s); err != nil {
+		return strings.TrimSuffix(err.Error(), ".")
 	}
 	return ""
 }

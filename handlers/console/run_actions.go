@@ -17,7 +17,7 @@ func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 	if e == nil {
 		return nil
 	}
-	out := &consoleview.RunError{Code: string(e.Code), Message: e.Message, Node: e.Node, Label: v.label(e.Node), Advice: advice.Of[e.Code]}
+	out := &consoleview.RunError{Code: string(e.Code), Message: e.Message, Node: e.Node, Label: v.label(e.Node), Advice: advice.For(e)}
 	if e.Message == "" { // an erased run keeps only the code
 		out.Message = "The run failed."
 	}

@@ -140,7 +140,7 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 	for _, g := range items.GroupByCode(failures) {
 		to := link
 		to.State, to.Code, to.Text, to.Show = string(items.Failed), string(g.Code), "", 0
-		out.Groups = append(out.Groups, consoleview.ItemErrors{Count: g.Count, Code: string(g.Code), Message: g.First.Error.Message, Advice: advice.Of[g.Code], Link: to})
+		out.Groups = append(out.Groups, consoleview.ItemErrors{Count: g.Count, Code: string(g.Code), Message: g.First.Error.Message, Advice: advice.For(g.First.Error), Link: to})
 	}
 	return out, c.fillItems(&out, s, link)
 }

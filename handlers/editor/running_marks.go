@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/console/advice"
 	editorview "sluice/views/editor"
 )
 
@@ -33,6 +34,9 @@ func failureOf(e *flow.Error) *editorview.Failure {
 		return nil
 	}
 	do := remedies[e.Code]
+	if e.Code == flow.CodeHTTPFailed && !advice.HasStatus(e) {
+		do = advice.For(e)
+	}
 	if do == "" && e.Retryable {
 		do = "The error may be temporary. Run it again."
 	}
