@@ -96,6 +96,8 @@ var limits = map[string]string{
 	"`find_answer`: passages":  `{{number "nodes" "maxPassages"}}`,
 	"`document`: file":         `{{bytes "documents" "MaxSize"}}, {{number "nodes" "mostPages"}} pages; unpacked {{bytes "documents" "maxOfficeBytes"}}`,
 	"`document`: output":       `{{bytes "documents" "MaxText"}} of text, {{bytes "documents" "maxTables"}} of tables, {{number "documents" "MaxImages"}} page images of {{number "documents" "ImageSize"}} pixels`,
+	"`document`: e-mail":       `{{number "documents" "maxMailParts"}} parts, {{number "documents" "maxMailDepth"}} levels of parts within parts`,
+	"Detection of an encoding": `the first lines with other characters than ASCII, up to {{bytes "documents/charset" "maxSample"}}`,
 	"`document`: computing":    `{{number "documents" "childCPU"}} seconds, {{bytes "documents" "childMemory"}} of memory`,
 	"`web_page`: page":         `{{bytes "nodes" "maxPage"}}`,
 	"`http_request`: response": `{{bytes "outbound" "DefaultMaxBody"}}, or the maximum file size when it is stored as a file`,
