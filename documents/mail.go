@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"mime/quotedprintable"
 	"net/textproto"
+	"path"
 	"strings"
 
 	"sluice/documents/charset"
@@ -29,10 +30,11 @@ type mailReader struct {
 	parts       int
 	attachments []string
 	words       mime.WordDecoder
+	archive     bool // it is a saved page, whose header is not shown
 }
 
 // readMail reads a message: its main header fields, its text and the names of its attachments. A web archive (MHTML) is
-// a message, too.
+// a message whose parts are a page and its pictures.
 func (r *reading) readMail() *Document {
 	m := &mailReader{reading: r, out: &Document{Format: "eml", Pages: 1}}
 	m.words.CharsetReader = func(name string, in io.Reader) (io.Reader, error) {
@@ -43,6 +45,8 @@ func (r *reading) readMail() *Document {
 		data, err := io.ReadAll(in)
 		return strings.NewReader(e.Decode(data)), err
 	}
+	extension := strings.ToLower(path.Ext(r.Name))
+	m.archive = extension == ".mht" || extension == ".mhtml" || strings.HasPrefix(r.MIME, "multipart/related")
 	m.out.Text = m.message(r.data, 0)
 	m.out.Title = m.out.Meta["subject"].(string)
 	m.out.Meta = nil
@@ -58,13 +62,16 @@ func (m *mailReader) message(data []byte, depth int) string {
 		if depth == 0 && name == "Subject" {
 			m.out.Meta = map[string]any{"subject": value}
 		}
-		if value != "" {
+		if value != "" && !m.archive {
 			b.WriteString(name + ": " + value + "\n")
 		}
 	}
 	outer := m.attachments
 	m.attachments = nil
 	text := m.part(header, body, depth)
+	if m.archive {
+		return text
+	}
 	if text == "" {
 		what := "The message has no text."
 		if len(m.attachments) > 0 {

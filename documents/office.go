@@ -63,6 +63,9 @@ func officeFormat(data []byte) string {
 		return ""
 	}
 	main := f.mainPart()
+	if strings.HasSuffix(main, ".bin") { // the binary format of Excel
+		return ""
+	}
 	if format := mainElements[f.rootElement(main)]; format != "" {
 		return format
 	}

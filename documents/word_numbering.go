@@ -59,10 +59,14 @@ type numberingReader struct {
 	list       *list
 	level      int // being read; -1 outside
 	spec       listLevelSpec
+	fallback   bool // repeats what precedes it for older programs
 }
 
 // begin handles the start of an element.
 func (r *numberingReader) begin(name string, a map[string]string) {
+	if r.fallback = r.fallback || name == "Fallback"; r.fallback {
+		return
+	}
 	switch name {
 	case "abstractNum":
 		r.definition, r.list, r.level = &listDefinition{}, nil, -1
@@ -97,7 +101,10 @@ func (r *numberingReader) levelProperty(name string, a map[string]string) {
 	case "start":
 		r.spec.start, _ = strconv.Atoi(a["val"]) // 0 if it is invalid
 	case "numFmt":
-		r.spec.format = a["val"]
+		if r.spec.format = a["val"]; r.spec.format == "custom" { // such as "001, 002, 003, ..."
+			first, _, _ := strings.Cut(a["format"], ",")
+			r.spec.format = customFormat + truncateBytes(strings.TrimSpace(first), maxLabel)
+		}
 	case "lvlText":
 		r.spec.text = truncateBytes(a["val"], maxLabel)
 	case "lvlRestart":
@@ -115,6 +122,9 @@ func (r *numberingReader) levelProperty(name string, a map[string]string) {
 
 // end handles the end of an element.
 func (r *numberingReader) end(name string) {
+	if name == "Fallback" {
+		r.fallback = false
+	}
 	if name != "lvl" || r.level < 0 {
 		return
 	}

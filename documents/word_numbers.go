@@ -5,9 +5,15 @@ import (
 	"strings"
 )
 
+// customFormat begins the name of a format that is given by its first number, such as 001.
+const customFormat = "custom:"
+
 // formatNumber writes a number in a format of ST_NumberFormat (ECMA-376, section 17.18.59). An unknown format and a number
 // that the format cannot write are decimal.
 func formatNumber(n int, format string) string {
+	if first, custom := strings.CutPrefix(format, customFormat); custom {
+		return padded(n, len(first))
+	}
 	if f := numberFormats[format]; f != nil {
 		if s := f(n); s != "" {
 			return s

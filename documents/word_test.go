@@ -54,6 +54,9 @@ func TestWord(t *testing.T) {
 		{name: "spaces", body: runs(wt("10\u00A0kg") + "<w:tab/>" + wt("a") + `<w:ptab w:alignment="right"/>` + wt("b") + "<w:cr/>" + wt("c")), want: "10\u00A0kg\ta\tb\nc"},
 		{name: "no-break spaces in tables", body: "<w:tbl><w:tr><w:tc>" + runs(wt("10\u00A0 kg  net")) + "</w:tc></w:tr></w:tbl>", want: "10\u00A0 kg net"},
 		{name: "symbols", body: runs(`<w:sym w:font="Symbol" w:char="F0B3"/><w:sym w:font="Wingdings" w:char="F0FC"/><w:sym w:font="Wingdings" w:char="00E0"/><w:sym w:font="Wingdings 2" w:char="F052"/><w:sym w:font="Arial" w:char="00B5"/>`), want: "≥✓→☑µ"},
+		{name: "emojis", body: `<w:p><w:r><mc:AlternateContent><mc:Choice Requires="w16se"><w16se:symEx w16se:font="Segoe UI Emoji" w16se:char="1F60A"/></mc:Choice><mc:Fallback><w:t>😊</w:t></mc:Fallback></mc:AlternateContent></w:r></w:p>`, want: "😊"},
+		{name: "embedded web archive", rels: "c aFChunk chunk.mht", body: `<w:altChunk r:id="c"/>`, parts: []string{"word/chunk.mht", "MIME-Version: 1.0\r\nSubject: x\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b\r\nContent-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n<p>=C3=BCber</p>\r\n--b--\r\n"}, want: "über"},
+		{name: "embedded RTF", rels: "c aFChunk chunk.rtf", body: `<w:altChunk r:id="c"/>`, parts: []string{"word/chunk.rtf", `{\rtf1 from RTF\par}`}, want: "from RTF"},
 		{name: "text in a symbol font", body: `<w:p><w:r><w:rPr><w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/></w:rPr>` + wt("a\uF062") + `</w:r><w:r>` + wt("a") + `</w:r></w:p>`, want: "αβa"},
 		{name: "fraction", body: math("<m:f><m:num>" + mt("x+1") + "</m:num><m:den>" + mt("2") + "</m:den></m:f>"), want: "(x+1)/2"},
 		{name: "fraction without ambiguity", body: math(mt("a=") + "<m:f><m:fPr><m:ctrlPr><w:rPr/></m:ctrlPr></m:fPr><m:num>" + mt("1") + "</m:num><m:den>" + mt("2n") + "</m:den></m:f>"), want: "a=1/2n"},
@@ -137,6 +140,7 @@ func TestWordLists(t *testing.T) {
 <w:abstractNum w:abstractNumId="1">` + level("0", "bullet", "\uF0B7", `<w:rPr><w:rFonts w:ascii="Symbol"/></w:rPr>`) + level("1", "bullet", "o", "") + `</w:abstractNum>
 <w:abstractNum w:abstractNumId="2">` + level("0", "decimal", "§ %1", `<w:pStyle w:val="Clause"/>`) + level("1", "decimal", "%1.%2", `<w:pStyle w:val="SubClause"/><w:lvlRestart w:val="0"/>`) + `</w:abstractNum>
 <w:abstractNum w:abstractNumId="3">` + level("0", "chineseCounting", "第%1条", `<w:suff w:val="nothing"/>`) + level("1", "decimalZero", "%2", "") + `</w:abstractNum>
+<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:start w:val="1"/><mc:AlternateContent><mc:Choice Requires="w14"><w:numFmt w:val="custom" w:format="001, 002, 003, ..."/></mc:Choice><mc:Fallback><w:numFmt w:val="decimal"/></mc:Fallback></mc:AlternateContent><w:lvlText w:val="%1"/></w:lvl></w:abstractNum><w:num w:numId="7"><w:abstractNumId w:val="7"/></w:num>
 <w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="3"><w:abstractNumId w:val="2"/></w:num><w:num w:numId="4"><w:abstractNumId w:val="3"/></w:num>
 <w:num w:numId="5"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>
 <w:num w:numId="6"><w:abstractNumId w:val="0"/></w:num></w:numbering>`
@@ -150,6 +154,7 @@ func TestWordLists(t *testing.T) {
 		{"lists of styles", styled("Clause", "a") + styled("SubClause", "b") + styled("Clause", "c") + styled("SubClause", "d") + styled("Child", "e"), "§ 1 a\n1.1 b\n§ 2 c\n2.2 d\n§ 3 e"},
 		{"Chinese numbers", strings.Repeat(item("4", "0", "x"), 11) + item("4", "1", "y"), "第一条x\n第二条x\n第三条x\n第四条x\n第五条x\n第六条x\n第七条x\n第八条x\n第九条x\n第十条x\n第十一条x\n01 y"},
 		{"lists of one definition", item("1", "0", "a") + item("6", "0", "continues") + item("5", "0", "starts again") + item("5", "0", "b"), "I. a\nII. continues\nI. starts again\nII. b"},
+		{"numbers with zeros", item("7", "0", "a") + item("7", "0", "b"), "001 a\n002 b"},
 		{"a list that is removed", `<w:p><w:pPr><w:pStyle w:val="Clause"/><w:numPr><w:numId w:val="0"/></w:numPr></w:pPr><w:r>` + wt("plain") + `</w:r></w:p>`, "plain"},
 		{"a list in a table", "<w:tbl><w:tr><w:tc>" + item("1", "0", "a") + item("1", "0", "b") + "</w:tc><w:tc>" + item("1", "0", "c") + "</w:tc></w:tr></w:tbl>", "I. a II. b\tIII. c"},
 		{"a paragraph whose end was deleted", item("1", "0", "a") + strings.Replace(item("1", "0", "b "), "</w:pPr>", "<w:rPr><w:del/></w:rPr></w:pPr>", 1) + item("1", "0", "c") + item("1", "0", "d"), "I. a\nII. b c\nIII. d"},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // wordWriter converts the main part of a Word document, or its notes, to text. To what all formats have in common it adds
@@ -200,7 +201,7 @@ func (w *wordWriter) element(name, parent string, a map[string]string) {
 		w.character("\u2011")
 	case "softHyphen":
 		w.character("\u00AD")
-	case "sym":
+	case "sym", "symEx": // the second one has an emoji
 		w.symbol(a)
 	case "pgNum", "dayShort", "dayLong", "monthShort", "monthLong", "yearShort", "yearLong", "subDoc":
 		w.lost = true // only the program that shows the document knows it
@@ -279,7 +280,7 @@ func (w *wordWriter) symbol(a map[string]string) {
 		w.lost = true
 	case known:
 		w.character(string(shown))
-	case position >= 0x20 && position < 0xE000: // a usual font has the usual characters
+	case position >= 0x20 && position < 0xE000 || position > 0xF8FF && position <= unicode.MaxRune: // a usual font has the usual characters
 		w.character(string(rune(position)))
 	default:
 		w.character("\uFFFD")
