@@ -52,16 +52,21 @@ func eraseFiles(tx *core.Tx, runID flow.RunID) error {
 func (s *Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.DB.Config.Retention)), MaxRows: int32(limit)}
 	rows, err := s.DB.Reads.ListLooseFiles(ctx, loose)
+	if core.IsDamage(err) {
+		if err := s.DB.FindDamaged(ctx, "files", err); err != nil {
+			return 0, err
+		}
+		rows, err = s.DB.Reads.ListLooseFiles(ctx, loose)
+	}
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	return len(rows), s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		for _, r := range rows {
-			if err := expireFile(tx, r); err != nil {
-				return fmt.Errorf("expire %s: %w", r.ID, err)
-			}
-		}
-		return nil
+	byID, ids := map[string]gen.ListLooseFilesRow{}, make([]string, len(rows))
+	for i, r := range rows {
+		ids[i], byID[r.ID] = r.ID, r
+	}
+	return len(rows), s.DB.WriteRows(ctx, core.Durable, "files", func(tx *core.Tx) error {
+		return tx.Each("files", "expire", ids, func(id string) error { return expireFile(tx, byID[id]) })
 	})
 }
 
@@ -86,6 +91,12 @@ func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 // be removed, the others are still processed.
 func (s *Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
 	rows, err := s.DB.Reads.ListErasedFiles(ctx, int32(limit))
+	if core.IsDamage(err) {
+		if err := s.DB.FindDamaged(ctx, "files", err); err != nil {
+			return 0, err
+		}
+		rows, err = s.DB.Reads.ListErasedFiles(ctx, int32(limit))
+	}
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -97,21 +108,19 @@ func (s *Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err er
 		}
 		return err != nil
 	})
-	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return dropFiles(tx, gone) })
+	ids := dbconn.MapRows(gone, func(r gen.File) string { return r.ID })
+	err = s.DB.WriteRows(ctx, core.Relaxed, "files", func(tx *core.Tx) error {
+		return tx.Each("files", "drop", ids, func(id string) error { return dropFile(tx, id) })
+	})
 	return len(gone), errors.Join(failed, err)
 }
 
-// dropFiles deletes the rows of erased files and their links to runs.
-func dropFiles(tx *core.Tx, rows []gen.File) error {
-	for _, r := range rows {
-		if err := tx.Queries.UnlinkFile(tx.Ctx, r.ID); err != nil {
-			return fmt.Errorf("unlink %s: %w", r.ID, err)
-		}
-		if err := tx.Queries.DropFile(tx.Ctx, r.ID); err != nil {
-			return fmt.Errorf("drop %s: %w", r.ID, err)
-		}
-	}
-	return nil
+// dropFile deletes the row of an erased file and its links to runs.
+func dropFile(tx *core.Tx, id string) error {
+	return dbconn.FirstError(
+		func() error { return tx.Queries.UnlinkFile(tx.Ctx, id) },
+		func() error { return tx.Queries.DropFile(tx.Ctx, id) },
+	)
 }
 
 // SweepFiles removes content without a file that was left by a crash before the

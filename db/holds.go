@@ -57,10 +57,14 @@ func (s *Recovery) ListHolds(ctx context.Context, instance string) (list []flow.
 // no crash. Every run gets a new attempt number, which fences a worker that holds
 // it after all. Those that have changed in the meantime are skipped.
 func (s *Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
-	err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	err := s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
 		for _, h := range list {
-			if err := release(tx, instance, h); err != nil {
-				return fmt.Errorf("release %s: %w", h.ID, err)
+			table := "runs"
+			if h.Kind == flow.JobDelivery {
+				table = "deliveries"
+			}
+			if err := tx.Each(table, "release", []string{h.ID}, func(string) error { return release(tx, instance, h) }); err != nil {
+				return err
 			}
 		}
 		return nil

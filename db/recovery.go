@@ -42,7 +42,7 @@ func (s *Recovery) Recover(ctx context.Context, instanceID string) (flow.Recover
 		}
 	}
 	var report flow.Recovery
-	err := s.DB.WriteVital(ctx, core.Durable, func(tx *core.Tx) error {
+	err := s.DB.WriteVitalRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
 		r := &recovery{tx: tx}
 		if err := work(r, instanceID); err != nil {
 			return err
@@ -105,20 +105,22 @@ func (r *recovery) listSuspects() error {
 // attempt numbers. Suspects that another instance has claimed are left out.
 // From now on a crash counts against them again.
 func (s *Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
-	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	err = s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
 		attempts = map[flow.RunID]int64{}
-		for _, id := range runIDs {
+		texts := dbconn.MapRows(runIDs, func(id flow.RunID) string { return string(id) })
+		return tx.Each("runs", "try", texts, func(text string) error {
+			id := flow.RunID(text)
 			r, err := tx.Queries.TrySuspect(tx.Ctx, gen.TrySuspectParams{ID: id, InstanceID: s.DB.Holder(), Busy: tx.BusyAt(s.DB.Holder()), TrialSize: int64(len(runIDs))})
 			if dbconn.IsNoRows(err) {
-				continue
+				return nil
 			}
 			if err != nil {
-				return fmt.Errorf("try %s: %w", id, err)
+				return err
 			}
 			attempts[id] = r.Attempt
 			tx.RecordMove(r.WorkspaceID, r.FlowID, core.PlaceSuspect, core.PlaceWorker)
-		}
-		return nil
+			return nil
+		})
 	})
 	return attempts, err
 }
@@ -129,13 +131,9 @@ func (s *Recovery) RequeueRuns(ctx context.Context, attempts map[flow.RunID]int6
 	if len(attempts) == 0 {
 		return nil
 	}
-	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		for _, id := range slices.Sorted(maps.Keys(attempts)) {
-			if err := requeueRun(tx, id, attempts[id]); err != nil {
-				return fmt.Errorf("requeue %s: %w", id, err)
-			}
-		}
-		return nil
+	return s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
+		ids := dbconn.MapRows(slices.Sorted(maps.Keys(attempts)), func(id flow.RunID) string { return string(id) })
+		return tx.Each("runs", "requeue", ids, func(id string) error { return requeueRun(tx, flow.RunID(id), attempts[flow.RunID(id)]) })
 	})
 }
 

@@ -97,10 +97,15 @@ func (r *recovery) takeOver(instance string, since int64) error {
 	for _, run := range claimed {
 		busy += int(run.Busy)
 	}
-	for _, run := range claimed {
-		if err := r.takeBack(run.ID, fairness.Crash{Started: true, Busy: run.Busy != 0, BusyN: busy}); err != nil {
-			return err
-		}
+	isBusy, ids := map[string]bool{}, make([]string, len(claimed))
+	for i, run := range claimed {
+		ids[i], isBusy[string(run.ID)] = string(run.ID), run.Busy != 0
+	}
+	err = r.tx.Each("runs", "take back", ids, func(id string) error {
+		return r.takeBack(flow.RunID(id), fairness.Crash{Started: true, Busy: isBusy[id], BusyN: busy})
+	})
+	if err != nil {
+		return err
 	}
 	return r.takeOverJobs(instance)
 }
@@ -115,17 +120,19 @@ func (r *recovery) takeOverJobs(instance string) error {
 	if err != nil {
 		return err
 	}
+	var runs, deliveries []string
 	for _, j := range jobs {
 		if j.Kind == flow.JobRun {
-			err = r.requeueUnclaimed(flow.RunID(j.ID))
+			runs = append(runs, j.ID)
 		} else {
-			err = r.releaseDelivery(j.ID)
-		}
-		if err != nil {
-			return err
+			deliveries = append(deliveries, j.ID)
 		}
 	}
-	return nil
+	err = r.tx.Each("runs", "requeue", runs, func(id string) error { return r.requeueUnclaimed(flow.RunID(id)) })
+	if err != nil {
+		return err
+	}
+	return r.tx.Each("deliveries", "release", deliveries, r.releaseDelivery)
 }
 
 // requeueUnclaimed creates a new job for a run whose worker died before it

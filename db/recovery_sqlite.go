@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sluice/db/dbconn"
+	"sluice/db/gen"
 	"sluice/flow/fairness"
 	"sluice/flow/sorting"
 )
@@ -27,13 +28,18 @@ func (r *recovery) afterRestart(string) error {
 	if err != nil {
 		return fmt.Errorf("list held runs: %w", err)
 	}
-	for _, h := range held {
+	byID, ids := map[string]gen.ListHeldRow{}, make([]string, len(held))
+	for i, h := range held {
+		ids[i], byID[string(h.ID)] = string(h.ID), h
+	}
+	err = r.tx.Each("runs", "take back", ids, func(id string) error {
+		h := byID[id]
 		// A run that is held by an instance is a suspect on trial, which has no job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
-		c := fairness.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)}
-		if err := r.takeBack(h.ID, c); err != nil {
-			return err
-		}
+		return r.takeBack(h.ID, fairness.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)})
+	})
+	if err != nil {
+		return err
 	}
 	return r.releaseDeliveries()
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,8 +42,8 @@ func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID flow.RunID, failure st
 	}
 	tx.TrackStorage(ws, flow.Storage{Bytes: -size - flow.StorageItem, Runs: -1})
 	reason, err := dbconn.Decode[*flow.Error](failure)
-	if err != nil {
-		return err
+	if err != nil { // it is erased now
+		reason = flow.Errorf(flow.CodeInternal, "")
 	}
 	if reason != nil {
 		reason = &flow.Error{Code: reason.Code, Retryable: reason.Retryable}
@@ -87,36 +88,37 @@ func (s *Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limi
 // eraseListed erases the first runs of a list. It begins no transaction if the list
 // is empty.
 func (s *Retention) eraseListed(ctx context.Context, limit int, code flow.Code, list func(context.Context, *gen.Queries, int32) ([]gen.ListUnsavedRow, error)) (n int, err error) {
-	if rows, err := list(ctx, s.DB.Reads, 1); err != nil || len(rows) == 0 {
+	if rows, err := list(ctx, s.DB.Reads, 1); err != nil && !core.IsDamage(err) || err == nil && len(rows) == 0 {
 		return 0, err
 	}
-	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	err = s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
 		rows, err := list(tx.Ctx, tx.Queries, int32(limit))
-		n = len(rows)
-		for _, r := range rows {
-			if err := eraseContent(tx, r.WorkspaceID, r.ID, r.Error, code); err != nil {
-				return fmt.Errorf("erase %s: %w", r.ID, err)
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		n = len(rows)
+		byID, ids := map[string]gen.ListUnsavedRow{}, make([]string, len(rows))
+		for i, r := range rows {
+			ids[i], byID[string(r.ID)] = string(r.ID), r
+		}
+		return tx.Each("runs", "erase", ids, func(id string) error {
+			r := byID[id]
+			return eraseContent(tx, r.WorkspaceID, r.ID, r.Error, code)
+		})
 	})
 	return n, err
 }
 
 // DropTombstones removes up to limit erased runs that ended before olderThan.
 func (s *Retention) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
-	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+	err = s.DB.WriteRows(ctx, core.Relaxed, "runs", func(tx *core.Tx) error {
 		ids, err := tx.Queries.ListTombstones(tx.Ctx, gen.ListTombstonesParams{OlderThan: dbconn.Micros(olderThan), MaxRows: int32(limit)})
 		if err != nil {
 			return err
 		}
 		n = len(ids)
-		for _, id := range ids {
-			if err := dropRun(tx, id); err != nil {
-				return fmt.Errorf("drop %s: %w", id, err)
-			}
-		}
-		return nil
+		texts := dbconn.MapRows(ids, func(id flow.RunID) string { return string(id) })
+		return tx.Each("runs", "drop", texts, func(id string) error { return dropRun(tx, flow.RunID(id)) })
 	})
 	return n, err
 }
@@ -134,8 +136,11 @@ func dropRun(tx *core.Tx, runID flow.RunID) error {
 // dropTests deletes test deliveries after flow.WebhookTestLife; no run owns them.
 func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 	ids, err := tx.Queries.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-flow.WebhookTestLife)), MaxRows: int32(limit)})
-	for _, id := range ids {
-		err = dbconn.FirstError(
+	if err != nil {
+		return 0, err
+	}
+	return len(ids), tx.Each("deliveries", "drop", ids, func(id string) error {
+		return dbconn.FirstError(
 			func() error { return tx.Queries.DeleteAttempts(tx.Ctx, id) },
 			func() error {
 				d, err := tx.Queries.DeleteDelivery(tx.Ctx, id)
@@ -146,54 +151,63 @@ func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 				return err
 			},
 		)
-		if err != nil {
-			return 0, err
-		}
+	})
+}
+
+// dropEdits deletes entries of the logs of edits after flow.EditLife.
+func dropEdits(tx *core.Tx, now time.Time, limit int) (int, error) {
+	edits, err := tx.Queries.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-flow.EditLife)), MaxRows: int32(limit)})
+	for _, e := range edits {
+		tx.TrackBytes(e.WorkspaceID, -e.Bytes)
 	}
-	return len(ids), err
+	return len(edits), err
+}
+
+// dropIdempotency deletes idempotency keys after flow.IdempotencyLife.
+func dropIdempotency(tx *core.Tx, now time.Time, limit int) (int, error) {
+	n, err := tx.Queries.DropIdempotency(tx.Ctx, gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)})
+	return int(n), err
 }
 
 // DropStale removes up to limit each of idempotency keys, edits and webhook tests
 // past the ages in package flow, and old entries of audit logs. It also removes
-// old hourly statistics and expired sessions, invitations and failed sign-ins.
+// old hourly statistics and expired sessions, invitations and failed sign-ins, and marks of
+// damaged rows. Each has its own transaction, so that one that fails does not stop the others.
 func (s *Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)}
-		dropped, err := tx.Queries.DropIdempotency(tx.Ctx, stale)
+	all := func(drop func(tx *core.Tx) error) func(*core.Tx, time.Time, int) (int, error) {
+		return func(tx *core.Tx, _ time.Time, _ int) (int, error) { return 0, drop(tx) }
+	}
+	var errs []error
+	for _, stale := range []struct {
+		what, table string
+		drop        func(tx *core.Tx, now time.Time, limit int) (int, error)
+	}{
+		{"idempotency keys", "idempotency", dropIdempotency},
+		{"edits", "edits", dropEdits},
+		{"tests of webhooks", "deliveries", dropTests},
+		{"entries of audit logs", "audit", pruneAudit},
+		{"hours of flows", "flow_hours", all(func(tx *core.Tx) error {
+			return tx.Queries.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife)))
+		})},
+		{"the cost of child runs", "spent_below", all(func(tx *core.Tx) error { return tx.Queries.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))) })},
+		{"uses of former slugs", "alias_uses", all(func(tx *core.Tx) error {
+			return tx.Queries.DropAliasUses(tx.Ctx, core.DayOf(now.Add(-flow.CallerPeriod)))
+		})},
+		{"sessions and links", "sessions", all(func(tx *core.Tx) error { return dropAccess(tx, now) })},
+		{"marks of damaged rows", "damaged_rows", all(func(tx *core.Tx) error { return tx.DropDamageMarks(now) })},
+	} {
+		dropped := 0
+		err := s.DB.WriteRows(ctx, core.Relaxed, stale.table, func(tx *core.Tx) error {
+			var err error
+			dropped, err = stale.drop(tx, now, limit)
+			return err
+		})
 		if err != nil {
-			return fmt.Errorf("drop idempotency keys: %w", err)
+			errs = append(errs, fmt.Errorf("drop %s: %w", stale.what, err))
 		}
-		edits, err := tx.Queries.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-flow.EditLife)), MaxRows: int32(limit)})
-		if err != nil {
-			return fmt.Errorf("drop edits: %w", err)
-		}
-		tests, err := dropTests(tx, now, limit)
-		if err != nil {
-			return fmt.Errorf("drop tests of webhooks: %w", err)
-		}
-		for _, e := range edits {
-			tx.TrackBytes(e.WorkspaceID, -e.Bytes)
-		}
-		audit, err := pruneAudit(tx, now, limit)
-		if err != nil {
-			return fmt.Errorf("prune audit logs: %w", err)
-		}
-		n = max(int(dropped), len(edits), tests, audit)
-		if err := tx.Queries.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
-			return fmt.Errorf("drop hours of flows: %w", err)
-		}
-		if err := tx.Queries.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
-			return fmt.Errorf("drop the cost of child runs: %w", err)
-		}
-		if err := tx.Queries.DropLostSpending(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
-			return fmt.Errorf("drop the estimates of lost calls: %w", err)
-		}
-		if err := tx.Queries.DropAliasUses(tx.Ctx, core.DayOf(now.Add(-flow.CallerPeriod))); err != nil {
-			return fmt.Errorf("drop uses of former slugs: %w", err)
-		}
-		return dropAccess(tx, now)
-	})
-	return n, err
+		n = max(n, dropped)
+	}
+	return n, errors.Join(errs...)
 }
 
 // dropAccess removes expired sessions, links and counts of failed sign-ins.

@@ -32,7 +32,7 @@ func (f *runFilter) span(q *lists.Query) string {
 func (f *runFilter) newestQuery(size int) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT id, CASE WHEN workspace_id = ", q.Arg(f.ws), " AND state IN ", q.List(f.states), f.equals(q), " THEN 1 ELSE 0 END FROM runs WHERE ",
-		f.span(q), " ORDER BY id ", f.Order(), " LIMIT ", q.Arg(size))
+		f.span(q), lists.Undamaged("runs", "runs"), " ORDER BY id ", f.Order(), " LIMIT ", q.Arg(size))
 	return q
 }
 
@@ -56,7 +56,7 @@ func (f *runFilter) countOpenQuery(most int) *lists.Query {
 // index only if the query contains its condition, place > 0.
 func (f *runFilter) openRuns(q *lists.Query) string {
 	return " FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = " + q.Arg(f.ws) + f.equals(q) +
-		" AND state IN " + q.List(f.statesEnded(false)) + " AND " + f.span(q)
+		" AND state IN " + q.List(f.statesEnded(false)) + " AND " + f.span(q) + lists.Undamaged("runs", "runs")
 }
 
 // groupsQuery walks the levels and returns the groups with the first runs.

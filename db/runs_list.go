@@ -19,6 +19,11 @@ import (
 // ListRunRows returns a page of the runs that match, newest first. If a page of
 // newer runs would not be full, it returns the first page instead.
 func (s *Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
+	return lists.PassOver(ctx, s.DB, "runs", func() (flow.RunPage, error) { return s.listRunRows(ctx, c) })
+}
+
+// listRunRows is ListRunRows, which fails if a row cannot be read before its ID is known.
+func (s *Runs) listRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
 	k := newRunFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Until: time.Now().Add(cmp.Or(c.SearchTime, searchTime)), Match: s.matchText(c.Text),
@@ -31,7 +36,7 @@ func (s *Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, 
 	more := len(ids) > c.Limit
 	if c.After != "" && !more && search.Reached == "" {
 		c.After = ""
-		return s.ListRunRows(ctx, c)
+		return s.listRunRows(ctx, c)
 	}
 	p := flow.RunPage{Looked: search.Looked, More: search.Reached != "", Reached: flow.TimeOfID(flow.PrefixRun, search.Reached)}
 	if p.Rows, err = s.runRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
@@ -51,7 +56,7 @@ func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
 	})
-	ids, err := s.filterRuns(ctx, &k, f.Limit)
+	ids, err := lists.PassOver(ctx, s.DB, "runs", func() ([]string, error) { return s.filterRuns(ctx, &k, f.Limit) })
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +65,8 @@ func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 		r, err := core.FindRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // deleted in the meantime
+		case core.IsDamage(err):
+			s.DB.Config.Log.Error("a run that cannot be read is missing in a list", "run", id, "error", err)
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", id, err)
 		default:
@@ -78,9 +85,11 @@ func (s *Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	q := &lists.Query{}
-	q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
-	rows, err := lists.Collect(ctx, s.DB, q, readRunRow)
+	rows, err := lists.CollectRows(ctx, s.DB, ids, func(ids []string) *lists.Query {
+		q := &lists.Query{}
+		q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
+		return q
+	}, readRunRow)
 	sorting.By(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }

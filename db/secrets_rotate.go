@@ -27,6 +27,7 @@ import (
 // Rotation is the result of rotating the master key.
 type Rotation struct {
 	Reencrypted int    // number of secrets that were encrypted again
+	Unreadable  int    // number of secrets that cannot be read, before as after; see damaged rows
 	KeyFile     string // path of the new key
 	OldFile     string // path to which the old key was moved; empty if it was not in a file
 }
@@ -55,7 +56,7 @@ func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Ro
 	if cfg.Keys, err = masterkey.Join(old, fresh); err != nil {
 		return r, err
 	}
-	if r.Reencrypted, err = reencryptAll(ctx, cfg, fresh); err != nil || !inPlace {
+	if r.Reencrypted, r.Unreadable, err = reencryptAll(ctx, cfg, fresh); err != nil || !inPlace {
 		return r, err
 	}
 	return r.replaceKeyFile(present, cfg.Now())
@@ -81,26 +82,26 @@ func (r Rotation) replaceKeyFile(keyFile string, now time.Time) (Rotation, error
 
 // reencryptAll encrypts all secrets with the new key, and at the end the value that
 // identifies the key of the database.
-func reencryptAll(ctx context.Context, cfg core.Config, newKey *keyset.Handle) (n int, err error) {
+func reencryptAll(ctx context.Context, cfg core.Config, newKey *keyset.Handle) (n, unreadable int, err error) {
 	s, err := Open(ctx, cfg)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { err = cmp.Or(err, s.Close()) }()
 	if err := requireNoServer(ctx, s.DB); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	to, err := beginReencryption(ctx, s.DB, newKey)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, col := range sealedColumns {
 		done, err := to.reencryptColumn(ctx, col)
 		if n += done; err != nil {
-			return n, fmt.Errorf("encrypt %s.%s again: %w", col.table, col.column, err)
+			return n, 0, fmt.Errorf("encrypt %s.%s again: %w", col.table, col.column, err)
 		}
 	}
-	return n, to.finish(ctx)
+	return n, *to.unreadable, to.finish(ctx)
 }
 
 // requireNoServer returns ErrEngineRunning if a server uses the database, and thus the old key.
@@ -117,7 +118,7 @@ func requireNoServer(ctx context.Context, s *core.DB) error {
 
 // beginReencryption marks the database as needing both keys.
 func beginReencryption(ctx context.Context, s *core.DB, newKey *keyset.Handle) (to reencryption, err error) {
-	to = reencryption{s: s, prefix: prefixOf(newKey)}
+	to = reencryption{s: s, prefix: prefixOf(newKey), unreadable: new(int)}
 	if to.aead, err = aead.New(newKey); err != nil {
 		return to, fmt.Errorf("use the new master key: %w", err)
 	}
@@ -135,6 +136,8 @@ type reencryption struct {
 	s      *core.DB
 	aead   tink.AEAD // of the new key only
 	prefix []byte    // of everything that it encrypts
+	// unreadable counts secrets that neither key decrypts, or whose row cannot be read.
+	unreadable *int
 }
 
 // prefixOf returns the prefix of all ciphertexts of a Tink key: a version byte and
@@ -183,15 +186,25 @@ type sealedRow struct {
 func (to reencryption) reencryptColumn(ctx context.Context, col sealedColumn) (n int, err error) {
 	for after := ""; ; {
 		rows, err := to.readPage(ctx, col, after)
+		if core.IsDamage(err) {
+			var last string
+			if rows, last, err = to.readAlone(ctx, col, after); err == nil && last != "" {
+				done, err := to.reencryptRows(ctx, col, slices.DeleteFunc(rows, func(r sealedRow) bool { return bytes.HasPrefix(r.value, to.prefix) }))
+				if n, after = n+done, last; err != nil {
+					return n, err
+				}
+				continue
+			}
+		}
 		if err != nil || len(rows) == 0 {
 			return n, err
 		}
 		after = rows[len(rows)-1].id
 		rows = slices.DeleteFunc(rows, func(r sealedRow) bool { return bytes.HasPrefix(r.value, to.prefix) })
-		if err := to.reencryptRows(ctx, col, rows); err != nil {
+		done, err := to.reencryptRows(ctx, col, rows)
+		if n += done; err != nil {
 			return n, err
 		}
-		n += len(rows)
 	}
 }
 
@@ -206,21 +219,59 @@ func (to reencryption) readPage(ctx context.Context, col sealedColumn, after str
 	})
 }
 
+// readAlone is readPage if a row of the page cannot be read: it leaves out those that cannot, and
+// returns the last ID that it tried. IDs come from the index of the primary key.
+func (to reencryption) readAlone(ctx context.Context, col sealedColumn, after string) (list []sealedRow, last string, err error) {
+	rows, err := to.s.Reader.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE id > $1 ORDER BY id LIMIT %d", col.table, sealedPage), after)
+	ids, err := dbconn.Collect(rows, err, dbconn.ScanText)
+	if err != nil {
+		return nil, "", err
+	}
+	query := fmt.Sprintf("SELECT id, %s, %s, %s FROM %s WHERE id = $1 AND length(%s) > 0", col.ws, col.owner, col.column, col.table, col.column)
+	for _, id := range ids {
+		last = id
+		rows, err := to.s.Reader.QueryContext(ctx, query, id)
+		one, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (r sealedRow, err error) {
+			return r, rows.Scan(&r.id, &r.ws, &r.owner, &r.value)
+		})
+		if core.IsDamage(err) {
+			*to.unreadable++
+			to.s.Config.Log.Error("a row with a secret cannot be read", "table", col.table, "id", id, "error", err)
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, one...)
+	}
+	return list, last, nil
+}
+
 // reencryptRows encrypts the secrets of a page again, in one transaction.
-func (to reencryption) reencryptRows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
+func (to reencryption) reencryptRows(ctx context.Context, col sealedColumn, rows []sealedRow) (n int, err error) {
 	query := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE id = $2`, col.table, col.column)
-	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	unreadable := 0
+	err = to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, unreadable = 0, 0
 		for _, r := range rows {
 			sealed, err := to.reencrypt(r.value, r.ws, r.owner, col.field)
+			if errors.Is(err, core.ErrSealed) { // it was unreadable before, and stays as it is
+				unreadable++
+				to.s.Config.Log.Error("a secret cannot be decrypted with either key", "table", col.table, "id", r.id, "error", err)
+				continue
+			}
 			if err != nil {
 				return err
 			}
 			if _, err := tx.DBTX.ExecContext(tx.Ctx, query, sealed, r.id); err != nil {
 				return fmt.Errorf("write %s: %w", r.id, err)
 			}
+			n++
 		}
 		return nil
 	})
+	*to.unreadable += unreadable
+	return n, err
 }
 
 // reencrypt decrypts a value with either key, encrypts it with the new one, and

@@ -159,18 +159,14 @@ func fileErasedError(err error, files []string) error {
 // cleanUpFiles removes the content of erased files and, every sweepInterval, erases
 // unused uploads and content that crashes left behind.
 func (r *Runner) cleanUpFiles(ctx context.Context) error {
-	if err := r.inBatches(ctx, func() (int, error) { return r.store.RemoveErasedFiles(ctx, expireBatch) }); err != nil {
-		return err
-	}
+	err := r.inBatches(ctx, func() (int, error) { return r.store.RemoveErasedFiles(ctx, expireBatch) })
 	if elapsed := r.now().Sub(r.lastSweep); !r.lastSweep.IsZero() && elapsed.Abs() < sweepInterval { // Abs: the clock may be set back
-		return nil
-	}
-	if err := r.inBatches(ctx, func() (int, error) { return r.store.ExpireFiles(ctx, r.now(), expireBatch) }); err != nil {
 		return err
 	}
-	err := r.store.SweepFiles(ctx, r.now().Add(-minOrphanAge))
-	if err == nil {
+	err = errors.Join(err, r.inBatches(ctx, func() (int, error) { return r.store.ExpireFiles(ctx, r.now(), expireBatch) }))
+	swept := r.store.SweepFiles(ctx, r.now().Add(-minOrphanAge))
+	if swept == nil {
 		r.lastSweep = r.now()
 	}
-	return err
+	return errors.Join(err, swept)
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -34,23 +35,23 @@ func (r *Runner) queueDueRuns(ctx context.Context) (next time.Time, err error) {
 	}
 }
 
-// cleanUp erases runs, files and records that have expired.
+// cleanUp erases runs, files and records that have expired. A task that fails does not stop
+// the others.
 func (r *Runner) cleanUp(ctx context.Context) (next time.Time, err error) {
-	if err = r.store.FoldUsage(ctx); err == nil {
-		err = r.eraseUnsaved(ctx)
+	expireRuns := func(ctx context.Context) error {
+		return r.inBatches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) })
 	}
-	if err == nil {
-		err = r.inBatches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) })
+	tasks := []func(context.Context) error{r.store.FoldUsage, r.eraseUnsaved, expireRuns, r.cleanUpFiles}
+	if time.Since(r.lastPrune) >= pruneInterval {
+		tasks = append(tasks, r.prune)
 	}
-	if err == nil {
-		err = r.cleanUpFiles(ctx)
-	}
-	if err == nil && time.Since(r.lastPrune) >= pruneInterval {
-		if err = r.prune(ctx); err == nil {
-			r.lastPrune = time.Now()
+	var errs []error
+	for _, task := range tasks {
+		if ctx.Err() == nil {
+			errs = append(errs, task(ctx))
 		}
 	}
-	return time.Time{}, err
+	return time.Time{}, errors.Join(errs...)
 }
 
 // Runs of forms with save: false keep their content for formResultLife, so that the page
@@ -74,12 +75,13 @@ func (r *Runner) eraseUnsaved(ctx context.Context) error {
 
 // prune removes records that nothing reads any more.
 func (r *Runner) prune(ctx context.Context) error {
-	if err := r.inBatches(ctx, func() (int, error) { return r.store.DropStale(ctx, r.now(), expireBatch) }); err != nil {
-		return err
-	}
-	return r.inBatches(ctx, func() (int, error) {
-		return r.store.DropTombstones(ctx, r.now().Add(-tombstoneAge), expireBatch)
-	})
+	r.lastPrune = time.Now()
+	return errors.Join(
+		r.inBatches(ctx, func() (int, error) { return r.store.DropStale(ctx, r.now(), expireBatch) }),
+		r.inBatches(ctx, func() (int, error) {
+			return r.store.DropTombstones(ctx, r.now().Add(-tombstoneAge), expireBatch)
+		}),
+	)
 }
 
 // inBatches erases batch after batch until one is not full. It rests after each

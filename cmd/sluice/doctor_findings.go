@@ -259,6 +259,14 @@ func (f *findings) database(e db.Inspection) {
 	} else {
 		f.add("database", verdictOK, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
 	}
+	if n := len(e.Damaged); n > 0 {
+		var names []string
+		for _, r := range e.Damaged[:min(n, 5)] {
+			names = append(names, fmt.Sprintf("%s %s (%s: %s)", r.Table, r.ID, r.Task, r.Error))
+		}
+		f.add("rows", verdictBad, "All other work continues, and they are tried again every day. If the database is damaged too, stop the server and restore the last backup; otherwise delete them, or report the error.",
+			"%s: %s", count(int64(n), "row cannot be read or processed and is passed over", "rows cannot be read or processed and are passed over"), strings.Join(names, "; "))
+	}
 	if e.Pooler {
 		f.add("pooler", verdictOK, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL points at a connection pooler in session mode.")
 	}

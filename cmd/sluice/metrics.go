@@ -48,11 +48,11 @@ func newMetrics(store *db.Store) *metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_starts_refused_total", Help: "Starts and reruns that did not become a run, by error code."}, []string{"code"}),
 	}
-	depth := func(state flow.RunState) func() float64 {
+	read := func(count func(context.Context) (int64, error)) func() float64 {
 		return func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			defer cancel()
-			n, err := store.CountOpenRuns(ctx, state)
+			n, err := count(ctx)
 			if err != nil {
 				return 0
 			}
@@ -62,8 +62,11 @@ func newMetrics(store *db.Store) *metrics {
 	m.registry.MustRegister(m.runs, m.children, m.duration, m.deliveries, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}}, depth(state)))
+			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}},
+			read(func(ctx context.Context) (int64, error) { return store.CountOpenRuns(ctx, state) })))
 	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_damaged_rows", Help: "Stored rows that background work passes over, because they cannot be read or processed."}, read(store.CountDamaged)))
 	return m
 }
 

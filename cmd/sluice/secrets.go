@@ -38,9 +38,12 @@ func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 		return err
 	}
 	if c.JSON {
-		return printJSON(s.out, map[string]any{"resealed": r.Reencrypted, "key_file": r.KeyFile, "old_key_file": r.OldFile})
+		return printJSON(s.out, map[string]any{"resealed": r.Reencrypted, "unreadable": r.Unreadable, "key_file": r.KeyFile, "old_key_file": r.OldFile})
 	}
 	fmt.Fprintf(s.out, "%d secrets are encrypted with the new master key in %s.\n", r.Reencrypted, r.KeyFile)
+	if r.Unreadable > 0 {
+		fmt.Fprintf(s.out, "%s before the rotation and stays as it is; the log names each. Enter it again, or restore it from a backup.\n", count(int64(r.Unreadable), "secret could not be read", "secrets could not be read"))
+	}
 	if r.OldFile == "" {
 		fmt.Fprintln(s.err, "Now set SLUICE_MASTER_KEY_FILE of the server to it, or SLUICE_MASTER_KEY to its content, and back it up.")
 	} else {

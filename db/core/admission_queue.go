@@ -105,6 +105,8 @@ func (tx *Tx) moveToWorkers(ids, holders []string, busy []int64) (attempts map[s
 		switch {
 		case err == nil:
 			attempts[id] = r.Attempt
+		case IsDamage(err): // another run ends or starts in this transaction, and must not fail
+			return attempts, &rowError{"runs", id, admitTask, err}
 		case !dbconn.IsNoRows(err):
 			return attempts, err
 		}
@@ -186,6 +188,10 @@ func (tx *Tx) oldestOfKey(ws flow.WorkspaceID, key string) (oldest queuedRun, er
 		}
 		if err != nil {
 			return queuedRun{}, err
+		}
+		if _, damaged := tx.Store.damage.runs.Load(r.ID); damaged {
+			at.FlowID, at.AfterID = string(r.FlowID), string(r.ID) // the next one of this flow
+			continue
 		}
 		at.FlowID, at.AfterID = string(r.FlowID), dbconn.LastID
 		if oldest.id != "" && r.ID > oldest.id {

@@ -138,6 +138,7 @@ type DB struct {
 	connect     *pgx.ConnConfig
 	sizesItself bool
 	outages     dbconn.Outages
+	damage      damage
 	resetAt     atomic.Int64 // when resetPools last closed all connections, in ns since 1970
 	engine      *flock.Flock
 	// BusyBefore holds the runs that were executing a step when the previous process
@@ -288,5 +289,5 @@ func (s *DB) Write(ctx context.Context, d Durability, fn func(*Tx) error) error 
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return s.outages.PublicError(s.Writer.write(ctx, &member{fn: fn, d: d}))
+	return s.passOverAdmission(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{fn: fn, d: d})) })
 }

@@ -97,10 +97,13 @@ func (s *DB) Seal(text []byte, ws flow.WorkspaceID, owner, field string) ([]byte
 func (s *DB) Unseal(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	text, err := s.aead.Decrypt(sealed, Associated(ws, owner, field))
 	if err != nil {
-		return nil, fmt.Errorf("open %s of %s: %w", field, owner, err)
+		return nil, fmt.Errorf("open %s of %s: %w (%w)", field, owner, ErrSealed, err)
 	}
 	return text, nil
 }
+
+// ErrSealed is the cause if a stored secret cannot be decrypted.
+var ErrSealed = errors.New("it cannot be decrypted with the master key")
 
 // sealValue encrypts a JSON value. nil becomes an empty value.
 func (s *DB) sealValue(v any, ws flow.WorkspaceID, owner, field string) ([]byte, error) {

@@ -67,7 +67,7 @@ func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	}
 	m := &member{set: set, d: d}
 	if s.sets == nil {
-		return s.outages.PublicError(s.Writer.write(ctx, m))
+		return s.passOverAdmission(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{set: set, d: d})) })
 	}
 	return s.outages.PublicError(s.sets.write(ctx, m))
 }

@@ -30,7 +30,8 @@ type Tx struct {
 	Ctx     context.Context // is never canceled, because that would cancel the other members too
 	DBTX    gen.DBTX
 	Batch   *batch
-	front   queueFront // set while runs are admitted on PostgreSQL
+	front   queueFront      // set while runs are admitted on PostgreSQL
+	skip    map[string]bool // rows at which an earlier attempt failed; see Each
 }
 
 // Enqueue inserts a job into the queue when the transaction commits.

@@ -162,7 +162,10 @@ func (w *GroupWriter) runInSavepoint(tx *Tx, m *member) error {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	at := tx.Batch.mark()
-	if m.err = m.execute(tx); m.err != nil {
+	if m.err = m.execute(tx); dbconn.IsCorrupt(m.err) {
+		return m.err // after it SQLite accepts nothing more in this transaction
+	}
+	if m.err != nil {
 		tx.Batch.undo(at, w.s.QueueOrNil())
 		if _, err := tx.DBTX.ExecContext(tx.Ctx, "ROLLBACK TO member"); err != nil {
 			return fmt.Errorf("roll back to savepoint after %w: %w", m.err, err)

@@ -17,7 +17,11 @@ import (
 type SQLiteParams struct{ DB gen.DBTX }
 
 var (
-	dollar    = regexp.MustCompile(`\$(\d+)`)
+	dollar = regexp.MustCompile(`\$(\d+)`)
+	// undamaged is the condition by which background work passes over marked rows. SQLite
+	// evaluates it by rowid, which each index contains, before it reads a row that may be
+	// damaged; so the IDs of marked rows are looked up in the index of the primary key.
+	undamaged = regexp.MustCompile(`(\w+)\.(id|run_id) NOT IN \(SELECT m\.id FROM damaged_rows m WHERE m\.table_name = '(\w+)'( AND m\.task = '\w+')?\)`)
 	rewritten sync.Map // from query text to the text for SQLite
 )
 
@@ -26,7 +30,8 @@ func ForSQLite(query string) string {
 	if q, ok := rewritten.Load(query); ok {
 		return q.(string)
 	}
-	q := dollar.ReplaceAllString(query, "?$1")
+	q := undamaged.ReplaceAllString(query, "$1.rowid NOT IN (SELECT o.rowid FROM damaged_rows m CROSS JOIN $3 o ON o.$2 = m.id WHERE m.table_name = '$3'$4)")
+	q = dollar.ReplaceAllString(q, "?$1")
 	rewritten.Store(query, q)
 	return q
 }

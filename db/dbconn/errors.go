@@ -91,6 +91,12 @@ func Classify(err error) error {
 	return err
 }
 
+// IsCorrupt reports whether SQLite found a damaged page.
+func IsCorrupt(err error) bool {
+	e, ok := errors.AsType[sqlite3.Error](err)
+	return ok && e.Code == sqlite3.ErrCorrupt
+}
+
 // isPermanent reports whether a retry would fail the same way, because of damaged data, or
 // of values that the schema does not allow.
 func isPermanent(err error) bool {

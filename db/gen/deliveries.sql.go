@@ -161,6 +161,7 @@ func (q *Queries) FinishAttempt(ctx context.Context, arg FinishAttemptParams) (F
 const handDeliveries = `-- name: HandDeliveries :many
 UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
     SELECT d.id FROM deliveries d WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = $1 AND d.endpoint_id = $2
+        AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
     ORDER BY d.attempt, d.position LIMIT $3)
 RETURNING id, fence
 `
@@ -446,7 +447,9 @@ SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures)
     CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until,
     CAST(max(CASE WHEN e.hostname = '' THEN e.host ELSE e.hostname END) AS TEXT) AS host
 FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
-WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d.workspace_id, d.endpoint_id
+WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0
+    AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+GROUP BY d.workspace_id, d.endpoint_id
 `
 
 type ListEndpointsInFlightRow struct {
@@ -493,7 +496,9 @@ func (q *Queries) ListEndpointsInFlight(ctx context.Context) ([]ListEndpointsInF
 }
 
 const listStaleTests = `-- name: ListStaleTests :many
-SELECT id FROM deliveries WHERE run_id = '' AND ended_at > 0 AND created_at < $1 LIMIT $2
+SELECT d.id FROM deliveries d WHERE d.run_id = '' AND d.ended_at > 0 AND d.created_at < $1
+    AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+LIMIT $2
 `
 
 type ListStaleTestsParams struct {
@@ -525,7 +530,9 @@ func (q *Queries) ListStaleTests(ctx context.Context, arg ListStaleTestsParams) 
 }
 
 const nextDelivery = `-- name: NextDelivery :one
-SELECT due_at FROM deliveries WHERE due_at > 0 ORDER BY due_at LIMIT 1
+SELECT d.due_at FROM deliveries d WHERE d.due_at > 0
+    AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+ORDER BY d.due_at LIMIT 1
 `
 
 func (q *Queries) NextDelivery(ctx context.Context) (int64, error) {
@@ -548,7 +555,9 @@ func (q *Queries) NextDeliveryWorkspace(ctx context.Context, after flow.Workspac
 
 const queueDue = `-- name: QueueDue :execrows
 UPDATE deliveries SET place = 1, due_at = 0 WHERE id IN (
-    SELECT d.id FROM deliveries d WHERE d.due_at > 0 AND d.due_at <= $1 ORDER BY d.due_at LIMIT $2)
+    SELECT d.id FROM deliveries d WHERE d.due_at > 0 AND d.due_at <= $1
+        AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+    ORDER BY d.due_at LIMIT $2)
 `
 
 type QueueDueParams struct {
@@ -565,7 +574,9 @@ func (q *Queries) QueueDue(ctx context.Context, arg QueueDueParams) (int64, erro
 }
 
 const releaseDeliveries = `-- name: ReleaseDeliveries :execrows
-UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE $1 END WHERE place = 2 AND place > 0
+UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE $1 END WHERE place = 2 AND place > 0 AND id IN (
+    SELECT d.id FROM deliveries d WHERE d.place = 2 AND d.place > 0
+        AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries'))
 `
 
 func (q *Queries) ReleaseDeliveries(ctx context.Context, now int64) (int64, error) {

@@ -416,7 +416,9 @@ func (q *Queries) LinkFilesOfRun(ctx context.Context, arg LinkFilesOfRunParams) 
 }
 
 const listErasedFiles = `-- name: ListErasedFiles :many
-SELECT id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erased_at FROM files WHERE erased_at > 0 ORDER BY id LIMIT $1
+SELECT f.id, f.workspace_id, f.name, f.mime, f.size, f.hash, f.key_id, f.kept, f.created_at, f.erased_at FROM files f WHERE f.erased_at > 0
+    AND f.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'files')
+ORDER BY f.id LIMIT $1
 `
 
 func (q *Queries) ListErasedFiles(ctx context.Context, maxRows int32) ([]File, error) {
@@ -454,10 +456,11 @@ func (q *Queries) ListErasedFiles(ctx context.Context, maxRows int32) ([]File, e
 }
 
 const listLooseFiles = `-- name: ListLooseFiles :many
-SELECT id, workspace_id FROM files
-WHERE erased_at = 0 AND kept = 0 AND created_at <= $1
-    AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
-ORDER BY created_at LIMIT $2
+SELECT f.id, f.workspace_id FROM files f
+WHERE f.erased_at = 0 AND f.kept = 0 AND f.created_at <= $1
+    AND f.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'files')
+    AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = f.id)
+ORDER BY f.created_at LIMIT $2
 `
 
 type ListLooseFilesParams struct {

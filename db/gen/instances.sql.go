@@ -239,7 +239,9 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) error {
 }
 
 const listClaimed = `-- name: ListClaimed :many
-SELECT id, busy FROM runs WHERE place = 2 AND place > 0 AND instance_id = $1 ORDER BY id
+SELECT r.id, r.busy FROM runs r WHERE r.place = 2 AND r.place > 0 AND r.instance_id = $1
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.id
 `
 
 type ListClaimedRow struct {
@@ -299,7 +301,9 @@ func (q *Queries) ListFeatures(ctx context.Context, since int64) ([]string, erro
 }
 
 const listHeld = `-- name: ListHeld :many
-SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY id
+SELECT r.id, r.instance_id, r.attempt FROM runs r WHERE r.place = 2 AND r.place > 0
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.id
 `
 
 type ListHeldRow struct {
@@ -389,7 +393,9 @@ func (q *Queries) ListSilent(ctx context.Context, since int64) ([]string, error)
 }
 
 const listSuspects = `-- name: ListSuspects :many
-SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AND place > 0 ORDER BY id
+SELECT r.id, r.workspace_id, r.flow_id, r.trial_size, r.guilt FROM runs r WHERE r.place = 4 AND r.place > 0
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.id
 `
 
 type ListSuspectsRow struct {

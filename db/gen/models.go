@@ -87,6 +87,14 @@ type Credential struct {
 	CallsTurn      int64
 }
 
+type DamagedRow struct {
+	TableName string
+	ID        string
+	Task      string
+	Error     string
+	FoundAt   int64
+}
+
 type Delivery struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID

@@ -109,6 +109,7 @@ func (q *Queries) EraseRun(ctx context.Context, arg EraseRunParams) error {
 const listExpired = `-- name: ListExpired :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.expires_at > 0 AND r.erased = '' AND r.expires_at <= $1
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
     AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.expires_at LIMIT $2
@@ -150,7 +151,9 @@ func (q *Queries) ListExpired(ctx context.Context, arg ListExpiredParams) ([]Lis
 }
 
 const listTombstones = `-- name: ListTombstones :many
-SELECT id FROM runs WHERE erased <> '' AND ended_at < $1 ORDER BY ended_at LIMIT $2
+SELECT r.id FROM runs r WHERE r.erased <> '' AND r.ended_at < $1
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.ended_at LIMIT $2
 `
 
 type ListTombstonesParams struct {
@@ -184,6 +187,7 @@ func (q *Queries) ListTombstones(ctx context.Context, arg ListTombstonesParams) 
 const listUnsaved = `-- name: ListUnsaved :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.save = 0 AND r.place = 0 AND r.erased = '' AND (r.run_trigger <> 'form' OR r.ended_at <= $1)
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
     AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.id LIMIT $2

@@ -21,7 +21,10 @@ func (q *Queries) ClearWake(ctx context.Context, runID flow.RunID) error {
 }
 
 const listDueWakes = `-- name: ListDueWakes :many
-SELECT run_id FROM wakes WHERE wake_at <= $1 ORDER BY wake_at LIMIT $2
+SELECT w.run_id FROM wakes w WHERE w.wake_at <= $1
+    AND w.run_id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'wakes')
+    AND NOT EXISTS (SELECT 1 FROM damaged_rows r WHERE r.table_name = 'runs' AND r.id = w.run_id)
+ORDER BY w.wake_at LIMIT $2
 `
 
 type ListDueWakesParams struct {
@@ -53,7 +56,10 @@ func (q *Queries) ListDueWakes(ctx context.Context, arg ListDueWakesParams) ([]f
 }
 
 const nextWake = `-- name: NextWake :one
-SELECT wake_at FROM wakes ORDER BY wake_at LIMIT 1
+SELECT w.wake_at FROM wakes w
+WHERE w.run_id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'wakes')
+    AND NOT EXISTS (SELECT 1 FROM damaged_rows r WHERE r.table_name = 'runs' AND r.id = w.run_id)
+ORDER BY w.wake_at LIMIT 1
 `
 
 func (q *Queries) NextWake(ctx context.Context) (int64, error) {

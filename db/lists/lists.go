@@ -70,6 +70,47 @@ func Collect[T any](ctx context.Context, db *core.DB, q *Query, scan func(*sql.R
 	return list, nil
 }
 
+// CollectRows is Collect for the rows of a table with given IDs, whose query it makes. Rows that
+// cannot be read are left out, so that one of them does not hide a whole page.
+func CollectRows[T any](ctx context.Context, db *core.DB, ids []string, query func(ids []string) *Query, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	list, err := Collect(ctx, db, query(ids), scan)
+	if !core.IsDamage(err) {
+		return list, err
+	}
+	list = nil
+	for _, id := range ids {
+		one, err := Collect(ctx, db, query([]string{id}), scan)
+		if core.IsDamage(err) {
+			db.Config.Log.Error("a row that cannot be read is missing in a list", "id", id, "error", err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+	}
+	return list, nil
+}
+
+// PassOver calls f, which reads a list. If a row of the table cannot be read, damaged rows are
+// looked for and marked, and f is called again; its queries must pass over marked rows.
+func PassOver[T any](ctx context.Context, db *core.DB, table string, f func() (T, error)) (T, error) {
+	v, err := f()
+	if !core.IsDamage(err) {
+		return v, err
+	}
+	if err := db.FindDamaged(ctx, table, err); err != nil {
+		return v, err
+	}
+	return f()
+}
+
+// Undamaged returns the condition by which a query passes over the rows of a table that cannot be
+// read. The name or alias of the table is given first.
+func Undamaged(alias, table string) string {
+	return " AND " + alias + ".id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = '" + table + "' AND m.task = '" + core.UnreadableTask + "')"
+}
+
 // NewestRows is how many of the newest rows of all workspaces a list searches first.
 const NewestRows = 1000
 

@@ -37,10 +37,14 @@ SELECT * FROM delivery_attempts WHERE delivery_id = @delivery_id ORDER BY number
 
 -- name: QueueDue :execrows
 UPDATE deliveries SET place = 1, due_at = 0 WHERE id IN (
-    SELECT d.id FROM deliveries d WHERE d.due_at > 0 AND d.due_at <= @now ORDER BY d.due_at LIMIT @max_rows);
+    SELECT d.id FROM deliveries d WHERE d.due_at > 0 AND d.due_at <= @now
+        AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+    ORDER BY d.due_at LIMIT @max_rows);
 
 -- name: NextDelivery :one
-SELECT due_at FROM deliveries WHERE due_at > 0 ORDER BY due_at LIMIT 1;
+SELECT d.due_at FROM deliveries d WHERE d.due_at > 0
+    AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+ORDER BY d.due_at LIMIT 1;
 
 -- name: NextDeliveryWorkspace :one
 SELECT workspace_id FROM deliveries WHERE place = 1 AND place > 0 AND workspace_id > @after ORDER BY workspace_id LIMIT 1;
@@ -50,12 +54,15 @@ SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures)
     CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until,
     CAST(max(CASE WHEN e.hostname = '' THEN e.host ELSE e.hostname END) AS TEXT) AS host
 FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
-WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d.workspace_id, d.endpoint_id;
+WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0
+    AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+GROUP BY d.workspace_id, d.endpoint_id;
 
 -- A message that was tried before waits behind those that were not.
 -- name: HandDeliveries :many
 UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
     SELECT d.id FROM deliveries d WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = @workspace_id AND d.endpoint_id = @endpoint_id
+        AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
     ORDER BY d.attempt, d.position LIMIT @max_rows)
 RETURNING id, fence;
 
@@ -73,14 +80,18 @@ UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND place <> 1 AN
 UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND fence = @fence AND place <> 1 AND ended_at = 0 AND due_at = 0;
 
 -- name: ReleaseDeliveries :execrows
-UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE place = 2 AND place > 0;
+UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE place = 2 AND place > 0 AND id IN (
+    SELECT d.id FROM deliveries d WHERE d.place = 2 AND d.place > 0
+        AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries'));
 
 -- name: RestartFailed :execrows
 UPDATE deliveries SET state = 'pending', place = 1, attempt = 0, due_at = 0, next_at = @now, ended_at = 0
 WHERE id = @id AND state = 'failed' AND erased = '' AND ended_at <= @asked_at;
 
 -- name: ListStaleTests :many
-SELECT id FROM deliveries WHERE run_id = '' AND ended_at > 0 AND created_at < @stale_before LIMIT @max_rows;
+SELECT d.id FROM deliveries d WHERE d.run_id = '' AND d.ended_at > 0 AND d.created_at < @stale_before
+    AND d.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'deliveries')
+LIMIT @max_rows;
 
 -- name: DeleteAttempts :exec
 DELETE FROM delivery_attempts WHERE delivery_id = @delivery_id;

@@ -53,10 +53,11 @@ WHERE l.file_id = @file_id AND l.workspace_id = @workspace_id
 ORDER BY l.run_id DESC LIMIT @max_rows;
 
 -- name: ListLooseFiles :many
-SELECT id, workspace_id FROM files
-WHERE erased_at = 0 AND kept = 0 AND created_at <= @created_before
-    AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
-ORDER BY created_at LIMIT @max_rows;
+SELECT f.id, f.workspace_id FROM files f
+WHERE f.erased_at = 0 AND f.kept = 0 AND f.created_at <= @created_before
+    AND f.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'files')
+    AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = f.id)
+ORDER BY f.created_at LIMIT @max_rows;
 
 -- name: EraseLooseFile :one
 UPDATE files SET erased_at = @erased_at, name = ''
@@ -64,7 +65,9 @@ WHERE id = @id AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_
 RETURNING workspace_id, size;
 
 -- name: ListErasedFiles :many
-SELECT * FROM files WHERE erased_at > 0 ORDER BY id LIMIT @max_rows;
+SELECT f.* FROM files f WHERE f.erased_at > 0
+    AND f.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'files')
+ORDER BY f.id LIMIT @max_rows;
 
 -- name: DropFile :exec
 DELETE FROM files WHERE id = @id AND erased_at > 0;

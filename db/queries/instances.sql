@@ -33,7 +33,9 @@ WHERE place = 2 AND place > 0 AND instance_id <> '' AND instance_id NOT IN (SELE
 SELECT CAST(COALESCE(sum(workers), 0) AS BIGINT) AS workers FROM instances WHERE heartbeat_at > @since;
 
 -- name: ListHeld :many
-SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY id;
+SELECT r.id, r.instance_id, r.attempt FROM runs r WHERE r.place = 2 AND r.place > 0
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.id;
 
 -- name: FindHolder :one
 SELECT id, instance_id FROM runs WHERE id = @id AND place = 2;
@@ -46,7 +48,9 @@ SELECT i.id, i.peer_addr FROM runs r JOIN instances i ON i.id = r.instance_id WH
 UPDATE runs SET busy = @busy WHERE id = @id AND place = 2 AND instance_id = @instance_id;
 
 -- name: ListClaimed :many
-SELECT id, busy FROM runs WHERE place = 2 AND place > 0 AND instance_id = @instance_id ORDER BY id;
+SELECT r.id, r.busy FROM runs r WHERE r.place = 2 AND r.place > 0 AND r.instance_id = @instance_id
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.id;
 
 -- name: CutRun :one
 UPDATE runs SET attempt = attempt + 1, instance_id = @instance_id, busy = @busy, crashes = crashes + @crashed,
@@ -55,7 +59,9 @@ WHERE id = @id AND place = 2
 RETURNING id, workspace_id, flow_id, key_id, attempt, crashes, busy_crashes;
 
 -- name: ListSuspects :many
-SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AND place > 0 ORDER BY id;
+SELECT r.id, r.workspace_id, r.flow_id, r.trial_size, r.guilt FROM runs r WHERE r.place = 4 AND r.place > 0
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.id;
 
 -- name: TrySuspect :one
 UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = @instance_id, busy = @busy, trial_size = @trial_size

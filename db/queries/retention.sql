@@ -6,6 +6,7 @@ WHERE id = @id AND place = 0;
 -- name: ListExpired :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.expires_at > 0 AND r.erased = '' AND r.expires_at <= @now
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
     AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.expires_at LIMIT @max_rows;
@@ -14,12 +15,15 @@ ORDER BY r.expires_at LIMIT @max_rows;
 -- name: ListUnsaved :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.save = 0 AND r.place = 0 AND r.erased = '' AND (r.run_trigger <> 'form' OR r.ended_at <= @forms_ended)
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
     AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.id LIMIT @max_rows;
 
 -- name: ListTombstones :many
-SELECT id FROM runs WHERE erased <> '' AND ended_at < @older_than ORDER BY ended_at LIMIT @max_rows;
+SELECT r.id FROM runs r WHERE r.erased <> '' AND r.ended_at < @older_than
+    AND r.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'runs')
+ORDER BY r.ended_at LIMIT @max_rows;
 
 -- name: DeleteRun :exec
 DELETE FROM runs WHERE id = @id;

@@ -93,7 +93,7 @@ func (f *deliveryFilter) NewestQuery(size int) *lists.Query {
 	if f.host != "" {
 		q.Add(" AND endpoint_id IN (SELECT e.id FROM endpoints e WHERE e.workspace_id = ", q.Arg(f.ws), " AND ", atHost(q, f.host), ")")
 	}
-	q.Add(" THEN 1 ELSE 0 END FROM deliveries WHERE ", f.span(q, ""), " ORDER BY position ", f.Order(), " LIMIT ", q.Arg(size))
+	q.Add(" THEN 1 ELSE 0 END FROM deliveries WHERE ", f.span(q, ""), lists.Undamaged("deliveries", "deliveries"), " ORDER BY position ", f.Order(), " LIMIT ", q.Arg(size))
 	return q
 }
 

@@ -15,6 +15,12 @@ import (
 // ListDeliveryRows returns a page of the deliveries that match, newest first. If a
 // page of newer deliveries would not be full, it returns the first page instead.
 func (s *Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) (flow.DeliveryPage, error) {
+	return lists.PassOver(ctx, s.DB, "deliveries", func() (flow.DeliveryPage, error) { return s.listDeliveryRows(ctx, c) })
+}
+
+// listDeliveryRows is ListDeliveryRows, which fails if a row cannot be read before its position
+// is known.
+func (s *Deliveries) listDeliveryRows(ctx context.Context, c flow.DeliveryQuery) (flow.DeliveryPage, error) {
 	k := NewDeliveryFilter(&c)
 	search := lists.Search{
 		Span: &k.Span, Match: s.matchURL(&k, c.URL),
@@ -27,7 +33,7 @@ func (s *Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery)
 	more := len(ids) > c.Limit
 	if c.After != "" && !more && search.Reached == "" {
 		c.After = ""
-		return s.ListDeliveryRows(ctx, c)
+		return s.listDeliveryRows(ctx, c)
 	}
 	p := flow.DeliveryPage{Looked: search.Looked, More: search.Reached != ""}
 	if p.Rows, err = s.deliveryRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
@@ -46,13 +52,18 @@ func (s *Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Del
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	rows, err := lists.CollectRows(ctx, s.DB, ids, rowsQuery, readDeliveryRow)
+	sorting.By(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
+	return rows, err
+}
+
+// rowsQuery selects the rows of a list by their positions.
+func rowsQuery(ids []string) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
 		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.List(ids))
-	rows, err := lists.Collect(ctx, s.DB, q, readDeliveryRow)
-	sorting.By(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
-	return rows, err
+	return q
 }
 
 // readDeliveryRow reads a row of the list with its newest attempt. A delivery that was not

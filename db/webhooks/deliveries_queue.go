@@ -44,7 +44,7 @@ func (s *Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int
 			break
 		}
 		enqueued := 0
-		err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		err = s.DB.WriteRows(ctx, core.Relaxed, "deliveries", func(tx *core.Tx) error {
 			if err := tx.Lock(deliveryLock); err != nil {
 				return fmt.Errorf("lock deliveries: %w", err)
 			}
@@ -69,7 +69,11 @@ func (s *Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int
 func (s *Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.DB.Reads.NextDeliveryWorkspace(ctx, "")
 	if dbconn.IsNoRows(err) {
-		return dbconn.Earliest(s.DB.Reads.NextDelivery(ctx))
+		next, err := dbconn.Earliest(s.DB.Reads.NextDelivery(ctx))
+		if core.IsDamage(err) {
+			return now, nil // the transaction looks for the row
+		}
+		return next, err
 	}
 	return now, err
 }
