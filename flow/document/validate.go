@@ -43,6 +43,7 @@ type validator struct {
 	fed      map[string]map[string]bool // node ID to its connected input ports
 	problems []flow.Problem
 	checking time.Duration // CPU time that checks of nodes have taken
+	waiting  time.Duration // elapsed time of these checks
 	// suggestions is the remaining number of suggested names, which bounds the time for a
 	// document with many mistakes.
 	suggestions int

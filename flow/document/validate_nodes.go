@@ -45,14 +45,21 @@ func (v *validator) node(i int) {
 // schemas and expressions. An ordinary document takes milliseconds.
 const maxChecking = 250 * time.Millisecond
 
+// maxWaiting is the time for the checks of all nodes of a document, with those that wait for a
+// child process, which compiles code. It is long, so that a busy machine accepts what an idle one
+// does.
+const maxWaiting = 20 * time.Second
+
 // check adds the problems that a check of a node finds, unless the checks of the nodes before
 // it took too long.
 func (v *validator) check(n *flow.Node, config string, problems func() []flow.Problem) {
-	if v.checking > maxChecking {
+	if v.checking > maxChecking || v.waiting > maxWaiting {
 		v.add(config, "unchecked", n.ID, "this could not be checked, because checking the nodes before it took too long; make their patterns, schemas and expressions simpler")
 		return
 	}
+	begin := time.Now()
 	v.checking += cputime.Measure(func() { v.below(config, n.ID, problems()) })
+	v.waiting += time.Since(begin)
 }
 
 // below adds problems of further checks of a node, except at places that already have one.

@@ -10,6 +10,7 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"sluice/flow"
+	"sluice/flow/cputime"
 	"sluice/flow/document"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -72,13 +73,18 @@ func versionChoices(c *call, f *flow.Flow) ([]components.Option, error) {
 	return choices, nil
 }
 
+// maxDiffCPU is the CPU time for comparing the texts of all nodes. The texts beyond that are shown
+// without marks.
+const maxDiffCPU = 400 * time.Millisecond
+
 // nodeDiffs converts the changed nodes, field by field.
 func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
+	left := maxDiffCPU
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		node := editorview.NodeDiff{Change: n.Change, Label: n.Label, Kind: n.Kind}
 		for _, v := range n.Values {
-			node.Fields = append(node.Fields, fieldDiff(v))
+			node.Fields = append(node.Fields, fieldDiff(v, &left))
 		}
 		list = append(list, node)
 	}
@@ -86,8 +92,8 @@ func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
 }
 
 // fieldDiff converts a changed field. Long texts are merged into one text in which
-// the changes are marked.
-func fieldDiff(v document.FieldChange) editorview.FieldDiff {
+// the changes are marked, which takes from the remaining CPU time.
+func fieldDiff(v document.FieldChange, left *time.Duration) editorview.FieldDiff {
 	f := editorview.FieldDiff{Title: v.Title, WasSet: v.WasSet, IsSet: v.IsSet}
 	if v.WasSet {
 		f.Before = valueText(v.Before)
@@ -95,8 +101,8 @@ func fieldDiff(v document.FieldChange) editorview.FieldDiff {
 	if v.IsSet {
 		f.After = valueText(v.After)
 	}
-	if f.WasSet && f.IsSet && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > minMergedDiff) {
-		f.Pieces = textDiff(f.Before, f.After)
+	if f.WasSet && f.IsSet && *left > 0 && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > minMergedDiff) {
+		*left -= cputime.Measure(func() { f.Pieces = textDiff(f.Before, f.After) })
 	}
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sluice/flow/document"
+	"sluice/flow/flowtest"
 )
 
 func TestTextDiff(t *testing.T) {
@@ -42,4 +43,27 @@ func TestTextDiff(t *testing.T) {
 	if back.String() != many.String()+"end" {
 		t.Error("a long text does not come back whole")
 	}
+}
+
+// TestNodeDiffs_bounds_work proves that comparing two versions takes bounded time, however many
+// texts changed.
+func TestNodeDiffs_bounds_work(t *testing.T) {
+	t.Parallel()
+	words := func(seed int) string {
+		var b strings.Builder
+		for i := range 4000 {
+			fmt.Fprint(&b, (i*seed)%997, " ")
+		}
+		return b.String()
+	}
+	d := &document.Diff{}
+	for range 60 {
+		d.Nodes = append(d.Nodes, document.NodeChange{Change: document.ChangeChanged, Values: []document.FieldChange{{Title: "Text", Before: words(7), After: words(13), WasSet: true, IsSet: true}}})
+	}
+	flowtest.CheckCPU(t, func() {
+		list := nodeDiffs(d)
+		if first, last := list[0].Fields[0], list[59].Fields[0]; len(first.Pieces) == 0 || len(last.Pieces) > 0 || last.After == "" {
+			t.Errorf("%d pieces of the first text, %d of the last", len(first.Pieces), len(last.Pieces))
+		}
+	})
 }
