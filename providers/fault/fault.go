@@ -32,13 +32,13 @@ func Find(data []byte) (status int, text []byte, failed bool) {
 	if body.IsArray() {
 		body = body.Get("0") // Gemini's errors
 	}
-	if !body.IsObject() || !json.Valid(data) {
+	if !body.IsObject() {
 		return 0, nil, false
 	}
 	if choice := body.Get("choices.0"); IsFilled(choice.Get("error")) {
 		body = choice
 	}
-	if !isFault(body) {
+	if !isFault(body) || !json.Valid(data) { // last, because it reads everything
 		return 0, nil, false
 	}
 	return statusOf(body), []byte(body.Raw), true
