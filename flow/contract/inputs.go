@@ -26,7 +26,7 @@ type Input struct {
 	Example     any
 	HasExample  bool
 	Min, Max    *float64 // bounds of a number, or of how many characters or items there are
-	least, most any      // the same bounds with every digit
+	least, most any      // the same bounds as they are written in a document
 	Pattern     string
 	Enum        []any
 	Accept      []string  // of files: media types such as image/* and extensions such as .pdf; empty: all
@@ -95,6 +95,17 @@ func ReadInput(n *flow.Node) Input {
 		in.Items = flow.Type(items)
 	}
 	return in
+}
+
+// bounds returns the minimum and the maximum with every digit, or nil for none.
+func (in *Input) bounds() (least, most any) {
+	if least = in.least; least == nil && in.Min != nil {
+		least = *in.Min
+	}
+	if most = in.most; most == nil && in.Max != nil {
+		most = *in.Max
+	}
+	return least, most
 }
 
 // bound returns a minimum or maximum of an input, or nil if v is not a number.
@@ -178,11 +189,12 @@ func (in *Input) check(v any, coerce bool, work *pattern.Budget) (any, []flow.Pr
 		return v, fail("not_allowed", "wanted one of %s", flow.EncodeJSON(in.Enum))
 	}
 	size, unit := flow.Measure(v)
-	if order, ok := value.CompareNumbers(size, in.least); ok && order < 0 {
-		return v, fail("too_small", "wanted at least %s%s, got %s", flow.Text(in.least), unit, flow.Text(size))
+	least, most := in.bounds()
+	if order, ok := value.CompareNumbers(size, least); ok && order < 0 {
+		return v, fail("too_small", "wanted at least %s%s, got %s", flow.Text(least), unit, flow.Text(size))
 	}
-	if order, ok := value.CompareNumbers(size, in.most); ok && order > 0 {
-		return v, fail("too_large", "wanted at most %s%s, got %s", flow.Text(in.most), unit, flow.Text(size))
+	if order, ok := value.CompareNumbers(size, most); ok && order > 0 {
+		return v, fail("too_large", "wanted at most %s%s, got %s", flow.Text(most), unit, flow.Text(size))
 	}
 	if s, isText := v.(string); isText && in.Pattern != "" {
 		if p, err := pattern.Compile(in.Pattern); err == nil { // Problems reports an invalid one
@@ -250,7 +262,7 @@ func (in *Input) Problems() []flow.Problem {
 			add("pattern", "invalid", "%s", patternFault(err))
 		}
 	}
-	if order, ok := value.CompareNumbers(in.least, in.most); ok && order > 0 {
+	if order, ok := value.CompareNumbers(in.bounds()); ok && order > 0 {
 		add("min", "invalid", "min is larger than max")
 	}
 	counts := func(b *float64) bool {
@@ -317,18 +329,20 @@ func (in *Input) JSONSchema() map[string]any {
 	}
 	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == flow.TypeText || in.Type == flow.TypeJSON))
 	bounds := map[flow.Type][]string{flow.TypeText: {"Length"}, flow.TypeList: {"Items"}, flow.TypeMessages: {"Items"}, flow.TypeNumber: {"imum"}, flow.TypeJSON: {"Length", "Items", "imum"}}
+	least, most := in.bounds()
 	for _, suffix := range bounds[in.Type] {
-		set("min"+suffix, in.least, in.Min != nil)
-		set("max"+suffix, in.most, in.Max != nil)
+		set("min"+suffix, least, in.Min != nil)
+		set("max"+suffix, most, in.Max != nil)
 	}
 	return s
 }
 
-// Schema returns the JSON Schema of the object that holds all inputs of a flow.
+// Schema returns the JSON Schema of the object that holds all inputs of a flow. Its properties, a
+// *flow.Object, have the order of the inputs.
 func Schema(inputs []Input) map[string]any {
-	properties, required := map[string]any{}, []string{}
+	properties, required := &flow.Object{}, []string{}
 	for i := range inputs {
-		properties[inputs[i].Name] = inputs[i].JSONSchema()
+		properties.Set(inputs[i].Name, inputs[i].JSONSchema())
 		if inputs[i].Required {
 			required = append(required, inputs[i].Name)
 		}

@@ -48,10 +48,10 @@ const outputPort = "value"
 
 // OutputsSchema returns the JSON Schema of the outputs of a successful run.
 func OutputsSchema(outputs []Output) map[string]any {
-	properties, required := map[string]any{}, []string{}
+	properties, required := &flow.Object{}, []string{}
 	for i := range outputs {
 		o := &outputs[i]
-		properties[o.Name] = o.Schema
+		properties.Set(o.Name, o.Schema)
 		if !o.Optional {
 			required = append(required, o.Name)
 		}

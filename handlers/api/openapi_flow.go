@@ -59,8 +59,8 @@ var notForCallers = []access{accessEdit, accessDraft, accessDocument, accessAdmi
 
 // startSchema returns the schema of a start: the inputs and run_options.
 func startSchema(inputs openapi.Schema, list []contract.Input) openapi.Schema {
-	properties := maps.Clone(inputs["properties"].(openapi.Schema))
-	properties[contract.ReservedInput] = openapi.Ref("RunOptions")
+	properties := inputs["properties"].(*flow.Object).Clone()
+	properties.Set(contract.ReservedInput, openapi.Ref("RunOptions"))
 	start := maps.Clone(inputs)
 	start["properties"] = properties
 	example := map[string]any{}

@@ -76,7 +76,7 @@ func (t *authorTool) schema() map[string]any {
 	s := contract.Schema(t.inputs)
 	for _, in := range t.inputs {
 		if in.Type == flow.TypeJSON {
-			s["properties"].(map[string]any)[in.Name].(map[string]any)["type"] = "object"
+			s["properties"].(*flow.Object).Get(in.Name).(map[string]any)["type"] = "object"
 		}
 	}
 	return s

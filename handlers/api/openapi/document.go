@@ -261,6 +261,10 @@ func (d *Document) prune() {
 			for _, member := range v {
 				walk(member)
 			}
+		case *flow.Object:
+			for _, member := range v.All() {
+				walk(member)
+			}
 		case []Schema:
 			for _, element := range v {
 				walk(element)

@@ -33,10 +33,10 @@ func fileValueSchema() Schema {
 // upload.
 func InputsSchema(inputs []contract.Input) Schema {
 	s := Schema(contract.Schema(inputs))
-	properties := s["properties"].(Schema)
+	properties := s["properties"].(*flow.Object)
 	for i := range inputs {
 		if in := &inputs[i]; in.TakesFiles() && in.Type != flow.TypeMessages {
-			properties[in.Name] = fileInputSchema(in, properties[in.Name].(Schema))
+			properties.Set(in.Name, fileInputSchema(in, properties.Get(in.Name).(Schema)))
 		}
 	}
 	return s

@@ -238,19 +238,19 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 // optionsSchema describes run_options, using the declarations that also validate them.
 func optionsSchema(runOptions, webhookOptions []contract.Input) Schema {
 	options := Schema(contract.Schema(runOptions))
-	properties := options["properties"].(Schema)
+	properties := options["properties"].(*flow.Object)
 	set := func(name, text string, s Schema) {
 		s["description"] = text
-		properties[name] = s
+		properties.Set(name, s)
 	}
 	webhook := Schema(contract.Schema(webhookOptions))
 	set("version", "A version other than the live one; needs the scope manage.", Schema{"oneOf": []Schema{{"type": "integer", "minimum": 1}, {"type": "string", "enum": []string{"draft"}}, {"type": "null"}}})
 	set("children", "What steps run of other flows: the version that the node names or that is live, or the draft. draft is for runs of the draft, and applies to all flows below.", Schema{"type": []string{"string", "null"}, "enum": []any{"live", "draft", nil}, "default": "live"})
 	set("webhook", "Called when the run has ended.", Nullable(webhook))
 	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", Schema{"type": []string{"object", "null"}})
-	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties["timeout_s"].(Schema)))
-	set("save", "false erases the run's content once it and its deliveries have ended.", Nullable(properties["save"].(Schema)))
-	secret := webhook["properties"].(Schema)["secret"].(Schema)
+	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties.Get("timeout_s").(Schema)))
+	set("save", "false erases the run's content once it and its deliveries have ended.", Nullable(properties.Get("save").(Schema)))
+	secret := webhook["properties"].(*flow.Object).Get("secret").(Schema)
 	secret["description"], secret["pattern"] = "Signs the message. Default: the webhook secret of the key, see GET /v1/webhook-secret.", "^whsec_[A-Za-z0-9+/]+=*$"
 	return options
 }
