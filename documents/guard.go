@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"sluice/sandbox"
@@ -29,6 +30,8 @@ type attempts struct {
 	Write []string // directories to create a file in
 	TCP   int      // port on 127.0.0.1 to connect to
 	UDP   int      // port on 127.0.0.1 to send to
+	// Parent is a process to send a signal to and to read the limits of.
+	Parent int
 }
 
 // attempted reports how a child is confined and why each attempt failed; "" for one that
@@ -37,6 +40,7 @@ type attempted struct {
 	Held         sandbox.State
 	Files, Write []string
 	TCP, UDP     string
+	Calls        []string // of the calls about the parent, and of one that is of no use
 }
 
 // Guards starts a child and returns which guards are active on this machine. The child
@@ -48,7 +52,7 @@ func Guards(ctx context.Context) ([]Guard, error) {
 		return nil, err
 	}
 	defer ports.close()
-	got, err := tryInChild(ctx, "", attempts{Files: []string{os.DevNull}, TCP: ports.tcp, UDP: ports.udp})
+	got, err := tryInChild(ctx, "", attempts{Files: []string{os.DevNull}, TCP: ports.tcp, UDP: ports.udp, Parent: os.Getpid()})
 	if err != nil {
 		return nil, err
 	}
@@ -94,5 +98,9 @@ func (a *attempted) guards() []Guard {
 	default:
 		network.Detail = fmt.Sprintf("It can reach what Sluice can: it has no network namespace of its own: %s.", a.Held.Network)
 	}
-	return []Guard{privileges, files, network}
+	calls := Guard{"system calls", len(a.Calls) > 0 && !slices.Contains(a.Calls, ""), "It can make only those that it needs (seccomp)."}
+	if !calls.On {
+		calls.Detail = "It can make all: " + a.Held.Calls + "."
+	}
+	return []Guard{privileges, files, network, calls}
 }

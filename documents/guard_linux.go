@@ -31,6 +31,11 @@ func (what *attempts) try(held sandbox.State) *attempted {
 	}
 	a.TCP = textOf(reach(unix.SOCK_STREAM, what.TCP, func(socket int, to unix.Sockaddr) error { return unix.Connect(socket, to) }))
 	a.UDP = textOf(reach(unix.SOCK_DGRAM, what.UDP, func(socket int, to unix.Sockaddr) error { return unix.Sendto(socket, []byte("x"), 0, to) }))
+	var system unix.Utsname
+	var limit unix.Rlimit
+	a.Calls = []string{
+		textOf(unix.Kill(what.Parent, 0)), textOf(unix.Prlimit(what.Parent, unix.RLIMIT_NOFILE, nil, &limit)), textOf(unix.Uname(&system)),
+	}
 	return a
 }
 

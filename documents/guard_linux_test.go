@@ -31,8 +31,8 @@ func TestChild_isConfined(t *testing.T) {
 		t.Fatalf("got %v, %v", module, err)
 	}
 	files = append(files, module[0])
-	what := attempts{Files: files, Write: []string{engine, os.TempDir()}, TCP: open.tcp, UDP: open.udp}
-	if here := what.try(sandbox.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" || here.Write[0] != "" {
+	what := attempts{Files: files, Write: []string{engine, os.TempDir()}, TCP: open.tcp, UDP: open.udp, Parent: os.Getpid()}
+	if here := what.try(sandbox.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" || here.Write[0] != "" || here.Calls[0] != "" || here.Calls[1] != "" || here.Calls[2] != "" {
 		t.Fatalf("this process cannot do it either, which proves nothing: %+v", here)
 	}
 	got, err := tryInChild(t.Context(), engine, what)
@@ -70,6 +70,17 @@ func TestChild_isConfined(t *testing.T) {
 			t.Error("a reader can connect to loopback")
 		}
 	})
+	t.Run("system calls", func(t *testing.T) {
+		t.Parallel()
+		if got.Held.Calls != "" {
+			t.Skipf("not available here: %s", got.Held.Calls)
+		}
+		for i, refused := range got.Calls {
+			if refused != "operation not permitted" {
+				t.Errorf("call %d: %q", i, refused)
+			}
+		}
+	})
 	t.Run("UDP", func(t *testing.T) {
 		t.Parallel()
 		if got.Held.Network != "" {
@@ -96,26 +107,29 @@ func TestGuards(t *testing.T) {
 				t.Errorf("%+v", g)
 			}
 		}
-		same(t, "number of guards", len(list), 3)
+		same(t, "number of guards", len(list), 4)
 	})
 	for name, test := range map[string]struct {
 		got  attempted
 		want []Guard
 	}{
-		"nothing holds": {attempted{Held: sandbox.State{NoNewPrivileges: "EPERM", Files: "the kernel is too old", Network: "not permitted"}, Files: []string{""}}, []Guard{
+		"nothing holds": {attempted{Held: sandbox.State{NoNewPrivileges: "EPERM", Files: "the kernel is too old", Network: "not permitted", Calls: "the kernel is too old"}, Files: []string{""}, Calls: []string{"EPERM", ""}}, []Guard{
 			{"privileges", false, "It may gain some: no_new_privs is not available: EPERM."},
 			{"files", false, "It can open what Sluice can: the kernel is too old."},
 			{"network", false, "It can reach what Sluice can: it has no network namespace of its own: not permitted."},
+			{"system calls", false, "It can make all: the kernel is too old."},
 		}},
-		"Landlock alone": {attempted{Held: sandbox.State{Landlock: 4, Network: "not permitted"}, Files: []string{"EACCES"}, TCP: "EACCES"}, []Guard{
+		"Landlock alone": {attempted{Held: sandbox.State{Landlock: 4, Network: "not permitted"}, Files: []string{"EACCES"}, TCP: "EACCES", Calls: []string{"EPERM"}}, []Guard{
 			{"privileges", true, "It cannot gain any (no_new_privs)."},
 			{"files", true, "It cannot open any (Landlock, version 4)."},
 			{"network", false, "It cannot connect over TCP (Landlock), but can send over UDP: it has no network namespace of its own: not permitted."},
+			{"system calls", true, "It can make only those that it needs (seccomp)."},
 		}},
-		"a namespace too": {attempted{Held: sandbox.State{Landlock: 7}, Files: []string{"EACCES"}, TCP: "EACCES", UDP: "ENETUNREACH"}, []Guard{
+		"a namespace too": {attempted{Held: sandbox.State{Landlock: 7}, Files: []string{"EACCES"}, TCP: "EACCES", UDP: "ENETUNREACH", Calls: []string{"EPERM"}}, []Guard{
 			{"privileges", true, "It cannot gain any (no_new_privs)."},
 			{"files", true, "It cannot open any (Landlock, version 7)."},
 			{"network", true, "It has none (a namespace of its own)."},
+			{"system calls", true, "It can make only those that it needs (seccomp)."},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

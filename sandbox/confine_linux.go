@@ -39,5 +39,13 @@ func Process() State {
 	default:
 		s.Landlock = version
 	}
+	HideMemory()
+	s.Calls = filterCalls() // last, because it also refuses the calls above
 	return s
+}
+
+// HideMemory prevents other processes of the same user from reading the memory of this one, which
+// may hold secrets, and core files.
+func HideMemory() {
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // fails only for invalid arguments
 }

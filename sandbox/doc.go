@@ -1,6 +1,6 @@
 // Package sandbox runs untrusted work, such as a document parser or a user's code,
 // in a child process of Sluice's own binary: without files, network, environment or
-// new privileges, and with limits on memory and CPU time. It owns the system calls
+// new privileges, with few system calls, and with limits on memory and CPU time. It owns the system calls
 // and knows nothing about the work.
 package sandbox
 
@@ -23,6 +23,7 @@ type State struct {
 	Landlock        int    // ABI version of the kernel; 0 if not supported
 	Files           string // why it could open files
 	Network         string // why it shares its parent's network
+	Calls           string // why it could make any system call
 }
 
 // Binary returns the path of the running program, even if the file under its name

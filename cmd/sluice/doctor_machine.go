@@ -97,9 +97,10 @@ func (c *Config) examineSystem(f *findings) {
 
 // readerAdvice explains how to enable each guard of the document reader.
 var readerAdvice = map[string]string{
-	"privileges": "",
-	"files":      "Use Linux 5.13 or newer with Landlock among its security modules (/sys/kernel/security/lsm).",
-	"network":    "Permit user namespaces: RestrictNamespaces=user net in the systemd unit, user.max_user_namespaces above 0, or the container's seccomp profile.",
+	"privileges":   "",
+	"files":        "Use Linux 5.13 or newer with Landlock among its security modules (/sys/kernel/security/lsm).",
+	"system calls": "Use a kernel with seccomp filters (CONFIG_SECCOMP_FILTER).",
+	"network":      "Permit user namespaces: RestrictNamespaces=user net in the systemd unit, user.max_user_namespaces above 0, or the container's seccomp profile.",
 }
 
 // reader reports how the process that reads documents is sandboxed. Parsers of PDF and
