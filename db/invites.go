@@ -70,6 +70,9 @@ func (s *Invites) AcceptInvite(ctx context.Context, tokenHash string, u *flow.Us
 		if u.ID == "" {
 			return insertMember(tx, &made, i.WorkspaceID, i.Role)
 		}
+		if err := verifyUser(tx, u); err != nil {
+			return err
+		}
 		return addMember(tx, i.WorkspaceID, u.ID, i.Role)
 	})
 	if err == nil {

@@ -14,7 +14,8 @@ import (
 func (s *Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID string) (*flow.Member, error) {
 	r, err := s.DB.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	return dbconn.ConvertRow(r, err, "member", func(r gen.FindMemberRow) flow.Member {
-		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
+		email, _ := shownEmail(r.Email)
+		return flow.Member{UserID: r.ID, Name: r.Name, Email: email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
 	})
 }
 
@@ -23,7 +24,8 @@ func (s *Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID st
 func (s *Members) ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error) {
 	rows, err := s.DB.Reads.ListMembers(ctx, ws)
 	return dbconn.MapRows(rows, func(r gen.ListMembersRow) flow.Member {
-		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: dbconn.TimeOf(r.CreatedAt)}
+		email, _ := shownEmail(r.Email)
+		return flow.Member{UserID: r.ID, Name: r.Name, Email: email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: dbconn.TimeOf(r.CreatedAt)}
 	}), err
 }
 

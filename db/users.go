@@ -69,18 +69,6 @@ func (s *Users) SetUp(ctx context.Context, tokenHash string, u *flow.User, works
 	})
 }
 
-// SignUp creates a user and a workspace that the user owns.
-func (s *Users) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) error {
-	s.newUser(u)
-	(*Workspaces)(s).newWorkspace(w)
-	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := insertWorkspace(tx, w); err != nil {
-			return err
-		}
-		return insertMember(tx, u, w.ID, flow.MemberOwner)
-	})
-}
-
 // CreateUser creates a user with a role in a workspace. It returns CodeInputInvalid
 // if the e-mail address is taken.
 func (s *Users) CreateUser(ctx context.Context, ws flow.WorkspaceID, u *flow.User, role flow.MemberRole) error {
@@ -111,7 +99,8 @@ func insertMember(tx *core.Tx, u *flow.User, ws flow.WorkspaceID, role flow.Memb
 	return err
 }
 
-// FindUserByEmail returns a user by e-mail address, regardless of case.
+// FindUserByEmail returns a user by e-mail address, regardless of case. It does not find unverified
+// users.
 func (s *Users) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
 	r, err := s.DB.Reads.FindUserByEmail(ctx, normalizeEmail(email))
 	return dbconn.ConvertRow(r, err, "user", userOf)
@@ -124,7 +113,8 @@ func (s *Users) FindUser(ctx context.Context, id string) (*flow.User, error) {
 }
 
 func userOf(r gen.User) flow.User {
-	return flow.User{ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+	email, unverified := shownEmail(r.Email)
+	return flow.User{ID: r.ID, Email: email, Unverified: unverified, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
 }
 
 // SetPassword replaces the password hash of a user. It ends all their sessions

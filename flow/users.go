@@ -5,6 +5,7 @@ import "time"
 // User is a person who can sign in. Their permissions depend on their role in each workspace.
 type User struct {
 	ID, Email, Name string
+	Unverified      bool   // from an open sign-up, which does not prove the address
 	PasswordHash    string // argon2id in PHC string format
 	CreatedAt       time.Time
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
@@ -103,17 +103,16 @@ func (c userPasswordCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store
 
 // findPerson returns the member of a workspace with an email address.
 func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email string) (*flow.Member, error) {
-	u, err := store.FindUserByEmail(ctx, email)
-	if err == nil {
-		var m *flow.Member
-		if m, err = store.FindMember(ctx, ws, u.ID); err == nil {
-			return m, nil
+	members, err := store.ListMembers(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		if strings.EqualFold(members[i].Email, strings.TrimSpace(email)) {
+			return &members[i], nil
 		}
 	}
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return nil, fmt.Errorf("this workspace has no member with the email address %s; 'sluice user list' lists the people", email)
-	}
-	return nil, err
+	return nil, fmt.Errorf("this workspace has no member with the email address %s; 'sluice user list' lists the people", email)
 }
 
 // errUsersOverHTTP is returned by commands that change people if a server is configured. It is

@@ -54,6 +54,24 @@ func (q *Queries) FirstUser(ctx context.Context) (string, error) {
 	return id, err
 }
 
+const hasContent = `-- name: HasContent :one
+SELECT count(*) FROM members m WHERE m.user_id = $1 AND (
+    (SELECT r.id FROM runs r WHERE r.workspace_id = m.workspace_id AND r.place = 0 LIMIT 1) > ''
+    OR EXISTS (SELECT 1 FROM flows e WHERE e.workspace_id = m.workspace_id AND e.rev > 1)
+    OR EXISTS (SELECT 1 FROM keys k WHERE k.workspace_id = m.workspace_id)
+    OR EXISTS (SELECT 1 FROM credentials c WHERE c.workspace_id = m.workspace_id)
+    OR EXISTS (SELECT 1 FROM members o WHERE o.workspace_id = m.workspace_id AND o.user_id <> m.user_id)
+    OR (SELECT count(*) FROM flows f WHERE f.workspace_id = m.workspace_id) > 1)
+`
+
+// Whether a workspace of a user has anything but the flow that it began with.
+func (q *Queries) HasContent(ctx context.Context, userID string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, hasContent, userID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const insertUser = `-- name: InsertUser :exec
 INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
 `
@@ -75,6 +93,23 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) error {
 		arg.CreatedAt,
 	)
 	return err
+}
+
+const setEmail = `-- name: SetEmail :execrows
+UPDATE users SET email = $1 WHERE id = $2
+`
+
+type SetEmailParams struct {
+	Email string
+	ID    string
+}
+
+func (q *Queries) SetEmail(ctx context.Context, arg SetEmailParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setEmail, arg.Email, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setPassword = `-- name: SetPassword :execrows

@@ -49,6 +49,9 @@ func (c *call) findInvitation(token string) (*invitation, error) {
 	if id := c.s.Sessions.GetString(c.Ctx(), web.SessionUser); id != "" {
 		v.currentUser, err = c.userOrNil(c.s.Store.FindUser(c.Ctx(), id))
 	}
+	if u := v.currentUser; v.account == nil && u != nil && u.Unverified && u.Email == i.Email {
+		v.account = u // an unverified user who is not signed in does not own the address
+	}
 	return v, err
 }
 

@@ -70,10 +70,10 @@ func (s *Server) signIn(c *call) error {
 	return c.Redirect(web.LocalPath(f.Next))
 }
 
-// refusalTime is the minimum duration of a refused sign-in. It is longer than hashing a
-// password and writing the audit log, so it hides the latter, which happens for existing
+// refusalTime is the minimum duration of a refused sign-in. It is longer than comparing two
+// passwords and writing the audit log, so it hides the latter, which happens for existing
 // users only.
-const refusalTime = 250 * time.Millisecond
+const refusalTime = 400 * time.Millisecond
 
 // waitUntil waits until t or the end of the request.
 func (c *call) waitUntil(t time.Time) {
@@ -101,23 +101,48 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 	if err != nil {
 		return nil, 0, fmt.Errorf("find user: %w", err)
 	}
+	if !c.s.SignUp {
+		return c.checkPassword(email, password, u)
+	}
+	unverified, err := c.userOrNil(c.s.Store.FindUnverifiedUser(c.Ctx(), email))
+	if err != nil {
+		return nil, 0, fmt.Errorf("find unverified user: %w", err)
+	}
+	return c.checkPassword(email, password, u, unverified)
+}
+
+// checkPassword is authenticate for the users who may sign in with an address; nil for each that
+// does not exist. It always compares as many passwords.
+func (c *call) checkPassword(email, password string, users ...*flow.User) (*flow.User, time.Duration, error) {
+	u := users[0]
+	for _, other := range users[1:] {
+		if u == nil || other != nil && !c.isMarkedBrowser(u) && c.isMarkedBrowser(other) {
+			u = other
+		}
+	}
 	account, address := c.countersFor(email, u)
 	wait, err := c.s.Store.TakeTry(c.Ctx(), account, address)
 	if wait > 0 || err != nil {
 		return nil, wait, err
 	}
-	hash := passwords.UnknownUserHash
-	if u != nil {
-		hash = u.PasswordHash
+	var found *flow.User
+	for _, user := range users {
+		hash := passwords.UnknownUserHash
+		if user != nil {
+			hash = user.PasswordHash
+		}
+		matches, err := c.s.Hasher.Matches(c.Ctx(), password, hash)
+		if err != nil {
+			return nil, 0, err
+		}
+		if found == nil && user != nil && matches {
+			found = user
+		}
 	}
-	matches, err := c.s.Hasher.Matches(c.Ctx(), password, hash)
-	if err != nil {
-		return nil, 0, err
-	}
-	if u == nil || !matches {
+	if found == nil {
 		return nil, 0, c.auditRefused(u)
 	}
-	return u, 0, c.s.Store.ForgiveTry(c.Ctx(), account.Name, address.Name)
+	return found, 0, c.s.Store.ForgiveTry(c.Ctx(), account.Name, address.Name)
 }
 
 // countersFor returns the counters for an attempt to sign in. A browser in

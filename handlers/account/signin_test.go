@@ -1,9 +1,11 @@
 package account_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -301,7 +303,84 @@ func TestSignUp(t *testing.T) {
 	b := open.Anonymous()
 	b.Post("/sign-up", form).RedirectsTo("/flows")
 	b.Get("/settings/members").Is(http.StatusOK).Has("Kim&#39;s", "kim@example.com").Lacks("founder@")
-	open.Anonymous().Post("/sign-up", form).Is(http.StatusUnprocessableEntity).Has("A user with this email address already exists.", `value="Kim"`)
+}
+
+// TestSignUp_does_not_show_known_addresses signs strangers up with addresses that have an account,
+// and with one that has none. Both see the same, now and when they sign in again.
+func TestSignUp_does_not_show_known_addresses(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t, func(c *handlers.Config) { c.SignUp = true })
+	h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	seen := map[string]string{}
+	for _, email := range []string{"ada@example.com", "nobody@example.com"} {
+		const password = "another phrase of words"
+		form := url.Values{"name": {"Mallory"}, "email": {strings.ToUpper(email[:1]) + email[1:]}, "password": {password}, "workspace": {"Mine"}}
+		b := h.Anonymous()
+		up := b.Post("/sign-up", form)
+		own := b.Get("/settings/members").Is(http.StatusOK).Has("Mine", email).Lacks("unverified", "founder@")
+		b.Post("/sign-out", nil)
+		in := b.Post("/sign-in", url.Values{"email": {email}, "password": {password}})
+		wrong := h.Anonymous().Post("/sign-in", url.Values{"email": {email}, "password": {"a wrong phrase of words"}})
+		seen[email] = fmt.Sprint(up.Status, up.Header.Get("Location"), own.Status, in.Status, in.Header.Get("Location"), wrong.Status, strings.Contains(wrong.Body, "Wrong email or password."))
+	}
+	if seen["ada@example.com"] != seen["nobody@example.com"] || !strings.HasSuffix(seen["ada@example.com"], "422 true") {
+		t.Errorf("the answers differ: %v", seen)
+	}
+	h.SignIn("ada@example.com").Get("/settings/members").Is(http.StatusOK).Has("founder@")
+}
+
+// TestSignUp_does_not_take_an_address invites a person whose address a stranger has signed up with.
+func TestSignUp_does_not_take_an_address(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t, func(c *handlers.Config) { c.SignUp = true })
+	signUp := func(password string) *webtest.Browser {
+		b := h.Anonymous()
+		b.Post("/sign-up", url.Values{"name": {"Kim"}, "email": {"kim@example.com"}, "password": {password}, "workspace": {"Mine"}}).RedirectsTo("/flows")
+		return b
+	}
+	stranger := signUp("a phrase of the stranger")
+	invite := func() string {
+		page := h.SignIn("founder@example.com").Post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"editor"}}).Is(http.StatusOK)
+		return regexp.MustCompile(`token=([A-Z2-7]+)`).FindStringSubmatch(page.Body)[1]
+	}
+	link := invite()
+	guest := h.Anonymous()
+	guest.Get("/invite?token=" + link).Is(http.StatusOK).Has(`name="password"`)
+	guest.Post("/invite", url.Values{"token": {link}, "name": {"Kim herself"}, "password": {webtest.Password}}).RedirectsTo("/flows")
+	guest.Get("/settings/members").Is(http.StatusOK).Has("Kim herself", "founder@")
+	h.SignIn("kim@example.com").Get("/flows").Is(http.StatusOK)
+	if m, err := h.Store.ListMembers(t.Context(), flow.DefaultWorkspace); err != nil || len(m) != 2 || m[1].Email != "kim@example.com" || m[1].Name != "Kim herself" {
+		t.Errorf("members %+v, %v", m, err)
+	}
+	stranger.Get("/settings/members").Is(http.StatusOK).Lacks("founder@")
+
+	// A later sign-up takes the place of an unverified account without content.
+	signUp("a phrase of the second")
+	in := func(password string) int {
+		return h.Anonymous().Post("/sign-in", url.Values{"email": {"kim@example.com"}, "password": {password}}).Status
+	}
+	if first, second, own := in("a phrase of the stranger"), in("a phrase of the second"), in(webtest.Password); first != http.StatusUnprocessableEntity || second != http.StatusSeeOther || own != http.StatusSeeOther {
+		t.Errorf("signed in with %d, %d and %d", first, second, own)
+	}
+}
+
+// TestInvite_verifies_an_account_from_a_sign_up invites a person who has signed up with the address.
+func TestInvite_verifies_an_account_from_a_sign_up(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t, func(c *handlers.Config) { c.SignUp = true })
+	kim := h.Anonymous()
+	kim.Post("/sign-up", url.Values{"name": {"Kim"}, "email": {"kim@example.com"}, "password": {webtest.Password}, "workspace": {"Mine"}}).RedirectsTo("/flows")
+	page := h.SignIn("founder@example.com").Post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"editor"}}).Is(http.StatusOK)
+	link := regexp.MustCompile(`token=([A-Z2-7]+)`).FindStringSubmatch(page.Body)[1]
+	kim.Get("/invite?token=" + link).Is(http.StatusOK).Lacks(`name="password"`)
+	kim.Post("/invite", url.Values{"token": {link}}).RedirectsTo("/flows")
+	u, err := h.Store.FindUserByEmail(t.Context(), "kim@example.com")
+	if err != nil || u.Name != "Kim" || u.Unverified {
+		t.Fatalf("the user is %+v, %v", u, err)
+	}
+	if list, err := h.Store.ListMemberships(t.Context(), u.ID); err != nil || len(list) != 2 {
+		t.Errorf("memberships %+v, %v", list, err)
+	}
 }
 
 func TestSession_ends_as_configured(t *testing.T) {
