@@ -19,7 +19,10 @@
   const hidden = (name, value) => Object.defineProperty(g, name, { value, writable: true, configurable: true, enumerable: false });
   hidden("console", { log, info: log, warn: log, error: log, debug: log });
 
+  // Without memory for an error, the engine throws null. The reserve is for reporting that.
+  let reserve = new ArrayBuffer(262144);
   const failed = (e) => {
+    reserve = null;
     if (e instanceof Error) host.failed(Text(e.name), Text(e.message), Text(e.stack));
     else host.failed("", show(e), "");
   };

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"modernc.org/quickjs"
+
+	"sluice/sandbox"
 )
 
 //go:embed prelude.js
@@ -108,6 +110,7 @@ func text(args []any, i int) string {
 // run runs a program and then its pending promise jobs until none is left.
 func (m *machine) run(p Program) *answer {
 	m.program = p
+	before := sandbox.PeakMemory()
 	seed := sha256.Sum256([]byte(p.Seed))
 	args := []any{float64(p.Time.UnixMilli())}
 	for i := range 4 {
@@ -122,13 +125,25 @@ func (m *machine) run(p Program) *answer {
 	if err == nil {
 		_, err = m.vm.ExecutePendingJobs()
 	}
-	switch {
-	case m.answer != nil:
+	if m.answer == nil && err != nil {
+		m.answer = &answer{Error: p.errorOf(err)}
+	}
+	// Without memory for an error, the engine throws null or nothing, which could also be a
+	// program that throws null or waits forever. These rarely use much memory, so the peak of the
+	// process tells them apart. It is below the limit, because a list doubles when it grows.
+	lost := m.answer == nil || m.answer.Error != nil && m.answer.Error.Message == "null."
+	if lost && sandbox.PeakMemory()-before > MaxMemory/3 {
+		m.answer = &answer{Error: p.tooLarge()}
+	}
+	if m.answer != nil {
 		return m.answer
-	case err != nil:
-		return &answer{Error: p.errorOf(err)}
 	}
 	return &answer{Error: &Error{Message: "The code waits for a promise that never resolves. Code has no timers and no network."}}
+}
+
+// tooLarge returns the error for a program that used too much memory.
+func (p Program) tooLarge() *Error {
+	return &Error{Message: fmt.Sprintf("The code used more than %d MiB of memory.", MaxMemory>>20)}
 }
 
 // check compiles a program without running it. The answer has an error, or the value true.
@@ -174,7 +189,9 @@ func (p Program) describe(name, message, stack string) *Error {
 	case "interrupted":
 		return p.tooLong(e.Line)
 	case "out of memory":
-		e.Message = fmt.Sprintf("The code used more than %d MiB of memory.", MaxMemory>>20)
+		e.Message = p.tooLarge().Message
+	case "string too long":
+		e.Message = "The code built a text that is too long."
 	case "stack overflow":
 		e.Message = "The code recurses too deeply."
 	}

@@ -15,6 +15,9 @@ func LimitCPU(uint64) {}
 // LowerPriority does nothing on systems without such a priority.
 func LowerPriority(int) {}
 
+// PeakMemory returns 0, because the memory is not known.
+func PeakMemory() int64 { return 0 }
+
 var processStart = time.Now()
 
 // CPUTime returns the age of this process, because its CPU time is not known.

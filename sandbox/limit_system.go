@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,16 @@ func LimitCPU(seconds uint64) {
 // LowerPriority makes the system prefer other processes, such as the server, to a process that
 // was just started. Threads that it starts later have its priority.
 func LowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PROCESS, pid, 5) }
+
+// PeakMemory returns the most memory that this process has occupied so far, in bytes.
+func PeakMemory() int64 {
+	var used unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &used) // fails for bad arguments only
+	if runtime.GOOS == "linux" {
+		return int64(used.Maxrss) << 10
+	}
+	return int64(used.Maxrss)
+}
 
 // CPUTime returns the CPU time of this process, summed over all processors.
 func CPUTime() time.Duration {

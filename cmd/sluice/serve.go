@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/sandbox"
 )
 
 // serveCmd starts the server. It is the default command.
@@ -19,6 +20,7 @@ type serveCmd struct{}
 // starts the shutdown, which takes at most 35 s after SLUICE_DRAIN_DELAY; a second signal
 // ends the process immediately.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	sandbox.HideMemory()
 	tuneGC()
 	cfg.plan().LimitHeap()
 	log := cfg.logger(s.err)
