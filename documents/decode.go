@@ -126,7 +126,7 @@ func (d decoded) warnings(out *Document) {
 	}
 }
 
-// mostlyUTF8 reports whether data has at least twice as many valid multi-byte characters as
+// mostlyUTF8 reports whether data has at least as many valid multi-byte characters as
 // invalid bytes. In other encodings that is unlikely, because a multi-byte sequence of
 // UTF-8 requires a lead byte (C2–F4) followed by one to three continuation bytes (80–BF).
 func mostlyUTF8(data []byte) bool {
@@ -140,5 +140,5 @@ func mostlyUTF8(data []byte) bool {
 		}
 		data = data[size:]
 	}
-	return good >= 2*bad
+	return good >= bad
 }
