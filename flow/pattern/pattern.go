@@ -77,24 +77,6 @@ func Compile(source string) (*Pattern, error) {
 	return p, err
 }
 
-// CompileFunc is Compile with a change to the parsed pattern, and without the cache. Flags are
-// those of package syntax.
-func CompileFunc(source string, flags syntax.Flags, change func(*syntax.Regexp)) (*Pattern, error) {
-	if len(source) > MaxSource {
-		return nil, ErrTooLong
-	}
-	weight := Cost(source)
-	if weight > maxCost {
-		return nil, ErrClasses
-	}
-	parsed, err := syntax.Parse(source, flags)
-	if err != nil {
-		return nil, err
-	}
-	change(parsed)
-	return compile(parsed, parsed.String(), weight)
-}
-
 // compile compiles a parsed pattern, which source describes for the engine.
 func compile(parsed *syntax.Regexp, source string, weight int) (*Pattern, error) {
 	if instructions(parsed) > MaxSize {
