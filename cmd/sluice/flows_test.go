@@ -160,4 +160,14 @@ func TestFlowImport(t *testing.T) {
 			t.Errorf("with the flow in the database, exit %d: %s%s", code, out, errs)
 		}
 	})
+	t.Run("skips a byte order mark", func(t *testing.T) {
+		t.Parallel()
+		s := prepare(t)
+		file := s.file("one.json", "\ufeff"+good)
+		for _, args := range [][]string{{"flow", "validate", file}, {"flow", "import", file, "--publish"}} {
+			if code, out, errs := s.call(args...); code != exitOK {
+				t.Errorf("%v: exit %d: %s%s", args, code, out, errs)
+			}
+		}
+	})
 }

@@ -30,11 +30,12 @@ func (e *SyntaxError) Error() string {
 	return e.Pointer + ": " + e.Detail
 }
 
-// Decode decodes exactly one JSON value strictly, as requests and documents are read: valid UTF-8,
+// Decode decodes exactly one JSON value strictly, as requests and documents are read: valid UTF-8
+// after at most one byte order mark, which editors on Windows write,
 // no duplicate names, no trailing data, at most MaxDepth deep. Objects keep the order of their
 // members, and numbers keep every digit. An error is a *SyntaxError.
 func Decode(data []byte) (any, error) {
-	return decode(jsontext.NewDecoder(bytes.NewBuffer(data)), MaxDepth)
+	return decode(jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimPrefix(data, []byte("\ufeff")))), MaxDepth)
 }
 
 // DecodeReceived decodes JSON that another program wrote, which nobody here can correct: the body of
