@@ -40,9 +40,9 @@ func TestLocales_are_not_ignored(t *testing.T) {
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			value, _, err := run(t, "export default () => "+code, "{}")
-			if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Message, want) {
-				t.Errorf("got %s, %v", value, err)
+			value, _, err := run(t, "export default () =>\n"+code, "{}")
+			if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Message, want) || e.Line != 2 {
+				t.Errorf("got %s, %+v", value, err)
 			}
 		})
 	}

@@ -216,3 +216,19 @@ func TestDelivery_ignores_credentials_in_callers_URL(t *testing.T) {
 		t.Errorf("it got %q", got)
 	}
 }
+
+// TestDelivery_encodes_URL_of_run sends the webhook of a run to a URL that a caller wrote by hand.
+func TestDelivery_encodes_URL_of_run(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { lines <- r.RequestURI }))
+	t.Cleanup(s.Close)
+	fx := newFixture(t, sqliteConfig(t), `{"schema":"sluice.flow/v1","name":"Echo","nodes":[
+	 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"o","kind":"output","config":{"name":"y"}}],"edges":[{"from":"a.value","to":"o.value"}]}`).start()
+	fx.awaitEnd(fx.startRun(func(o *flow.Start) {
+		o.Given, o.Options.Webhook = map[string]any{"x": "1"}, &flow.RunWebhook{URL: s.URL + `/100%/ü?q=ü&f={"a":1}|b^c&p=100%`}
+	}))
+	if got, want := <-lines, "/100%25/%C3%BC?q=%C3%BC&f=%7B%22a%22:1%7D%7Cb%5Ec&p=100%25"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
