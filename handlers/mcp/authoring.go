@@ -13,6 +13,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/value"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -76,7 +77,8 @@ func (t *authorTool) schema() map[string]any {
 	s := contract.Schema(t.inputs)
 	for _, in := range t.inputs {
 		if in.Type == flow.TypeJSON {
-			s["properties"].(*flow.Object).Get(in.Name).(map[string]any)["type"] = "object"
+			property, _ := flow.AsMap(value.Get(s, "properties", in.Name))
+			property["type"] = "object" // a map, which the schema shares
 		}
 	}
 	return s

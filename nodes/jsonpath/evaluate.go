@@ -125,7 +125,10 @@ func (e *evaluation) children(v any, yield func(any) bool) bool {
 
 // sortingCost returns what value.Members needs to sort a map, which no *value.Object needs.
 func sortingCost(v any) int {
-	m, _ := v.(map[string]any)
+	if _, ordered := v.(*value.Object); ordered {
+		return 0
+	}
+	m, _ := value.AsMap(v)
 	return len(m) * sortCost
 }
 
