@@ -250,7 +250,21 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	if in.State != nil {
 		return r.Amount, nil
 	}
-	return r.Amount, c.reserve(ctx, r)
+	estimate = r.Amount
+	if r.Unpriced == "" && (estimate > 0 || charge.Use == (flow.TokenUse{}) && charge.Seconds == 0) {
+		r.Amount = c.Costs.reservation(costKey{in.WorkspaceID, charge.Model}, estimate)
+	}
+	return estimate, c.reserve(ctx, r)
+}
+
+// noteCost records what a step cost that checkBudget has estimated.
+func (c *execution) noteCost(n *graphNode, in *flow.In, estimate flow.NanoUSD, out *flow.Out) {
+	if n.kind.Charge == nil || out.Usage.CostNanoUSD <= 0 {
+		return
+	}
+	if charge, paid := n.kind.Charge(in.Config); paid {
+		c.Costs.note(costKey{in.WorkspaceID, charge.Model}, estimate, out.Usage.CostNanoUSD)
+	}
 }
 
 // bookLost counts the estimate of a step whose bill is not fully known, as far as it exceeds the

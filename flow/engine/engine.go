@@ -49,6 +49,7 @@ type Engine struct {
 	Files   flow.FileStore
 	Prices  flow.PriceStore
 	Budgets flow.BudgetStore // nil if there are no budgets
+	Costs   *Costs           // of earlier steps; nil remembers none
 	Limiter CallLimiter      // nil if no credential has limits
 	// RunSecrets decrypts the secret inputs of a run and returns them by name.
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error)
@@ -354,6 +355,7 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
 		bookLost(&out, estimate)
+		c.noteCost(n, a.In, estimate, &out)
 	}
 	if outside && ctx.Err() == nil { // runs of the tree may have used more meanwhile
 		err = cmp.Or(err, c.loadSecrets(ctx))
