@@ -22,7 +22,7 @@ type serveCmd struct{}
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	sandbox.HideMemory()
 	tuneGC()
-	cfg.plan().LimitHeap()
+	cfg.plan().Apply()
 	log := cfg.logger(s.err)
 	a, err := startApp(ctx, cfg, log, appOptions{})
 	if err != nil {

@@ -45,6 +45,7 @@ type Config struct {
 	InstanceTimeout time.Duration // silence after which an instance counts as dead; default 20 s
 	BusyTimeout     time.Duration // how long to wait for a lock that another program holds on SQLite; default 5 s
 	Capacity        int           // runs admitted at once by this process; default 256
+	PageCache       int64         // bytes of the writer's page cache on SQLite; default 64 MiB
 	MaxFile         int64         // bytes of one file; default 512 MiB
 	Quota           flow.Storage  // default quota of every workspace but the default one; 0 is unlimited
 
@@ -84,6 +85,7 @@ func (c Config) WithDefaults() Config {
 	c.InstanceTimeout = cmp.Or(c.InstanceTimeout, 20*time.Second)
 	c.BusyTimeout = cmp.Or(c.BusyTimeout, defaultBusyTimeout)
 	c.Capacity = cmp.Or(c.Capacity, 256)
+	c.PageCache = cmp.Or(c.PageCache, 64<<20)
 	c.MaxFile = cmp.Or(c.MaxFile, 512<<20)
 	if c.Features == nil {
 		c.Features = flow.Features

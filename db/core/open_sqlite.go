@@ -25,8 +25,8 @@ const (
 	WriterDSN = "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1&_stmt_cache_size=128"
 	readerDSN = "mode=ro&_query_only=1&_stmt_cache_size=64"
 	// The log is checkpointed every 4096 pages (16 MiB), and its file is truncated
-	// to 64 MiB. The page cache is 64 MiB.
-	writerPragmas = `PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -65536;`
+	// to 64 MiB.
+	writerPragmas = `PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096;`
 )
 
 // openSQLite migrates the database and opens its connections: one that writes,
@@ -36,7 +36,7 @@ func (s *DB) openSQLite(ctx context.Context) error {
 	if err := makePrivate(path); err != nil {
 		return err
 	}
-	s.sqlite = sql.OpenDB(NewConnector(path, WriterDSN+s.BusyOption(), writerPragmas))
+	s.sqlite = sql.OpenDB(NewConnector(path, WriterDSN+s.BusyOption(), fmt.Sprintf("%s PRAGMA cache_size = -%d;", writerPragmas, s.Config.PageCache>>10)))
 	s.sqlite.SetMaxOpenConns(1)
 	s.sqlite.SetMaxIdleConns(1)
 	if err := Schema(s.Config).SQLite(ctx, s.sqlite); err != nil {

@@ -291,11 +291,13 @@ func (c *execution) drain() {
 // returned after flow.PermanentTries tries. ErrFenced and ErrCancelRequested are returned at
 // once.
 func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
-	lease, err := c.takeForWrite(ctx, w)
-	if err != nil {
-		return err
+	if c.sig.Memory != nil {
+		done, err := c.awaitTurn(ctx, w)
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
-	defer lease.Close()
 	permanent := 0
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := c.Journal.WriteRun(ctx, *w)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"sluice/flow"
 	"sluice/flow/inflight"
@@ -39,23 +38,18 @@ func (c *execution) count(r *result) {
 	r.err = flow.Errorf(flow.CodeOutputTooLarge, "The values of this run take more than %s of memory, which is what one run may have on this server.", flow.Size(c.sig.Memory.Limit()))
 }
 
-// takeForWrite takes the memory that the rows of a write need while they are encoded and stored:
-// the texts of all values, and a copy of them in the database's driver.
-func (c *execution) takeForWrite(ctx context.Context, w *flow.RunWrite) (*inflight.Lease, error) {
-	if c.sig.Memory == nil {
-		return nil, nil
-	}
+// largeWrite is the size in bytes from which writes are stored one after the other.
+const largeWrite = 1 << 20
+
+// awaitTurn waits until the rows of a write may be encoded and stored. done must be called afterwards.
+func (c *execution) awaitTurn(ctx context.Context, w *flow.RunWrite) (done func(), err error) {
 	n := c.weigher.Weigh(w.Run.Outputs).Text
 	for i := range w.Steps {
 		s := &w.Steps[i]
 		n += c.weigher.Weigh(s.Input).Text + c.weigher.Weigh(s.Outputs).Text + c.weigher.Weigh(s.Saved).Text
 	}
-	if n <= inflight.Small {
-		return nil, nil
+	if n < largeWrite {
+		return func() {}, nil
 	}
-	lease := c.sig.Memory.Lease(ctx)
-	if err := lease.Take(2 * n); err != nil && !errors.Is(err, inflight.ErrTooLarge) { // a result must be stored, however large it is
-		return nil, err
-	}
-	return lease, nil
+	return c.sig.Memory.Budget().Bulk(ctx)
 }

@@ -1,6 +1,7 @@
 package inflight
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ type Budget struct {
 	each   int64 // bytes of a hold, and of the reserve
 	share  int64 // bytes of the shared ones that a group may have
 	dir    string
+	bulk   chan struct{} // holds a value while a large write is in progress
 
 	mu      sync.Mutex
 	used    int64 // bytes of all holds, without those from the reserve
@@ -45,7 +47,7 @@ type request struct {
 // kept in files in dir, which must exist; "" is the directory for temporary files.
 func New(bytes int64, dir string) *Budget {
 	shared := bytes / 5 * 2
-	return &Budget{shared: shared, each: bytes - shared, share: shared / 4 * 3, dir: dir, groups: map[string]*group{}}
+	return &Budget{shared: shared, each: bytes - shared, share: shared / 4 * 3, dir: dir, bulk: make(chan struct{}, 1), groups: map[string]*group{}}
 }
 
 // Each returns how many bytes one hold may have.
@@ -54,6 +56,21 @@ func (b *Budget) Each() int64 {
 		return 1<<63 - 1
 	}
 	return b.each
+}
+
+// Bulk waits until no other large write is in progress. Encoding and storing one takes several times
+// its size, and the database stores one after the other anyway, so that there is memory for one of
+// them beside the budget. done must be called at its end.
+func (b *Budget) Bulk(ctx context.Context) (done func(), err error) {
+	if b == nil {
+		return func() {}, nil
+	}
+	select {
+	case b.bulk <- struct{}{}:
+		return func() { <-b.bulk }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // fits reports whether n bytes of the shared ones are free for a hold.

@@ -108,6 +108,14 @@ func (h *Hold) Resize(n int64) {
 	h.b.serve()
 }
 
+// Budget returns the budget of the hold.
+func (h *Hold) Budget() *Budget {
+	if h == nil {
+		return nil
+	}
+	return h.b
+}
+
 // Limit returns how many bytes the hold may have.
 func (h *Hold) Limit() int64 {
 	if h == nil {

@@ -21,6 +21,8 @@ const (
 	// have fewer workers.
 	memoryPerWorker = 4 << 20
 	maxWorkers      = 256
+	// Sizes of SQLite's cache. A larger one than 64 MiB made nothing faster.
+	minPages, maxPages = 8 << 20, 64 << 20
 	// unknownMemory is assumed on systems that do not tell their memory.
 	unknownMemory = 4 << 30
 )
@@ -32,6 +34,7 @@ const Min = 128 << 20
 type Plan struct {
 	Heap    int64 // Go's limit
 	Values  int64 // for values in flight
+	Pages   int64 // for SQLite's cache of pages
 	Workers int   // concurrent runs
 }
 
@@ -49,15 +52,17 @@ func plan(total int64, workers int) Plan {
 		p.Heap = min(p.Heap, debug.SetMemoryLimit(-1))
 	}
 	p.Values = p.Heap / 8 * 5
+	p.Pages = min(max(total/32, minPages), maxPages)
 	if p.Workers == 0 {
 		p.Workers = int(min(max(total/memoryPerWorker, 1), maxWorkers))
 	}
 	return p
 }
 
-// LimitHeap sets Go's memory limit, unless the operator has: the collector then works harder
-// before the container's limit ends the process.
-func (p Plan) LimitHeap() {
+// Apply sets Go's memory limit, unless the operator has: the collector then works harder before the
+// container's limit ends the process.
+func (p Plan) Apply() {
+	returnLargeBlocks()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(p.Heap)
 	}
