@@ -23,3 +23,9 @@ func OutlastsOutages(ctx context.Context) bool {
 
 // IsUnavailable reports whether an error means that the database is unavailable.
 func IsUnavailable(err error) bool { return errors.Is(err, &Error{Code: CodeUnavailable}) }
+
+// IsBusy reports whether a read failed because the database is unavailable, or because others need
+// the memory or the lock that it takes. A stream reads again later.
+func IsBusy(err error) bool {
+	return IsUnavailable(err) || errors.Is(err, &Error{Code: CodeOverloaded})
+}

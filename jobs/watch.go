@@ -220,12 +220,15 @@ func (r *Runner) WatchText(runID flow.RunID) flow.Watch {
 func (r *Runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error) {
 	w := r.broker.watch(runID)
 	defer r.broker.removeWatcher(runID, w)
-	run, err := r.store.FindRun(ctx, ws, flowID, runID)
-	if limit > 0 && flow.IsUnavailable(err) {
+	run, err := r.store.FindRunHead(ctx, ws, flowID, runID)
+	if limit > 0 && flow.IsBusy(err) {
 		return r.await(ctx, w, &flow.Run{WorkspaceID: ws, FlowID: flowID, ID: runID}, limit)
 	}
-	if err != nil || run.State.Ended() || limit <= 0 {
-		return run, err
+	if err != nil {
+		return nil, err
+	}
+	if run.State.Ended() || limit <= 0 {
+		return r.store.FindRun(ctx, ws, flowID, runID)
 	}
 	return r.await(ctx, w, run, limit)
 }
@@ -236,7 +239,7 @@ const unavailableRetryInterval = 500 * time.Millisecond
 // await waits for the end of a run that had not ended when it was last read. A run
 // without a state has never been read, because the database was unavailable. If the
 // database is unavailable when limit has passed, await returns the run as it was
-// last read, or the error if it never was.
+// last read with its content, or the error if it never was.
 func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -262,18 +265,22 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		if !last && !r.shared && retry == nil {
 			continue // on SQLite only this process records the end
 		}
-		current, err := r.store.FindRun(ctx, run.WorkspaceID, run.FlowID, run.ID)
+		current, err := r.store.FindRunHead(ctx, run.WorkspaceID, run.FlowID, run.ID)
+		if err == nil && (current.State.Ended() || last) {
+			current, err = r.store.FindRun(ctx, run.WorkspaceID, run.FlowID, run.ID)
+		}
 		switch {
-		case flow.IsUnavailable(err) && last && run.State != "":
+		case flow.IsBusy(err) && last && run.Inputs != nil:
 			return run, nil
-		case flow.IsUnavailable(err) && last:
+		case flow.IsBusy(err) && last:
 			return nil, err
-		case flow.IsUnavailable(err):
+		case flow.IsBusy(err):
 			retry = time.After(unavailableRetryInterval)
 			continue
 		case err != nil || current.State.Ended() || last:
 			return current, err
 		}
+		current.Inputs, current.Outputs, current.Metadata = run.Inputs, run.Outputs, run.Metadata
 		run, retry = current, nil
 	}
 }

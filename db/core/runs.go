@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/inflight"
 )
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
@@ -21,6 +23,9 @@ func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID fl
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
 		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
+	}
+	if err := takeMemory(ctx, string(runID), r.Run.Inputs, r.Run.Outputs, r.Run.Metadata); err != nil {
+		return nil, err
 	}
 	run, err := RunOf(&r.Run)
 	if run != nil {
@@ -45,6 +50,48 @@ func (s Execution) WeighRun(ctx context.Context, runID flow.RunID) (flow.Workspa
 		return "", 0, fmt.Errorf("weigh %s: %w", runID, err)
 	}
 	return r.WorkspaceID, r.Bytes, nil
+}
+
+// FindRunHead is FindRun without the content: inputs, outputs and metadata are nil. Callers that wait
+// for the end of a run read it often.
+func (s Execution) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
+	r, err := s.DB.Reads.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+	if err != nil {
+		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
+	}
+	r.Run.Inputs, r.Run.Outputs, r.Run.Metadata = "", "", ""
+	run, err := RunOf(&r.Run)
+	if err != nil {
+		return nil, dbconn.Unreadable(err, "run", runID)
+	}
+	run.FlowSlug = r.FlowSlug
+	return run, nil
+}
+
+// takeMemory takes the memory for stored JSON that a request decodes, and for the response with it.
+// Workers have taken theirs before they load a run.
+func takeMemory(ctx context.Context, what string, texts ...string) error {
+	lease := inflight.LeaseOf(ctx)
+	if lease == nil {
+		return nil
+	}
+	var n int64
+	for _, text := range texts {
+		n += int64(len(text))
+	}
+	if n >= inflight.Small/4 { // counting takes time, and less is never much
+		for _, text := range texts {
+			n += int64(len(text)) + inflight.CostOf(text).Heap
+		}
+	}
+	switch err := lease.Read(what, n); {
+	case errors.Is(err, inflight.ErrTooLarge):
+		return flow.Errorf(flow.CodeOverloaded, "Reading this takes more memory than one request may have on this server.")
+	case errors.Is(err, inflight.ErrBusy):
+		return &flow.Error{Code: flow.CodeOverloaded, Retryable: true, After: 5 * time.Second, Message: "Other requests and runs need the memory of the server at the moment. Try again in a few seconds."}
+	default:
+		return err
+	}
 }
 
 // LoadRun returns a run and its steps to a worker, or ErrFenced if the attempt is

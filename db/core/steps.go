@@ -135,6 +135,13 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 	if err := parts.Join(ctx, s.DB.Reads, runID, rows, sizes); err != nil {
 		return nil, err
 	}
+	texts := make([]string, 0, 3*len(rows))
+	for i := range rows {
+		texts = append(texts, rows[i].Input, rows[i].Outputs, rows[i].Saved)
+	}
+	if err := takeMemory(ctx, "steps of "+string(runID), texts...); err != nil {
+		return nil, err
+	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
 		r := &rows[i]

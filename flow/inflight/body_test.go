@@ -26,8 +26,8 @@ func TestReceive(t *testing.T) {
 			if err != nil || readErr != nil || !bytes.Equal(got, want) || !bytes.Equal(read, want) || body.Size != int64(size) {
 				t.Errorf("%d and %d bytes, size %d; %v, %v", len(got), len(read), body.Size, err, readErr)
 			}
-			if body.Cost != CostOf(want) {
-				t.Errorf("cost %+v, want %+v", body.Cost, CostOf(want))
+			if body.Cost != CostOf(string(want)) {
+				t.Errorf("cost %+v, want %+v", body.Cost, CostOf(string(want)))
 			}
 			if left, _ := os.ReadDir(dir); len(left) > 0 {
 				t.Errorf("the file %s has a name, so it outlives a crash", left[0].Name())
@@ -70,15 +70,15 @@ func TestCost(t *testing.T) {
 		``: 0, `null`: 1, `"a,b[\"]"`: 1, `[]`: 1, `[1, 2,3]`: 4, `[[1]]`: 3, `{"a":1}`: 2,
 		`{"a":{"b":[true,"x",-1.5e3]}}`: 6, "[\n 1,\n null\n]": 3, `{"\\":"\\\\"}`: 2,
 	} {
-		if got := CostOf([]byte(text)).Values; got != want {
+		if got := CostOf(text).Values; got != want {
 			t.Errorf("%s has %d values, got %d", text, want, got)
 		}
 		var parts Cost
 		for i := range len(text) {
 			_, _ = parts.Write([]byte(text[i : i+1]))
 		}
-		if parts != CostOf([]byte(text)) {
-			t.Errorf("%s: %+v in parts, %+v at once", text, parts, CostOf([]byte(text)))
+		if parts != CostOf(text) {
+			t.Errorf("%s: %+v in parts, %+v at once", text, parts, CostOf(text))
 		}
 	}
 }

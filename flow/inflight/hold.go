@@ -1,6 +1,10 @@
 package inflight
 
-import "context"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // Hold is the memory of one request or run. It is safe for concurrent use. A nil Hold gets
 // everything immediately and counts nothing.
@@ -159,9 +163,11 @@ func (h *Hold) Close() {
 // Lease is memory that a step needs while it works. When the step ends, the lease is closed, and
 // what its outputs take is added to the hold. A nil Lease counts nothing.
 type Lease struct {
-	hold *Hold
-	ctx  context.Context
-	n    int64 // bytes; guarded by the budget
+	hold     *Hold
+	ctx      context.Context
+	patience time.Duration    // how long Take waits; 0 is without a limit
+	n        int64            // bytes; guarded by the budget
+	read     map[string]int64 // bytes by what was read; guarded by the budget
 }
 
 // Lease returns a lease without memory. Waiting for memory ends with ctx, which should not have the
@@ -173,12 +179,63 @@ func (h *Hold) Lease(ctx context.Context) *Lease {
 	return &Lease{hold: h, ctx: ctx}
 }
 
+// ErrBusy is returned by a lease whose patience has ended.
+var ErrBusy = errors.New("inflight: others have the memory")
+
+// Patient makes Take return ErrBusy after a while. It returns the lease.
+func (l *Lease) Patient(patience time.Duration) *Lease {
+	if l != nil {
+		l.patience = patience
+	}
+	return l
+}
+
 // Take adds n bytes to the lease, as Hold.Take does.
 func (l *Lease) Take(n int64) error {
 	if l == nil || n <= 0 {
 		return nil
 	}
-	return l.hold.take(l.ctx, n, l)
+	ctx := l.ctx
+	if l.patience > 0 {
+		patient, cancel := context.WithTimeout(ctx, l.patience)
+		defer cancel()
+		ctx = patient
+	}
+	err := l.hold.take(ctx, n, l)
+	if err != nil && ctx.Err() != nil && l.ctx.Err() == nil {
+		return ErrBusy
+	}
+	return err
+}
+
+// Read takes n bytes for something that was read from the store, instead of those for an earlier
+// reading of the same: a client that follows a run reads it again and again.
+func (l *Lease) Read(what string, n int64) error {
+	if l == nil {
+		return nil
+	}
+	b := l.hold.b
+	b.mu.Lock()
+	before := l.read[what]
+	if delete(l.read, what); before > 0 {
+		b.give(l.hold, before)
+		l.hold.leased, l.n = l.hold.leased-before, l.n-before
+		b.serve()
+	}
+	b.mu.Unlock()
+	if n <= Small {
+		return nil
+	}
+	if err := l.Take(n); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.read == nil {
+		l.read = map[string]int64{}
+	}
+	l.read[what] = n
+	return nil
 }
 
 // Budget returns the budget of the lease.
@@ -198,7 +255,7 @@ func (l *Lease) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.give(l.hold, l.n)
-	l.hold.leased, l.n = l.hold.leased-l.n, 0
+	l.hold.leased, l.n, l.read = l.hold.leased-l.n, 0, nil
 	b.serve()
 }
 

@@ -70,9 +70,6 @@ func (c *Call) takeMemory(bytes int64) error {
 	if bytes <= inflight.Small || c.s.Memory == nil {
 		return nil
 	}
-	if c.memory == nil {
-		c.memory = c.s.Memory.Open(string(c.Key.WorkspaceID))
-	}
 	return web.TakeMemory(c.Request().Context(), c.memory, bytes)
 }
 

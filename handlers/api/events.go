@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/inflight"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -133,7 +134,7 @@ func (e *eventStream) read() error {
 			err = web.ErrStreamDone
 		}
 	}
-	if e.retry = flow.IsUnavailable(err); e.retry {
+	if e.retry = flow.IsBusy(err); e.retry {
 		e.reads.Pause(max(e.s.ReadInterval, web.RetryPause))
 		return nil
 	}
@@ -169,6 +170,7 @@ func stillAllowed(err error) error {
 // next call sends it. Text is read last because a step that has ended emits no further text:
 // all of it can be sent before the event of its end.
 func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
+	defer inflight.LeaseOf(ctx).Close() // a stream may last for hours
 	run, err := e.s.Store.FindRun(ctx, e.run.WorkspaceID, e.run.FlowID, e.run.ID)
 	if err != nil {
 		return false, err

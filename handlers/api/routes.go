@@ -164,6 +164,10 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		if err := c.authorize(r.access); err != nil {
 			return err
 		}
+		if s.Memory != nil && c.Key != nil {
+			c.memory = s.Memory.Open(string(c.Key.WorkspaceID))
+			c.SetRequest(c.Request().WithContext(web.LeaseFor(c.Request().Context(), c.memory)))
+		}
 		if err := c.negotiate(r.doc.Offers()); err != nil {
 			return err
 		}

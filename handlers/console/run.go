@@ -138,7 +138,7 @@ func (c *call) followRun(run *flow.Run) error {
 		current, err := c.findRun()
 		var retry <-chan time.Time
 		switch {
-		case flow.IsUnavailable(err):
+		case flow.IsBusy(err):
 			retry = time.After(web.RetryPause)
 		case err != nil:
 			return err

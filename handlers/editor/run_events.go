@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/inflight"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	editorview "sluice/views/editor"
@@ -128,7 +129,7 @@ func (s *runStream) heartbeat() error {
 // follow retries it.
 func (s *runStream) refresh() error {
 	err := s.sendNew()
-	if s.refreshFailed = flow.IsUnavailable(err); s.refreshFailed {
+	if s.refreshFailed = flow.IsBusy(err); s.refreshFailed {
 		return nil
 	}
 	return err
@@ -138,6 +139,7 @@ func (s *runStream) refresh() error {
 // steps: a step that was written in between has a higher Seq than the run, and is
 // left for the next time.
 func (s *runStream) sendNew() error {
+	defer inflight.LeaseOf(s.Ctx()).Close() // a stream may last for hours
 	run, err := s.s.Store.FindRun(s.Ctx(), s.WorkspaceID(), s.run.FlowID, s.run.ID)
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func (s *resultStream) heartbeat() error {
 // retried after web.RetryPause.
 func (s *resultStream) refresh() error {
 	err := s.sendNew()
-	if s.retry = nil; flow.IsUnavailable(err) {
+	if s.retry = nil; flow.IsBusy(err) {
 		s.retry = time.After(web.RetryPause)
 		return nil
 	}

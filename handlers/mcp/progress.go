@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
+	"sluice/flow/inflight"
 	"sluice/handlers/api"
 )
 
@@ -61,6 +62,7 @@ func (p *progressReport) follow(ctx context.Context, reads *api.Pacer) {
 // start of a step is only reported with the end of another. Errors are ignored, because
 // progress is optional and the result follows.
 func (p *progressReport) notify(ctx context.Context) {
+	defer inflight.LeaseOf(ctx).Close() // until the next report
 	run, err := p.s.api.Store.FindRun(ctx, p.run.WorkspaceID, p.run.FlowID, p.run.ID)
 	if err != nil || run.State.Ended() || run.Progress.Done <= p.sent {
 		return

@@ -112,6 +112,9 @@ func (a *answer) respond() error {
 			a.cancel()
 			return fmt.Errorf("%w: %w", web.ErrClientGone, err)
 		}
+		if flow.IsBusy(err) && time.Since(a.begun) < maxHold {
+			continue // the run goes on, and was paid for
+		}
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (w *chunkWriter) appendText(text string, reset bool) {
 // readRun reads the state of the run, then sends its text: the text of an ended run is complete.
 func (w *chunkWriter) readRun(watch flow.Watch) error {
 	run, err := w.api.Store.FindRun(w.Request().Context(), w.run.WorkspaceID, w.run.FlowID, w.run.ID)
-	if flow.IsUnavailable(err) {
+	if flow.IsBusy(err) {
 		return nil // the next ping retries
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 type Exchange interface {
 	Request() *http.Request
 	Response() *echo.Response
+	SetRequest(r *http.Request)
 	Path() string // of the route, with the names of parameters
 	Param(name string) string
 	QueryParam(name string) string

@@ -33,18 +33,10 @@ func TakeMemory(ctx context.Context, memory *inflight.Hold, bytes int64) error {
 	}
 }
 
-// TakeMemory takes memory until the end of the request, for the workspace of the user or, on open
-// pages, for the address of the client.
+// TakeMemory takes memory until the end of the request.
 func (c *Call) TakeMemory(bytes int64) error {
 	if bytes <= inflight.Small || c.s.Memory == nil {
 		return nil
-	}
-	if c.memory == nil {
-		group := RemoteIP(c.Request())
-		if c.Member != nil {
-			group = string(c.Member.WorkspaceID)
-		}
-		c.memory = c.s.Memory.Open(group)
 	}
 	return TakeMemory(c.Ctx(), c.memory, bytes)
 }
@@ -62,6 +54,25 @@ func (c *Call) ReadBody(limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return body.Bytes()
+}
+
+// LeaseFor returns a context whose readers of the store take memory for what they decode.
+func LeaseFor(ctx context.Context, memory *inflight.Hold) context.Context {
+	return inflight.WithLease(ctx, memory.Lease(ctx).Patient(memoryPatience))
+}
+
+// openMemory lets the request take memory: for the workspace of the user or, on open pages, for the
+// address of the client.
+func (c *Call) openMemory() {
+	if c.s.Memory == nil {
+		return
+	}
+	group := RemoteIP(c.Request())
+	if c.Member != nil {
+		group = string(c.Member.WorkspaceID)
+	}
+	c.memory = c.s.Memory.Open(group)
+	c.SetRequest(c.Request().WithContext(LeaseFor(c.Ctx(), c.memory)))
 }
 
 // release returns what the request took.

@@ -92,6 +92,7 @@ func (s *Site) serve(r *Route) echo.HandlerFunc {
 		if !isValidText(c.Request().URL) {
 			return ErrNotFound
 		}
+		c.openMemory()
 		return r.Handle(c)
 	}
 }
