@@ -12,7 +12,7 @@ import (
 // `number` format a constant of a package, `found` a match in a file.
 var limits = map[string]string{
 	"Body of a JSON request":                            "{{bytes `handlers/api` `MaxBody`}} (`/v1/chat/completions`: {{bytes `handlers/openai` `maxBody`}})",
-	"Values of a JSON request":                          `{{number "flow/inflight" "MaxValues"}}`,
+	"Values of a JSON request":                          `{{number "flow/value" "MaxValues"}}`,
 	"Wait for memory that other requests and runs need": "{{span `handlers/web` `memoryPatience`}}; then 503 [`overloaded`](errors.md#overloaded)",
 	"Nesting of JSON":                                   `{{number "flow" "MaxJSONDepth"}} levels`,
 	"Messages of a conversation":                        `{{number "flow" "MaxMessages"}}; {{number "handlers/forms" "maxChatPictures"}} pictures on a form`,

@@ -45,7 +45,7 @@ func EncodeMap(m map[string]any) string {
 	if m == nil {
 		return ""
 	}
-	return string(flow.EncodeJSON(m))
+	return value.Text(m)
 }
 
 // EncodeAny encodes a value as JSON. It returns "" for nil.
@@ -53,7 +53,7 @@ func EncodeAny(v any) string {
 	if v == nil {
 		return ""
 	}
-	return string(flow.EncodeJSON(v))
+	return value.Text(v)
 }
 
 // EncodeError encodes an error as JSON. It returns "" for nil.

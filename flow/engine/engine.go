@@ -149,7 +149,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 		c.poll()
 		switch a := p.Next(e.Now()); a.Type {
 		case ActInline:
-			c.finish(c.run(ctx, ctx, a))
+			c.finish(c.run(ctx, ctx, a, c.needs(a.In)))
 		case ActStart:
 			c.start(ctx, a)
 		case ActAbort:
@@ -267,7 +267,8 @@ func (c *execution) start(ctx context.Context, a Action) {
 	whole, abort := context.WithCancel(ctx)
 	limited, stop := context.WithTimeout(whole, c.plan.TimeLimit(a.Node))
 	c.aborts[a.Node] = func() { stop(); abort() }
-	go func() { c.results <- c.run(whole, limited, a) }()
+	needs := c.needs(a.In)
+	go func() { c.results <- c.run(whole, limited, a, needs) }()
 }
 
 // abort cancels the contexts of started steps. Their results still arrive.
@@ -320,11 +321,15 @@ func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 	}
 }
 
-// run executes the kind of one node. ctx has the time limit of the step; whole ends only when the
-// step is aborted.
-func (c *execution) run(whole, ctx context.Context, a Action) result {
+// run executes the kind of one node once the memory that it needs is free. ctx has the time limit of
+// the step; whole ends only when the step is aborted.
+func (c *execution) run(whole, ctx context.Context, a Action, needs int64) result {
 	lease := c.sig.Memory.Lease(whole)
-	out, err := c.runKind(inflight.WithLease(ctx, lease), a)
+	var out flow.Out
+	err := memoryError(lease.Take(needs), c.sig.Memory)
+	if err == nil {
+		out, err = c.runKind(inflight.WithLease(ctx, lease), a)
+	}
 	return result{a.Node, out, err, lease}
 }
 

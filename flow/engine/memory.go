@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"sluice/flow"
 	"sluice/flow/inflight"
@@ -35,7 +36,44 @@ func (c *execution) count(r *result) {
 	}
 	c.sig.Memory.Give(n)
 	r.out.Outputs = nil
-	r.err = flow.Errorf(flow.CodeOutputTooLarge, "The values of this run take more than %s of memory, which is what one run may have on this server.", flow.Size(c.sig.Memory.Limit()))
+	r.err = memoryError(inflight.ErrTooLarge, c.sig.Memory)
+}
+
+// memoryError returns the error of a step for an error of taking memory.
+func memoryError(err error, memory *inflight.Hold) error {
+	if !errors.Is(err, inflight.ErrTooLarge) {
+		return err
+	}
+	return flow.Errorf(flow.CodeOutputTooLarge, "The values of this run take more than %s of memory, which is what one run may have on this server.", flow.Size(memory.Limit()))
+}
+
+// needs returns how much memory a step needs beside its inputs: a copy of large ones as text, such as
+// the body of a request, and what texts that are JSON take once they are decoded.
+func (c *execution) needs(in *flow.In) (n int64) {
+	if c.sig.Memory == nil {
+		return 0
+	}
+	for _, v := range in.Config {
+		n += c.copyOf(v)
+	}
+	for name, v := range in.Ports {
+		if in.Config[name] == nil { // those of fields are in both
+			n += c.copyOf(v)
+		}
+	}
+	return n + c.copyOf(in.Collected)
+}
+
+// copyOf returns the memory of a copy of a large input.
+func (c *execution) copyOf(v any) int64 {
+	n := c.weigher.Weigh(v).Text
+	if n < inflight.Small {
+		return 0
+	}
+	if text, ok := v.(string); ok && flow.LooksLikeJSON(text) {
+		n += inflight.CostOf(text).Heap
+	}
+	return n
 }
 
 // largeWrite is the size in bytes from which writes are stored one after the other.

@@ -25,7 +25,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		return nil, false
 	}
 	step.Input = n.recordedInput(in)
-	step.InputHash = flow.Hash(value.Canonical([]any{in.Config, in.Ports, in.Collected}))
+	step.InputHash = value.Hash([]any{in.Config, in.Ports, in.Collected})
 	if p.reuseResult(i, now) {
 		return nil, false
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"sluice/flow/value"
 )
 
 // Body is content that was received completely: in memory if it is small, in a file otherwise.
@@ -20,7 +22,7 @@ type Body struct {
 // ErrNoSpace is wrapped by errors of a Body that could not be kept in a file.
 var ErrNoSpace = errors.New("the content could not be kept in a file")
 
-// ErrTooManyValues is returned for JSON of more than MaxValues values.
+// ErrTooManyValues is returned for JSON of more than value.MaxValues values.
 var ErrTooManyValues = errors.New("the JSON has more than 1,000,000 values")
 
 // Receive reads content to its end. Errors of the content are returned as they are, with what was
@@ -49,7 +51,7 @@ func (b *Budget) Receive(content io.Reader, asJSON bool) (*Body, error) {
 		}
 		part = part[:len(part)+n]
 		body.Size += int64(n)
-		if (err == nil || err == io.EOF) && asJSON && body.Cost.Values > MaxValues {
+		if (err == nil || err == io.EOF) && asJSON && body.Cost.Values > value.MaxValues {
 			if _, err = io.Copy(io.Discard, content); err == nil {
 				err = ErrTooManyValues
 			}

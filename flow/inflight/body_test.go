@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"sluice/flow/value"
 )
 
 func TestReceive(t *testing.T) {
@@ -49,7 +51,7 @@ func TestReceive(t *testing.T) {
 	})
 	t.Run("reads_a_body_with_too_many_values_to_its_end", func(t *testing.T) {
 		t.Parallel()
-		content := strings.NewReader("[" + strings.Repeat("1,", 3*MaxValues) + "1]")
+		content := strings.NewReader("[" + strings.Repeat("1,", 3*value.MaxValues) + "1]")
 		body, err := New(mib, t.TempDir()).Receive(content, true)
 		if !errors.Is(err, ErrTooManyValues) || content.Len() != 0 {
 			t.Errorf("%v, %d bytes were not read", err, content.Len())

@@ -2,10 +2,6 @@ package inflight
 
 import "unsafe"
 
-// MaxValues is how many values a JSON text may contain: texts, numbers, booleans, nulls, arrays and
-// objects together.
-const MaxValues = 1_000_000
-
 // Sizes in bytes of decoded values: what the heap has for each, with the part of a slice that is
 // allocated but not used.
 const (

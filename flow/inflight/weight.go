@@ -61,7 +61,9 @@ func (w *Weigher) weigh(v any, keep bool) (total Weight, fresh int64) {
 		return w.large(part{unsafe.Pointer(unsafe.SliceData(v)), len(v)}, keep, func() (total Weight, fresh int64) {
 			return w.list(v, keep)
 		})
-	case *value.Object, map[string]any:
+	case *value.Object:
+		return w.large(part{unsafe.Pointer(v), -1}, keep, func() (total Weight, fresh int64) { return w.object(v, keep) })
+	case map[string]any:
 		return w.object(v, keep)
 	}
 	return Weight{0, 6}, 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strings"
 
@@ -14,6 +15,10 @@ import (
 
 // MaxDepth bounds the nesting of arrays and objects in JSON that is decoded.
 const MaxDepth = 64
+
+// MaxValues bounds how many values the JSON of a request or document has: texts, numbers, booleans,
+// nulls, arrays and objects together. Each takes memory, however few bytes of text it has.
+const MaxValues = 1_000_000
 
 // SyntaxError says where a text is not the JSON that was asked for, and why.
 type SyntaxError struct {
@@ -31,11 +36,11 @@ func (e *SyntaxError) Error() string {
 }
 
 // Decode decodes exactly one JSON value strictly, as requests and documents are read: valid UTF-8
-// after at most one byte order mark, which editors on Windows write,
-// no duplicate names, no trailing data, at most MaxDepth deep. Objects keep the order of their
-// members, and numbers keep every digit. An error is a *SyntaxError.
+// after at most one byte order mark, which editors on Windows write, no duplicate names, no trailing
+// data, at most MaxDepth deep and MaxValues values. Objects keep the order of their members, and
+// numbers keep every digit. An error is a *SyntaxError.
 func Decode(data []byte) (any, error) {
-	return decode(jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimPrefix(data, []byte("\ufeff")))), MaxDepth)
+	return newDecoder(bytes.TrimPrefix(data, []byte("\ufeff"))).whole()
 }
 
 // DecodeReceived decodes JSON that another program wrote, which nobody here can correct: the body of
@@ -48,47 +53,79 @@ func DecodeReceived(data []byte) (any, error) {
 	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
 		return nil, nil
 	}
-	return decode(jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), MaxDepth)
+	d := newDecoder(data, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d.left = math.MaxInt // the memory of the step bounds it
+	return d.whole()
 }
 
 // maxStoredDepth bounds the nesting of stored JSON. Rows wrap values of MaxDepth in few levels.
 const maxStoredDepth = 2 * MaxDepth
 
+// maxCopied is the size in bytes of a text that is copied to decode it faster.
+const maxCopied = 64 << 10
+
 // DecodeStored decodes JSON that Encode wrote. It reads values that are nested deeper than MaxDepth,
-// because rows wrap them.
+// because rows wrap them, and any number of values.
 func DecodeStored(text string) (any, error) {
-	return decode(jsontext.NewDecoder(bytes.NewBufferString(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), maxStoredDepth)
+	d := newDecoder(nil, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if len(text) < maxCopied {
+		d.Reset(bytes.NewBufferString(text))
+	} else {
+		d.Reset(strings.NewReader(text))
+	}
+	d.depth, d.left = maxStoredDepth, math.MaxInt
+	return d.whole()
 }
 
-// decode decodes the only value of d, nested at most depth levels.
-func decode(d *jsontext.Decoder, depth int) (any, error) {
-	v, err := decodeValue(d, depth)
+// Limits of the names that a decoder remembers.
+const (
+	maxNames = 1024
+	maxName  = 64 // bytes
+)
+
+// decoder decodes one value. Objects in lists repeat their names, so it keeps one copy of each.
+type decoder struct {
+	*jsontext.Decoder
+	depth int // maximum nesting
+	left  int // number of further values that are accepted
+	names map[string]string
+}
+
+func newDecoder(data []byte, options ...jsontext.Options) *decoder {
+	return &decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), options...), depth: MaxDepth, left: MaxValues}
+}
+
+// whole decodes the only value of the text.
+func (d *decoder) whole() (any, error) {
+	v, err := d.value()
 	if err == nil {
 		if _, end := d.ReadToken(); end != io.EOF {
 			err = &SyntaxError{Code: "invalid_json", Detail: fmt.Sprintf("unexpected data after the JSON value, at byte %d", d.InputOffset())}
 		}
 	}
 	if err != nil {
-		return nil, syntaxError(d, err)
+		return nil, syntaxError(d.Decoder, err)
 	}
 	return v, nil
 }
 
-// decodeValue decodes one value. Numbers are not converted to float64, which would change
-// large IDs.
-func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
+// value decodes one value. Numbers are not converted to float64, which would change large IDs.
+func (d *decoder) value() (any, error) {
 	t, err := d.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	if d.StackDepth() > depth {
-		return nil, &SyntaxError{Pointer: string(d.StackPointer()), Code: "invalid_json", Detail: fmt.Sprintf("nested deeper than %d levels", depth)}
+	if d.StackDepth() > d.depth {
+		return nil, &SyntaxError{Pointer: string(d.StackPointer()), Code: "invalid_json", Detail: fmt.Sprintf("nested deeper than %d levels", d.depth)}
+	}
+	if d.left--; d.left < 0 {
+		return nil, &SyntaxError{Pointer: string(d.StackPointer()), Code: "invalid_json", Detail: "more than 1,000,000 values"}
 	}
 	switch t.Kind() {
 	case '{':
-		return decodeObject(d, depth)
+		return d.object()
 	case '[':
-		return decodeArray(d, depth)
+		return d.list()
 	case '"':
 		return t.String(), nil
 	case '0':
@@ -99,29 +136,44 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 	return nil, nil
 }
 
-// decodeObject decodes the members of an object up to its end.
-func decodeObject(d *jsontext.Decoder, depth int) (any, error) {
+// object decodes the members of an object up to its end.
+func (d *decoder) object() (any, error) {
 	o := &Object{}
 	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
+		t, err := d.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		key := name.String()
-		v, err := decodeValue(d, depth)
+		name := d.name(t.String())
+		v, err := d.value()
 		if err != nil {
 			return nil, err
 		}
-		o.Set(key, v)
+		o.Set(name, v)
 	}
 	_, err := d.ReadToken()
 	return o, err
 }
 
-func decodeArray(d *jsontext.Decoder, depth int) (any, error) {
+// name returns the copy of a name that was read before, so that the new one can be collected.
+func (d *decoder) name(name string) string {
+	if known, ok := d.names[name]; ok {
+		return known
+	}
+	if len(name) > maxName || len(d.names) >= maxNames {
+		return name
+	}
+	if d.names == nil {
+		d.names = map[string]string{}
+	}
+	d.names[name] = name
+	return name
+}
+
+func (d *decoder) list() (any, error) {
 	list := []any{}
 	for d.PeekKind() != ']' {
-		v, err := decodeValue(d, depth)
+		v, err := d.value()
 		if err != nil {
 			return nil, err
 		}

@@ -2,11 +2,14 @@ package value
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // Encode returns a value as compact JSON without HTML escapes: the members of an *Object in their
@@ -17,6 +20,32 @@ func Encode(v any) []byte { return encoder{}.append(make([]byte, 0, 128), v) }
 // Canonical returns a value as compact JSON in which the members of every object are sorted, so
 // that equal values have equal bytes. Hashes and comparisons use it.
 func Canonical(v any) []byte { return encoder{sorted: true}.append(make([]byte, 0, 128), v) }
+
+// Text is Encode as a string. It does not leave several buffers of growing size behind, as large
+// values would otherwise.
+func Text(v any) string {
+	var text string
+	withBuffer(encoder{}, v, func(b []byte) { text = string(b) })
+	return text
+}
+
+// Hash returns the SHA-256 of Canonical in hexadecimal.
+func Hash(v any) string {
+	var sum [sha256.Size]byte
+	withBuffer(encoder{sorted: true}, v, func(b []byte) { sum = sha256.Sum256(b) })
+	return hex.EncodeToString(sum[:])
+}
+
+// buffers are used again by the next encoding.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// withBuffer calls use with the encoding of a value, which is valid until use returns.
+func withBuffer(e encoder, v any, use func([]byte)) {
+	b := buffers.Get().(*[]byte)
+	defer buffers.Put(b)
+	*b = e.append((*b)[:0], v)
+	use(*b)
+}
 
 // encoder appends values as JSON. sorted makes it ignore the order of members.
 type encoder struct{ sorted bool }
