@@ -62,7 +62,7 @@ func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 	}
 	runs := make([]flow.Run, 0, len(ids))
 	for _, id := range ids {
-		r, err := core.FindRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
+		r, err := core.ReadRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // deleted in the meantime
 		case core.IsDamage(err):

@@ -18,6 +18,7 @@ type Start struct {
 	IdempotencyKey string
 	Fingerprint    string        // of method, path and body; compared when the idempotency key repeats
 	Wait           time.Duration // delay the response until the run ends, at most this long
+	Stored         func()        // called when the run is stored, before the wait; nil: not called
 	TestRun        *TestRun      // a test run of the draft in the editor; otherwise nil
 }
 

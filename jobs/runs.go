@@ -18,7 +18,11 @@ func (r *Runner) startJob(j flow.Job) func(context.Context) {
 		return func(ctx context.Context) { r.logJobError(ctx, j, deliverer{r}.deliver(ctx, j)) }
 	}
 	active := r.claim(flow.RunID(j.ID)) // before the run is read, so that no cancellation is missed in between
-	return func(ctx context.Context) { r.logJobError(ctx, j, r.executeRun(ctx, active, j, nil)) }
+	return func(ctx context.Context) {
+		given := j
+		j.Run = nil // so that only executeRun refers to it, which may drop it
+		r.logJobError(ctx, j, r.executeRun(ctx, active, given, nil))
+	}
 }
 
 // logJobError logs why a job failed, unless it was fenced: then the job belongs to

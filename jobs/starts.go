@@ -224,6 +224,11 @@ func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c 
 	if started.Replayed { // the same request was committed meanwhile
 		return r.awaitReplayed(ctx, started.Run, s.Wait)
 	}
-	started.Run, err = r.await(ctx, w, started.Run, s.Wait)
+	if s.Stored != nil {
+		s.Stored()
+	}
+	waiting := *started.Run
+	waiting.Inputs, n.Run.Inputs = nil, nil // they may be large, and the worker has them
+	started.Run, err = r.await(ctx, w, &waiting, s.Wait)
 	return started, err
 }

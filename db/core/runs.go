@@ -14,17 +14,27 @@ import (
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
 func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
-	return FindRun(ctx, s.DB.Reads, ws, flowID, runID)
+	return ReadRun(ctx, s.DB.Reads, ws, flowID, runID)
 }
 
 // FindRun returns a run; an empty flowID means any flow of the workspace. A run
 // that failed because its data cannot be read is returned without that data.
 func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
+	return ReadRun(inflight.WithLease(ctx, nil), q, ws, flowID, runID)
+}
+
+// ReadRun is FindRun outside of transactions: it waits until there is memory for a large run.
+func ReadRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
+	if err := takeMemory(ctx, string(runID), func() (int64, error) {
+		return q.WeighContent(ctx, gen.WeighContentParams{ID: runID, WorkspaceID: ws})
+	}); err != nil {
+		return nil, err
+	}
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
 		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
 	}
-	if err := takeMemory(ctx, string(runID), r.Run.Inputs, r.Run.Outputs, r.Run.Metadata); err != nil {
+	if err := countMemory(ctx, string(runID), r.Run.Inputs, r.Run.Outputs, r.Run.Metadata); err != nil {
 		return nil, err
 	}
 	run, err := RunOf(&r.Run)
@@ -68,23 +78,43 @@ func (s Execution) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID 
 	return run, nil
 }
 
-// takeMemory takes the memory for stored JSON that a request decodes, and for the response with it.
-// Workers have taken theirs before they load a run.
-func takeMemory(ctx context.Context, what string, texts ...string) error {
+// takeMemory takes the memory for what a request is about to read from the store: the texts, and the
+// values of which they are the JSON. size returns the bytes of the texts. Workers have taken theirs
+// before they load a run.
+func takeMemory(ctx context.Context, what string, size func() (int64, error)) error {
 	lease := inflight.LeaseOf(ctx)
 	if lease == nil {
 		return nil
 	}
-	var n int64
+	n, err := size()
+	if err != nil {
+		return nil // reading it reports the error
+	}
+	return memoryError(lease.Read(what, 3*n))
+}
+
+// countMemory replaces what takeMemory took by the exact memory of texts that were read.
+func countMemory(ctx context.Context, what string, texts ...string) error {
+	lease := inflight.LeaseOf(ctx)
+	if lease == nil {
+		return nil
+	}
+	var n, heap int64
 	for _, text := range texts {
 		n += int64(len(text))
 	}
-	if n >= inflight.Small/4 { // counting takes time, and less is never much
-		for _, text := range texts {
-			n += int64(len(text)) + inflight.CostOf(text).Heap
-		}
+	if n < inflight.Small/4 { // counting takes time, and less is never much
+		return nil
 	}
-	switch err := lease.Read(what, n); {
+	for _, text := range texts {
+		heap += inflight.CostOf(text).Heap
+	}
+	return memoryError(lease.Read(what, 2*n+heap))
+}
+
+// memoryError converts an error of a lease to that of a request.
+func memoryError(err error) error {
+	switch {
 	case errors.Is(err, inflight.ErrTooLarge):
 		return flow.Errorf(flow.CodeOverloaded, "Reading this takes more memory than one request may have on this server.")
 	case errors.Is(err, inflight.ErrBusy):

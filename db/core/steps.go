@@ -126,8 +126,25 @@ func (s Execution) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 	return s.findSteps(ctx, ws, runID, map[string]int64{})
 }
 
+// FindStepOutputs returns the outputs of one step, without reading the others. It returns nil if there
+// is no such step, or if its outputs are stored in parts.
+func (s Execution) FindStepOutputs(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (map[string]any, error) {
+	text, err := s.DB.Reads.FindStepOutputs(ctx, gen.FindStepOutputsParams{RunID: runID, Path: path, WorkspaceID: ws})
+	if dbconn.IsNoRows(err) || text == parts.Mark {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the outputs of %s:%s: %w", runID, path, err)
+	}
+	return dbconn.Decode[map[string]any](text)
+}
+
 // findSteps also adds the size of each step to sizes.
 func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, sizes map[string]int64) ([]flow.Step, error) {
+	what := "steps of " + string(runID)
+	if err := takeMemory(ctx, what, func() (int64, error) { return s.DB.Reads.WeighSteps(ctx, runID) }); err != nil {
+		return nil, err
+	}
 	rows, err := s.DB.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
@@ -139,7 +156,7 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 	for i := range rows {
 		texts = append(texts, rows[i].Input, rows[i].Outputs, rows[i].Saved)
 	}
-	if err := takeMemory(ctx, "steps of "+string(runID), texts...); err != nil {
+	if err := countMemory(ctx, what, texts...); err != nil {
 		return nil, err
 	}
 	steps := make([]flow.Step, len(rows))

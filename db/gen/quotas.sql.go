@@ -294,6 +294,23 @@ func (q *Queries) SizeSteps(ctx context.Context, runID flow.RunID) ([]SizeStepsR
 	return items, nil
 }
 
+const weighContent = `-- name: WeighContent :one
+SELECT CAST(octet_length(metadata) + octet_length(inputs) + octet_length(outputs) AS BIGINT) AS bytes
+FROM runs WHERE id = $1 AND workspace_id = $2
+`
+
+type WeighContentParams struct {
+	ID          flow.RunID
+	WorkspaceID flow.WorkspaceID
+}
+
+func (q *Queries) WeighContent(ctx context.Context, arg WeighContentParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, weighContent, arg.ID, arg.WorkspaceID)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
+}
+
 const weighRun = `-- name: WeighRun :one
 SELECT r.workspace_id, CAST(octet_length(r.error) + octet_length(r.metadata) + octet_length(r.inputs) + octet_length(r.outputs)
     + (SELECT COALESCE(sum(octet_length(s.error) + octet_length(s.saved) + octet_length(s.input) + octet_length(s.outputs) + octet_length(s.attempts)), 0)
@@ -313,4 +330,17 @@ func (q *Queries) WeighRun(ctx context.Context, id flow.RunID) (WeighRunRow, err
 	var i WeighRunRow
 	err := row.Scan(&i.WorkspaceID, &i.Bytes)
 	return i, err
+}
+
+const weighSteps = `-- name: WeighSteps :one
+SELECT CAST(COALESCE(sum(octet_length(saved) + octet_length(input) + octet_length(outputs)), 0)
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = $1) AS BIGINT) AS bytes
+FROM steps WHERE steps.run_id = $1
+`
+
+func (q *Queries) WeighSteps(ctx context.Context, runID flow.RunID) (int64, error) {
+	row := q.db.QueryRowContext(ctx, weighSteps, runID)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }

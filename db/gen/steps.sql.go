@@ -58,6 +58,23 @@ func (q *Queries) DeleteSteps(ctx context.Context, runID flow.RunID) error {
 	return err
 }
 
+const findStepOutputs = `-- name: FindStepOutputs :one
+SELECT outputs FROM steps WHERE run_id = $1 AND path = $2 AND workspace_id = $3
+`
+
+type FindStepOutputsParams struct {
+	RunID       flow.RunID
+	Path        string
+	WorkspaceID flow.WorkspaceID
+}
+
+func (q *Queries) FindStepOutputs(ctx context.Context, arg FindStepOutputsParams) (string, error) {
+	row := q.db.QueryRowContext(ctx, findStepOutputs, arg.RunID, arg.Path, arg.WorkspaceID)
+	var outputs string
+	err := row.Scan(&outputs)
+	return outputs, err
+}
+
 const insertStepPart = `-- name: InsertStepPart :exec
 INSERT INTO step_parts (run_id, path, part, content) VALUES ($1, $2, $3, $4)
 `

@@ -46,6 +46,15 @@ SELECT r.workspace_id, CAST(octet_length(r.error) + octet_length(r.metadata) + o
     + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = r.id) AS BIGINT) AS bytes
 FROM runs r WHERE r.id = @id;
 
+-- name: WeighContent :one
+SELECT CAST(octet_length(metadata) + octet_length(inputs) + octet_length(outputs) AS BIGINT) AS bytes
+FROM runs WHERE id = @id AND workspace_id = @workspace_id;
+
+-- name: WeighSteps :one
+SELECT CAST(COALESCE(sum(octet_length(saved) + octet_length(input) + octet_length(outputs)), 0)
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = @run_id) AS BIGINT) AS bytes
+FROM steps WHERE steps.run_id = @run_id;
+
 -- name: SizeSteps :many
 SELECT path, CAST(octet_length(error) + octet_length(saved) + octet_length(input) + octet_length(outputs) + octet_length(attempts)
     + COALESCE((SELECT sum(octet_length(p.content)) FROM step_parts p WHERE p.run_id = steps.run_id AND p.path = steps.path), 0) AS BIGINT) AS bytes

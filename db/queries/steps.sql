@@ -24,3 +24,6 @@ DELETE FROM step_parts WHERE run_id = @run_id AND path = @path;
 
 -- name: DeleteStepPartsOfRun :exec
 DELETE FROM step_parts WHERE run_id = @run_id;
+
+-- name: FindStepOutputs :one
+SELECT outputs FROM steps WHERE run_id = @run_id AND path = @path AND workspace_id = @workspace_id;

@@ -261,9 +261,10 @@ func (l *Lease) Close() {
 
 type leaseKey struct{}
 
-// WithLease returns a context with a lease, from which readers of large content take memory.
+// WithLease returns a context with a lease, from which readers of large content take memory. Without
+// one, they do not count what they read.
 func WithLease(ctx context.Context, l *Lease) context.Context {
-	if l == nil {
+	if l == nil && ctx.Value(leaseKey{}) == nil {
 		return ctx
 	}
 	return context.WithValue(ctx, leaseKey{}, l)

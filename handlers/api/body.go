@@ -73,6 +73,10 @@ func (c *Call) takeMemory(bytes int64) error {
 	return web.TakeMemory(c.Request().Context(), c.memory, bytes)
 }
 
+// ReleaseBody returns the memory of the body, to which the caller must not refer any longer. A
+// request that waits for its run would otherwise keep the run from getting it.
+func (c *Call) ReleaseBody() { c.memory.Resize(0) }
+
 // checkJSONType returns an error unless the body is JSON in UTF-8.
 func checkJSONType(h http.Header) error {
 	media, params := contentType(h)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -92,6 +91,12 @@ func (c *Call) startWith(start flow.Start) (started flow.Started, err error) {
 		return started, err
 	}
 	defer release()
+	if c.memory.Held() > 0 {
+		start.Stored = func() {
+			clear(start.Given)
+			c.ReleaseBody()
+		}
+	}
 	return c.s.Runner.StartRun(c.Request().Context(), start)
 }
 
@@ -106,9 +111,10 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	if err != nil {
 		return flow.Start{}, req, err
 	}
-	given := maps.Clone(req.body)
-	delete(given, contract.ReservedInput)
 	options, wrong := readOptions(req.body)
+	given := req.body
+	delete(given, contract.ReservedInput)
+	req.body = nil
 	if len(wrong) > 0 {
 		return flow.Start{}, req, c.allProblems(wrong, options, given)
 	}

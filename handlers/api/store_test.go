@@ -218,6 +218,14 @@ func (m *memory) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string
 	return d, nil
 }
 
+func (m *memory) FindStepOutputs(context.Context, flow.WorkspaceID, flow.RunID, string) (map[string]any, error) {
+	return nil, nil
+}
+
+func (m *memory) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
+	return m.FindRun(ctx, ws, flowID, runID)
+}
+
 func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

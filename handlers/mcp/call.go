@@ -52,7 +52,14 @@ func (m *message) startRun(f *flow.Flow) (*flow.Run, error) {
 	started, err := m.s.api.Runner.StartRun(context.WithoutCancel(m.Request().Context()), flow.Start{
 		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: m.Key, Trigger: flow.TriggerMCP, Given: m.arguments(),
 	})
-	return started.Run, err
+	if err != nil {
+		return nil, err
+	}
+	run := *started.Run
+	run.Inputs = nil // they may be large, and the worker has them
+	delete(m.params, "arguments")
+	m.ReleaseBody()
+	return &run, nil
 }
 
 // arguments returns the arguments of a call; never nil.

@@ -78,10 +78,13 @@ func (s *Server) complete(c *api.Call) error {
 		s.eraseFiles(c, files)
 		return c.LimitRuns(err)
 	}
+	run := *started.Run
+	run.Inputs, r.given = nil, nil // they may be large, and the worker has them
+	c.ReleaseBody()
 	h := c.Response().Header()
-	h.Set("X-Sluice-Run", string(started.Run.ID))
+	h.Set("X-Sluice-Run", string(run.ID))
 	h.Set("X-Should-Retry", "false") // a retry would start, and charge for, another run
-	a := &answer{Server: s, Call: c, request: r, run: started.Run, begun: time.Now()}
+	a := &answer{Server: s, Call: c, request: r, run: &run, begun: time.Now()}
 	if r.stream {
 		return a.stream()
 	}
@@ -155,14 +158,12 @@ func (a *answer) finishReason() (string, error) {
 	if source == "" {
 		return "stop", nil
 	}
-	steps, err := a.api.Store.FindSteps(a.Request().Context(), a.run.WorkspaceID, a.run.ID)
+	outputs, err := a.api.Store.FindStepOutputs(a.Request().Context(), a.run.WorkspaceID, a.run.ID, source)
 	if err != nil {
 		return "", fmt.Errorf("read the steps of %s: %w", a.run.ID, err)
 	}
-	for i := range steps {
-		if steps[i].Path == source && steps[i].Outputs["finish"] == "length" {
-			return "length", nil
-		}
+	if outputs["finish"] == "length" {
+		return "length", nil
 	}
 	return "stop", nil
 }
