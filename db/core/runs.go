@@ -78,8 +78,8 @@ func (s Execution) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID 
 	return run, nil
 }
 
-// takeMemory takes the memory for what a request is about to read from the store: the texts, and the
-// values of which they are the JSON. size returns the bytes of the texts. Workers have taken theirs
+// takeMemory takes the memory for JSON that a request is about to read from the store: for the texts,
+// and for the values that are decoded from them. size returns the bytes of the texts. Workers have taken theirs
 // before they load a run.
 func takeMemory(ctx context.Context, what string, size func() (int64, error)) error {
 	lease := inflight.LeaseOf(ctx)

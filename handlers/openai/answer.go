@@ -116,7 +116,7 @@ func (a *answer) respond() error {
 			return fmt.Errorf("%w: %w", web.ErrClientGone, err)
 		}
 		if flow.IsBusy(err) && time.Since(a.begun) < maxHold {
-			continue // the run goes on, and was paid for
+			continue // the run continues, and was paid for
 		}
 		if err != nil {
 			return err
