@@ -53,6 +53,13 @@ var limits = map[string]string{
 	"Nesting of a value":                                            `{{number "flow" "MaxValueDepth"}} levels`,
 	"Text in a stream":                                              `{{bytes "jobs" "maxText"}} per step, {{bytes "jobs" "maxRunText"}} per run`,
 
+	"Inputs, and outputs, that the fields of one node declare": `{{number "flow" "MaxPorts"}}`,
+	"Checking the patterns, schemas and expressions of a flow": `{{span "flow/document" "maxChecking"}} of CPU time; nodes beyond that are reported as not checked`,
+	"Regular expressions":                  `{{number "flow/pattern" "MaxSource"}} bytes; {{number "flow/pattern" "MaxSize"}} instructions, with repetitions expanded`,
+	"Matching in `extract` and `replace`":  `{{number "nodes" "maxPatternWork"}} steps, each one character times one instruction of the pattern; for texts above 1 MiB, {{number "nodes" "patternWorkPerByte"}} steps per byte`,
+	"`approval`: message, with the values": `{{bytes "flow" "MaxQuestion"}}; it is rendered once, with quotes and lists up to {{number "markdown" "maxDepth"}} levels deep and tables up to {{number "markdown" "maxCells"}} cells. Paragraphs that would take long to render appear as they were typed`,
+	"Matching the `pattern` of inputs":     `{{number "flow/contract" "maxPatternWork"}} steps for all inputs of a request`,
+
 	"Nodes":                    `{{number "flow" "MaxNodes"}}`,
 	"Edges":                    `{{number "flow" "MaxEdges"}}`,
 	"Document":                 `{{bytes "flow" "MaxDocumentBytes"}}`,
@@ -105,7 +112,7 @@ var limits = map[string]string{
 	"`transcribe`: recording":  `{{bytes "nodes" "maxRecording"}}`,
 	"Expressions":              `{{number "nodes/expression" "maxLength"}} characters`,
 	"JSONPath in `extract`":    `{{number "nodes/jsonpath" "MaxSource"}} bytes, nested {{number "nodes/jsonpath" "maxNesting"}} levels; {{number "nodes" "maxPatternWork"}} steps, {{number "nodes/jsonpath" "visitCost"}} for each value looked at; {{number "nodes" "maxPathPatterns"}} different patterns; {{number "nodes" "maxListItems"}} results`,
-	"`code`":                   `{{bytes "javascript" "MaxSource"}}; {{span "javascript" "MaxCPU"}} of computing, {{bytes "javascript" "MaxMemory"}} of memory; inputs and result {{bytes "javascript" "MaxValue"}} each; {{bytes "javascript" "MaxLog"}} of log`,
+	"`code`":                   `{{bytes "javascript" "MaxSource"}}; {{span "javascript" "CheckCPU"}} to compile it when the flow is checked; {{span "javascript" "MaxCPU"}} of computing, {{bytes "javascript" "MaxMemory"}} of memory; inputs and result {{bytes "javascript" "MaxValue"}} each; {{bytes "javascript" "MaxLog"}} of log`,
 	"A session":                "ends after {{found `cmd/sluice/config.go` `SLUICE_SESSION_IDLE\" default:\"(\\d+)d`}} days unused (`SLUICE_SESSION_IDLE`), {{found `cmd/sluice/config.go` `SLUICE_SESSION_MAX\" default:\"(\\d+)d`}} days at most (`SLUICE_SESSION_MAX`)",
 	"Links":                    `{{span "flow" "InviteLife"}} to join, {{span "flow" "ResetLife"}} to set a password`,
 	"Invalid links":            `{{number "handlers/account" "freeLinkTries"}} from one address, then increasing waits`,

@@ -60,6 +60,9 @@ func span(d time.Duration) string {
 			return fmt.Sprintf("%d %ss", d/unit.of, unit.name)
 		}
 	}
+	if d == time.Second {
+		return "1 second"
+	}
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
 }
 
@@ -154,6 +157,9 @@ func (n *numbers) value(dir string, e ast.Expr) (constant.Value, error) {
 		if from == "time" {
 			return constant.MakeInt64(int64(units[e.Sel.Name])), nil
 		}
+		if from == "value" {
+			from = "flow/value"
+		}
 		v, err := n.constant(from, e.Sel.Name)
 		return constant.MakeInt64(v), err
 	case *ast.BinaryExpr:
@@ -165,7 +171,7 @@ func (n *numbers) value(dir string, e ast.Expr) (constant.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Op == token.SHL {
+		if e.Op == token.SHL || e.Op == token.SHR {
 			by, _ := constant.Uint64Val(y)
 			return constant.Shift(x, e.Op, uint(by)), nil
 		}

@@ -85,7 +85,7 @@ func previewOf(v any) *preview {
 // a list of objects, or as a single label.
 func scoresIn(outputs map[string]any) []score {
 	var list []score
-	switch scores := outputs["scores"].(type) {
+	switch scores := flow.Ordered(outputs["scores"]).(type) {
 	case *flow.Object:
 		for label, v := range scores.All() {
 			if f, ok := flow.Float(v); ok {
