@@ -129,6 +129,9 @@ func TestDocument_round_trip(t *testing.T) {
 		t.Fatal(problems)
 	}
 	again, problems := ParseDocument(d.Encode())
+	if len(problems) > 0 || len(again.Nodes) != len(d.Nodes) || !bytes.Equal(again.Compact(), d.Compact()) {
+		t.Fatalf("%v\n%s\n%s", problems, d.Compact(), again.Compact())
+	}
 	for i := range d.Nodes {
 		if !reflect.DeepEqual(d.Nodes[i], again.Nodes[i]) {
 			t.Errorf("%#v\n%#v", d.Nodes[i], again.Nodes[i])

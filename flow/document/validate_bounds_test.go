@@ -17,9 +17,10 @@ import (
 // after them are reported instead of being accepted.
 func TestValidate_bounds_checks(t *testing.T) {
 	t.Parallel()
+	var text string
 	slow := flow.Kind{Name: "slow", Title: "Slow", Summary: "Takes long to check.", Group: "test", Run: func(context.Context, *flow.In) (flow.Out, error) { return flow.Out{}, nil }, Check: func(*flow.Node) []flow.Problem {
 		for used := time.Duration(0); used < 100*time.Millisecond; {
-			used += cputime.Measure(func() { strings.Repeat("a", 1<<20) })
+			used += cputime.Measure(func() { text = strings.Repeat("a", 1<<20) })
 		}
 		return nil
 	}}
@@ -27,6 +28,7 @@ func TestValidate_bounds_checks(t *testing.T) {
 	for i := range 50 {
 		d.Nodes = append(d.Nodes, flow.Node{ID: fmt.Sprint("n", i), Kind: "slow", Config: map[string]any{}})
 	}
+	defer func() { _ = text }()
 	unchecked := 0
 	flowtest.CheckCPU(t, func() {
 		for _, p := range document.Validate(d, flow.NewRegistry(slow)) {

@@ -42,8 +42,6 @@ type reach struct {
 	key             string // may do everything with the flows of its list
 }
 
-const everyScope = `["run","read","manage","edit","approve"]`
-
 // setupReach creates the flows and a key. The foreign flow has a former slug, "old-foreign".
 func setupReach(t *testing.T) *reach {
 	t.Helper()
