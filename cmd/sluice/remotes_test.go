@@ -12,7 +12,7 @@ var localCommands = map[string]string{
 	"serve": "is the server", "migrate": "changes the database", "backup": "reads the database", "restore": "replaces the database",
 	"doctor": "examines the machine", "secrets rotate": "needs the master key",
 	"ready": "asks the server of this machine", "login": "saves a server", "logout": "forgets it",
-	"flow validate": "reads files", "flow fmt": "reads files", "kinds": "prints what this program has", "schema": "prints what this program has",
+	"flow fmt": "reads files", "kinds": "prints what this program has", "schema": "prints what this program has",
 	"completion": "prints what this program has", "version": "prints what this program has",
 	"flow run": "chooses the server on its own, since it also runs files",
 }

@@ -101,12 +101,12 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 	if err != nil {
 		return nil, 0, fmt.Errorf("find user: %w", err)
 	}
-	if !c.s.SignUp {
-		return c.checkPassword(email, password, u)
-	}
 	unverified, err := c.userOrNil(c.s.Store.FindUnverifiedUser(c.Ctx(), email))
 	if err != nil {
 		return nil, 0, fmt.Errorf("find unverified user: %w", err)
+	}
+	if unverified == nil && !c.s.SignUp { // otherwise, the time must not show which of them exists
+		return c.checkPassword(email, password, u)
 	}
 	return c.checkPassword(email, password, u, unverified)
 }
