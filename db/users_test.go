@@ -107,9 +107,11 @@ func TestSignUp(t *testing.T) {
 		wantEqual(t, "role", m.Role, flow.MemberOwner)
 		_, err = w.FindMember(w.ctx, ws, u.ID)
 		wantCode(t, err, flow.CodeNotFound)
-		other := &flow.Workspace{Name: "Other"}
-		wantCode(t, w.SignUp(w.ctx, &flow.User{Email: "ADA@example.com"}, other), flow.CodeInputInvalid)
-		_, err = w.FindWorkspace(w.ctx, other.ID)
+		other, theirs := &flow.User{Email: "ADA@example.com"}, &flow.Workspace{Name: "Other"}
+		w.must(w.SignUp(w.ctx, other, theirs)) // nobody has proved the address
+		_, err = w.FindMember(w.ctx, own.ID, other.ID)
+		wantCode(t, err, flow.CodeNotFound)
+		_, err = w.FindUserByEmail(w.ctx, "ada@example.com")
 		wantCode(t, err, flow.CodeNotFound)
 	})
 }
