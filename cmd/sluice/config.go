@@ -43,7 +43,7 @@ type Config struct {
 	ClientHeader   string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header that carries the client's IP address." placeholder:"NAME"`
 	MetricsAddr    string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
 	PeerAddr       string        `env:"SLUICE_PEER_ADDR" name:"peer-addr" help:"Private address where other instances on the same PostgreSQL fetch the text of running steps; off when empty." placeholder:"HOST:PORT"`
-	Workers        int           `env:"SLUICE_WORKERS" help:"Maximum concurrent runs. Default: one for each 4 MiB of memory, at most 256." placeholder:"N"`
+	Workers        workers       `env:"SLUICE_WORKERS" help:"Maximum concurrent runs. Default: one for each 4 MiB of memory, at most 256." placeholder:"N"`
 	Memory         size          `env:"SLUICE_MEMORY" help:"Memory that the server may use. Default: the limit of the container, or else the memory of the machine." placeholder:"1GiB"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
@@ -108,6 +108,19 @@ func (s *size) UnmarshalText(text []byte) error {
 	return err
 }
 
+// workers is a number of runs; 0 if it is not set.
+type workers int
+
+// UnmarshalText reads a whole number from 1 on.
+func (w *workers) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a number of runs; write at least 1", text)
+	}
+	*w = workers(n)
+	return nil
+}
+
 // days is a duration that may also be written in days, such as 90d.
 type days time.Duration
 
@@ -140,14 +153,11 @@ func (c *Config) logger(w io.Writer) *slog.Logger {
 }
 
 // plan returns how the memory of the process is used.
-func (c *Config) plan() memory.Plan { return memory.NewPlan(int64(c.Memory), c.Workers) }
+func (c *Config) plan() memory.Plan { return memory.NewPlan(int64(c.Memory), int(c.Workers)) }
 
 // check returns a usage error for settings that cannot work. It runs before the
 // database is opened, so that a mistake creates neither a database nor a key.
 func (c *Config) check() error {
-	if c.Workers < 0 {
-		return usageError("SLUICE_WORKERS is too small; write at least 1")
-	}
 	if c.Memory > 0 && c.Memory < memory.Min {
 		return usageError("SLUICE_MEMORY is too small; write at least 128MiB")
 	}

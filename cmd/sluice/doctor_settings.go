@@ -64,6 +64,10 @@ func displayValue(name string, value any) string {
 			return fmt.Sprintf("%dd", d/(24*time.Hour))
 		}
 		return time.Duration(v).String()
+	case workers:
+		if v == 0 {
+			return ""
+		}
 	case size:
 		if v == 0 {
 			return ""

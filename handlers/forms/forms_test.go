@@ -86,7 +86,7 @@ func TestForm(t *testing.T) {
 		if run.Trigger != flow.TriggerForm || run.Version != 1 || run.KeyID != "" || run.UserID != "" {
 			t.Errorf("run %+v", run)
 		}
-		if got := fmt.Sprintln(run.Inputs["pages"], run.Inputs["urgent"], run.Inputs["tone"], run.Inputs["labels"], run.Inputs["extra"]); got != "3 true calm [red blue] map[a:[1 2]]\n" {
+		if got := fmt.Sprintln(run.Inputs["pages"], run.Inputs["urgent"], run.Inputs["tone"], run.Inputs["labels"], flow.Text(run.Inputs["extra"])); got != "3 true calm [red blue] {\"a\":[1,2]}\n" {
 			t.Errorf("inputs %s", got)
 		}
 		h.As(flow.MemberViewer).Get("/runs/"+string(run.ID)).Is(http.StatusOK).Has("Form", "How much")
