@@ -115,7 +115,7 @@ type workers int
 func (w *workers) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a number of runs; write at least 1", text)
+		return fmt.Errorf("wanted a whole number, at least 1, got %q", text)
 	}
 	*w = workers(n)
 	return nil
