@@ -44,6 +44,9 @@ func TestRun_endless_programs(t *testing.T) {
 // return the same as others, and their log once.
 func TestRun_long_programs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("with the race detector, the programs reach their limit of CPU time")
+	}
 	r := New()
 	t.Cleanup(r.Close)
 	var all sync.WaitGroup
