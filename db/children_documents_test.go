@@ -7,8 +7,8 @@ import (
 	"sluice/flow"
 )
 
-// TestTreeDocuments lists each document of a tree of runs once, from any run of the tree.
-func TestTreeDocuments(t *testing.T) {
+// TestTreeDocuments_lists_each_once lists each document of a tree of runs once, from any run of the tree.
+func TestTreeDocuments_lists_each_once(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run := w.start()
 		for i, hash := range []string{"b", "a", "b", "c"} {

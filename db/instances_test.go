@@ -8,8 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// TestAllCan pretends that instances of other releases share the database.
-func TestAllCan(t *testing.T) {
+// TestAllCan_counts_every_live_instance pretends that instances of other releases share the database.
+func TestAllCan_counts_every_live_instance(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		const future flow.Feature = "future"
 		want := func(when string, feature flow.Feature, want bool) {

@@ -10,10 +10,10 @@ import (
 	"sluice/flow"
 )
 
-// TestLockedTable has another session that locks a table. Each write that needs it is answered
+// TestWrite_gives_up_on_locked_table has another session that locks a table. Each write that needs it is answered
 // after one limit of waiting for a lock, although it waits for several things: for a
 // transaction of others, for the lock in it, and again on its own.
-func TestLockedTable(t *testing.T) {
+func TestWrite_gives_up_on_locked_table(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.PostgresConfig(t)
 	cfg.Instance = "test-locked"

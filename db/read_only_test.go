@@ -9,9 +9,9 @@ import (
 	"sluice/flow"
 )
 
-// TestReadOnly makes a database read-only for new sessions, as a failover does, and writable
+// TestWrite_recovers_after_read_only makes a database read-only for new sessions, as a failover does, and writable
 // again. All sessions of the pool are opened in between.
-func TestReadOnly(t *testing.T) {
+func TestWrite_recovers_after_read_only(t *testing.T) {
 	t.Parallel()
 	server := dbtest.NewServer(t, dbtest.ServerConfig{})
 	cfg := server.Config("read_only")

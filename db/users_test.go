@@ -108,7 +108,7 @@ func TestSignUp(t *testing.T) {
 		_, err = w.FindMember(w.ctx, ws, u.ID)
 		wantCode(t, err, flow.CodeNotFound)
 		other, theirs := &flow.User{Email: "ADA@example.com"}, &flow.Workspace{Name: "Other"}
-		w.must(w.SignUp(w.ctx, other, theirs)) // nobody has proved the address
+		w.must(w.SignUp(w.ctx, other, theirs)) // the address is not verified
 		_, err = w.FindMember(w.ctx, own.ID, other.ID)
 		wantCode(t, err, flow.CodeNotFound)
 		_, err = w.FindUserByEmail(w.ctx, "ada@example.com")

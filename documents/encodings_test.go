@@ -14,9 +14,9 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// TestEncodings reads text, CSV and HTML in encodings that they do not state. The detector is measured in package charset;
+// TestRead_detects_encodings reads text, CSV and HTML in encodings that they do not state. The detector is measured in package charset;
 // this is how its result is used.
-func TestEncodings(t *testing.T) {
+func TestRead_detects_encodings(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	type sample struct {
@@ -88,8 +88,8 @@ func TestEncodings(t *testing.T) {
 	})
 }
 
-// TestTables reads CSV files as spreadsheets do.
-func TestTables(t *testing.T) {
+// TestTables_read_like_spreadsheets reads CSV files as spreadsheets do.
+func TestTables_read_like_spreadsheets(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	row := func(cells ...string) map[string]string {

@@ -2,8 +2,8 @@ package documents
 
 import "testing"
 
-// TestHTMLText compares the text of HTML with what a browser shows.
-func TestHTMLText(t *testing.T) {
+// TestHTML_reads_like_browsers compares the text of HTML with what a browser shows.
+func TestHTML_reads_like_browsers(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	for _, c := range []struct{ name, content, want string }{

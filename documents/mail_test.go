@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMail(t *testing.T) {
+func TestMail_reads_messages(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	const head = "From: =?utf-8?q?J=C3=B6rg?= <a@example.com>\r\nTo: b@example.com\r\nSubject: =?ISO-8859-1?B?R3L832U=?=\r\n =?utf-8?q?_2?=\r\nMIME-Version: 1.0\r\n"
@@ -63,7 +63,7 @@ func TestMail(t *testing.T) {
 	})
 }
 
-func TestRTF(t *testing.T) {
+func TestRTF_reads_text(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	for _, c := range []struct{ name, content, want string }{

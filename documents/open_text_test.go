@@ -2,8 +2,8 @@ package documents
 
 import "testing"
 
-// TestOpenText compares the text of OpenDocument files with what LibreOffice shows.
-func TestOpenText(t *testing.T) {
+// TestOpenText_reads_like_LibreOffice compares the text of OpenDocument files with what LibreOffice shows.
+func TestOpenText_reads_like_LibreOffice(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	styles := `<office:automatic-styles><text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/><text:list-level-style-number text:level="2" style:num-format="a" style:num-suffix=")" text:display-levels="2"/></text:list-style><text:list-style style:name="L2"><text:list-level-style-bullet text:level="1" text:bullet-char="–"/></text:list-style></office:automatic-styles>`

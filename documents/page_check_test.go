@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEmptyPages reads pages on which a person sees something that is not in their HTML.
-func TestEmptyPages(t *testing.T) {
+// TestRead_explains_empty_pages reads pages on which a person sees something that is not in their HTML.
+func TestRead_explains_empty_pages(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	long := "<p>" + strings.Repeat("A long text about deliveries. ", 40) + "</p>"
@@ -54,8 +54,8 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// TestEmptyDocuments reads documents without text.
-func TestEmptyDocuments(t *testing.T) {
+// TestRead_explains_empty_documents reads documents without text.
+func TestRead_explains_empty_documents(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	for name, content := range map[string]string{
@@ -80,8 +80,8 @@ func TestEmptyDocuments(t *testing.T) {
 	})
 }
 
-// TestSlides reads what slides hold beside plain text.
-func TestSlides(t *testing.T) {
+// TestSlides_keep_more_than_plain_text reads what slides hold beside plain text.
+func TestSlides_keep_more_than_plain_text(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	deck := func(slide string) string {

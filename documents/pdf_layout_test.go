@@ -55,8 +55,8 @@ func grid(columns []float64, degrees float64, byColumn bool, rows ...string) (li
 	return list
 }
 
-// TestPDFLayout places the words of pages, whatever their order and line breaks in PDFium.
-func TestPDFLayout(t *testing.T) {
+// TestPDF_places_words_by_position places the words of pages, whatever their order and line breaks in PDFium.
+func TestPDF_places_words_by_position(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	columns := []float64{50, 130, 250}
@@ -119,7 +119,7 @@ func annotatedPDF(content, form string, annotations ...string) string {
 	}, annotations...)...)
 }
 
-func TestPDFAnnotations(t *testing.T) {
+func TestPDF_reads_annotations(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	const line = "BT /F 10 Tf 50 700 Td (Total: 31.50) Tj ET"

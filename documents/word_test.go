@@ -36,8 +36,8 @@ func fieldXML(data, code, result string) string {
 	return `<w:r><w:fldChar w:fldCharType="begin">` + data + `</w:fldChar></w:r><w:r><w:instrText>` + code + `</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>` + result + `<w:r><w:fldChar w:fldCharType="end"/></w:r>`
 }
 
-// TestWord compares the text of a document with what Word shows, character by character.
-func TestWord(t *testing.T) {
+// TestWord_reads_every_character compares the text of a document with what Word shows, character by character.
+func TestWord_reads_every_character(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	math := func(s string) string { return "<w:p><m:oMath>" + s + "</m:oMath></w:p>" }
@@ -122,8 +122,8 @@ func TestWord(t *testing.T) {
 	})
 }
 
-// TestWordLists compares the labels of lists with those that Word computes.
-func TestWordLists(t *testing.T) {
+// TestWord_computes_list_labels compares the labels of lists with those that Word computes.
+func TestWord_computes_list_labels(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
 	level := func(i, format, text, more string) string {
@@ -170,7 +170,7 @@ func TestWordLists(t *testing.T) {
 	}
 }
 
-func TestFormatNumber(t *testing.T) {
+func TestFormatNumber_writes_like_Word(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		n            int

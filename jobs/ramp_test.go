@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRamp(t *testing.T) {
+func TestRamp_grows_after_unclean_end(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

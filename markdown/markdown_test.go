@@ -8,7 +8,7 @@ import (
 	"sluice/flow/flowtest"
 )
 
-func TestHTML(t *testing.T) {
+func TestHTML_renders_safely(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text      string

@@ -21,9 +21,9 @@ var (
 	perTime = flow.Price{Call: 500, Second: 100}
 )
 
-// TestProviderCost has answers of real servers and the cost of the step: right, or unpriced where
+// TestProviderCost_is_right_or_unpriced has answers of real servers and the cost of the step: right, or unpriced where
 // a rule is unsure. A wrong known cost would break budgets.
-func TestProviderCost(t *testing.T) {
+func TestProviderCost_is_right_or_unpriced(t *testing.T) {
 	t.Parallel()
 	const text = `data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}` + "\n\n"
 	const over = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestCallFilter runs the filter on calls. The machine reads numbers in network order, as the
+// TestCallFilter_permits_only_needed_calls runs the filter on calls. The machine reads numbers in network order, as the
 // kernel reads those of struct seccomp_data in the order of the processor.
-func TestCallFilter(t *testing.T) {
+func TestCallFilter_permits_only_needed_calls(t *testing.T) {
 	t.Parallel()
 	const pid = 4711
 	var raw []bpf.RawInstruction

@@ -45,8 +45,8 @@ func encode(t *testing.T, name, text string) []byte {
 	return data
 }
 
-// TestDetect reads each sample in each of its encodings: as it is, as a table of CSV, and as HTML.
-func TestDetect(t *testing.T) {
+// TestDetect_finds_encodings reads each sample in each of its encodings: as it is, as a table of CSV, and as HTML.
+func TestDetect_finds_encodings(t *testing.T) {
 	t.Parallel()
 	wrong, all := 0, 0
 	for _, s := range samples(t) {
@@ -69,9 +69,9 @@ func TestDetect(t *testing.T) {
 	t.Logf("%d of %d wrong", wrong, all)
 }
 
-// TestDetectShort measures how little text is enough. Names in few letters stay ambiguous, so a part may be
+// TestDetect_finds_encodings_of_short_texts measures how little text is enough. Names in few letters stay ambiguous, so a part may be
 // wrong.
-func TestDetectShort(t *testing.T) {
+func TestDetect_finds_encodings_of_short_texts(t *testing.T) {
 	t.Parallel()
 	for length, most := range map[int]float64{20: 0.12, 40: 0.04} {
 		wrong, all := 0, 0
@@ -93,8 +93,8 @@ func TestDetectShort(t *testing.T) {
 	}
 }
 
-// TestDetectOthers reads what has no letters, or too many of them.
-func TestDetectOthers(t *testing.T) {
+// TestDetect_copes_with_other_bytes reads what has no letters, or too many of them.
+func TestDetect_copes_with_other_bytes(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]string{"empty": "", "ASCII": "plain", "bytes": strings.Repeat("\xff\x00\x81", 1000), "long": strings.Repeat("\xcf\xf0\xe8\xe2\xe5\xf2 ", 1_000_000)} {
 		if got := Detect([]byte(data), true); got.Name == "" || got.Decode([]byte(data)) == "" && data != "" {

@@ -12,7 +12,7 @@ import (
 	"sluice/flow/value"
 )
 
-func TestReceive(t *testing.T) {
+func TestReceive_keeps_bodies(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"empty": 0, "small": 100, "at_the_limit": Small, "large": 5*Small + 3} {
 		t.Run("keeps_"+name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestReceive(t *testing.T) {
 	})
 }
 
-func TestCost(t *testing.T) {
+func TestCost_counts_values_of_JSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		``: 0, `null`: 1, `"a,b[\"]"`: 1, `[]`: 1, `[1, 2,3]`: 4, `[[1]]`: 3, `{"a":1}`: 2,

@@ -101,7 +101,7 @@ func (b *Budget) give(h *Hold, n int64) {
 // serve grants waiting requests. The groups take turns: one whose request does not fit keeps its
 // turn, and gets the reserve once that is free.
 func (b *Budget) serve() {
-	if h := b.reserve; h != nil && b.fits(h, h.extra) { // it needs the reserve no more
+	if h := b.reserve; h != nil && b.fits(h, h.extra) { // it no longer needs the reserve
 		b.used, h.group.used = b.used+h.extra, h.group.used+h.extra
 		b.reserve, h.extra = nil, 0
 	}

@@ -46,7 +46,7 @@ func full(t *testing.T) (b *Budget, other *Hold) {
 	return b, other
 }
 
-func TestTake(t *testing.T) {
+func TestTake_shares_memory(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	t.Run("workspaces_take_turns", func(t *testing.T) {
@@ -136,9 +136,9 @@ func TestTake(t *testing.T) {
 	})
 }
 
-// TestProgress lets many runs take memory step by step, each more than its part of the shared
+// TestTake_never_deadlocks lets many runs take memory step by step, each more than its part of the shared
 // memory, so that all of them wait for each other sooner or later.
-func TestProgress(t *testing.T) {
+func TestTake_never_deadlocks(t *testing.T) {
 	t.Parallel()
 	const total = 100 * mib
 	b := New(total, "")
@@ -176,7 +176,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestWeigher(t *testing.T) {
+func TestWeigher_counts_shared_values_once(t *testing.T) {
 	t.Parallel()
 	w := &Weigher{}
 	large := []any{make([]any, 1000), string(make([]byte, 5000))}

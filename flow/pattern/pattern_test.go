@@ -32,9 +32,9 @@ func matches(t *testing.T, source, text string) [][]int {
 	return all
 }
 
-// TestMatches proves that searching one by one finds the same matches as the engine does, with
+// TestMatches_equal_those_of_regexp proves that searching one by one finds the same matches as the engine does, with
 // everything that depends on what precedes a match.
-func TestMatches(t *testing.T) {
+func TestMatches_equal_those_of_regexp(t *testing.T) {
 	t.Parallel()
 	patterns := []string{
 		`a`, `a*`, `a*?`, `b|a*`, `^a`, `a$`, `(?m)^a`, `(?m)a$`, `(?m)^`, `(?m)$`, `\ba`, `a\b`, `\Ba`, `\b`, `\B`, `\Aa`, `a\z`, ``, `(a)(b)?`, `(?i)B+`, `(?s).`, `.`, `(?P<x>a)|(?P<y>b)`,
@@ -65,8 +65,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestBudget proves that matching ends with its budget and its context, within one search too.
-func TestBudget(t *testing.T) {
+// TestMatches_stop_at_budget_and_context proves that matching ends with its budget and its context, within one search too.
+func TestMatches_stop_at_budget_and_context(t *testing.T) {
 	t.Parallel()
 	hostile, endless, text := mustCompile(t, `[^b]*b|a`), mustCompile(t, `[^b]*b`), strings.Repeat("a", 1<<20)
 	t.Run("ends all matches", func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// TestCompile proves that patterns that take long to compile are refused before that.
-func TestCompile(t *testing.T) {
+// TestCompile_refuses_costly_patterns proves that patterns that take long to compile are refused before that.
+func TestCompile_refuses_costly_patterns(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]error{
 		strings.Repeat("a", MaxSource+1):                           ErrTooLong,

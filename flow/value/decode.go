@@ -43,7 +43,7 @@ func Decode(data []byte) (any, error) {
 	return newDecoder(bytes.TrimPrefix(data, []byte("\ufeff"))).whole()
 }
 
-// DecodeReceived decodes JSON that another program wrote, which nobody here can correct: the body of
+// DecodeReceived decodes JSON that another program wrote and that cannot be corrected here: the body of
 // a response, the answer of a model, a text of a file. Unlike Decode it skips one byte order mark,
 // reads a text without content as null, takes the last of duplicate names, as JavaScript does, and
 // replaces invalid UTF-8 and half surrogate pairs by U+FFFD. Every place that reads such JSON uses

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestDecode(t *testing.T) {
+func TestDecode_round_trips(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{`null`, `null`}, {` true `, `true`}, {`"a\u00e9\n"`, `"aé\n"`}, {`-0.10e+5`, `-0.10e+5`},

@@ -138,7 +138,7 @@ func TestApproval_serves_stored_message(t *testing.T) {
 	h.Anonymous().Get(link).Is(http.StatusOK).Has("an <strong>old</strong> question with &lt;script&gt;")
 }
 
-// TestApprovalLink_works_before_owner answers a question on a server that nobody has set up, whose
+// TestApprovalLink_works_before_owner answers a question on a server without an owner, whose
 // runs are started with keys.
 func TestApprovalLink_works_before_owner(t *testing.T) {
 	t.Parallel()

@@ -2,8 +2,8 @@ package jsonpath
 
 import "testing"
 
-// TestSelect covers the grammar and the semantics beyond the examples of the RFC.
-func TestSelect(t *testing.T) {
+// TestSelect_follows_the_RFC covers the grammar and the semantics beyond the examples of the RFC.
+func TestSelect_follows_the_RFC(t *testing.T) {
 	t.Parallel()
 	const (
 		ten = `[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]`

@@ -29,8 +29,8 @@ func read(r io.Reader) (list []got, err error) {
 	}
 }
 
-// TestNext takes its cases from the standard and from servers that differ from it.
-func TestNext(t *testing.T) {
+// TestNext_follows_the_standard takes its cases from the standard and from servers that differ from it.
+func TestNext_follows_the_standard(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, stream string

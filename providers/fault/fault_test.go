@@ -6,9 +6,9 @@ import (
 	"sluice/providers/fault"
 )
 
-// TestFind has bodies that are answers although they look like errors. The forms of errors are
+// TestFind_accepts_answers_like_errors has bodies that are answers although they look like errors. The forms of errors are
 // in the conformance table of package providers.
-func TestFind(t *testing.T) {
+func TestFind_accepts_answers_like_errors(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		`{"choices":[{"delta":{"content":"x"}}],"error":null}`,

@@ -22,7 +22,7 @@ func system(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func TestAvailable(t *testing.T) {
+func TestAvailable_reads_the_lowest_limit(t *testing.T) {
 	t.Parallel()
 	const machine = "MemTotal:        8388608 kB\nMemFree: 1 kB\n"
 	for name, test := range map[string]struct {
@@ -50,7 +50,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-func TestPlan(t *testing.T) {
+func TestPlan_divides_memory(t *testing.T) {
 	const mib = 1 << 20
 	t.Setenv("GOMEMLIMIT", "")
 	for total, want := range map[int64]Plan{
