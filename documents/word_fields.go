@@ -9,7 +9,7 @@ import (
 // wordField is an open field: a code, such as HYPERLINK or PAGE, and the result that the program computed from it when it
 // last updated the field (ECMA-376, section 17.16). Word shows the result. Fields lie inside one another, also in codes.
 type wordField struct {
-	code     strings.Builder
+	code     []byte
 	inResult bool
 	replaced bool // its result is written already and not shown again
 	start    int  // of the result in the line
@@ -33,14 +33,15 @@ const (
 )
 
 // fieldHides reports whether the writer is in the code of a field, or in a result that is not shown.
-func (w *wordWriter) fieldHides() bool {
-	return slices.ContainsFunc(w.fields, func(f wordField) bool { return !f.inResult || f.replaced })
-}
+func (w *wordWriter) fieldHides() bool { return slices.ContainsFunc(w.fields, wordField.hides) }
+
+// hides reports whether what lies in the field is not shown.
+func (f wordField) hides() bool { return !f.inResult || f.replaced }
 
 // fieldCode adds to the code of the innermost field.
 func (w *wordWriter) fieldCode(s string) {
-	if n := len(w.fields); n > 0 && w.fields[n-1].code.Len() < maxFieldCode {
-		w.fields[n-1].code.WriteString(s)
+	if n := len(w.fields); n > 0 && len(w.fields[n-1].code) < maxFieldCode {
+		w.fields[n-1].code = append(w.fields[n-1].code, s...)
 	}
 }
 
@@ -115,7 +116,7 @@ func (w *wordWriter) endForm() {
 		}
 	}
 	w.fields[n-1].replaced = true
-	if !w.run.vanish && !slices.ContainsFunc(w.fields[:n-1], func(f wordField) bool { return !f.inResult || f.replaced }) {
+	if !w.run.vanish && !slices.ContainsFunc(w.fields[:n-1], wordField.hides) {
 		w.put(value)
 	}
 }
@@ -149,7 +150,7 @@ func (w *wordWriter) separateField() {
 	}
 	f := &w.fields[n-1]
 	f.inResult, f.start = true, w.block.line.Len()
-	words := fieldWords(f.code.String())
+	words := fieldWords(string(f.code))
 	if len(words) > 1 && strings.EqualFold(words[0], "HYPERLINK") && !w.fieldHides() {
 		f.link = true
 		target := words[1]
@@ -170,7 +171,7 @@ func (w *wordWriter) endField() {
 	}
 	f := &w.fields[n-1]
 	empty := !f.inResult || f.start >= w.block.line.Len()
-	code := f.code.String()
+	code := string(f.code)
 	if f.link {
 		w.endLink()
 	}
