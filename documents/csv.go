@@ -69,7 +69,7 @@ func (r *reading) readCSV() *Document {
 		for i, cell := range cells {
 			cells[i] = strings.TrimSpace(cell)
 		}
-		table.add(cells)
+		table.add(cells, false)
 	}
 	doc.Truncated = table.full
 	if table.header != nil {

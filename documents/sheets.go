@@ -173,9 +173,7 @@ func (w *sheetReader) readRows(rows, exact *excelize.Rows, text *strings.Builder
 		}
 		w.filled = true
 		text.WriteString("\n" + strings.Join(layout.marked(cells, hidden, table.header == nil), "\t"))
-		if table.add(cells); hidden && len(table.table.Rows) > 0 {
-			table.table.HiddenRows = append(table.table.HiddenRows, len(table.table.Rows)-1)
-		}
+		table.add(cells, hidden)
 	}
 	return rows.Error()
 }
@@ -205,10 +203,10 @@ type tableWriter struct {
 	full   bool // rows or columns were left out
 }
 
-// add adds a row, or makes it the header if it is the first one. The budget counts
+// add adds a row, which Excel may hide, or makes it the header if it is the first one. The budget counts
 // a row as JSON, names of columns included, because that is how tables travel to
 // the parent: long names in a header cost their length in every row.
-func (t *tableWriter) add(cells []string) {
+func (t *tableWriter) add(cells []string, hidden bool) {
 	if len(cells) > maxColumns {
 		cells, t.full = cells[:maxColumns], true
 	}
@@ -229,6 +227,9 @@ func (t *tableWriter) add(cells []string) {
 	if *t.left < 0 {
 		t.full = true
 		return
+	}
+	if hidden {
+		t.table.HiddenRows = append(t.table.HiddenRows, len(t.table.Rows))
 	}
 	t.table.Rows = append(t.table.Rows, row)
 }

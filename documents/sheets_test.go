@@ -118,6 +118,9 @@ func TestSheets(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			if err := f.SetRowVisible("Orders", 200, false); err != nil {
+				t.Error(err)
+			}
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -125,6 +128,9 @@ func TestSheets(t *testing.T) {
 		rows := len(got.Tables[0].Rows)
 		if !got.Truncated || rows < 100 || rows > maxTables/len(long)+2 {
 			t.Errorf("truncated %v, %d rows", got.Truncated, rows)
+		}
+		if hidden := got.Tables[0].HiddenRows; len(hidden) > 0 {
+			t.Errorf("rows %v are marked as hidden, although the hidden one was left out", hidden)
 		}
 	})
 	t.Run("keep all digits of long numbers", func(t *testing.T) {
