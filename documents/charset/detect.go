@@ -3,6 +3,7 @@ package charset
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -142,10 +143,10 @@ func Marked(data []byte) (Encoding, bool) {
 // some thousand bytes only, those around characters beyond ASCII.
 func Detect(data []byte, isHTML bool) Encoding {
 	sample := sampleOf(data, isHTML)
-	best, least := candidates[0].Encoding, -1.0
+	best, least := Encoding{}, math.Inf(1)
 	for i, c := range candidates {
 		text := decodeSample(c.encoding, sample)
-		if cost := c.cost(text) + c.rarity + 0.1*float64(i); least < 0 || cost < least {
+		if cost := c.cost(text) + c.rarity + 0.1*float64(i); cost < least {
 			best, least = c.Encoding, cost
 		}
 	}
@@ -174,42 +175,38 @@ func decodeSample(e encoding.Encoding, sample []byte) string {
 
 // cost returns the cost of a text in the language that fits best.
 func (c candidate) cost(text string) float64 {
-	least := -1.0
-	add := func(cost float64) {
-		if least < 0 || cost < least {
-			least = cost
-		}
-	}
-	var asciis *asciiEvidence
+	least := math.Inf(1)
+	var ascii *asciiEvidence
 	for _, name := range c.languages {
 		l := models()[name]
 		if l.pairs == nil {
-			add(l.characterCost(text, c.common))
+			least = min(least, l.characterCost(text, c.common))
 			continue
 		}
-		total, ascii := l.pairCost(text)
+		total := l.pairCost(text)
 		if l.latin {
-			if asciis == nil {
-				asciis = asciiCosts(text)
+			if ascii == nil {
+				ascii = asciiCosts(text)
 			}
-			total += asciis.relative(ascii)
+			total += ascii.relative(l)
 		}
-		add(total)
+		least = min(least, total)
 	}
 	return least
 }
 
 // asciiEvidence is what the ASCII letters of a text say about its language.
-type asciiEvidence struct{ least, weight float64 }
+type asciiEvidence struct {
+	pairs         map[[2]rune]int
+	least, weight float64
+}
 
 // asciiCosts compares the ASCII letters of a text with all Latin alphabets.
 func asciiCosts(text string) *asciiEvidence {
-	e := &asciiEvidence{least: -1}
-	for _, list := range [][]string{western, central, {"lt", "lv", "tr", "vi"}} {
-		for _, name := range list {
-			if _, ascii := models()[name].pairCost(text); e.least < 0 || ascii < e.least {
-				e.least = ascii
-			}
+	e := &asciiEvidence{pairs: asciiPairs(text), least: math.Inf(1)}
+	for _, l := range models() {
+		if l.latin {
+			e.least = min(e.least, l.asciiCost(e.pairs))
 		}
 	}
 	all, others := 0, 0
@@ -218,13 +215,15 @@ func asciiCosts(text string) *asciiEvidence {
 			others++
 		}
 	}
-	e.weight = min(1, 12*float64(others)/float64(all))
+	e.weight = min(1, 12*float64(others)/float64(max(1, all)))
 	return e
 }
 
 // relative returns how much worse than the best language another one explains the ASCII letters. Where they are many, they
 // do not outweigh the other characters.
-func (e *asciiEvidence) relative(cost float64) float64 { return max(0, cost-e.least) * e.weight }
+func (e *asciiEvidence) relative(l *language) float64 {
+	return (l.asciiCost(e.pairs) - e.least) * e.weight
+}
 
 // maxSample is the size of a sample in bytes.
 const maxSample = 6 << 10

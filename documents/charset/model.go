@@ -94,9 +94,9 @@ const quoteSigns = "“”„‚«»‹›–—…•"
 // cjkSigns are the signs of Chinese, Japanese and Korean texts.
 const cjkSigns = "、。，．・：；？！（）「」『』【】〈〉《》〔〕“”‘’…—－～％＋／＝￥※○●◎△▲□■☆★→←↑↓々ー　"
 
-// pairCost returns the cost of a text in a language with an alphabet. Pairs of ASCII characters do not tell encodings apart,
-// only languages: they are summed up in ascii.
-func (l *language) pairCost(text string) (total, ascii float64) {
+// pairCost returns the cost of a text in a language with an alphabet, without pairs of ASCII characters, which do not tell
+// encodings apart; see asciiPairs.
+func (l *language) pairCost(text string) (total float64) {
 	before, capital := ' ', false
 	native, others := 0, 0
 	var odd, apart bool // the last character is a sign that does not stand beside a letter
@@ -116,18 +116,10 @@ func (l *language) pairCost(text string) (total, ascii float64) {
 		apart = strings.ContainsRune(apartSigns, r)
 		isCapital := unicode.IsUpper(now)
 		lower := unicode.ToLower(now)
-		if lower != ' ' || before != ' ' {
-			c := l.pair(before, lower)
-			switch {
-			case before < utf8.RuneSelf && lower < utf8.RuneSelf:
-				if l.latin {
-					ascii += c
-				}
-			default:
-				if isCapital && before != ' ' && !capital {
-					c += costCapital
-				}
-				total += c
+		if before >= utf8.RuneSelf || lower >= utf8.RuneSelf {
+			total += l.pair(before, lower)
+			if isCapital && before != ' ' && !capital {
+				total += costCapital
 			}
 		}
 		before, capital = lower, isCapital
@@ -141,7 +133,32 @@ func (l *language) pairCost(text string) (total, ascii float64) {
 	if !l.latin && native*2 < others { // a Latin text with a few signs, which nothing in it explains
 		total += costForeign
 	}
-	return total, ascii
+	return total
+}
+
+// asciiPairs counts the pairs of ASCII letters of a text. What is not a letter is a space.
+func asciiPairs(text string) map[[2]rune]int {
+	pairs := map[[2]rune]int{}
+	before := ' '
+	for _, r := range text {
+		now := ' '
+		if isLetter(r) {
+			now = unicode.ToLower(r)
+		}
+		if before < utf8.RuneSelf && now < utf8.RuneSelf && (before != ' ' || now != ' ') {
+			pairs[[2]rune{before, now}]++
+		}
+		before = now
+	}
+	return pairs
+}
+
+// asciiCost returns the cost of pairs of ASCII letters.
+func (l *language) asciiCost(pairs map[[2]rune]int) (total float64) {
+	for pair, n := range pairs {
+		total += float64(n) * l.pair(pair[0], pair[1])
+	}
+	return total
 }
 
 // signCost returns the cost of a character that is not a letter. Signs of ASCII are free, since they are the same in all
