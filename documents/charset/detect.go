@@ -26,7 +26,6 @@ import (
 type Encoding struct {
 	Name     string // as in the WHATWG Encoding Standard, where it has one
 	encoding encoding.Encoding
-	compose  bool // it has accents as characters of their own, which Decode joins with their letters
 }
 
 // candidate is an encoding that Detect considers, with the languages that are written in it.
@@ -54,7 +53,7 @@ var candidates = []candidate{
 	{Encoding: Encoding{Name: "windows-1255", encoding: charmap.Windows1255}, languages: []string{"he"}},
 	{Encoding: Encoding{Name: "windows-1256", encoding: charmap.Windows1256}, languages: []string{"ar", "fa"}},
 	{Encoding: Encoding{Name: "windows-1257", encoding: charmap.Windows1257}, languages: []string{"lt", "lv", "et"}},
-	{Encoding: Encoding{Name: "windows-1258", encoding: charmap.Windows1258, compose: true}, languages: []string{"vi"}},
+	{Encoding: Encoding{Name: "windows-1258", encoding: charmap.Windows1258}, languages: []string{"vi"}},
 	{Encoding: Encoding{Name: "windows-874", encoding: charmap.Windows874}, languages: []string{"th"}},
 	{Encoding: Encoding{Name: "gb18030", encoding: simplifiedchinese.GB18030}, languages: []string{"zh-Hans", "zh-Hant"}, common: commonIn(simplifiedchinese.GBK, 0xB0, 0xD7, 0xA1)},
 	{Encoding: Encoding{Name: "big5", encoding: traditionalchinese.Big5}, languages: []string{"zh-Hant"}, common: commonIn(traditionalchinese.Big5, 0xA4, 0xC6, 0x40)},
@@ -90,29 +89,27 @@ func Lookup(name string) (Encoding, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	switch name {
 	case "utf-32", "utf-32le":
-		return Encoding{name, utf32.UTF32(utf32.LittleEndian, utf32.UseBOM), false}, nil
+		return Encoding{name, utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)}, nil
 	case "utf-32be":
-		return Encoding{name, utf32.UTF32(utf32.BigEndian, utf32.UseBOM), false}, nil
+		return Encoding{name, utf32.UTF32(utf32.BigEndian, utf32.UseBOM)}, nil
 	case "utf-16": // Unicode says big endian without a mark; nearly all such files are little endian
-		return Encoding{name, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), false}, nil
-	}
-	for _, c := range candidates {
-		if c.Name == name {
-			return c.Encoding, nil
-		}
+		return Encoding{name, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)}, nil
 	}
 	e, err := htmlindex.Get(name)
 	if err != nil {
 		if e, err = ianaindex.IANA.Encoding(name); err != nil || e == nil {
 			return Encoding{}, fmt.Errorf("there is no encoding %q; names are such as utf-8, gbk or windows-1251", name)
 		}
-		return Encoding{name, e, false}, nil
+		return Encoding{name, e}, nil
 	}
 	if official, err := htmlindex.Name(e); err == nil {
 		name = official
 	}
-	return Encoding{name, e, name == "windows-1258"}, nil
+	return Encoding{name, e}, nil
 }
+
+// hasAccents reports whether an encoding has accents as characters of their own, which Decode joins with their letters.
+func (e Encoding) hasAccents() bool { return e.Name == "windows-1258" }
 
 // Decode converts text to UTF-8 without a byte order mark. Invalid bytes become U+FFFD.
 func (e Encoding) Decode(data []byte) string {
@@ -120,7 +117,7 @@ func (e Encoding) Decode(data []byte) string {
 	if err != nil {
 		out = data
 	}
-	if e.compose {
+	if e.hasAccents() {
 		out = norm.NFC.Bytes(out)
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\uFFFD"), "\uFEFF")
@@ -158,7 +155,7 @@ func Detect(data []byte, isHTML bool) Encoding {
 func Detected7Bit(data []byte) (Encoding, bool) {
 	for _, escape := range []string{"\x1b$B", "\x1b$@", "\x1b(J"} {
 		if bytes.Contains(data, []byte(escape)) && bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
-			return Encoding{"iso-2022-jp", japanese.ISO2022JP, false}, true
+			return Encoding{"iso-2022-jp", japanese.ISO2022JP}, true
 		}
 	}
 	return Encoding{}, false

@@ -35,7 +35,7 @@ func encode(t *testing.T, name, text string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.compose {
+	if e.hasAccents() {
 		text = decomposeTones(text)
 	}
 	data, err := e.encoding.NewEncoder().Bytes([]byte(text))
@@ -103,5 +103,14 @@ func TestDetect_copes_with_other_bytes(t *testing.T) {
 	}
 	if _, err := Lookup("no such encoding"); err == nil {
 		t.Error("an unknown name has an encoding")
+	}
+}
+
+func TestLookup_finds_each_detected_encoding(t *testing.T) {
+	t.Parallel()
+	for _, c := range candidates {
+		if got, err := Lookup(c.Name); got != c.Encoding {
+			t.Errorf("%s: got %v, %v", c.Name, got, err)
+		}
 	}
 }
