@@ -18,26 +18,13 @@ var separators = []rune{'\t', ';', '|', ','}
 // ends a line, too.
 func (r *reading) readText(format string) *Document {
 	d := decodeText(r.data, r.MIME, "", r.Encoding)
-	out := &Document{Format: format, Pages: 1, Text: withLineEnds(d.text)}
+	out := &Document{Format: format, Pages: 1, Text: lineEnds.Replace(d.text)}
 	d.warnings(out)
 	return out
 }
 
-// withLineEnds replaces carriage returns that end a line alone by line feeds.
-func withLineEnds(s string) string {
-	if !strings.Contains(s, "\r") {
-		return s
-	}
-	var b strings.Builder
-	for i := range len(s) {
-		if s[i] == '\r' && (i+1 == len(s) || s[i+1] != '\n') {
-			b.WriteByte('\n')
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// lineEnds replaces carriage returns that end a line alone by line feeds.
+var lineEnds = strings.NewReplacer("\r\n", "\r\n", "\r", "\n")
 
 // readCSV returns the text of a CSV file, and its rows as a table whose
 // columns are named by the first row. It is more lenient than RFC 4180: rows may differ

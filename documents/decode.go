@@ -24,16 +24,19 @@ func DecodeText(data []byte, contentType, fallback string) string {
 }
 
 // decodeText converts bytes to valid UTF-8. The encoding is, in this order: the one that the caller knows; that of a byte
-// order mark; the declared one; UTF-8 if the bytes are valid; UTF-16, if every other byte is a zero; the one declared in the
-// HTML, if fallback is "text/html"; and else the one that the letters suggest, which is a guess.
+// order mark; the one in contentType; that of escape sequences (see charset.Detected7Bit); UTF-16, if the bytes look like
+// it; UTF-8, if most bytes are valid; the one declared in the XML, or in the HTML if fallback is "text/html"; and else the
+// one that the letters suggest, which is a guess.
 //
 // The order follows the WHATWG Encoding Standard (https://encoding.spec.whatwg.org), in which a byte order mark takes
 // precedence over a declaration. There are two deviations, both for files with a wrong label. A label of UTF-8 is verified.
 // And a label that the standard maps to "replacement", which would turn the whole text into one U+FFFD, is ignored.
 func decodeText(data []byte, contentType, fallback, known string) decoded {
 	isHTML := fallback == "text/html"
-	if e, err := charset.Lookup(known); known != "" && err == nil {
-		return decodeWith(e, data)
+	if known != "" {
+		if e, err := charset.Lookup(known); err == nil {
+			return decodeWith(e, data)
+		}
 	}
 	if e, marked := charset.Marked(data); marked {
 		return decodeWith(e, data)

@@ -48,8 +48,6 @@ func (r *reading) readMail() *Document {
 	extension := strings.ToLower(path.Ext(r.Name))
 	m.archive = extension == ".mht" || extension == ".mhtml" || strings.HasPrefix(r.MIME, "multipart/related")
 	m.out.Text = m.message(r.data, 0)
-	m.out.Title = m.out.Meta["subject"].(string)
-	m.out.Meta = nil
 	return m.out
 }
 
@@ -60,7 +58,7 @@ func (m *mailReader) message(data []byte, depth int) string {
 	for _, name := range []string{"From", "To", "Cc", "Date", "Subject"} {
 		value := m.decodeWords(header.Get(name))
 		if depth == 0 && name == "Subject" {
-			m.out.Meta = map[string]any{"subject": value}
+			m.out.Title = value
 		}
 		if value != "" && !m.archive {
 			b.WriteString(name + ": " + value + "\n")
@@ -108,13 +106,13 @@ func (m *mailReader) part(header textproto.MIMEHeader, body []byte, depth int) s
 	}
 	data := m.decodeTransfer(header.Get("Content-Transfer-Encoding"), body)
 	switch {
-	case mediaType == "message/rfc822" && disposition != "attachment", mediaType == "message/rfc822" && depth < maxMailDepth:
+	case mediaType == "message/rfc822" && (disposition != "attachment" || depth < maxMailDepth):
 		return "Attached message:\n" + m.message(data, depth+1)
 	case disposition == "attachment" || name != "" && disposition != "inline":
 	case mediaType == "text/plain" || mediaType == "message/delivery-status" || mediaType == "text/markdown":
 		d := decodeText(data, header.Get("Content-Type"), "", m.Encoding)
 		d.warnings(m.out)
-		text := strings.ReplaceAll(withLineEnds(d.text), "\r\n", "\n")
+		text := strings.ReplaceAll(lineEnds.Replace(d.text), "\r\n", "\n")
 		if strings.EqualFold(params["format"], "flowed") {
 			text = unfolded(text, strings.EqualFold(params["delsp"], "yes"))
 		}
