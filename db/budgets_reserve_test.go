@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -102,6 +103,27 @@ func TestReserveSpending_counts_lost_calls(t *testing.T) {
 		}
 		w.clock.move(24 * time.Hour)
 		check(0, 0)
+	})
+}
+
+// TestDropStale_removes_lost_spending has estimates of lost calls, which no budget reads after
+// their UTC day.
+func TestDropStale_removes_lost_spending(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		s := step("write")
+		s.Usage.UnpricedSteps, s.Usage.LostNanoUSD = 1, 60
+		s.Spent = s.Usage
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: w.atWork(), Steps: []flow.Step{s}}))
+		dropStale := func(after time.Duration) (rows int) {
+			_, err := w.DropStale(w.ctx, w.clock.move(after), 10)
+			w.must(err)
+			w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+				return tx.DBTX.QueryRowContext(tx.Ctx, "SELECT count(*) FROM lost_spending").Scan(&rows)
+			}))
+			return rows
+		}
+		wantEqual(t, "estimates of today, of the flow and the key", dropStale(0), 2)
+		wantEqual(t, "estimates after days", dropStale(3*24*time.Hour), 0)
 	})
 }
 

@@ -190,6 +190,7 @@ func (s *Retention) DropStale(ctx context.Context, now time.Time, limit int) (n 
 			return tx.Queries.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife)))
 		})},
 		{"the cost of child runs", "spent_below", all(func(tx *core.Tx) error { return tx.Queries.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))) })},
+		{"the estimates of lost calls", "lost_spending", all(func(tx *core.Tx) error { return tx.Queries.DropLostSpending(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))) })},
 		{"uses of former slugs", "alias_uses", all(func(tx *core.Tx) error {
 			return tx.Queries.DropAliasUses(tx.Ctx, core.DayOf(now.Add(-flow.CallerPeriod)))
 		})},
