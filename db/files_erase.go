@@ -51,22 +51,13 @@ func eraseFiles(tx *core.Tx, runID flow.RunID) error {
 // and belong to no run and no flow.
 func (s *Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.DB.Config.Retention)), MaxRows: int32(limit)}
-	rows, err := s.DB.Reads.ListLooseFiles(ctx, loose)
-	if core.IsDamage(err) {
-		if err := s.DB.FindDamaged(ctx, "files", err); err != nil {
-			return 0, err
-		}
-		rows, err = s.DB.Reads.ListLooseFiles(ctx, loose)
-	}
+	rows, err := core.ReadRows(ctx, s.DB, "files", func() ([]gen.ListLooseFilesRow, error) { return s.DB.Reads.ListLooseFiles(ctx, loose) })
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	byID, ids := map[string]gen.ListLooseFilesRow{}, make([]string, len(rows))
-	for i, r := range rows {
-		ids[i], byID[r.ID] = r.ID, r
-	}
 	return len(rows), s.DB.WriteRows(ctx, core.Durable, "files", func(tx *core.Tx) error {
-		return tx.Each("files", "expire", ids, func(id string) error { return expireFile(tx, byID[id]) })
+		idOf := func(r gen.ListLooseFilesRow) string { return r.ID }
+		return core.Each(tx, "files", "expire", rows, idOf, func(r gen.ListLooseFilesRow) error { return expireFile(tx, r) })
 	})
 }
 
@@ -90,13 +81,7 @@ func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 // file has the same content, and deletes their rows. If the content of one cannot
 // be removed, the others are still processed.
 func (s *Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
-	rows, err := s.DB.Reads.ListErasedFiles(ctx, int32(limit))
-	if core.IsDamage(err) {
-		if err := s.DB.FindDamaged(ctx, "files", err); err != nil {
-			return 0, err
-		}
-		rows, err = s.DB.Reads.ListErasedFiles(ctx, int32(limit))
-	}
+	rows, err := core.ReadRows(ctx, s.DB, "files", func() ([]gen.File, error) { return s.DB.Reads.ListErasedFiles(ctx, int32(limit)) })
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -108,9 +93,9 @@ func (s *Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err er
 		}
 		return err != nil
 	})
-	ids := dbconn.MapRows(gone, func(r gen.File) string { return r.ID })
 	err = s.DB.WriteRows(ctx, core.Relaxed, "files", func(tx *core.Tx) error {
-		return tx.Each("files", "drop", ids, func(id string) error { return dropFile(tx, id) })
+		idOf := func(r gen.File) string { return r.ID }
+		return core.Each(tx, "files", "drop", gone, idOf, func(r gen.File) error { return dropFile(tx, r.ID) })
 	})
 	return len(gone), errors.Join(failed, err)
 }

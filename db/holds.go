@@ -63,7 +63,7 @@ func (s *Recovery) ReleaseHolds(ctx context.Context, instance string, list []flo
 			if h.Kind == flow.JobDelivery {
 				table = "deliveries"
 			}
-			if err := tx.Each(table, "release", []string{h.ID}, func(string) error { return release(tx, instance, h) }); err != nil {
+			if err := core.EachID(tx, table, "release", []string{h.ID}, func(string) error { return release(tx, instance, h) }); err != nil {
 				return err
 			}
 		}

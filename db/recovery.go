@@ -107,9 +107,7 @@ func (r *recovery) listSuspects() error {
 func (s *Recovery) TrySuspects(ctx context.Context, runIDs []flow.RunID) (attempts map[flow.RunID]int64, err error) {
 	err = s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
 		attempts = map[flow.RunID]int64{}
-		texts := dbconn.MapRows(runIDs, func(id flow.RunID) string { return string(id) })
-		return tx.Each("runs", "try", texts, func(text string) error {
-			id := flow.RunID(text)
+		return core.EachID(tx, "runs", "try", runIDs, func(id flow.RunID) error {
 			r, err := tx.Queries.TrySuspect(tx.Ctx, gen.TrySuspectParams{ID: id, InstanceID: s.DB.Holder(), Busy: tx.BusyAt(s.DB.Holder()), TrialSize: int64(len(runIDs))})
 			if dbconn.IsNoRows(err) {
 				return nil
@@ -132,8 +130,7 @@ func (s *Recovery) RequeueRuns(ctx context.Context, attempts map[flow.RunID]int6
 		return nil
 	}
 	return s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
-		ids := dbconn.MapRows(slices.Sorted(maps.Keys(attempts)), func(id flow.RunID) string { return string(id) })
-		return tx.Each("runs", "requeue", ids, func(id string) error { return requeueRun(tx, flow.RunID(id), attempts[flow.RunID(id)]) })
+		return core.EachID(tx, "runs", "requeue", slices.Sorted(maps.Keys(attempts)), func(id flow.RunID) error { return requeueRun(tx, id, attempts[id]) })
 	})
 }
 

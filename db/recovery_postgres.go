@@ -97,12 +97,9 @@ func (r *recovery) takeOver(instance string, since int64) error {
 	for _, run := range claimed {
 		busy += int(run.Busy)
 	}
-	isBusy, ids := map[string]bool{}, make([]string, len(claimed))
-	for i, run := range claimed {
-		ids[i], isBusy[string(run.ID)] = string(run.ID), run.Busy != 0
-	}
-	err = r.tx.Each("runs", "take back", ids, func(id string) error {
-		return r.takeBack(flow.RunID(id), fairness.Crash{Started: true, Busy: isBusy[id], BusyN: busy})
+	idOf := func(run gen.ListClaimedRow) flow.RunID { return run.ID }
+	err = core.Each(r.tx, "runs", "take back", claimed, idOf, func(run gen.ListClaimedRow) error {
+		return r.takeBack(run.ID, fairness.Crash{Started: true, Busy: run.Busy != 0, BusyN: busy})
 	})
 	if err != nil {
 		return err
@@ -120,19 +117,19 @@ func (r *recovery) takeOverJobs(instance string) error {
 	if err != nil {
 		return err
 	}
-	var runs, deliveries []string
+	var runs []flow.RunID
+	var deliveries []string
 	for _, j := range jobs {
 		if j.Kind == flow.JobRun {
-			runs = append(runs, j.ID)
+			runs = append(runs, flow.RunID(j.ID))
 		} else {
 			deliveries = append(deliveries, j.ID)
 		}
 	}
-	err = r.tx.Each("runs", "requeue", runs, func(id string) error { return r.requeueUnclaimed(flow.RunID(id)) })
-	if err != nil {
+	if err := core.EachID(r.tx, "runs", "requeue", runs, r.requeueUnclaimed); err != nil {
 		return err
 	}
-	return r.tx.Each("deliveries", "release", deliveries, r.releaseDelivery)
+	return core.EachID(r.tx, "deliveries", "release", deliveries, r.releaseDelivery)
 }
 
 // requeueUnclaimed creates a new job for a run whose worker died before it

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 	"sluice/flow/fairness"
 	"sluice/flow/sorting"
 )
@@ -28,12 +30,8 @@ func (r *recovery) afterRestart(string) error {
 	if err != nil {
 		return fmt.Errorf("list held runs: %w", err)
 	}
-	byID, ids := map[string]gen.ListHeldRow{}, make([]string, len(held))
-	for i, h := range held {
-		ids[i], byID[string(h.ID)] = string(h.ID), h
-	}
-	err = r.tx.Each("runs", "take back", ids, func(id string) error {
-		h := byID[id]
+	idOf := func(h gen.ListHeldRow) flow.RunID { return h.ID }
+	err = core.Each(r.tx, "runs", "take back", held, idOf, func(h gen.ListHeldRow) error {
 		// A run that is held by an instance is a suspect on trial, which has no job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
 		return r.takeBack(h.ID, fairness.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)})

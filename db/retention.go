@@ -97,12 +97,8 @@ func (s *Retention) eraseListed(ctx context.Context, limit int, code flow.Code, 
 			return err
 		}
 		n = len(rows)
-		byID, ids := map[string]gen.ListUnsavedRow{}, make([]string, len(rows))
-		for i, r := range rows {
-			ids[i], byID[string(r.ID)] = string(r.ID), r
-		}
-		return tx.Each("runs", "erase", ids, func(id string) error {
-			r := byID[id]
+		idOf := func(r gen.ListUnsavedRow) flow.RunID { return r.ID }
+		return core.Each(tx, "runs", "erase", rows, idOf, func(r gen.ListUnsavedRow) error {
 			return eraseContent(tx, r.WorkspaceID, r.ID, r.Error, code)
 		})
 	})
@@ -117,8 +113,7 @@ func (s *Retention) DropTombstones(ctx context.Context, olderThan time.Time, lim
 			return err
 		}
 		n = len(ids)
-		texts := dbconn.MapRows(ids, func(id flow.RunID) string { return string(id) })
-		return tx.Each("runs", "drop", texts, func(id string) error { return dropRun(tx, flow.RunID(id)) })
+		return core.EachID(tx, "runs", "drop", ids, func(id flow.RunID) error { return dropRun(tx, id) })
 	})
 	return n, err
 }
@@ -139,7 +134,7 @@ func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(ids), tx.Each("deliveries", "drop", ids, func(id string) error {
+	return len(ids), core.EachID(tx, "deliveries", "drop", ids, func(id string) error {
 		return dbconn.FirstError(
 			func() error { return tx.Queries.DeleteAttempts(tx.Ctx, id) },
 			func() error {

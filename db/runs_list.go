@@ -19,7 +19,7 @@ import (
 // ListRunRows returns a page of the runs that match, newest first. If a page of
 // newer runs would not be full, it returns the first page instead.
 func (s *Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
-	return lists.PassOver(ctx, s.DB, "runs", func() (flow.RunPage, error) { return s.listRunRows(ctx, c) })
+	return core.ReadRows(ctx, s.DB, "runs", func() (flow.RunPage, error) { return s.listRunRows(ctx, c) })
 }
 
 // listRunRows is ListRunRows, which fails if a row cannot be read before its ID is known.
@@ -56,7 +56,7 @@ func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
 	})
-	ids, err := lists.PassOver(ctx, s.DB, "runs", func() ([]string, error) { return s.filterRuns(ctx, &k, f.Limit) })
+	ids, err := core.ReadRows(ctx, s.DB, "runs", func() ([]string, error) { return s.filterRuns(ctx, &k, f.Limit) })
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,7 @@ func (s *Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, n
 		return 0, time.Time{}, nil
 	}
 	// Usually nothing is due, so check with a read before beginning a transaction.
-	next, err = dbconn.Earliest(s.DB.Reads.NextWake(ctx))
-	if core.IsDamage(err) {
-		if err := s.DB.FindDamaged(ctx, "wakes", err); err != nil {
-			return 0, next, fmt.Errorf("wake runs: %w", err)
-		}
-		next, err = dbconn.Earliest(s.DB.Reads.NextWake(ctx))
-	}
+	next, err = core.ReadRows(ctx, s.DB, "wakes", func() (time.Time, error) { return dbconn.Earliest(s.DB.Reads.NextWake(ctx)) })
 	if err != nil {
 		return 0, next, fmt.Errorf("wake runs: %w", err)
 	}
@@ -37,8 +31,7 @@ func (s *Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, n
 			return err
 		}
 		n = len(ids)
-		texts := dbconn.MapRows(ids, func(id flow.RunID) string { return string(id) })
-		return tx.Each("runs", "wake", texts, func(id string) error { return tx.ResumeRun("", flow.RunID(id), core.PlaceWaiting) })
+		return core.EachID(tx, "runs", "wake", ids, func(id flow.RunID) error { return tx.ResumeRun("", id, core.PlaceWaiting) })
 	})
 	if err != nil {
 		return n, next, fmt.Errorf("wake runs: %w", err)

@@ -54,7 +54,7 @@ func (d *damage) mayProbe(table string) bool {
 	return true
 }
 
-// WriteRows is Write for work on many rows of a table. fn must use tx.Each for them. If the
+// WriteRows is Write for work on many rows of a table. fn must use Each for them. If the
 // transaction fails because a row cannot be read, the damaged rows of the table are looked for
 // and marked. If it fails at a row, that row is marked. Then the transaction is repeated
 // without it.
@@ -90,7 +90,7 @@ func (s *DB) passOver(ctx context.Context, table string, fn func(*Tx) error, wri
 			}
 		case !looked:
 			looked = true
-			if err := s.FindDamaged(ctx, table, err); err != nil {
+			if err := s.findDamaged(ctx, table); err != nil {
 				return err
 			}
 		default:
@@ -114,18 +114,38 @@ func (e *rowError) Error() string { return fmt.Sprintf("%s %s: %v", e.task, e.id
 // Unwrap returns the cause.
 func (e *rowError) Unwrap() error { return e.cause }
 
-// Each calls fn for each ID of a table, except for those at which an earlier attempt at the
-// transaction failed. task names the work, for operators.
-func (tx *Tx) Each(table, task string, ids []string, fn func(id string) error) error {
-	for _, id := range ids {
+// Each calls fn for each of some rows of a table, except for those at which an earlier attempt at
+// the transaction failed. idOf returns the ID of a row. task names the work, for operators.
+func Each[T any, ID ~string](tx *Tx, table, task string, rows []T, idOf func(T) ID, fn func(T) error) error {
+	for _, row := range rows {
+		id := string(idOf(row))
 		if tx.skip[id] {
 			continue
 		}
-		if err := fn(id); err != nil {
+		if err := fn(row); err != nil {
 			return &rowError{table, id, task, err}
 		}
 	}
 	return nil
+}
+
+// EachID is Each for rows of which only the IDs are known.
+func EachID[ID ~string](tx *Tx, table, task string, ids []ID, fn func(ID) error) error {
+	return Each(tx, table, task, ids, func(id ID) ID { return id }, fn)
+}
+
+// ReadRows calls read, which reads rows of a table. If one of them cannot be read, the damaged rows
+// of the table are looked for and marked, and read is called again; its queries must pass over
+// marked rows.
+func ReadRows[T any](ctx context.Context, s *DB, table string, read func() (T, error)) (T, error) {
+	v, err := read()
+	if !IsDamage(err) {
+		return v, err
+	}
+	if err := s.findDamaged(ctx, table); err != nil {
+		return v, err
+	}
+	return read()
 }
 
 // mark marks the row at which work failed, in a transaction of its own.
@@ -165,10 +185,10 @@ func (tx *Tx) MarkDamaged(table, id, task string, failure error) error {
 	})
 }
 
-// FindDamaged reads every row of a table on its own and marks those that cannot be read. It does
+// findDamaged reads every row of a table on its own and marks those that cannot be read. It does
 // nothing if it did so recently. IDs come from the index of the primary key, which is
 // stored apart from the rows.
-func (s *DB) FindDamaged(ctx context.Context, table string, cause error) error {
+func (s *DB) findDamaged(ctx context.Context, table string) error {
 	key := damageTables[table]
 	if key == "" || s.IsPostgres() || !s.damage.mayProbe(table) {
 		return nil

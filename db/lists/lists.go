@@ -92,19 +92,6 @@ func CollectRows[T any](ctx context.Context, db *core.DB, ids []string, query fu
 	return list, nil
 }
 
-// PassOver calls f, which reads a list. If a row of the table cannot be read, damaged rows are
-// looked for and marked, and f is called again; its queries must pass over marked rows.
-func PassOver[T any](ctx context.Context, db *core.DB, table string, f func() (T, error)) (T, error) {
-	v, err := f()
-	if !core.IsDamage(err) {
-		return v, err
-	}
-	if err := db.FindDamaged(ctx, table, err); err != nil {
-		return v, err
-	}
-	return f()
-}
-
 // Undamaged returns the condition by which a query passes over the rows of a table that cannot be
 // read. The name or alias of the table is given first.
 func Undamaged(alias, table string) string {
