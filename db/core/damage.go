@@ -129,7 +129,7 @@ func Each[T any, ID ~string](tx *Tx, table, task string, rows []T, idOf func(T) 
 	return nil
 }
 
-// EachID is Each for rows of which only the IDs are known.
+// EachID is Each for a list of IDs.
 func EachID[ID ~string](tx *Tx, table, task string, ids []ID, fn func(ID) error) error {
 	return Each(tx, table, task, ids, func(id ID) ID { return id }, fn)
 }
