@@ -121,40 +121,43 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 // addresses that outbound's guard blocks.
 func (m *target) passesURLs() bool { return m.preset.ImageURLs && !m.at.Trusted }
 
-// charge adds the usage of a call to the result of a step. The cost is the one that the provider
-// reports, or else is computed from the workspace's price or a price list. If it is not fully
-// known, the step counts as unpriced: an unknown cost is not zero. That is so without a price,
-// without usage, after a web search, whose fee is in no price list, and for a tier of service
-// with another price. seconds is the billed time, or unknownTime. If the price is known, but the usage of a call that may have been charged
-// is not, the call is also marked as lost.
+// charge adds the usage of a call to the result of a step. A step whose cost is not fully known
+// counts as unpriced: an unknown cost is not zero. If that is so because a call did not report what
+// it consumed, it is also marked as lost. seconds is the billed time, or unknownTime.
 func (m *target) charge(out *flow.Out, u providers.Usage, seconds float64) {
 	out.Usage.InputTokens, out.Usage.OutputTokens = u.InputTokens, u.OutputTokens
 	out.Usage.CachedTokens, out.Usage.ReasoningTokens = u.CacheRead, u.Reasoning
-	byTokens := m.price.Tokens != nil || m.price.Call == 0 && m.price.Second == 0 && m.price.Input+m.price.Output > 0
-	part, whole := tierPrice(m.preset.Name, u.Tier, m.price.Tokens != nil)
-	counted := u.InputTokens+u.OutputTokens > 0
-	timed := m.price.Second == 0 || seconds >= 0
-	seconds = max(seconds, 0)
-	switch {
-	case u.CostKnown:
-		out.Usage.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
-		if u.Incomplete {
-			out.Usage.UnpricedSteps = 1
-		}
-	case m.priced && whole && timed && !u.Incomplete && (counted || !byTokens): // not every server counts tokens
-		out.Usage.CostNanoUSD = part.of(m.price.Cost(tokenUse(u), seconds))
-		if u.Searches > 0 && m.price.Tokens != nil {
-			out.Usage.UnpricedSteps = 1
-		}
-	case m.priced:
-		out.Usage.UnpricedSteps = 1
-		if whole && counted && byTokens {
-			out.Usage.CostNanoUSD = part.of(m.price.Cost(tokenUse(u), seconds)) // at least
-		}
-	case !m.free:
+	cost, whole := m.cost(u, seconds)
+	if out.Usage.CostNanoUSD = cost; !whole {
 		out.Usage.UnpricedSteps = 1
 	}
-	out.Lost = u.Incomplete && out.Usage.UnpricedSteps > 0
+	out.Lost = u.Incomplete && !whole
+}
+
+// cost returns what is known of the cost of a call, and whether that is all of it. It is the cost
+// that the provider reports, or else is computed from the workspace's price or a price list. It is
+// not known fully without a price, without usage, after a web search, whose fee is in no price
+// list, and for a tier of service with another price.
+func (m *target) cost(u providers.Usage, seconds float64) (known flow.NanoUSD, whole bool) {
+	switch {
+	case u.CostKnown:
+		return flow.NanoUSD(u.CostNanoUSD), !u.Incomplete
+	case !m.priced:
+		return 0, m.free
+	}
+	part, listed := tierPrice(m.preset.Name, u.Tier, m.price.Tokens != nil)
+	if !listed {
+		return 0, false
+	}
+	byTokens := m.price.Tokens != nil || m.price.Call == 0 && m.price.Second == 0 && m.price.Input+m.price.Output > 0
+	counted := u.InputTokens+u.OutputTokens > 0
+	timed := m.price.Second == 0 || seconds >= 0
+	whole = timed && !u.Incomplete && (counted || !byTokens) // not every server counts tokens
+	if !whole && !(counted && byTokens) {
+		return 0, false
+	}
+	searched := u.Searches > 0 && m.price.Tokens != nil
+	return part.of(m.price.Cost(tokenUse(u), max(seconds, 0))), whole && !searched
 }
 
 // unknownTime is the billed time of a call whose provider did not report it.
