@@ -220,16 +220,22 @@ func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In)
 	return nil
 }
 
+// estimate is what a step is expected to cost. It is zero for a step that costs nothing.
+type estimate struct {
+	model  costKey
+	amount flow.NanoUSD // 0 if the cost cannot be estimated
+}
+
 // checkBudget reserves the estimated cost of a step that may cost money, and returns it, or an
 // error if a budget of the run is used up. A step with a saved state is not checked: it resumes
 // external work that has been paid for.
-func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) (estimate flow.NanoUSD, err error) {
+func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) (e estimate, err error) {
 	if c.Budgets == nil || n.kind.Charge == nil {
-		return 0, nil
+		return estimate{}, nil
 	}
 	charge, paid := n.kind.Charge(in.Config)
 	if !paid {
-		return 0, nil
+		return estimate{}, nil
 	}
 	r := flow.Reservation{
 		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, FlowsAbove: c.plan.run.FlowsAbove,
@@ -237,34 +243,24 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	}
 	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
 	if err != nil {
-		return 0, fmt.Errorf("find the price of %s: %w", charge.Model, err)
+		return estimate{}, fmt.Errorf("find the price of %s: %w", charge.Model, err)
 	}
 	switch {
 	case known:
 		r.Amount = price.Cost(charge.Use, charge.Seconds)
 	case charge.Free:
-		return 0, nil
+		return estimate{}, nil
 	case !charge.Reported:
 		r.Unpriced = cmp.Or(charge.Model, "the model")
 	}
+	e = estimate{costKey{in.WorkspaceID, charge.Model}, r.Amount}
 	if in.State != nil {
-		return r.Amount, nil
+		return e, nil
 	}
-	estimate = r.Amount
-	if r.Unpriced == "" && (estimate > 0 || charge.Use == (flow.TokenUse{}) && charge.Seconds == 0) {
-		r.Amount = c.Costs.reservation(costKey{in.WorkspaceID, charge.Model}, estimate)
+	if r.Unpriced == "" && (e.amount > 0 || charge.Use == (flow.TokenUse{}) && charge.Seconds == 0) {
+		r.Amount = c.Costs.reservation(e.model, e.amount)
 	}
-	return estimate, c.reserve(ctx, r)
-}
-
-// noteCost records what a step cost that checkBudget has estimated.
-func (c *execution) noteCost(n *graphNode, in *flow.In, estimate flow.NanoUSD, out *flow.Out) {
-	if n.kind.Charge == nil || out.Usage.CostNanoUSD <= 0 {
-		return
-	}
-	if charge, paid := n.kind.Charge(in.Config); paid {
-		c.Costs.note(costKey{in.WorkspaceID, charge.Model}, estimate, out.Usage.CostNanoUSD)
-	}
+	return e, c.reserve(ctx, r)
 }
 
 // bookLost counts the estimate of a step whose bill is not fully known, as far as it exceeds the

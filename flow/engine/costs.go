@@ -63,9 +63,10 @@ func (c *Costs) find(key costKey) cost {
 	return c.known[key]
 }
 
-// note records the cost of a step. A high cost is forgotten slowly, by 2 percent with each step.
+// note records the cost of a step, unless that has no model or cost nothing. A high cost is
+// forgotten slowly, by 2 percent with each step.
 func (c *Costs) note(key costKey, estimate, actual flow.NanoUSD) {
-	if c == nil || actual <= 0 {
+	if c == nil || key == (costKey{}) || actual <= 0 {
 		return
 	}
 	c.mu.Lock()

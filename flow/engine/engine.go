@@ -352,17 +352,17 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	if outside { // no other step receives data
 		err = c.loadSecrets(ctx)
 	}
-	var estimate flow.NanoUSD
+	var expected estimate
 	if err == nil {
-		estimate, err = c.checkBudget(ctx, n, a.In)
+		expected, err = c.checkBudget(ctx, n, a.In)
 	}
 	if err == nil {
 		err = c.fetchArrived(ctx, n, a.In)
 	}
 	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
-		bookLost(&out, estimate)
-		c.noteCost(n, a.In, estimate, &out)
+		bookLost(&out, expected.amount)
+		c.Costs.note(expected.model, expected.amount, out.Usage.CostNanoUSD)
 	}
 	if outside && ctx.Err() == nil { // runs of the tree may have used more meanwhile
 		err = cmp.Or(err, c.loadSecrets(ctx))
