@@ -64,7 +64,7 @@ func (s *Server) read(c *api.Call) (*request, error) {
 // not JSON is accepted here, because decoding it finds the place of the error.
 func (r *request) findFlow(c *api.Call, body io.Reader) (err error) {
 	var valid bool
-	if r.model, valid = modelOf(body); !valid {
+	if r.model, valid = modelName(body); !valid {
 		return nil
 	}
 	if r.model == "" {
@@ -74,9 +74,9 @@ func (r *request) findFlow(c *api.Call, body io.Reader) (err error) {
 	return err
 }
 
-// modelOf returns the member model of a JSON object, or "" if that is missing or not a text, and
+// modelName returns the member model of a JSON object, or "" if that is missing or not a text, and
 // whether the body is an object.
-func modelOf(body io.Reader) (model string, valid bool) {
+func modelName(body io.Reader) (model string, valid bool) {
 	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // remembers no names
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return "", false
