@@ -7,7 +7,8 @@
 // neither DNS rebinding nor a redirect can bypass the check.
 //
 // It must not know about flows, runs, credentials, providers or the store, and it
-// imports no other package of Sluice but flow/position, which encodes text. It does not retry, because only the caller
-// knows whether its request may be sent twice; [Error.Retryable] reports whether
-// a retry could succeed.
+// imports no other package of Sluice but flow/position, which encodes text, and
+// flow/inflight, which limits the memory that responses take. It does not retry,
+// because only the caller knows whether its request may be sent twice;
+// [Error.Retryable] reports whether a retry could succeed.
 package outbound

@@ -19,18 +19,17 @@ var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 // MaxRetryAfter; 0 if the header is missing or invalid. Retry-After is a number
 // of seconds or a date; a date is compared with the server's own clock (Date)
 // if the response has it, else with now. Some servers send the date as a UNIX time.
-// Retry-After-Ms, which some model
-// providers send, takes precedence.
+// Retry-After-Ms, which some model providers send, takes precedence.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := parseDecimal(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
 	}
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	at, isTime := parseUnix(value)
-	if d, ok := parseDecimal(value, time.Second); ok && !isTime {
-		return d
-	}
 	if !isTime {
+		if d, ok := parseDecimal(value, time.Second); ok {
+			return d
+		}
 		var err error
 		if at, err = http.ParseTime(value); err != nil {
 			return 0
