@@ -8,11 +8,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -32,7 +30,7 @@ type session struct {
 	model     string      // of the call, in lower case
 	pictures  int64       // limit of a response with images in bytes
 	requestID string      // of the last response, for errors while reading it
-	sent      atomic.Bool // the last request was written, so the provider may have done the work
+	sent      func() bool // whether the last request was written, so that the provider may have done the work
 
 	lingerUsage, lingerEnd time.Duration
 }
@@ -98,9 +96,9 @@ func (s *session) wanted(can bool, what string) error {
 // error status to an *Error.
 func (s *session) Do(req *http.Request) (*http.Response, error) {
 	s.dress(req)
-	s.sent.Store(false)
-	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) { s.sent.Store(info.Err == nil) }}
-	resp, err := s.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	ctx, sent := outbound.TraceSent(req.Context())
+	s.sent = sent
+	resp, err := s.client.Do(req.WithContext(ctx))
 	if err != nil {
 		return nil, s.unreached(s.failed(req.Context(), err))
 	}
@@ -183,7 +181,7 @@ func idempotencyKey(key string) string {
 
 // lost marks the error of a call whose request was sent and not refused; see Lost.
 func (s *session) lost(err error) error {
-	if e, ok := errors.AsType[*Error](err); err == nil || !s.sent.Load() || ok && e.unbilled {
+	if e, ok := errors.AsType[*Error](err); err == nil || s.sent == nil || !s.sent() || ok && e.unbilled {
 		return err
 	}
 	return AsLost(err)

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sluice/flow/value"
+	"sluice/outbound"
 	"sluice/providers"
 )
 
@@ -24,8 +23,8 @@ const (
 
 // Start creates a prediction. Official models are identified by name, all others by
 // version. If the connection breaks before the response, the ID is lost although the
-// prediction runs and is billed: providers.Lost reports true for the error. r.Wait extends that window to a minute, so callers that must
-// not pay twice leave it 0 and poll.
+// prediction runs and is billed: providers.Lost reports true for the error. r.Wait extends that
+// window to a minute, so callers that must not pay twice leave it 0 and poll.
 func (p *Replicate) Start(ctx context.Context, secret string, r StartRequest) (*Prediction, error) {
 	input := r.Input
 	if input == nil {
@@ -48,10 +47,9 @@ func (p *Replicate) Start(ctx context.Context, secret string, r StartRequest) (*
 		method: http.MethodPost, url: p.url("predictions"), body: body, length: length, wait: max(wait, 0),
 		header: startHeader(wait, r.CancelAfter), subject: "the model " + ref.String(),
 	}
-	var sent atomic.Bool
-	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) { sent.Store(info.Err == nil) }}
-	started, err := p.prediction(httptrace.WithClientTrace(ctx, trace), secret, c)
-	if e, ok := errors.AsType[*providers.Error](err); err != nil && sent.Load() && !(ok && e.Status != 0) { // not refused
+	ctx, sent := outbound.TraceSent(ctx)
+	started, err := p.prediction(ctx, secret, c)
+	if e, ok := errors.AsType[*providers.Error](err); err != nil && sent() && !(ok && e.Status != 0) { // not refused
 		return nil, providers.AsLost(err)
 	}
 	return started, err
