@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
-	"sluice/flow/value"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"sluice/flow/value"
 )
 
 var (
@@ -153,10 +155,8 @@ func child(parent any, name string) any {
 	case *value.Object:
 		return parent.Get(name)
 	case []any:
-		for i := range parent {
-			if itoa(i) == name {
-				return parent[i]
-			}
+		if i, err := strconv.Atoi(name); err == nil && i < len(parent) {
+			return parent[i]
 		}
 	}
 	return nil

@@ -1,11 +1,13 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"sluice/flow/value"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"sluice/flow/value"
 )
 
 // form is a JSON Schema prepared for requesting and validating answers. It is not safe for
@@ -40,22 +42,17 @@ func (f *form) read(ctx context.Context, text string) (answer any, wrong string,
 	}
 	for range maxNullRounds {
 		err = f.effort.validate(ctx, f.check, value.Plain(answer))
+		if err == nil {
+			return answer, "", nil
+		}
 		failure, invalid := errors.AsType[*jsonschema.ValidationError](err)
 		if !invalid {
+			return nil, "", err
+		}
+		wrong = cmp.Or(wrong, problems(failure)) // of the answer as it came
+		if !dropNulls(answer, failure) {
 			break
 		}
-		if wrong == "" {
-			wrong = problems(failure)
-		}
-		if !dropNulls(answer, failure) {
-			return nil, wrong, nil
-		}
 	}
-	switch _, invalid := errors.AsType[*jsonschema.ValidationError](err); {
-	case invalid:
-		return nil, wrong, nil
-	case err != nil:
-		return nil, "", err
-	}
-	return answer, "", nil
+	return nil, wrong, nil
 }
