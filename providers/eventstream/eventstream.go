@@ -26,14 +26,13 @@ type Event struct {
 // Reader reads events. Lines end with CR LF, LF or CR; a byte order mark at the start is
 // skipped; comments, IDs, retry times and unknown fields are ignored.
 type Reader struct {
-	in      *bufio.Reader
-	limit   int
-	line    []byte
-	data    []byte
-	begun   bool // the first line was read
-	skipLF  bool // the last line ended with CR, so a line feed that follows belongs to it
-	atEnd   error
-	pending bool
+	in     *bufio.Reader
+	limit  int
+	line   []byte
+	data   []byte
+	begun  bool // the first line was read
+	skipLF bool // the last line ended with CR, so a line feed that follows belongs to it
+	atEnd  error
 }
 
 // NewReader returns a reader of the events in r. limit bounds a line, and the lines of an event
@@ -50,17 +49,17 @@ func NewReader(r io.Reader, limit int) *Reader {
 // returns io.EOF, or the error that ended the stream.
 func (r *Reader) Next() (Event, error) {
 	var name string
-	r.data, r.pending = r.data[:0], false
+	hasData := false
+	r.data = r.data[:0]
 	for size := 0; ; {
 		if err := r.readLine(); err != nil {
-			if err == io.EOF && r.pending {
-				r.pending = false
+			if err == io.EOF && hasData {
 				return Event{Name: name, Data: r.data, Cut: true}, nil
 			}
 			return Event{}, err
 		}
 		if len(r.line) == 0 {
-			if r.pending {
+			if hasData {
 				return Event{Name: name, Data: r.data}, nil
 			}
 			name, size = "", 0
@@ -78,10 +77,10 @@ func (r *Reader) Next() (Event, error) {
 		case "event":
 			name = string(value)
 		case "data":
-			if r.pending {
+			if hasData {
 				r.data = append(r.data, '\n')
 			}
-			r.data, r.pending = append(r.data, value...), true
+			r.data, hasData = append(r.data, value...), true
 		}
 	}
 }
