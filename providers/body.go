@@ -97,11 +97,18 @@ func (s *session) bodyFailed(resp *http.Response, err error) error {
 // notAnAnswer is notUnderstood for a whole response. It quotes a short text, which proxies
 // send instead of an answer.
 func (s *session) notAnAnswer(resp *http.Response, data []byte) *Error {
-	e, text := s.notUnderstood(), clean(string(data))
-	if text == "" || len(data) > maxPlain || json.Valid(data) || strings.HasPrefix(text, "<") || strings.Contains(mediaType(resp), "html") {
-		return e
+	if len(data) > maxPlain || json.Valid(data) {
+		return s.notUnderstood()
 	}
-	e.Message = join(s.name+" sent something that is not an answer in its format", redact(text, s.secret)) + " Check the base URL."
+	return s.plainText(clean(string(data)), isHTML(resp))
+}
+
+// plainText is notUnderstood with a quotation of a text that was sent instead, unless that is HTML.
+func (s *session) plainText(text string, html bool) *Error {
+	e := s.notUnderstood()
+	if text != "" && !html && !strings.HasPrefix(text, "<") {
+		e.Message = join(s.name+" sent something that is not an answer in its format", redact(text, s.secret)) + " Check the base URL."
+	}
 	return e
 }
 
@@ -110,6 +117,9 @@ func (s *session) notUnderstood() *Error {
 	return &Error{Class: ClassBadAnswer, RequestID: s.requestID,
 		Message: s.name + " sent something that is not an answer in its format. Check the base URL."}
 }
+
+// isHTML reports whether a body is declared as HTML.
+func isHTML(resp *http.Response) bool { return strings.Contains(mediaType(resp), "html") }
 
 // mediaType returns the type of a body without parameters, or "".
 func mediaType(resp *http.Response) string {

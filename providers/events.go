@@ -37,12 +37,11 @@ type events struct {
 	html    bool
 	front   []byte // the first bytes of the body, to quote if it is no answer
 
-	data  []byte // the current object
-	began bool   // an object was read
-	done  bool   // the answer ended properly: "[DONE]", or the end of a plain JSON body
-	err   error
-
-	skipped bool // data that is not JSON was skipped
+	data    []byte // the current object
+	began   bool   // an object was read
+	skipped bool   // data that is not JSON was skipped
+	done    bool   // the answer ended properly: "[DONE]", or the end of a plain JSON body
+	err     error
 
 	timer *time.Timer // closes the body at until; see linger
 	until time.Time
@@ -68,7 +67,7 @@ func (s *session) stream(ctx context.Context, target string, body map[string]any
 	if err != nil {
 		return nil, err
 	}
-	return &events{session: s, body: resp.Body, in: bufio.NewReader(resp.Body), html: strings.Contains(mediaType(resp), "html")}, nil
+	return &events{session: s, body: resp.Body, in: bufio.NewReader(resp.Body), html: isHTML(resp)}, nil
 }
 
 // close closes the response.
@@ -131,18 +130,14 @@ func (e *events) accept(data []byte) bool {
 // a bracket, so these begin a plain JSON body, whatever the Content-Type says.
 func (e *events) open() {
 	for {
-		front, err := e.in.Peek(1)
+		r, _, err := e.in.ReadRune()
 		if err != nil {
 			break
 		}
-		if mark, _ := e.in.Peek(len(bom)); len(front) > 0 && front[0] == bom[0] && string(mark) == bom {
-			_, _ = e.in.Discard(len(bom))
-			continue
-		}
-		if !strings.ContainsRune(" \t\r\n", rune(front[0])) {
+		if !strings.ContainsRune(" \t\r\n"+bom, r) {
+			_ = e.in.UnreadRune()
 			break
 		}
-		_, _ = e.in.Discard(1)
 	}
 	buffered, _ := e.in.Peek(min(e.in.Buffered(), maxPlain))
 	e.front = bytes.Clone(buffered)
@@ -237,12 +232,10 @@ func (e *events) nothing() *Error {
 		return &Error{Class: ClassUnavailable, Retryable: true, RequestID: s.requestID, Message: s.name + " sent no answer. Check the base URL if this happens again."}
 	case isEventLine(text) && !e.skipped: // only comments came
 		return s.streamFailed()
-	case e.html || strings.HasPrefix(text, "<") || isEventLine(text):
+	case isEventLine(text):
 		return s.notUnderstood()
 	}
-	failure := s.notUnderstood()
-	failure.Message = join(s.name+" sent something that is not an answer in its format", redact(text, s.secret)) + " Check the base URL."
-	return failure
+	return s.plainText(text, e.html)
 }
 
 // isEventLine reports whether a body begins like an event stream.
