@@ -159,11 +159,11 @@ var fence = regexp.MustCompile("(?s)```[^\\n`]*\\n(.*?)```")
 // code block that is JSON, or else the first object or list. Code blocks come first because
 // prose may contain lists too, such as the footnote [1].
 func firstJSON(text string) (any, bool) {
-	if v, err := flow.DecodeReceived([]byte(text)); err == nil {
+	if v, ok := wholeJSON(text); ok {
 		return v, true
 	}
 	for _, block := range fence.FindAllStringSubmatch(text, 1000) {
-		if v, err := flow.DecodeReceived([]byte(block[1])); err == nil {
+		if v, ok := wholeJSON(block[1]); ok {
 			return v, true
 		}
 	}
@@ -178,11 +178,21 @@ func firstJSON(text string) (any, bool) {
 		if !closed {
 			continue
 		}
-		if v, err := flow.DecodeReceived([]byte(text[at : at+size])); err == nil {
+		if v, ok := wholeJSON(text[at : at+size]); ok {
 			return v, true
 		}
 	}
 	return nil, false
+}
+
+// wholeJSON decodes a text that is JSON. A text without content is not JSON here, although
+// flow.DecodeReceived reads it as null.
+func wholeJSON(text string) (v any, ok bool) {
+	if strings.Trim(text, "\ufeff \t\r\n") == "" {
+		return nil, false
+	}
+	v, err := flow.DecodeReceived([]byte(text))
+	return v, err == nil
 }
 
 // bracketed returns the length in bytes of the object or list at the start of a text, judged

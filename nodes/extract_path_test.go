@@ -139,6 +139,8 @@ func TestFirstJSON(t *testing.T) {
 		"closed too often":        {`]}{"a":1}}`, `{"a":1}`},
 		"quote without an end":    {`{say "hi} then {"a": 1}`, `{"a":1}`},
 		"backslash at the end":    {`{"a\`, ""},
+		"no text":                 {" \n", ""},
+		"empty block before JSON": {"```\n```\n{\"a\": 1}", `{"a":1}`},
 		"unicode":                 {"Здравствуйте 🙂 {\"ü\": \"🙂\"}", `{"ü":"🙂"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
