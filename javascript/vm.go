@@ -172,18 +172,10 @@ func (p Program) errorOf(err error) *Error {
 // position matches a position in the program in a stack trace.
 var position = regexp.MustCompile(`\bcode:(\d+)`)
 
-// compiledPosition is position for a program that was compiled without being loaded. In the
-// trace of a running program it matches the prelude.
-var compiledPosition = regexp.MustCompile(`<eval>:(\d+)`)
-
 // describe returns the error for an exception, with its line.
 func (p Program) describe(name, message, stack string) *Error {
 	e := &Error{Message: sentence(strings.TrimPrefix(name+": "+message, ": "))}
-	at := position.FindStringSubmatch(stack)
-	if at == nil && p.Source == "" {
-		at = compiledPosition.FindStringSubmatch(stack)
-	}
-	if at != nil {
+	if at := position.FindStringSubmatch(stack); at != nil {
 		e.Line, _ = strconv.Atoi(at[1])
 	}
 	if name == "TypeError" && strings.Contains(strings.ToLower(message), "bigint") {
