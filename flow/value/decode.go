@@ -44,10 +44,10 @@ func Decode(data []byte) (any, error) {
 }
 
 // DecodeReceived decodes JSON that another program wrote and that cannot be corrected here: the body of
-// a response, the answer of a model, a text of a file. Unlike Decode it skips one byte order mark,
-// reads a text without content as null, takes the last of duplicate names, as JavaScript does, and
-// replaces invalid UTF-8 and half surrogate pairs by U+FFFD. Every place that reads such JSON uses
-// it, so that the same text is the same value everywhere.
+// a response, the answer of a model, a text of a file. Unlike Decode it reads a text without content
+// as null, takes the last of duplicate names, as JavaScript does, replaces invalid UTF-8 and half
+// surrogate pairs by U+FFFD, and accepts any number of values. Every place that reads such JSON
+// uses it, so that the same text is the same value everywhere.
 func DecodeReceived(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
