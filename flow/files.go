@@ -7,9 +7,10 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"sluice/flow/value"
 	"strconv"
 	"time"
+
+	"sluice/flow/value"
 )
 
 // File is content that runs pass by reference. Files with the same Hash share their content on

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sluice/flow/value"
 	"strings"
 	"unicode/utf8"
+
+	"sluice/flow/value"
 )
 
 // ValueView is one input or output value.
