@@ -119,7 +119,7 @@ func SecretRefTo(name string) map[string]any { return map[string]any{"credential
 
 // SecretRef returns the credential name in {"credential": "name"}.
 func SecretRef(v any) (name string, ok bool) {
-	if memberCount(v) != 1 {
+	if value.Len(v) != 1 {
 		return "", false
 	}
 	name, ok = value.Get(v, "credential").(string)
@@ -163,17 +163,6 @@ func (f *Field) Redact(v any) any {
 		return item, nil
 	})
 	return out
-}
-
-// memberCount returns the number of members of an object, and -1 for other values.
-func memberCount(v any) int {
-	switch v := v.(type) {
-	case *Object:
-		return v.Len()
-	case map[string]any:
-		return len(v)
-	}
-	return -1
 }
 
 // redactURLs is ShownURL for a URL or a list of them.

@@ -5,8 +5,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"mime"
-	"sluice/flow/value"
 	"strings"
+
+	"sluice/flow/value"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -27,7 +28,7 @@ func RemoteFileOf(v any) (f RemoteFile, ok bool) {
 	case string:
 		f.URL = strings.TrimSpace(v)
 	case *Object, map[string]any:
-		if memberCount(v) > 2 {
+		if value.Len(v) > 2 {
 			return RemoteFile{}, false
 		}
 		for name, item := range value.Members(v) {

@@ -1,6 +1,10 @@
 package flow
 
-import "strings"
+import (
+	"strings"
+
+	"sluice/flow/value"
+)
 
 // TypeMessages is a conversation: a list of messages in the format of OpenAI's API,
 // {"role": "user", "content": "…"}. The content is a text or a list of parts, which are
@@ -28,15 +32,14 @@ func UserMessage(content any) []any {
 
 // MessageText returns the text of a message: its content, or its text parts, one per line.
 func MessageText(message any) string {
-	m, _ := AsMap(message)
-	parts, isList := m["content"].([]any)
+	content := value.Get(message, "content")
+	parts, isList := content.([]any)
 	if !isList {
-		return Text(m["content"])
+		return Text(content)
 	}
 	var texts []string
 	for _, item := range parts {
-		part, _ := AsMap(item)
-		if text, ok := part["text"].(string); ok {
+		if text, ok := value.Get(item, "text").(string); ok {
 			texts = append(texts, text)
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"sluice/flow/value"
 	"strings"
+
+	"sluice/flow/value"
 )
 
 // The value of a secret input passes through a run as a reference, never as text: in the inputs
@@ -28,7 +29,7 @@ func SecretInput(v any) (name string, ok bool) {
 	if ref, isRef := SecretRef(v); isRef {
 		return strings.CutPrefix(ref, secretInputMark)
 	}
-	if memberCount(v) != 2 || value.Get(v, "digest") == nil {
+	if value.Len(v) != 2 || value.Get(v, "digest") == nil {
 		return "", false
 	}
 	name, ok = value.Get(v, "secret_input").(string)

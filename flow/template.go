@@ -172,17 +172,12 @@ func lookUp(values map[string]any, path []string) (any, error) {
 // JSONMember returns a member of an object, or an item of a list if name is its index from 0,
 // and whether it exists.
 func JSONMember(v any, name string) (any, bool) {
-	switch v := v.(type) {
-	case *Object:
-		return v.Lookup(name)
-	case map[string]any:
-		m, ok := v[name]
-		return m, ok
-	case []any:
-		i, err := strconv.Atoi(name)
-		if err == nil && i >= 0 && i < len(v) {
-			return v[i], true
-		}
+	list, isList := v.([]any)
+	if !isList {
+		return value.Lookup(v, name)
+	}
+	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(list) {
+		return list[i], true
 	}
 	return nil, false
 }

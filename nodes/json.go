@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // Options of the field "do".
@@ -65,21 +66,20 @@ func convertJSON(_ context.Context, in *flow.In) (flow.Out, error) {
 		}
 		return flow.Out{Outputs: map[string]any{"json": object}}, nil
 	}
-	value := in.Config["from"]
-	if text, isText := value.(string); isText {
+	from := in.Config["from"]
+	if text, isText := from.(string); isText {
 		var err error
-		if value, err = flow.DecodeReceived([]byte(text)); err != nil {
+		if from, err = flow.DecodeReceived([]byte(text)); err != nil {
 			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The text is not JSON: %s. To find JSON within a text, use Extract.", err)
 		}
 	}
-	outputs := map[string]any{"json": value}
+	outputs := map[string]any{"json": from}
 	if in.Text("do") == jsonPick {
-		object, isObject := flow.AsMap(value)
-		if !isObject {
-			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Members can only be picked from an object, got a %s.", flow.TypeOf(value))
+		if !value.IsObject(from) {
+			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Members can only be picked from an object, got a %s.", flow.TypeOf(from))
 		}
 		for _, name := range names {
-			if member, exists := object[name]; exists {
+			if member, exists := value.Lookup(from, name); exists {
 				outputs[name] = member
 			}
 		}

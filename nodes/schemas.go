@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // JSON Schemas of port values. They are shared and must not be modified.
@@ -94,9 +95,8 @@ func resolveRef(root any, ref string) any {
 		return nil
 	}
 	at := root
-	for _, name := range strings.Split(path, "/")[min(1, len(strings.Split(path, "/"))):] {
-		object, _ := flow.AsMap(at)
-		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+	for _, name := range strings.Split(path, "/")[1:] {
+		at = value.Get(at, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 	}
 	return at
 }

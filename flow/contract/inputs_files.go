@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/media"
+	"sluice/flow/value"
 )
 
 // acceptPattern matches a media type, whose subtype may be *, or a file extension.
@@ -49,8 +50,8 @@ func (in *Input) NotAccepted(f *flow.File) flow.Problem {
 // workspace is reported as missing too.
 func (in *Input) NoFile(v any) flow.Problem {
 	name := "it refers to"
-	if m, ok := flow.AsMap(v); ok {
-		name = fmt.Sprintf("%.64s", flow.Text(m["file"]))
+	if value.IsObject(v) {
+		name = fmt.Sprintf("%.64s", flow.Text(value.Get(v, "file")))
 	}
 	return flow.Problem{
 		Pointer: flow.Pointer(in.Name), Code: "not_found", Node: in.Node,

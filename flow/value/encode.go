@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -117,15 +118,7 @@ func (e encoder) appendObject(b []byte, o *Object) []byte {
 	return append(b, '}')
 }
 
-func byName(a, b Member) int {
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
-}
+func byName(a, b Member) int { return strings.Compare(a.Name, b.Name) }
 
 // appendMap appends a map with sorted members. Small maps need no allocation.
 func (e encoder) appendMap(b []byte, m map[string]any) []byte {

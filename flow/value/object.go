@@ -220,28 +220,40 @@ func AsMap(v any) (m map[string]any, ok bool) {
 }
 
 // IsObject reports whether a value is an object.
-func IsObject(v any) bool {
+func IsObject(v any) bool { return Len(v) >= 0 }
+
+// Len returns the number of members of an object, and -1 for other values.
+func Len(v any) int {
 	switch v := v.(type) {
 	case *Object:
-		return v != nil
+		if v != nil {
+			return v.Len()
+		}
 	case map[string]any:
-		return v != nil
+		if v != nil {
+			return len(v)
+		}
 	}
-	return false
+	return -1
+}
+
+// Lookup returns a member of a value and reports whether it exists, which it does not if the value
+// is no object.
+func Lookup(v any, name string) (item any, ok bool) {
+	switch v := v.(type) {
+	case *Object:
+		return v.Lookup(name)
+	case map[string]any:
+		item, ok = v[name]
+	}
+	return item, ok
 }
 
 // Get returns a member of a value, or nil if the value is no object or has no such member. It
 // takes several names to look into nested objects.
 func Get(v any, names ...string) any {
 	for _, name := range names {
-		switch o := v.(type) {
-		case *Object:
-			v = o.Get(name)
-		case map[string]any:
-			v = o[name]
-		default:
-			return nil
-		}
+		v, _ = Lookup(v, name)
 	}
 	return v
 }

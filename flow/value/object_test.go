@@ -138,3 +138,20 @@ func TestIsInteger_reads_exact_numbers(t *testing.T) {
 		}
 	}
 }
+
+func TestLookup(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{NewObject(Member{"a", nil}), map[string]any{"a": nil}} {
+		if item, ok := Lookup(v, "a"); item != nil || !ok {
+			t.Errorf("%T: got %v, %v for a member that is null", v, item, ok)
+		}
+		if _, ok := Lookup(v, "b"); ok || Len(v) != 1 {
+			t.Errorf("%T: it has %d members, b: %v", v, Len(v), ok)
+		}
+	}
+	for _, v := range []any{nil, "a", []any{1}, (*Object)(nil), map[string]any(nil)} {
+		if _, ok := Lookup(v, "a"); ok || Len(v) != -1 {
+			t.Errorf("%T: it has %d members, a: %v", v, Len(v), ok)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package editor
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -234,23 +233,11 @@ func valueAt(v any, pointer string) (any, bool) {
 		return v, true
 	}
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		switch at := v.(type) {
-		case *flow.Object, map[string]any:
-			next, ok := flow.JSONMember(at, token)
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := json.Number(token).Int64()
-			if err != nil || i < 0 || i >= int64(len(at)) {
-				return nil, false
-			}
-			v = at[i]
-		default:
+		next, ok := flow.JSONMember(v, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+		if !ok {
 			return nil, false
 		}
+		v = next
 	}
 	return v, true
 }

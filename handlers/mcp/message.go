@@ -13,6 +13,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -83,7 +84,7 @@ var paramTypes = map[string]struct {
 	wanted string
 }{
 	"name": {isText, "a text"}, "cursor": {isText, "a text"}, "protocolVersion": {isText, "a text"},
-	"arguments": {isObject, "an object"}, "_meta": {isObject, "an object"}, "capabilities": {isObject, "an object"}, "clientInfo": {isObject, "an object"},
+	"arguments": {value.IsObject, "an object"}, "_meta": {value.IsObject, "an object"}, "capabilities": {value.IsObject, "an object"}, "clientInfo": {value.IsObject, "an object"},
 }
 
 // supported reports whether the server implements the method. Other methods are rejected
@@ -164,8 +165,7 @@ func isInt64(v any) bool {
 	return ok && err == nil
 }
 
-func isText(v any) bool   { _, ok := v.(string); return ok }
-func isObject(v any) bool { _, ok := flow.AsMap(v); return ok }
+func isText(v any) bool { _, ok := v.(string); return ok }
 
 // checkProtocol rejects unsupported old versions of the protocol. For newer ones the
 // protocol negotiates a version.

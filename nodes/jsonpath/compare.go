@@ -81,27 +81,15 @@ func (e *evaluation) equal(a, b any) bool {
 }
 
 func (e *evaluation) equalObjects(a, b any) bool {
-	size, isObject := members(a)
-	other, both := members(b)
-	if !isObject || !both || size != other || !e.spend(size*lookupCost+sortingCost(a)) {
+	size := value.Len(a)
+	if size < 0 || size != value.Len(b) || !e.spend(size*lookupCost+sortingCost(a)) {
 		return false
 	}
 	for key, v := range value.Members(a) {
-		w, ok := name(key).child(b)
+		w, ok := value.Lookup(b, key)
 		if !ok || !e.equal(v, w) {
 			return false
 		}
 	}
 	return true
-}
-
-// members returns the number of members of an object.
-func members(v any) (n int, isObject bool) {
-	switch v := v.(type) {
-	case *value.Object:
-		return v.Len(), v != nil
-	case map[string]any:
-		return len(v), v != nil
-	}
-	return 0, false
 }

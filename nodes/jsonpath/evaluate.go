@@ -132,15 +132,7 @@ func sortingCost(v any) int {
 	return len(m) * sortCost
 }
 
-func (s name) child(v any) (item any, ok bool) {
-	switch v := v.(type) {
-	case *value.Object:
-		return v.Lookup(string(s))
-	case map[string]any:
-		item, ok = v[string(s)]
-	}
-	return item, ok
-}
+func (s name) child(v any) (item any, ok bool) { return value.Lookup(v, string(s)) }
 
 func (s index) child(v any) (item any, ok bool) {
 	list, _ := v.([]any)
@@ -263,10 +255,8 @@ func (c lengthCall) value(e *evaluation, current any) (any, bool) {
 	case []any:
 		return len(v), true
 	}
-	if n, isObject := members(v); isObject {
-		return n, true
-	}
-	return nil, false
+	n := value.Len(v)
+	return n, n >= 0
 }
 
 func (c countCall) value(e *evaluation, current any) (any, bool) {
