@@ -104,8 +104,7 @@ func (f *officeFile) mainPart() string {
 
 // rootElement returns the local name of the outermost element of a part, or "".
 func (f *officeFile) rootElement(part string) (name string) {
-	nothing := func(string) {}
-	_ = f.walk(part, xmlVisitor{end: nothing, text: nothing, enough: func() bool { return name != "" },
+	_ = f.walk(part, xmlVisitor{enough: func() bool { return name != "" },
 		begin: func(local string, _ map[string]string) { name = local }}) // a damaged part has no name
 	return name
 }
@@ -150,9 +149,8 @@ func (f *officeFile) content(name string) ([]byte, error) {
 
 // contentType returns the media type of a part, which the file states for each part or for the extension of its name.
 func (f *officeFile) contentType(part string) (mediaType string) {
-	nothing := func(string) {}
 	exact := false
-	_ = f.walk("[Content_Types].xml", xmlVisitor{end: nothing, text: nothing, begin: func(name string, a map[string]string) {
+	_ = f.walk("[Content_Types].xml", xmlVisitor{begin: func(name string, a map[string]string) {
 		switch {
 		case name == "Override" && strings.TrimPrefix(a["PartName"], "/") == part:
 			mediaType, exact = a["ContentType"], true
@@ -213,20 +211,24 @@ func (f *officeFile) walk(name string, visit xmlVisitor) error {
 			visit.begin(t.Name.Local, attributes(t))
 		case xml.EndElement:
 			depth--
-			visit.end(t.Name.Local)
+			if visit.end != nil {
+				visit.end(t.Name.Local)
+			}
 		case xml.CharData:
-			visit.text(string(t))
+			if visit.text != nil {
+				visit.text(string(t))
+			}
 		}
 	}
 	return errors.New("elements lie too deep in each other")
 }
 
-// xmlVisitor holds the callbacks of walk.
+// xmlVisitor holds the callbacks of walk. All but begin may be nil.
 type xmlVisitor struct {
 	begin  func(name string, attributes map[string]string)
 	end    func(name string)
 	text   func(s string)
-	enough func() bool // reports whether to stop; may be nil
+	enough func() bool // reports whether to stop
 }
 
 // attributes returns the attributes of an element by their local names. Those that name a
@@ -274,18 +276,25 @@ func (r *reading) readOffice(format string) (*Document, error) {
 
 // title returns the title in the metadata of the file, or "".
 func (f *officeFile) title() (title string) {
-	in := false
-	visit := xmlVisitor{
-		begin: func(name string, _ map[string]string) { in = name == "title" },
-		end:   func(string) { in = false },
-		text: func(s string) {
-			if in {
-				title += s
-			}
-		},
-	}
 	for _, part := range []string{"docProps/core.xml", "meta.xml"} {
-		_ = f.walk(part, visit) // best effort: a document without a title is usable
+		text, _ := f.elementText(part, "title") // best effort: a document without a title is usable
+		title += text
 	}
 	return strings.TrimSpace(title)
+}
+
+// elementText returns the text of all elements of a part with a name, up to the first element in them.
+func (f *officeFile) elementText(part, element string) (string, error) {
+	var text strings.Builder
+	inside := false
+	err := f.walk(part, xmlVisitor{
+		begin: func(name string, _ map[string]string) { inside = name == element },
+		end:   func(string) { inside = false },
+		text: func(s string) {
+			if inside {
+				text.WriteString(s)
+			}
+		},
+	})
+	return text.String(), err
 }

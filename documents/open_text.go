@@ -55,8 +55,7 @@ func (f *officeFile) openText(out *Document) error {
 // openListStyles adds the list styles of a part.
 func (f *officeFile) openListStyles(part string, styles map[string]*openList) error {
 	var list *openList
-	nothing := func(string) {}
-	return f.walk(part, xmlVisitor{end: nothing, text: nothing, begin: func(name string, a map[string]string) {
+	return f.walk(part, xmlVisitor{begin: func(name string, a map[string]string) {
 		switch name {
 		case "list-style":
 			list = &openList{}
@@ -164,16 +163,7 @@ func (w *openWriter) formula(href string) {
 	if href == "" || w.file.parts[part] == nil || w.file.rootElement(part) != "math" {
 		return
 	}
-	text, inside := "", false
-	err := w.file.walk(part, xmlVisitor{
-		begin: func(name string, _ map[string]string) { inside = name == "annotation" },
-		end:   func(string) { inside = false },
-		text: func(s string) {
-			if inside {
-				text += s
-			}
-		},
-	})
+	text, err := w.file.elementText(part, "annotation")
 	if text = oneLine(text); err != nil || text == "" {
 		w.lost = true
 	}

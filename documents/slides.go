@@ -79,8 +79,7 @@ func (f *officeFile) related(part, element string) ([]relatedPart, error) {
 		return nil, err
 	}
 	var list []relatedPart
-	nothing := func(string) {}
-	err = f.walk(part, xmlVisitor{end: nothing, text: nothing, begin: func(name string, a map[string]string) {
+	err = f.walk(part, xmlVisitor{begin: func(name string, a map[string]string) {
 		if target, known := targets[a["r:id"]]; known && name == element {
 			list = append(list, relatedPart{name: a["name"], part: target.part})
 		}
@@ -100,12 +99,11 @@ type target struct {
 // are in _rels/.rels.
 func (f *officeFile) targets(part string) (map[string]target, error) {
 	targets := map[string]target{}
-	nothing := func(string) {}
 	rels := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
 	if part == "" {
 		rels = "_rels/.rels"
 	}
-	err := f.walk(rels, xmlVisitor{end: nothing, text: nothing, begin: func(name string, a map[string]string) {
+	err := f.walk(rels, xmlVisitor{begin: func(name string, a map[string]string) {
 		if name != "Relationship" || a["Target"] == "" {
 			return
 		}

@@ -48,7 +48,7 @@ type listLevelSpec struct {
 func (f *officeFile) wordNumbering(part string, styles map[string]wordStyle) (*numbering, error) {
 	n := &numbering{lists: map[string]*list{}, definitions: map[string]*listDefinition{}, styles: styles}
 	r := &numberingReader{numbering: n}
-	err := f.walk(part, xmlVisitor{text: func(string) {}, begin: r.begin, end: r.end})
+	err := f.walk(part, xmlVisitor{begin: r.begin, end: r.end})
 	return n, err
 }
 

@@ -22,8 +22,7 @@ func (f *officeFile) wordStyles(part string) (map[string]wordStyle, error) {
 	styles := map[string]wordStyle{}
 	var id string
 	var s wordStyle
-	nothing := func(string) {}
-	err := f.walk(part, xmlVisitor{text: nothing,
+	err := f.walk(part, xmlVisitor{
 		begin: func(name string, a map[string]string) {
 			switch name {
 			case "style":
