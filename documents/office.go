@@ -258,7 +258,7 @@ func (r *reading) readOffice(format string) (*Document, error) {
 	out := &Document{Format: format, Pages: 1}
 	switch format {
 	case "docx":
-		err = f.wordText(r, out)
+		err = f.wordText(out)
 	case "odt":
 		err = f.openText(out)
 	case "pptx":

@@ -14,13 +14,12 @@ type wordFile struct {
 	parts     map[string]string // names of the other parts by the kind of their relationship, such as "footnotes"
 	styles    map[string]wordStyle
 	numbering *numbering
-	reading   *reading // reads embedded HTML and text
-	depth     int      // number of documents around this one
+	depth     int // number of documents around this one
 }
 
 // wordText reads a Word document.
-func (f *officeFile) wordText(r *reading, out *Document) error {
-	file, err := f.openWord(r, 0)
+func (f *officeFile) wordText(out *Document) error {
+	file, err := f.openWord(0)
 	if err != nil {
 		return err
 	}
@@ -36,8 +35,8 @@ func (f *officeFile) wordText(r *reading, out *Document) error {
 }
 
 // openWord reads the styles and list definitions of a document.
-func (f *officeFile) openWord(r *reading, depth int) (*wordFile, error) {
-	file := &wordFile{officeFile: f, main: f.mainPart(), parts: map[string]string{}, reading: r, depth: depth}
+func (f *officeFile) openWord(depth int) (*wordFile, error) {
+	file := &wordFile{officeFile: f, main: f.mainPart(), parts: map[string]string{}, depth: depth}
 	targets, err := f.targets(file.main)
 	if err != nil {
 		return nil, err
@@ -127,12 +126,11 @@ func (f *wordFile) embedded(part string) (text string, known bool) {
 		return "", false
 	}
 	r := &reading{Request: Request{Name: part, MIME: f.contentType(part)}, data: data}
-	switch format := r.format(); {
-	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<?xml")) && format == "text": // Word's own format in one file
+	format := r.format()
+	if format == "text" && bytes.HasPrefix(bytes.TrimSpace(data), []byte("<?xml")) { // Word's own format in one file
 		return "", false
-	default:
-		return f.embeddedText(r, format)
 	}
+	return f.embeddedText(r, format)
 }
 
 // embeddedText returns the text of a part of a format.
@@ -144,7 +142,7 @@ func (f *wordFile) embeddedText(r *reading, format string) (text string, known b
 			return "", false
 		}
 		inner.left = f.left // one budget for all
-		file, err := inner.openWord(f.reading, f.depth+1)
+		file, err := inner.openWord(f.depth + 1)
 		if err != nil {
 			return "", false
 		}
