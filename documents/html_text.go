@@ -108,9 +108,12 @@ func showShifted(n *html.Node) {
 	}
 }
 
+// listFormats are the formats of formatNumber by the names that HTML and OpenDocument have for them.
+var listFormats = map[string]string{"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+
 // showLabels writes the labels of a list with letters or Roman numbers, since Markdown has only digits.
 func showLabels(n *html.Node) {
-	format := map[string]string{"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}[attribute(n, "type")]
+	format := listFormats[attribute(n, "type")]
 	if format == "" {
 		return
 	}

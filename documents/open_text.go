@@ -149,7 +149,7 @@ func (w *openWriter) beginItem(a map[string]string) {
 		all := append(append([]int{}, s.counts...), s.count)
 		for i := max(0, level-max(l.display, 1)); i < level; i++ {
 			if at := w.level(s.style, i+1); at.format != "" {
-				numbers = append(numbers, formatNumber(all[i], map[string]string{"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}[at.format]))
+				numbers = append(numbers, formatNumber(all[i], listFormats[at.format]))
 			}
 		}
 		w.label = l.prefix + strings.Join(numbers, ".") + l.suffix + " "
@@ -180,8 +180,7 @@ func (w *openWriter) end(name string) {
 			w.label = ""
 		case "p", "h":
 			if w.label != "" {
-				w.size += len(w.label)
-				insert(&w.block, min(w.start, w.block.line.Len()), w.label)
+				w.insert(w.start, w.label)
 				w.label = ""
 			}
 		}

@@ -194,6 +194,16 @@ func (w *paragraphWriter) put(s string) {
 	w.block.line.WriteString(s)
 }
 
+// insert adds characters at a position of the line, or at its end if the line is shorter.
+func (w *paragraphWriter) insert(at int, s string) {
+	w.size += len(s)
+	line := w.block.line
+	rest := slices.Clone(line.Bytes()[min(at, line.Len()):])
+	line.Truncate(line.Len() - len(rest))
+	line.WriteString(s)
+	line.Write(rest)
+}
+
 // beginLink starts the text of a link. An empty target, such as of a link within the document, adds nothing.
 func (w *paragraphWriter) beginLink(target string) {
 	w.links = append(w.links, openLink{target: target, start: w.block.line.Len()})
@@ -295,11 +305,26 @@ func (w *paragraphWriter) closeAside() {
 			text = b.author + ": " + text
 		}
 		w.addNote(note{kind: b.kind, text: oneLine(text)})
+	default:
+		w.addBlock(text)
+	}
+}
+
+// addBlock writes a text that is counted already before the current paragraph.
+func (w *paragraphWriter) addBlock(text string) {
+	switch {
+	case text == "":
 	case w.block.rows > 0:
 		w.block.line.WriteString(oneLine(text) + " ")
 	default:
 		w.block.out.WriteString(text + "\n")
 	}
+}
+
+// putBlock writes a text before the current paragraph, as that of a text box.
+func (w *paragraphWriter) putBlock(text string) {
+	w.size += len(text)
+	w.addBlock(text)
 }
 
 // text adds characters if the innermost element contains text, because XML has white space
@@ -311,8 +336,7 @@ func (w *paragraphWriter) text(s string) {
 	}
 	switch {
 	case slices.Contains(w.names.text, w.open[n-1]):
-		w.size += len(s)
-		w.block.line.WriteString(s)
+		w.put(s)
 	case w.open[n-1] == "creator" && w.block.kind == aComment:
 		w.block.author += strings.TrimSpace(s)
 	}

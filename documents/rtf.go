@@ -84,7 +84,7 @@ var rtfSkipped = map[string]bool{
 	"themedata": true, "colorschememapping": true, "datastore": true, "latentstyles": true, "xmlnstbl": true, "filetbl": true, "pntxta": true, "pntxtb": true,
 	"objdata": true, "objclass": true, "bkmkstart": true, "bkmkend": true, "atnid": true, "atnref": true, "atrfstart": true, "atrfend": true, "mmathPr": true,
 	"ftnsep": true, "ftnsepc": true, "ftncn": true, "aftnsep": true, "aftnsepc": true, "aftncn": true, "nonshppict": true, "sp": true, "tc": true, "xe": true,
-	"fchars": true, "lchars": true, "template": true, "passwordhash": true, "wgrffmtfilter": true, "pgptbl": true, "background": true, "formfield": true, "annotation": false,
+	"fchars": true, "lchars": true, "template": true, "passwordhash": true, "wgrffmtfilter": true, "pgptbl": true, "background": true, "formfield": true,
 }
 
 // rtfWords are control words that stand for characters.
@@ -306,7 +306,6 @@ func (f *rtfReader) structure(word string) {
 		f.state.skip = f.state.skip || word == "pict"
 	case "chpgn", "chdate", "chtime", "sectnum":
 		f.lost = f.lost || !f.state.skip
-	case "chftn":
 	default:
 		if s, known := rtfWords[word]; known {
 			f.put(s)

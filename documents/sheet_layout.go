@@ -172,11 +172,7 @@ func hasLongNumbers(data []byte) bool {
 		}
 		data = data[at+2:]
 		end := bytes.IndexByte(data[:min(len(data), 400)], '<')
-		if end > longDigits {
-			if _, long := exactNumber(string(data[:end])); long {
-				return true
-			}
-		} else if end > 3 && bytes.ContainsAny(data[:end], "eE") {
+		if end > longDigits || end > 3 && bytes.ContainsAny(data[:end], "eE") {
 			if _, long := exactNumber(string(data[:end])); long {
 				return true
 			}

@@ -9,9 +9,8 @@ import (
 // baseline above zero, a link is a property of the run, and equations are Office Math, too.
 type slideWriter struct {
 	wordWriter
-	runTargets map[string]target
-	link       bool // the run is a link
-	list       slideList
+	link bool // the run is a link
+	list slideList
 }
 
 // slideList numbers the paragraphs of a text box. Unlike a Word document, a slide says for each paragraph how it is
@@ -58,7 +57,7 @@ func (l *slideList) label() string {
 
 // newSlideWriter returns a writer for a slide with the targets of its relationships.
 func newSlideWriter(targets map[string]target) *slideWriter {
-	w := &slideWriter{wordWriter: wordWriter{paragraphWriter: paragraphWriter{names: slideNames}}, runTargets: targets}
+	w := &slideWriter{wordWriter: wordWriter{paragraphWriter: paragraphWriter{names: slideNames}, targets: targets}}
 	w.block = newBlock("")
 	return w
 }
@@ -97,7 +96,7 @@ func (w *slideWriter) begin(name string, a map[string]string) {
 			w.run.vertical = "subscript"
 		}
 	case name == "hlinkClick" && parent == "rPr":
-		if t := w.runTargets[a["r:id"]]; t.external {
+		if t := w.targets[a["r:id"]]; t.external {
 			w.beginLink(t.part)
 			w.link = true
 		}
@@ -120,8 +119,7 @@ func (w *slideWriter) end(name string) {
 			w.link = false
 		case name == "p":
 			if label := w.list.label(); label != "" && w.block.line.Len() > w.block.paragraph.start {
-				w.size += len(label)
-				insert(&w.block, w.block.paragraph.start, label)
+				w.insert(w.block.paragraph.start, label)
 			}
 		}
 	}

@@ -154,12 +154,8 @@ func baseOf(doc *html.Node, address string) *url.URL {
 // attribute returns the value of an element's attribute without surrounding white
 // space, or "" if it is missing.
 func attribute(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return strings.TrimSpace(a.Val)
-		}
-	}
-	return ""
+	value, _ := lookup(n, name)
+	return strings.TrimSpace(value)
 }
 
 // markdownOf converts a node to Markdown with absolute links.

@@ -313,18 +313,6 @@ func (w *wordWriter) chunk(id string) {
 	w.putBlock(text)
 }
 
-// putBlock writes a text before the current paragraph, as that of a text box.
-func (w *wordWriter) putBlock(text string) {
-	w.size += len(text)
-	switch {
-	case text == "":
-	case w.block.rows > 0:
-		w.block.line.WriteString(oneLine(text) + " ")
-	default:
-		w.block.out.WriteString(text + "\n")
-	}
-}
-
 // diagram writes the texts of a diagram (SmartArt), which are in a part of their own.
 func (w *wordWriter) diagram(id string) {
 	t, known := w.targets[id]
@@ -402,17 +390,8 @@ func (w *wordWriter) endParagraph() {
 		style = "Normal"
 	}
 	if label := w.file.numbering.label(style, b.paragraph.numID, b.paragraph.level); label != "" {
-		w.size += len(label)
-		insert(b, min(b.paragraph.start, b.line.Len()), label)
+		w.insert(b.paragraph.start, label)
 	}
-}
-
-// insert writes a text into the line of a block.
-func insert(b *block, at int, s string) {
-	rest := slices.Clone(b.line.Bytes()[at:])
-	b.line.Truncate(at)
-	b.line.WriteString(s)
-	b.line.Write(rest)
 }
 
 // endControl writes the state of a check box that has no character for it.
