@@ -24,75 +24,55 @@ func formatNumber(n int, format string) string {
 
 // numberFormats are the formats that are not decimal. Each returns "" for a number that it cannot write.
 var numberFormats = map[string]func(int) string{
-	"upperRoman":  roman,
-	"lowerRoman":  func(n int) string { return strings.ToLower(roman(n)) },
-	"upperLetter": func(n int) string { return repeatedLetter(n, []rune("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) },
-	"lowerLetter": func(n int) string { return repeatedLetter(n, []rune("abcdefghijklmnopqrstuvwxyz")) },
-	"russianUpper": func(n int) string {
-		return repeatedLetter(n, []rune("АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЫЭЮЯ"))
-	},
-	"russianLower": func(n int) string {
-		return repeatedLetter(n, []rune("абвгдежзиклмнопрстуфхцчшщыэюя"))
-	},
-	"hebrew2": func(n int) string { return repeatedLetter(n, []rune("אבגדהוזחטיכלמנסעפצקרשת")) },
-	"arabicAlpha": func(n int) string {
-		return repeatedLetter(n, []rune("أبتثجحخدذرزسشصضطظعغفقكلمنهوي"))
-	},
-	"arabicAbjad": func(n int) string {
-		return repeatedLetter(n, []rune("أبجدهوزحطيكلمنسعفصقرشتثخذضظغ"))
-	},
-	"thaiLetters": func(n int) string {
-		return repeatedLetter(n, []rune("กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ"))
-	},
-	"aiueo": func(n int) string {
-		return oneOf(n, "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン")
-	},
-	"aiueoFullWidth": func(n int) string {
-		return oneOf(n, "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン")
-	},
-	"iroha": func(n int) string {
-		return oneOf(n, "イロハニホヘトチリヌルヲワカヨタレソツネナラムウヰノオクヤマケフコエテアサキユメミシヱヒモセス")
-	},
-	"irohaFullWidth": func(n int) string {
-		return oneOf(n, "イロハニホヘトチリヌルヲワカヨタレソツネナラムウヰノオクヤマケフコエテアサキユメミシヱヒモセス")
-	},
-	"ganada":               func(n int) string { return oneOf(n, "가나다라마바사아자차카타파하") },
-	"chosung":              func(n int) string { return oneOf(n, "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ") },
-	"ideographTraditional": func(n int) string { return oneOf(n, "甲乙丙丁戊己庚辛壬癸") },
-	"ideographZodiac":      func(n int) string { return oneOf(n, "子丑寅卯辰巳午未申酉戌亥") },
-	"decimalEnclosedCircle": func(n int) string {
-		return oneOf(n, "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳㉑㉒㉓㉔㉕㉖㉗㉘㉙㉚㉛㉜㉝㉞㉟㊱㊲㊳㊴㊵㊶㊷㊸㊹㊺㊻㊼㊽㊾㊿")
-	},
-	"decimalEnclosedCircleChinese": func(n int) string { return oneOf(n, "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳") },
-	"decimalEnclosedFullstop":      func(n int) string { return oneOf(n, "⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛") },
-	"decimalEnclosedParen":         func(n int) string { return oneOf(n, "⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇") },
-	"ideographEnclosedCircle":      func(n int) string { return oneOf(n, "㊀㊁㊂㊃㊄㊅㊆㊇㊈㊉") },
+	"upperRoman":                   roman,
+	"lowerRoman":                   func(n int) string { return strings.ToLower(roman(n)) },
+	"upperLetter":                  letters("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+	"lowerLetter":                  letters("abcdefghijklmnopqrstuvwxyz"),
+	"russianUpper":                 letters("АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЫЭЮЯ"),
+	"russianLower":                 letters("абвгдежзиклмнопрстуфхцчшщыэюя"),
+	"hebrew2":                      letters("אבגדהוזחטיכלמנסעפצקרשת"),
+	"arabicAlpha":                  letters("أبتثجحخدذرزسشصضطظعغفقكلمنهوي"),
+	"arabicAbjad":                  letters("أبجدهوزحطيكلمنسعفصقرشتثخذضظغ"),
+	"thaiLetters":                  letters("กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ"),
+	"aiueo":                        oneOf("アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン"),
+	"aiueoFullWidth":               oneOf("アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン"),
+	"iroha":                        oneOf("イロハニホヘトチリヌルヲワカヨタレソツネナラムウヰノオクヤマケフコエテアサキユメミシヱヒモセス"),
+	"irohaFullWidth":               oneOf("イロハニホヘトチリヌルヲワカヨタレソツネナラムウヰノオクヤマケフコエテアサキユメミシヱヒモセス"),
+	"ganada":                       oneOf("가나다라마바사아자차카타파하"),
+	"chosung":                      oneOf("ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ"),
+	"ideographTraditional":         oneOf("甲乙丙丁戊己庚辛壬癸"),
+	"ideographZodiac":              oneOf("子丑寅卯辰巳午未申酉戌亥"),
+	"decimalEnclosedCircle":        oneOf("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳㉑㉒㉓㉔㉕㉖㉗㉘㉙㉚㉛㉜㉝㉞㉟㊱㊲㊳㊴㊵㊶㊷㊸㊹㊺㊻㊼㊽㊾㊿"),
+	"decimalEnclosedCircleChinese": oneOf("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
+	"decimalEnclosedFullstop":      oneOf("⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛"),
+	"decimalEnclosedParen":         oneOf("⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇"),
+	"ideographEnclosedCircle":      oneOf("㊀㊁㊂㊃㊄㊅㊆㊇㊈㊉"),
 	"decimalZero":                  func(n int) string { return padded(n, 2) },
-	"decimalFullWidth":             func(n int) string { return withDigits(n, "０１２３４５６７８９") },
-	"decimalFullWidth2":            func(n int) string { return withDigits(n, "０１２３４５６７８９") },
-	"hindiNumbers":                 func(n int) string { return withDigits(n, "०१२३४५६७८९") },
-	"thaiNumbers":                  func(n int) string { return withDigits(n, "๐๑๒๓๔๕๖๗๘๙") },
-	"ideographDigital":             func(n int) string { return withDigits(n, "〇一二三四五六七八九") },
-	"koreanDigital":                func(n int) string { return withDigits(n, "영일이삼사오육칠팔구") },
-	"koreanDigital2":               func(n int) string { return withDigits(n, "零一二三四五六七八九") },
-	"taiwaneseDigital":             func(n int) string { return withDigits(n, "○一二三四五六七八九") },
-	"japaneseDigitalTenThousand":   func(n int) string { return withDigits(n, "〇一二三四五六七八九") },
-	"chineseCounting":              func(n int) string { return counting(n, "零一二三四五六七八九", "十百千") },
-	"chineseCountingThousand":      func(n int) string { return counting(n, "零一二三四五六七八九", "十百千") },
-	"taiwaneseCounting":            func(n int) string { return counting(n, "零一二三四五六七八九", "十百千") },
-	"taiwaneseCountingThousand":    func(n int) string { return counting(n, "零一二三四五六七八九", "十百千") },
-	"japaneseCounting":             func(n int) string { return counting(n, "〇一二三四五六七八九", "十百千") },
-	"koreanCounting":               func(n int) string { return counting(n, "영일이삼사오육칠팔구", "십백천") },
-	"chineseLegalSimplified":       func(n int) string { return counting(n, "零壹贰叁肆伍陆柒捌玖", "拾佰仟") },
-	"ideographLegalTraditional":    func(n int) string { return counting(n, "零壹貳參肆伍陸柒捌玖", "拾佰仟") },
-	"japaneseLegal":                func(n int) string { return counting(n, "〇壱弐参四伍六七八九", "拾百阡") },
+	"decimalFullWidth":             digits("０１２３４５６７８９"),
+	"decimalFullWidth2":            digits("０１２３４５６７８９"),
+	"hindiNumbers":                 digits("०१२३४५६७८९"),
+	"thaiNumbers":                  digits("๐๑๒๓๔๕๖๗๘๙"),
+	"ideographDigital":             digits("〇一二三四五六七八九"),
+	"koreanDigital":                digits("영일이삼사오육칠팔구"),
+	"koreanDigital2":               digits("零一二三四五六七八九"),
+	"taiwaneseDigital":             digits("○一二三四五六七八九"),
+	"japaneseDigitalTenThousand":   digits("〇一二三四五六七八九"),
+	"chineseCounting":              counting("零一二三四五六七八九", "十百千"),
+	"chineseCountingThousand":      counting("零一二三四五六七八九", "十百千"),
+	"taiwaneseCounting":            counting("零一二三四五六七八九", "十百千"),
+	"taiwaneseCountingThousand":    counting("零一二三四五六七八九", "十百千"),
+	"japaneseCounting":             counting("〇一二三四五六七八九", "十百千"),
+	"koreanCounting":               counting("영일이삼사오육칠팔구", "십백천"),
+	"chineseLegalSimplified":       counting("零壹贰叁肆伍陆柒捌玖", "拾佰仟"),
+	"ideographLegalTraditional":    counting("零壹貳參肆伍陸柒捌玖", "拾佰仟"),
+	"japaneseLegal":                counting("〇壱弐参四伍六七八九", "拾百阡"),
 	"hebrew1":                      hebrewNumber,
 	"hex":                          func(n int) string { return strings.ToUpper(strconv.FormatInt(int64(n), 16)) },
 	"numberInDash":                 func(n int) string { return "- " + strconv.Itoa(n) + " -" },
 	"ordinal":                      ordinal,
 	"cardinalText":                 cardinalText,
 	"ordinalText":                  ordinalText,
-	"chicago":                      func(n int) string { return repeatedSign(n, "*†‡§") },
+	"chicago":                      letters("*†‡§"),
 }
 
 // roman writes a number in capital Roman numerals, up to 3999 as usual and with more M beyond.
@@ -112,24 +92,26 @@ func roman(n int) string {
 	return b.String()
 }
 
-// repeatedLetter writes a number as Word does with letters: a to z, then aa, bb and so on.
-func repeatedLetter(n int, letters []rune) string {
-	if n < 1 || n > 40*len(letters) {
-		return ""
+// letters is a format that writes numbers as Word does with letters: a to z, then aa, bb and so on.
+func letters(all string) func(int) string {
+	return func(n int) string {
+		list := []rune(all)
+		if n < 1 || n > 40*len(list) {
+			return ""
+		}
+		return strings.Repeat(string(list[(n-1)%len(list)]), (n-1)/len(list)+1)
 	}
-	return strings.Repeat(string(letters[(n-1)%len(letters)]), (n-1)/len(letters)+1)
 }
 
-// repeatedSign is repeatedLetter for a text of signs.
-func repeatedSign(n int, signs string) string { return repeatedLetter(n, []rune(signs)) }
-
-// oneOf returns the n-th sign, or "" beyond the last one.
-func oneOf(n int, signs string) string {
-	list := []rune(signs)
-	if n < 1 || n > len(list) {
-		return ""
+// oneOf is a format that has a sign for each number, up to the last one.
+func oneOf(signs string) func(int) string {
+	return func(n int) string {
+		list := []rune(signs)
+		if n < 1 || n > len(list) {
+			return ""
+		}
+		return string(list[n-1])
 	}
-	return string(list[n-1])
 }
 
 // padded writes a number with leading zeros.
@@ -138,44 +120,48 @@ func padded(n, width int) string {
 	return strings.Repeat("0", max(0, width-len(s))) + s
 }
 
-// withDigits writes a number with other digits. The first one is zero.
-func withDigits(n int, digits string) string {
-	list := []rune(digits)
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return list[r-'0']
-		}
-		return r
-	}, strconv.Itoa(n))
+// digits is a format with other decimal digits. The first one is zero.
+func digits(all string) func(int) string {
+	return func(n int) string {
+		list := []rune(all)
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return list[r-'0']
+			}
+			return r
+		}, strconv.Itoa(n))
+	}
 }
 
-// counting writes a number below 10,000 in the Chinese way: 25 is "two ten five". The one of ten to nineteen is left out;
+// counting is the Chinese way to write a number below 10,000: 25 is "two ten five". The one of ten to nineteen is left out;
 // Japanese and Korean also leave it out in 110, and write no zero in 101.
-func counting(n int, digits, units string) string {
-	if n < 1 || n > 9999 {
-		return ""
+func counting(digits, units string) func(int) string {
+	return func(n int) string {
+		if n < 1 || n > 9999 {
+			return ""
+		}
+		digit, unit := []rune(digits), []rune(units)
+		var b strings.Builder
+		zero, chinese := false, digit[0] == '零'
+		for i, power := 3, 1000; i >= 0; i, power = i-1, power/10 {
+			d := n / power % 10
+			if d == 0 {
+				zero = b.Len() > 0
+				continue
+			}
+			if zero && chinese {
+				b.WriteRune(digit[0])
+			}
+			zero = false
+			if one := i > 0 && d == 1; !one || chinese && (i > 1 || b.Len() > 0) {
+				b.WriteRune(digit[d])
+			}
+			if i > 0 {
+				b.WriteRune(unit[i-1])
+			}
+		}
+		return b.String()
 	}
-	digit, unit := []rune(digits), []rune(units)
-	var b strings.Builder
-	zero, chinese := false, digit[0] == '零'
-	for i, power := 3, 1000; i >= 0; i, power = i-1, power/10 {
-		d := n / power % 10
-		if d == 0 {
-			zero = b.Len() > 0
-			continue
-		}
-		if zero && chinese {
-			b.WriteRune(digit[0])
-		}
-		zero = false
-		if one := i > 0 && d == 1; !one || chinese && (i > 1 || b.Len() > 0) {
-			b.WriteRune(digit[d])
-		}
-		if i > 0 {
-			b.WriteRune(unit[i-1])
-		}
-	}
-	return b.String()
 }
 
 // hebrewNumber writes a number up to 999 in Hebrew letters, where 15 and 16 are written 9+6 and 9+7.
