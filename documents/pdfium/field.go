@@ -2,8 +2,6 @@ package pdfium
 
 import (
 	"context"
-	"encoding/binary"
-	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -45,24 +43,19 @@ type radioButton struct {
 // unnamedState finds the states that programs give to radio buttons without a name.
 var unnamedState = regexp.MustCompile(`^(?i:\d+|choice ?\d+|option ?\d+|on|yes|radio ?button ?\d*|button ?\d*)$`)
 
-// place returns the rectangle of an annotation. PDFium writes an FS_RECTF: four float32 in the order left, top, right,
-// bottom.
-func (p *Page) place(ctx context.Context, annotation uint64) (b box, err error) {
+// place returns the rectangle of an annotation.
+func (p *Page) place(ctx context.Context, annotation uint64) (box, error) {
 	e := p.d.e
-	at, err := e.allocate(ctx, 16)
+	at, err := e.allocate(ctx, rectSize)
 	if err != nil {
-		return b, err
+		return box{}, err
 	}
 	defer e.free(ctx, at)
 	ok, err := e.call(ctx, "FPDFAnnot_GetRect", annotation, uint64(at))
 	if err != nil || ok == 0 {
-		return b, err
+		return box{}, err
 	}
-	raw, _ := e.module.Memory().Read(at, 16) // at was allocated
-	for j, v := range []*float64{&b.left, &b.top, &b.right, &b.bottom} {
-		*v = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*j:])))
-	}
-	return b, nil
+	return e.rect(at), nil
 }
 
 // nameRadios gives selected radio buttons without a name the label that the page shows at their right, up to the next

@@ -327,9 +327,8 @@ func (l *layout) charBox(ctx context.Context, i int) (b box, err error) {
 }
 
 // lineBox returns the place of a character with the space that its font gives to
-// each one, so that characters of a line have the same height, for a text with a turn. PDFium writes an
-// FS_RECTF: four float32 in the order left, top, right, bottom.
-func (l *layout) lineBox(ctx context.Context, i, turn int) (b box, err error) {
+// each one, so that characters of a line have the same height, for a text with a turn.
+func (l *layout) lineBox(ctx context.Context, i, turn int) (box, error) {
 	if askew(turn) {
 		return l.slantedBox(ctx, i, turn)
 	}
@@ -337,10 +336,7 @@ func (l *layout) lineBox(ctx context.Context, i, turn int) (b box, err error) {
 	if err != nil || ok == 0 {
 		return box{}, err
 	}
-	raw, _ := l.e.module.Memory().Read(l.scratch, 16) // scratch was allocated
-	for j, v := range []*float64{&b.left, &b.top, &b.right, &b.bottom} {
-		*v = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*j:])))
-	}
+	b := l.e.rect(l.scratch)
 	if b.bottom > b.top {
 		b.bottom, b.top = b.top, b.bottom
 	}
@@ -348,6 +344,18 @@ func (l *layout) lineBox(ctx context.Context, i, turn int) (b box, err error) {
 		b.left, b.right = b.right, b.left
 	}
 	return b.turned(turn), nil
+}
+
+// rectSize is the size of an FS_RECTF of PDFium in bytes: four float32 in the order left, top, right, bottom.
+const rectSize = 4 * 4
+
+// rect reads an FS_RECTF from memory that was allocated.
+func (e *Engine) rect(at uint32) (b box) {
+	raw, _ := e.module.Memory().Read(at, rectSize)
+	for i, v := range []*float64{&b.left, &b.top, &b.right, &b.bottom} {
+		*v = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+	}
+	return b
 }
 
 // slantedBox returns about the same for a text that is askew, from the origin of the character, since the boxes of PDFium

@@ -50,10 +50,11 @@ func (p *Page) Text(ctx context.Context) (string, error) {
 func (e *Engine) boundedText(ctx context.Context, text uint64, b box) (string, error) {
 	place := []uint64{text, api.EncodeF64(b.left), api.EncodeF64(b.top), api.EncodeF64(b.right), api.EncodeF64(b.bottom)}
 	n, err := e.call(ctx, "FPDFText_GetBoundedText", append(slices.Clone(place), 0, 0)...)
-	if count := int(int32(n)); err != nil || count <= 0 {
+	count := int(int32(n))
+	if err != nil || count <= 0 {
 		return "", err
 	}
-	units, err := e.units(ctx, 2*int(int32(n)), func(at uint32) error {
+	units, err := e.units(ctx, 2*count, func(at uint32) error {
 		_, err := e.call(ctx, "FPDFText_GetBoundedText", append(slices.Clone(place), uint64(at), n)...)
 		return err
 	})
