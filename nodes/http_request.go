@@ -43,7 +43,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
 				Help: "The HTTP method."},
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded, and cannot leave a part of the path empty or make it `.` or `..`. Connect an edge to url to set the whole URL."},
+				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded, and cannot leave a part of the path empty or make it \".\" or \"..\". Connect an edge to url to set the whole URL."},
 			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
 				Help: "Query parameters to add to the URL. A list repeats its name, null omits it."},
 			headersField,

@@ -3,16 +3,19 @@ package document
 import "sluice/flow"
 
 // The grid for nodes without a position, in canvas units. A node is 176 wide (canvas.css), and few
-// are higher than 200.
+// are higher than 200. One with many ports takes several rows.
 const (
 	ColumnWidth = 260
 	RowHeight   = 220
+
+	withoutPorts = 80 // height of a node without its ports
+	portHeight   = 20
 )
 
 // PlaceRest sets the position of every node without one: in columns, each to the right of the
 // nodes it depends on, and below all nodes with a position. Documents written by hand or by
 // programs often have no positions.
-func PlaceRest(d *flow.Document) {
+func PlaceRest(d *flow.Document, kinds *flow.Registry) {
 	top := 0.0
 	for i := range d.Nodes {
 		if p := d.Nodes[i].Position; p != nil {
@@ -27,8 +30,18 @@ func PlaceRest(d *flow.Document) {
 		}
 		column := columns[n.ID]
 		n.Position = &flow.Position{X: float64(column * ColumnWidth), Y: top + float64(rows[column]*RowHeight)}
-		rows[column]++
+		rows[column] += rowsOf(n, kinds)
 	}
+}
+
+// rowsOf returns how many rows of the grid a node takes.
+func rowsOf(n *flow.Node, kinds *flow.Registry) int {
+	k := kinds.For(n)
+	if k == nil {
+		return 1
+	}
+	ports := len(flow.OutputPorts(n, k)) // of the inputs, only those with an edge are shown
+	return 1 + (withoutPorts+portHeight*ports-1)/RowHeight
 }
 
 // columnsOf returns the length of the longest path to each node. Cycles, which a draft may have,

@@ -142,7 +142,7 @@ func (l *Library) planCreate(ws flow.WorkspaceID, p *plan, r *ApplyRequest) erro
 		return err
 	}
 	p.flow = &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Slug: p.Slug}
-	takeDocument(p.flow, p.doc)
+	takeDocument(p.flow, p.doc, l.Kinds)
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, 
 	}
 	p.FlowID, p.Version, p.Slug, p.Change = id, p.flow.LiveVersion, p.flow.Slug, AppliedUnchanged
 	next := *p.flow
-	takeDocument(&next, p.doc)
+	takeDocument(&next, p.doc, l.Kinds)
 	if bytes.Equal(next.Draft, p.flow.Draft) {
 		if !p.flow.ArchivedAt.IsZero() {
 			p.Change = AppliedChanged

@@ -22,7 +22,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 	if err := l.keepSecrets(ctx, f, d); err != nil {
 		return nil, err
 	}
-	document.PlaceRest(d)
+	document.PlaceRest(d, l.Kinds)
 	if d.Slug != "" {
 		var err error
 		if f.Slug, err = l.freeSlug(ctx, ws, d.Slug); err != nil {

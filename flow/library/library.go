@@ -104,7 +104,7 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 	if was, _ := document.ParseDocument(f.Draft); was != nil {
 		document.KeepPlaces(d, was)
 	}
-	document.PlaceRest(d)
+	document.PlaceRest(d, l.Kinds)
 	if flowID == "" && d.Slug != "" {
 		if f.Slug, err = l.freeSlug(ctx, ws, d.Slug); err != nil {
 			return nil, err

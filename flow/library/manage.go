@@ -122,7 +122,7 @@ func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
 // CodeSlugTaken if another flow has the slug.
 func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.Actor, d *flow.Document) (*flow.Flow, error) {
 	f := &flow.Flow{ID: l.IDs.NewFlow(), WorkspaceID: ws, Slug: d.Slug}
-	takeDocument(f, d)
+	takeDocument(f, d, l.Kinds)
 	err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
 		if err := l.Store.CreateFlow(ctx, f); err != nil {
 			return err
@@ -134,12 +134,12 @@ func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.A
 
 // takeDocument makes a document the draft of a flow and sets missing positions. The slug is stored
 // with the flow, so that it does not affect the hash of the document.
-func takeDocument(f *flow.Flow, d *flow.Document) {
+func takeDocument(f *flow.Flow, d *flow.Document, kinds *flow.Registry) {
 	d.Slug = ""
 	if was, _ := document.ParseDocument(f.Draft); was != nil {
 		document.KeepPlaces(d, was)
 	}
-	document.PlaceRest(d)
+	document.PlaceRest(d, kinds)
 	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Compact()
 }
 
@@ -174,7 +174,7 @@ var errDraftOutdated = flow.Errorf(flow.CodePreconditionFailed, "The draft has c
 // writeDraft replaces the draft and reports whether it differs.
 func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d *flow.Document) (changed bool, err error) {
 	next := *f
-	takeDocument(&next, d)
+	takeDocument(&next, d, l.Kinds)
 	if bytes.Equal(next.Draft, f.Draft) {
 		return false, nil
 	}

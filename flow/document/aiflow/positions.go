@@ -10,5 +10,5 @@ func (c *conversion) placeNodes() {
 			c.d.Node(s.id).Position = s.position
 		}
 	}
-	document.PlaceRest(c.d)
+	document.PlaceRest(c.d, c.kinds)
 }
