@@ -5,7 +5,6 @@ import (
 	"mime"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/documents/charset"
 	"sluice/documents/pdfium"
@@ -155,8 +154,9 @@ func looksLikeHTML(head []byte) bool {
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 }
 
-// isText reports whether content can be text: it has no zero bytes, unless it is UTF-16 or UTF-32, and at most one byte in twenty is a control character
-// other than white space and ESC, which colors the output of terminals in logs.
+// isText reports whether content can be text: it has no zero bytes, unless it is UTF-16 or
+// UTF-32, and at most one byte in twenty is a control character other than white space and
+// ESC, which colors the output of terminals in logs.
 // Only the first 64 KiB are checked.
 func isText(data []byte) bool {
 	if _, marked := charset.Marked(data); marked {
@@ -198,11 +198,7 @@ const maxAbout = 2000
 // cut shortens the text and metadata to their limits. It sets Truncated if it cuts the text.
 func (d *Document) cut() {
 	if len(d.Text) > MaxText {
-		end := MaxText
-		for end > MaxText-utf8.UTFMax && !utf8.RuneStart(d.Text[end]) {
-			end--
-		}
-		d.Text, d.Truncated = d.Text[:end], true
+		d.Text, d.Truncated = truncateBytes(d.Text, MaxText), true
 	}
 	d.Text = strings.ToValidUTF8(d.Text, "\uFFFD")
 	d.Title = truncate(strings.ToValidUTF8(d.Title, ""), maxAbout)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -137,6 +138,18 @@ func (r Request) choosePages(count int, unit string) (numbers []int, truncated b
 		return nil, false, refuse("Wanted %ss %s, but there are only %d.", unit, truncate(r.Pages, 60), count)
 	}
 	return numbers, false, nil
+}
+
+// truncateBytes cuts a text before the character that exceeds n bytes.
+func truncateBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	end := n
+	for end > max(0, n-utf8.UTFMax) && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
 }
 
 // truncate shortens a text to n characters; an ellipsis marks the cut.

@@ -3,7 +3,6 @@ package documents
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // listLevels is the number of levels that a list can have.
@@ -138,17 +137,6 @@ func (r *numberingReader) end(name string) {
 
 // maxLabel bounds the text of a label in bytes.
 const maxLabel = 256
-
-// truncateBytes cuts a text before the character that exceeds n bytes.
-func truncateBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
 
 // label counts a paragraph and returns its label, with the space after it, or "" for a paragraph without one. numID and
 // level are those of the paragraph; numID is "" and level -1 if it does not say, so that its style decides.
