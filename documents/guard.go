@@ -40,7 +40,7 @@ type attempted struct {
 	Held         sandbox.State
 	Files, Write []string
 	TCP, UDP     string
-	Calls        []string // of the calls about the parent, and of one that is of no use
+	Calls        []string // system calls that no reader needs: two about the parent, and uname
 }
 
 // Guards starts a child and returns which guards are active on this machine. The child

@@ -32,11 +32,9 @@ const (
 
 // Reasons for the skipped elements: in Word, pPr and rPr are properties, whose tab elements
 // define tab stops and are not characters; del and moveFrom are tracked changes that removed
-// text; Fallback repeats a text box
-// for programs that do not know the newer form (ECMA-376, part 3); a Change holds the properties before a tracked change,
-// and ruby annotations are written by wordWriter. In OpenDocument,
-// tracked-changes holds deleted text. On slides, fld is a computed field, such as
-// the slide number.
+// text; Fallback repeats a text box for programs that do not know the newer form (ECMA-376,
+// part 3). In OpenDocument, tracked-changes holds deleted text. On slides, fld is a computed
+// field, such as the slide number.
 var (
 	docxNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc",
 		tab: []string{"tab", "ptab"}, lineBreak: []string{"br", "cr"},
