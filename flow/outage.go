@@ -27,5 +27,6 @@ func IsUnavailable(err error) bool { return errors.Is(err, &Error{Code: CodeUnav
 // IsBusy reports whether a read failed because the database is unavailable, or because others need
 // the memory or the lock that it takes. A stream reads again later.
 func IsBusy(err error) bool {
-	return IsUnavailable(err) || errors.Is(err, &Error{Code: CodeOverloaded})
+	e, ok := errors.AsType[*Error](err)
+	return IsUnavailable(err) || ok && e.Code == CodeOverloaded && e.Retryable
 }
