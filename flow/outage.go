@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // outlastKey is the context key that OutlastOutages sets.
@@ -23,6 +24,12 @@ func OutlastsOutages(ctx context.Context) bool {
 
 // IsUnavailable reports whether an error means that the database is unavailable.
 func IsUnavailable(err error) bool { return errors.Is(err, &Error{Code: CodeUnavailable}) }
+
+// ErrMemoryBusy is returned to a request for which no memory became free in time.
+var ErrMemoryBusy = &Error{
+	Code: CodeOverloaded, Retryable: true, After: 5 * time.Second,
+	Message: "Other requests and runs need the memory of the server at the moment. Try again in a few seconds.",
+}
 
 // IsBusy reports whether a read failed because the database is unavailable, or because others need
 // the memory or the lock that it takes. A stream reads again later.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
@@ -118,7 +117,7 @@ func memoryError(err error) error {
 	case errors.Is(err, inflight.ErrTooLarge):
 		return flow.Errorf(flow.CodeOverloaded, "Reading this takes more memory than one request may have on this server.")
 	case errors.Is(err, inflight.ErrBusy):
-		return &flow.Error{Code: flow.CodeOverloaded, Retryable: true, After: 5 * time.Second, Message: "Other requests and runs need the memory of the server at the moment. Try again in a few seconds."}
+		return flow.ErrMemoryBusy
 	default:
 		return err
 	}

@@ -65,11 +65,10 @@ func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {
 		return s.Write(ctx, d, set.ExecuteAlone)
 	}
-	m := &member{set: set, d: d}
 	if s.sets == nil {
 		return s.passOverAdmission(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{set: set, d: d})) })
 	}
-	return s.outages.PublicError(s.sets.write(ctx, m))
+	return s.outages.PublicError(s.sets.write(ctx, &member{set: set, d: d}))
 }
 
 // run executes a group. Members that cannot be part of the set get a separate

@@ -121,12 +121,7 @@ func (h *Hold) Budget() *Budget {
 }
 
 // Limit returns how many bytes the hold may have.
-func (h *Hold) Limit() int64 {
-	if h == nil {
-		return 1<<63 - 1
-	}
-	return h.b.each
-}
+func (h *Hold) Limit() int64 { return h.Budget().Each() }
 
 // Held returns how many bytes the hold has.
 func (h *Hold) Held() int64 {

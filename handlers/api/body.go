@@ -55,7 +55,7 @@ func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) erro
 	if err := check(body.Reader()); err != nil {
 		return nil, nil, err
 	}
-	if err := c.takeMemory(2*body.Size + body.Cost.Heap); err != nil {
+	if err := web.TakeMemory(r.Context(), c.memory, 2*body.Size+body.Cost.Heap); err != nil {
 		return nil, nil, err
 	}
 	if raw, err = body.Bytes(); err != nil {
@@ -63,14 +63,6 @@ func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) erro
 	}
 	object, err = decodeObject(raw)
 	return object, raw, err
-}
-
-// takeMemory takes memory until the end of the request.
-func (c *Call) takeMemory(bytes int64) error {
-	if bytes <= inflight.Small || c.s.Memory == nil {
-		return nil
-	}
-	return web.TakeMemory(c.Request().Context(), c.memory, bytes)
 }
 
 // ReleaseBody returns the memory of the body, to which the caller must not refer any longer. A

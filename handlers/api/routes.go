@@ -91,7 +91,7 @@ type Call struct {
 	// allocated: 8 KiB for each stream.
 	deferred func() error
 
-	memory *inflight.Hold // of the body; nil if it is small
+	memory *inflight.Hold // of the request; nil without a key, or if memory is unlimited
 
 	linkedFile  *flow.File // of a signed link
 	linkExpires time.Time

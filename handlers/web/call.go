@@ -18,7 +18,7 @@ type Call struct {
 	s        *Site
 	Member   *flow.Member     // the signed-in user; nil on open pages
 	nonce    string           // allows inline styles of the code editor in the content security policy
-	memory   *inflight.Hold   // of a form; nil if it is small
+	memory   *inflight.Hold   // of the request; nil if memory is unlimited
 	received []*inflight.Body // forms
 	Frames   string           // origins that may embed the page in a frame; "" allows no origin
 }

@@ -17,29 +17,26 @@ const memoryPerByte = 12
 // memoryPatience is how long a request waits for memory that others have.
 const memoryPatience = 10 * time.Second
 
-// TakeMemory takes memory for a request. If others have it for longer than a client should wait, the
-// error is that the server is overloaded.
+// TakeMemory takes memory for a request, unless it is small. It returns flow.ErrMemoryBusy if others
+// have it for longer than a client should wait.
 func TakeMemory(ctx context.Context, memory *inflight.Hold, bytes int64) error {
+	if bytes <= inflight.Small {
+		return nil
+	}
 	patient, cancel := context.WithTimeout(ctx, memoryPatience)
 	defer cancel()
 	switch err := memory.Take(patient, bytes); {
 	case errors.Is(err, inflight.ErrTooLarge):
 		return flow.Errorf(flow.CodeBodyTooLarge, "Decoding the body takes more than %s of memory, which is what one request may have on this server.", flow.Size(memory.Limit()))
 	case err != nil && ctx.Err() == nil:
-		return &flow.Error{Code: flow.CodeOverloaded, Retryable: true, After: memoryPatience / 2,
-			Message: "Other requests and runs need the memory of the server at the moment. Try again in a few seconds."}
+		return flow.ErrMemoryBusy
 	default:
 		return err
 	}
 }
 
 // TakeMemory takes memory until the end of the request.
-func (c *Call) TakeMemory(bytes int64) error {
-	if bytes <= inflight.Small || c.s.Memory == nil {
-		return nil
-	}
-	return TakeMemory(c.Ctx(), c.memory, bytes)
-}
+func (c *Call) TakeMemory(bytes int64) error { return TakeMemory(c.Ctx(), c.memory, bytes) }
 
 // ReadBody reads a body of at most limit bytes, and takes the memory for what it contains.
 func (c *Call) ReadBody(limit int64) ([]byte, error) {
