@@ -98,7 +98,7 @@ func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 	defer s.Close()
 	to, err := beginReencryption(ctx, s.DB, fresh)
 	for i := 0; i < columns && err == nil; i++ {
-		_, err = to.reencryptColumn(ctx, sealedColumns[i])
+		err = to.reencryptColumn(ctx, sealedColumns[i])
 	}
 	return err
 }

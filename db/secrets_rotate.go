@@ -27,7 +27,7 @@ import (
 // Rotation is the result of rotating the master key.
 type Rotation struct {
 	Reencrypted int    // number of secrets that were encrypted again
-	Unreadable  int    // number of secrets that cannot be read, before as after; see damaged rows
+	Unreadable  int    // number of secrets that cannot be read, before as after; the log names each
 	KeyFile     string // path of the new key
 	OldFile     string // path to which the old key was moved; empty if it was not in a file
 }
@@ -96,12 +96,11 @@ func reencryptAll(ctx context.Context, cfg core.Config, newKey *keyset.Handle) (
 		return 0, 0, err
 	}
 	for _, col := range sealedColumns {
-		done, err := to.reencryptColumn(ctx, col)
-		if n += done; err != nil {
-			return n, 0, fmt.Errorf("encrypt %s.%s again: %w", col.table, col.column, err)
+		if err := to.reencryptColumn(ctx, col); err != nil {
+			return to.done, to.unreadable, fmt.Errorf("encrypt %s.%s again: %w", col.table, col.column, err)
 		}
 	}
-	return n, *to.unreadable, to.finish(ctx)
+	return to.done, to.unreadable, to.finish(ctx)
 }
 
 // requireNoServer returns ErrEngineRunning if a server uses the database, and thus the old key.
@@ -117,8 +116,8 @@ func requireNoServer(ctx context.Context, s *core.DB) error {
 }
 
 // beginReencryption marks the database as needing both keys.
-func beginReencryption(ctx context.Context, s *core.DB, newKey *keyset.Handle) (to reencryption, err error) {
-	to = reencryption{s: s, prefix: prefixOf(newKey), unreadable: new(int)}
+func beginReencryption(ctx context.Context, s *core.DB, newKey *keyset.Handle) (to *reencryption, err error) {
+	to = &reencryption{s: s, prefix: prefixOf(newKey)}
 	if to.aead, err = aead.New(newKey); err != nil {
 		return to, fmt.Errorf("use the new master key: %w", err)
 	}
@@ -136,8 +135,9 @@ type reencryption struct {
 	s      *core.DB
 	aead   tink.AEAD // of the new key only
 	prefix []byte    // of everything that it encrypts
-	// unreadable counts secrets that neither key decrypts, or whose row cannot be read.
-	unreadable *int
+
+	done       int // secrets that were encrypted again
+	unreadable int // secrets that neither key decrypts, or whose row cannot be read
 }
 
 // prefixOf returns the prefix of all ciphertexts of a Tink key: a version byte and
@@ -183,76 +183,72 @@ type sealedRow struct {
 
 // reencryptColumn encrypts a column again, row by row. It skips values with the new key,
 // which are from an interrupted rotation.
-func (to reencryption) reencryptColumn(ctx context.Context, col sealedColumn) (n int, err error) {
+func (to *reencryption) reencryptColumn(ctx context.Context, col sealedColumn) error {
 	for after := ""; ; {
-		rows, err := to.readPage(ctx, col, after)
-		if core.IsDamage(err) {
-			var last string
-			if rows, last, err = to.readAlone(ctx, col, after); err == nil && last != "" {
-				done, err := to.reencryptRows(ctx, col, slices.DeleteFunc(rows, func(r sealedRow) bool { return bytes.HasPrefix(r.value, to.prefix) }))
-				if n, after = n+done, last; err != nil {
-					return n, err
-				}
-				continue
-			}
+		rows, last, err := to.readPage(ctx, col, after)
+		if err != nil || last == "" {
+			return err
 		}
-		if err != nil || len(rows) == 0 {
-			return n, err
-		}
-		after = rows[len(rows)-1].id
+		after = last
 		rows = slices.DeleteFunc(rows, func(r sealedRow) bool { return bytes.HasPrefix(r.value, to.prefix) })
-		done, err := to.reencryptRows(ctx, col, rows)
-		if n += done; err != nil {
-			return n, err
+		if err := to.reencryptRows(ctx, col, rows); err != nil {
+			return err
 		}
 	}
 }
 
 // readPage reads the next secrets of a column in the order of their IDs, so that a rotation that
-// is interrupted can be repeated.
-func (to reencryption) readPage(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
-	query := fmt.Sprintf(`SELECT id, %s, %s, %s FROM %s WHERE id > $1 AND length(%s) > 0 ORDER BY id LIMIT %d`,
-		col.ws, col.owner, col.column, col.table, col.column, sealedPage)
-	rows, err := to.s.Reader.QueryContext(ctx, query, after)
+// is interrupted can be repeated. It leaves out rows that cannot be read. last is the last ID that it
+// tried, or "" at the end.
+func (to *reencryption) readPage(ctx context.Context, col sealedColumn, after string) (list []sealedRow, last string, err error) {
+	list, err = to.read(ctx, col, fmt.Sprintf("> $1 ORDER BY id LIMIT %d", sealedPage), after)
+	if core.IsDamage(err) {
+		return to.readAlone(ctx, col, after)
+	}
+	if len(list) > 0 {
+		last = list[len(list)-1].id
+	}
+	return list, last, err
+}
+
+// read reads the secrets of a column whose ID meets a condition with one argument.
+func (to *reencryption) read(ctx context.Context, col sealedColumn, condition, id string) ([]sealedRow, error) {
+	query := fmt.Sprintf("SELECT id, %s, %s, %s FROM %s WHERE length(%s) > 0 AND id %s", col.ws, col.owner, col.column, col.table, col.column, condition)
+	rows, err := to.s.Reader.QueryContext(ctx, query, id)
 	return dbconn.Collect(rows, err, func(rows *sql.Rows) (r sealedRow, err error) {
 		return r, rows.Scan(&r.id, &r.ws, &r.owner, &r.value)
 	})
 }
 
-// readAlone is readPage if a row of the page cannot be read: it leaves out those that cannot, and
-// returns the last ID that it tried. IDs come from the index of the primary key.
-func (to reencryption) readAlone(ctx context.Context, col sealedColumn, after string) (list []sealedRow, last string, err error) {
+// readAlone is readPage with a query for each row. IDs come from the index of the primary key.
+func (to *reencryption) readAlone(ctx context.Context, col sealedColumn, after string) (list []sealedRow, last string, err error) {
 	rows, err := to.s.Reader.QueryContext(ctx, fmt.Sprintf("SELECT id FROM %s WHERE id > $1 ORDER BY id LIMIT %d", col.table, sealedPage), after)
 	ids, err := dbconn.Collect(rows, err, dbconn.ScanText)
 	if err != nil {
 		return nil, "", err
 	}
-	query := fmt.Sprintf("SELECT id, %s, %s, %s FROM %s WHERE id = $1 AND length(%s) > 0", col.ws, col.owner, col.column, col.table, col.column)
 	for _, id := range ids {
 		last = id
-		rows, err := to.s.Reader.QueryContext(ctx, query, id)
-		one, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (r sealedRow, err error) {
-			return r, rows.Scan(&r.id, &r.ws, &r.owner, &r.value)
-		})
+		row, err := to.read(ctx, col, "= $1", id)
 		if core.IsDamage(err) {
-			*to.unreadable++
+			to.unreadable++
 			to.s.Config.Log.Error("a row with a secret cannot be read", "table", col.table, "id", id, "error", err)
 			continue
 		}
 		if err != nil {
 			return nil, "", err
 		}
-		list = append(list, one...)
+		list = append(list, row...)
 	}
 	return list, last, nil
 }
 
 // reencryptRows encrypts the secrets of a page again, in one transaction.
-func (to reencryption) reencryptRows(ctx context.Context, col sealedColumn, rows []sealedRow) (n int, err error) {
+func (to *reencryption) reencryptRows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
 	query := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE id = $2`, col.table, col.column)
-	unreadable := 0
-	err = to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, unreadable = 0, 0
+	var done, unreadable int
+	err := to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		done, unreadable = 0, 0
 		for _, r := range rows {
 			sealed, err := to.reencrypt(r.value, r.ws, r.owner, col.field)
 			if errors.Is(err, core.ErrSealed) { // it was unreadable before, and stays as it is
@@ -266,17 +262,19 @@ func (to reencryption) reencryptRows(ctx context.Context, col sealedColumn, rows
 			if _, err := tx.DBTX.ExecContext(tx.Ctx, query, sealed, r.id); err != nil {
 				return fmt.Errorf("write %s: %w", r.id, err)
 			}
-			n++
+			done++
 		}
 		return nil
 	})
-	*to.unreadable += unreadable
-	return n, err
+	if err == nil {
+		to.done, to.unreadable = to.done+done, to.unreadable+unreadable
+	}
+	return err
 }
 
 // reencrypt decrypts a value with either key, encrypts it with the new one, and
 // checks that the new key decrypts the result.
-func (to reencryption) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
+func (to *reencryption) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	text, err := to.s.Unseal(sealed, ws, owner, field)
 	if err != nil {
 		return nil, err
@@ -298,7 +296,7 @@ var sealedMeta = map[string][3]string{
 }
 
 // finish encrypts the rows of meta and removes the rotation mark.
-func (to reencryption) finish(ctx context.Context) error {
+func (to *reencryption) finish(ctx context.Context) error {
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for name, place := range sealedMeta {
 			value, err := tx.Queries.FindMeta(tx.Ctx, name)
