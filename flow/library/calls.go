@@ -126,7 +126,7 @@ func (c *Calls) CheckApplied(ctx context.Context, documents []*flow.Document) er
 		if d == nil {
 			continue
 		}
-		f, err := c.findSlug(ctx, document.WantedSlug(d))
+		f, err := c.Library.findSlug(ctx, c.WorkspaceID, document.WantedSlug(d))
 		if err == nil {
 			err = c.Allow(f)
 		}
@@ -154,26 +154,13 @@ func inDocument(i int, err error) error {
 	return &located
 }
 
-// findSlug returns the flow with a slug, current or former, or nil.
-func (c *Calls) findSlug(ctx context.Context, slug string) (*flow.Flow, error) {
-	id, err := c.Library.Store.FindFlowID(ctx, c.WorkspaceID, slug)
-	var f *flow.Flow
-	if err == nil {
-		f, err = c.Library.Store.FindFlow(ctx, c.WorkspaceID, id)
-	}
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return nil, nil
-	}
-	return f, err
-}
-
 // CheckAlias returns an error if the caller may not use the flow that has, or had, a slug: requests
 // with the slug would no longer reach that flow once another one takes it.
 func (c *Calls) CheckAlias(ctx context.Context, slug string) error {
 	if c.Allow == nil || slug == "" {
 		return nil
 	}
-	holder, err := c.findSlug(ctx, slug)
+	holder, err := c.Library.findSlug(ctx, c.WorkspaceID, slug)
 	if err != nil || holder == nil {
 		return err
 	}

@@ -116,22 +116,43 @@ func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 
 // calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
 func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (*flow.Flow, error) {
-	ref, err := calledRef(n), error(nil)
-	id := flow.FlowID(ref)
-	if document.ValidSlug(ref) {
-		id, err = l.Store.FindFlowID(ctx, ws, ref)
-	}
-	var f *flow.Flow
-	if err == nil && id != "" {
-		f, err = l.Store.FindFlow(ctx, ws, id)
-	}
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return nil, nil
-	}
+	f, err := l.findRef(ctx, ws, calledRef(n))
 	if err != nil {
 		return nil, fmt.Errorf("find the flow %s of node %s: %w", calledRef(n), n.ID, err)
 	}
 	return f, nil
+}
+
+// findRef returns the flow with a slug, current or former, or with an ID; nil if there is none.
+func (l *Library) findRef(ctx context.Context, ws flow.WorkspaceID, ref string) (*flow.Flow, error) {
+	if document.ValidSlug(ref) {
+		return l.findSlug(ctx, ws, ref)
+	}
+	return l.findID(ctx, ws, flow.FlowID(ref))
+}
+
+// findSlug returns the flow with a slug, current or former, or nil.
+func (l *Library) findSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (*flow.Flow, error) {
+	id, err := l.Store.FindFlowID(ctx, ws, slug)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.findID(ctx, ws, id)
+}
+
+// findID returns the flow with an ID, or nil.
+func (l *Library) findID(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
+	if id == "" {
+		return nil, nil
+	}
+	f, err := l.Store.FindFlow(ctx, ws, id)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, nil
+	}
+	return f, err
 }
 
 // calledDocument returns the document that a node runs: the version that it names, else the live

@@ -30,12 +30,12 @@ func (c *Calls) Missing(ctx context.Context, d *flow.Document, among ...*flow.Do
 
 // Exists reports whether the workspace has a flow with a slug or ID.
 func (c *Calls) Exists(ctx context.Context, ref string) (bool, error) {
-	called, err := c.Library.calledFlow(ctx, c.WorkspaceID, &flow.Node{Config: map[string]any{"flow": ref}})
+	called, err := c.Library.findRef(ctx, c.WorkspaceID, ref)
 	return called != nil, err
 }
 
 // CheckTogether is Library.Check for documents that may run each other. find reports whether another flow
-// exists, by slug or ID; it may be nil. Errors has one error, or nil, for each document.
+// exists, by slug or ID; it may be nil. errs has one error, or nil, for each document.
 func CheckTogether(l *Library, documents [][]byte, find func(ref string) (bool, error)) (errs []error, err error) {
 	parsed, errs := make([]*flow.Document, len(documents)), make([]error, len(documents))
 	for i, data := range documents {
