@@ -126,7 +126,7 @@ func (c *Calls) CheckApplied(ctx context.Context, documents []*flow.Document) er
 		if d == nil {
 			continue
 		}
-		f, err := c.Library.findSlug(ctx, c.WorkspaceID, document.WantedSlug(d))
+		f, err := findSlug(ctx, c.Library.Store, c.WorkspaceID, document.WantedSlug(d))
 		if err == nil {
 			err = c.Allow(f)
 		}
@@ -160,7 +160,7 @@ func (c *Calls) CheckAlias(ctx context.Context, slug string) error {
 	if c.Allow == nil || slug == "" {
 		return nil
 	}
-	holder, err := c.Library.findSlug(ctx, c.WorkspaceID, slug)
+	holder, err := findSlug(ctx, c.Library.Store, c.WorkspaceID, slug)
 	if err != nil || holder == nil {
 		return err
 	}

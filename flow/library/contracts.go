@@ -116,39 +116,39 @@ func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 
 // calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
 func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (*flow.Flow, error) {
-	f, err := l.findRef(ctx, ws, calledRef(n))
+	f, err := findRef(ctx, l.Store, ws, calledRef(n))
 	if err != nil {
 		return nil, fmt.Errorf("find the flow %s of node %s: %w", calledRef(n), n.ID, err)
 	}
 	return f, nil
 }
 
-// findRef returns the flow with a slug, current or former, or with an ID; nil if there is none.
-func (l *Library) findRef(ctx context.Context, ws flow.WorkspaceID, ref string) (*flow.Flow, error) {
+// findRef returns the flow with a slug, current or former, or with an ID; nil if it does not exist.
+func findRef(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, ref string) (*flow.Flow, error) {
 	if document.ValidSlug(ref) {
-		return l.findSlug(ctx, ws, ref)
+		return findSlug(ctx, store, ws, ref)
 	}
-	return l.findID(ctx, ws, flow.FlowID(ref))
+	return findID(ctx, store, ws, flow.FlowID(ref))
 }
 
-// findSlug returns the flow with a slug, current or former, or nil.
-func (l *Library) findSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (*flow.Flow, error) {
-	id, err := l.Store.FindFlowID(ctx, ws, slug)
+// findSlug returns the flow with a slug, current or former; nil if it does not exist.
+func findSlug(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, slug string) (*flow.Flow, error) {
+	id, err := store.FindFlowID(ctx, ws, slug)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return l.findID(ctx, ws, id)
+	return findID(ctx, store, ws, id)
 }
 
-// findID returns the flow with an ID, or nil.
-func (l *Library) findID(ctx context.Context, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
+// findID returns the flow with an ID; nil if it does not exist.
+func findID(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, id flow.FlowID) (*flow.Flow, error) {
 	if id == "" {
 		return nil, nil
 	}
-	f, err := l.Store.FindFlow(ctx, ws, id)
+	f, err := store.FindFlow(ctx, ws, id)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, nil
 	}

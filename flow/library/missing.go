@@ -30,7 +30,7 @@ func (c *Calls) Missing(ctx context.Context, d *flow.Document, among ...*flow.Do
 
 // Exists reports whether the workspace has a flow with a slug or ID.
 func (c *Calls) Exists(ctx context.Context, ref string) (bool, error) {
-	called, err := c.Library.findRef(ctx, c.WorkspaceID, ref)
+	called, err := findRef(ctx, c.Library.Store, c.WorkspaceID, ref)
 	return called != nil, err
 }
 
