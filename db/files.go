@@ -119,7 +119,7 @@ func (s *Files) FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string
 	files := make(map[string]*flow.File, len(ids))
 	for _, id := range ids {
 		f, err := s.FindFile(ctx, ws, id)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			continue
 		}
 		if err != nil {

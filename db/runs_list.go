@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -64,7 +63,7 @@ func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 	for _, id := range ids {
 		r, err := core.ReadRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
 		switch {
-		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // deleted in the meantime
+		case flow.IsNotFound(err): // deleted in the meantime
 		case core.IsDamage(err):
 			s.DB.Config.Log.Error("a run that cannot be read is missing in a list", "run", id, "error", err)
 		case err != nil:

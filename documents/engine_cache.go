@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/documents/pdfium"
+	"sluice/flow/wording"
 	"sluice/sandbox"
 )
 
@@ -119,7 +120,7 @@ func runCompiler(ctx context.Context, dir string) error {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("compile the PDF engine into %s: %w: %s", dir, err, truncate(strings.TrimSpace(string(out)), 300))
+		return fmt.Errorf("compile the PDF engine into %s: %w: %s", dir, err, wording.Truncate(strings.TrimSpace(string(out)), 300))
 	}
 	return nil
 }

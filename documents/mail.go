@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sluice/documents/charset"
+	"sluice/flow/wording"
 )
 
 const (
@@ -123,7 +124,7 @@ func (m *mailReader) part(header textproto.MIMEHeader, body []byte, depth int) s
 	if name == "" {
 		name = "unnamed"
 	}
-	m.attachments = append(m.attachments, fmt.Sprintf("- %s (%s, %d bytes)", truncate(oneLine(name), maxFileTitle), mediaType, len(data)))
+	m.attachments = append(m.attachments, fmt.Sprintf("- %s (%s, %d bytes)", wording.Truncate(oneLine(name), maxFileTitle), mediaType, len(data)))
 	return ""
 }
 

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"path"
+	"sluice/flow/wording"
 	"strconv"
 	"strings"
 )
@@ -65,7 +66,7 @@ func (f *officeFile) openListStyles(part string, styles map[string]*openList) er
 			if list == nil || err != nil || level < 1 || level > listLevels {
 				return
 			}
-			l := openLevel{format: a["num-format"], prefix: truncateBytes(a["num-prefix"], maxLabel), suffix: truncateBytes(a["num-suffix"], maxLabel), bullet: truncateBytes(a["bullet-char"], maxLabel), display: 1, start: 1}
+			l := openLevel{format: a["num-format"], prefix: wording.CutBytes(a["num-prefix"], maxLabel), suffix: wording.CutBytes(a["num-suffix"], maxLabel), bullet: wording.CutBytes(a["bullet-char"], maxLabel), display: 1, start: 1}
 			if n, err := strconv.Atoi(a["display-levels"]); err == nil {
 				l.display = n
 			}

@@ -3,6 +3,7 @@ package documents
 import (
 	"net/url"
 	"regexp"
+	"sluice/flow/wording"
 	"strconv"
 	"strings"
 
@@ -30,18 +31,18 @@ func checkPage(doc *html.Node, at *url.URL, address string, out *Document) error
 	text := strings.Join(strings.Fields(facts.text.String()), " ")
 	if to := facts.redirect(at, address); to != "" {
 		if len(text) < shortPage {
-			return refuse("The page only leads to another one, %s, by a meta refresh, which is not followed. Use that URL.", truncate(to, 300))
+			return refuse("The page only leads to another one, %s, by a meta refresh, which is not followed. Use that URL.", wording.Truncate(to, 300))
 		}
-		out.warn("Browsers leave this page at once for %s (meta refresh). The text is that of the page before.", truncate(to, 300))
+		out.warn("Browsers leave this page at once for %s (meta refresh). The text is that of the page before.", wording.Truncate(to, 300))
 	}
 	switch {
 	case text != "" && len(text) < shortPage/2 && facts.scripts > 0 && placeholder.MatchString(text):
-		return refuse("The page shows only %q until scripts have built it in the browser. Scripts are not run. Use an API of the site with an HTTP request node, or another page.", truncate(text, 200))
+		return refuse("The page shows only %q until scripts have built it in the browser. Scripts are not run. Use an API of the site with an HTTP request node, or another page.", wording.Truncate(text, 200))
 	case text != "" && len(text) < shortPage && facts.scripts > 0 && facts.emptyRoot:
 		out.warn("Scripts build this page in the browser, so most of it may be missing: scripts are not run.")
 	case text != "":
 	case len(facts.frames) > 0:
-		return refuse("The page has no text, only frames: %s. Use the URL of a frame.", truncate(strings.Join(facts.frames, ", "), 300))
+		return refuse("The page has no text, only frames: %s. Use the URL of a frame.", wording.Truncate(strings.Join(facts.frames, ", "), 300))
 	case facts.scripts > 0:
 		return refuse("The HTML of the page has no text: scripts build the page in the browser, and scripts are not run. Use an API of the site with an HTTP request node, or another page.")
 	case facts.pictures > 0:

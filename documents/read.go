@@ -8,6 +8,7 @@ import (
 
 	"sluice/documents/charset"
 	"sluice/documents/pdfium"
+	"sluice/flow/wording"
 )
 
 // maxMark is the number of bytes in which the signature of a format is searched. Adobe's
@@ -187,7 +188,7 @@ func (r *reading) unsupported() *Error {
 	case bytes.HasPrefix(r.data, []byte("\xd0\xcf\x11\xe0")):
 		return refuse("This is a file of an older Office (DOC, XLS or PPT), an Outlook message (MSG), or an Office file protected by a password. Save it as DOCX, XLSX, PPTX, EML or PDF without a password; %s.", supported)
 	case r.Name != "":
-		what = "The file " + truncate(r.Name, 60)
+		what = "The file " + wording.Truncate(r.Name, 60)
 	}
 	return refuse("%s is not a document Sluice can read. %s.", what, supported)
 }
@@ -198,13 +199,13 @@ const maxAbout = 2000
 // cut shortens the text and metadata to their limits. It sets Truncated if it cuts the text.
 func (d *Document) cut() {
 	if len(d.Text) > MaxText {
-		d.Text, d.Truncated = truncateBytes(d.Text, MaxText), true
+		d.Text, d.Truncated = wording.CutBytes(d.Text, MaxText), true
 	}
 	d.Text = strings.ToValidUTF8(d.Text, "\uFFFD")
-	d.Title = truncate(strings.ToValidUTF8(d.Title, ""), maxAbout)
+	d.Title = wording.Truncate(strings.ToValidUTF8(d.Title, ""), maxAbout)
 	for name, value := range d.Meta {
 		if text, ok := value.(string); ok {
-			d.Meta[name] = truncate(text, maxAbout)
+			d.Meta[name] = wording.Truncate(text, maxAbout)
 		}
 	}
 }

@@ -3,9 +3,9 @@ package documents
 import (
 	"fmt"
 	"slices"
+	"sluice/flow/wording"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -107,7 +107,7 @@ func parsePages(s string) ([]pageRange, error) {
 			r.last = r.first
 		}
 		if err != nil || r.first < 1 || r.last < r.first {
-			return nil, fmt.Errorf("wanted pages such as 3, 1-5 or 2,4-6, got %q", truncate(part, 40))
+			return nil, fmt.Errorf("wanted pages such as 3, 1-5 or 2,4-6, got %q", wording.Truncate(part, 40))
 		}
 		list = append(list, r)
 	}
@@ -135,27 +135,7 @@ func (r Request) choosePages(count int, unit string) (numbers []int, truncated b
 		numbers = append(numbers, n)
 	}
 	if len(numbers) == 0 && count > 0 {
-		return nil, false, refuse("Wanted %ss %s, but there are only %d.", unit, truncate(r.Pages, 60), count)
+		return nil, false, refuse("Wanted %ss %s, but there are only %d.", unit, wording.Truncate(r.Pages, 60), count)
 	}
 	return numbers, false, nil
-}
-
-// truncateBytes cuts a text before the character that exceeds n bytes.
-func truncateBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	end := n
-	for end > max(0, n-utf8.UTFMax) && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
-}
-
-// truncate shortens a text to n characters; an ellipsis marks the cut.
-func truncate(s string, n int) string {
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n]) + "…"
-	}
-	return s
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"sluice/flow/wording"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ func (w *sheetReader) readSheet(name string) {
 	if state := w.visibility(name); state != "" {
 		text.WriteString(" (" + state + ")")
 		table.table.Hidden = true
-		w.out.warn("The sheet %s is %s.", truncate(name, 60), state)
+		w.out.warn("The sheet %s is %s.", wording.Truncate(name, 60), state)
 	}
 	layout := readSheetLayout(w.part(name))
 	rows, err := w.book.Rows(name)
@@ -102,7 +103,7 @@ func (w *sheetReader) readSheet(name string) {
 			}
 		}
 		if len(t.HiddenRows) > 0 || len(t.HiddenColumns) > 0 {
-			w.out.warn("The sheet %s has hidden rows or columns. They are marked.", truncate(name, 60))
+			w.out.warn("The sheet %s has hidden rows or columns. They are marked.", wording.Truncate(name, 60))
 		}
 		w.out.Tables = append(w.out.Tables, t)
 	}

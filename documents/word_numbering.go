@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"sluice/flow/wording"
 	"strconv"
 	"strings"
 )
@@ -102,10 +103,10 @@ func (r *numberingReader) levelProperty(name string, a map[string]string) {
 	case "numFmt":
 		if r.spec.format = a["val"]; r.spec.format == "custom" { // such as "001, 002, 003, ..."
 			first, _, _ := strings.Cut(a["format"], ",")
-			r.spec.format = customFormat + truncateBytes(strings.TrimSpace(first), maxLabel)
+			r.spec.format = customFormat + wording.CutBytes(strings.TrimSpace(first), maxLabel)
 		}
 	case "lvlText":
-		r.spec.text = truncateBytes(a["val"], maxLabel)
+		r.spec.text = wording.CutBytes(a["val"], maxLabel)
 	case "lvlRestart":
 		r.spec.restart, _ = strconv.Atoi(a["val"])
 	case "pStyle":

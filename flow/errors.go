@@ -216,6 +216,10 @@ func Permanent(err error) error {
 	return permanentError{err}
 }
 
+// IsNotFound reports whether an error means that something does not exist, or belongs to another
+// workspace.
+func IsNotFound(err error) bool { return errors.Is(err, &Error{Code: CodeNotFound}) }
+
 // IsPermanent reports whether an error is marked as permanent.
 func IsPermanent(err error) bool {
 	_, ok := errors.AsType[permanentError](err)

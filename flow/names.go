@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 // CheckName returns why a text is invalid as a name in lists, as a sentence, or "". An empty
@@ -62,7 +63,7 @@ func isVisible(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode
 func Closest[V any](name string, known map[string]V) string {
 	best, least := "", 3
 	for _, k := range sorting.Keys(known) {
-		if d := editDistance(name, k); d < least && d < max(len(name), len(k))/2+1 {
+		if d := wording.Distance(name, k); d < least && d < max(len(name), len(k))/2+1 {
 			best, least = k, d
 		}
 	}
@@ -70,27 +71,4 @@ func Closest[V any](name string, known map[string]V) string {
 		return ""
 	}
 	return `; did you mean "` + best + `"?`
-}
-
-// editDistance returns the Levenshtein distance in bytes. It considers only the first 64 bytes,
-// to bound its cost.
-func editDistance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

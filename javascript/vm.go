@@ -12,6 +12,7 @@ import (
 
 	"modernc.org/quickjs"
 
+	"sluice/flow/wording"
 	"sluice/sandbox"
 )
 
@@ -204,10 +205,7 @@ const maxMessage = 2000
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+		s = wording.CutBytes(s, maxMessage) + "…"
 	}
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
-		return s
-	}
-	return s + "."
+	return wording.Period(s)
 }

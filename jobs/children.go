@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -212,14 +211,14 @@ func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error
 	id := flow.FlowID(ref)
 	if document.ValidSlug(ref) {
 		found, err := c.r.store.FindFlowID(ctx, c.run.WorkspaceID, ref)
-		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if err != nil && !flow.IsNotFound(err) {
 			return nil, err
 		}
 		id = found
 	}
 	f, err := c.r.store.FindFlow(ctx, c.run.WorkspaceID, id)
 	switch {
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && !f.ArchivedAt.IsZero():
+	case flow.IsNotFound(err) || err == nil && !f.ArchivedAt.IsZero():
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This workspace has no flow %q. Choose another in the node.", ref)
 	case err != nil:
 		return nil, err
@@ -241,7 +240,7 @@ func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int6
 		children.Document, children.DocumentHash = f.Draft, flow.DocumentHash(f.Draft)
 	case version != 0:
 		v, err := c.r.store.FindVersion(ctx, c.run.WorkspaceID, f.ID, version)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return flow.Errorf(flow.CodeInputInvalid, "The flow %s has no version %d.", f.Name, version)
 		}
 		if err != nil {
@@ -349,7 +348,7 @@ func (c *childRuns) linkFiles(ctx context.Context, page []flow.ChildResult) erro
 	}
 	sorting.Strings(ids)
 	err := c.r.store.LinkFiles(ctx, c.run.WorkspaceID, c.run.ID, slices.Compact(ids)...)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil // one was erased meanwhile; what opens it says so
 	}
 	return err

@@ -150,7 +150,7 @@ func (c *fileChecker) mayUse(ctx context.Context, f *flow.File, given bool) (boo
 // between the check of its inputs and the commit. Other errors are returned
 // unchanged.
 func fileErasedError(err error, files []string) error {
-	if len(files) == 0 || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if len(files) == 0 || !flow.IsNotFound(err) {
 		return err
 	}
 	return flow.Errorf(flow.CodeInputInvalid, "A file of the inputs was erased while the run was being started. Upload it again with POST /v1/files.")

@@ -73,7 +73,7 @@ func problemsOf(t *testing.T, err error) string {
 func (fx *fixture) exists(id string) bool {
 	fx.t.Helper()
 	_, err := fx.store.FindFile(context.Background(), flow.DefaultWorkspace, id)
-	if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if err != nil && !flow.IsNotFound(err) {
 		fx.t.Fatal(err)
 	}
 	return err == nil

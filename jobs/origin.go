@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"sluice/flow"
@@ -24,7 +23,7 @@ func (r *Runner) originOf(ctx context.Context, run *flow.Run, path string) (flow
 		}
 		id = next
 		before, err := r.store.FindRun(ctx, run.WorkspaceID, "", next)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			break
 		}
 		if err != nil {

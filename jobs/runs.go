@@ -105,7 +105,7 @@ func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID flow.RunID
 // Sluice cannot run fails the run with the reason.
 func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) (*engine.Plan, error) {
 	c, err := r.documents.find(ctx, run.WorkspaceID, run.DocumentHash)
-	if errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) || flow.IsNotFound(err) {
 		p := engine.NewPlan(engine.EmptyGraph(), run, nil, nil)
 		p.Fail(&flow.Error{Code: flow.CodeInternal, Message: "This version of Sluice cannot run the flow: " + flow.AsError(err).Message})
 		return p, nil

@@ -81,7 +81,7 @@ func (r *secretFinder) ofRun(ctx context.Context, run *flow.Run) (texts []string
 // returns none if the run was deleted.
 func (r *secretFinder) ofTree(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]string, error) {
 	root, hashes, err := r.store.TreeDocuments(ctx, ws, runID)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -134,7 +134,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 		return r.useDraft(s, f, n)
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return nil, optionError(flow.Pointer(contract.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
 		}
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/outbound"
 )
 
@@ -32,7 +32,7 @@ func wholeNumber(in *flow.In, name string, low, high int) (int, error) {
 	f, ok := flow.Float(in.Config[name])
 	if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
 		return 0, flow.Errorf(flow.CodeInputInvalid, "%q must be a whole number from %d to %d, got %s.",
-			name, low, high, errtext.Truncate(flow.Text(in.Config[name]), 40))
+			name, low, high, wording.Truncate(flow.Text(in.Config[name]), 40))
 	}
 	return int(f), nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/value"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/outbound"
 	"sluice/providers"
 )
@@ -108,7 +108,7 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin) (any, e
 // Sent unchanged, the receiver would get a name instead of a secret; resolved,
 // a caller could choose which secret is sent.
 func referenceAsData(name string) error {
-	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", errtext.Truncate(name, 80))
+	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", wording.Truncate(name, 80))
 }
 
 // targetURL returns the URL in a field of a node with its credentials filled in.

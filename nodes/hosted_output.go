@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -78,11 +79,11 @@ func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 	about := " Model: " + s.m.ref + ". Prediction: " + cmp.Or(p.WebURL, p.ID) + "."
 	switch {
 	case p.State == hosted.StateFailed && p.Error == "" && p.LastLog != "":
-		return flow.Errorf(flow.CodeProviderRejected, "The model failed and gave no reason. Its log ends with: %s%s", asSentence(p.LastLog), about)
+		return flow.Errorf(flow.CodeProviderRejected, "The model failed and gave no reason. Its log ends with: %s%s", wording.Period(p.LastLog), about)
 	case p.State == hosted.StateFailed && p.Error == "":
 		return flow.Errorf(flow.CodeProviderRejected, "The model failed and gave no reason.%s", about)
 	case p.State == hosted.StateFailed:
-		e := flow.Errorf(flow.CodeProviderRejected, "The model failed: %s%s", asSentence(p.Error), about)
+		e := flow.Errorf(flow.CodeProviderRejected, "The model failed: %s%s", wording.Period(p.Error), about)
 		e.Retryable = interrupted.MatchString(p.Error)
 		return e
 	case p.State == hosted.StateCanceled:
@@ -93,14 +94,6 @@ func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 		return flow.Errorf(flow.CodeOutputInvalid, "The output is gone: the platform deletes outputs after an hour.%s", about)
 	}
 	return nil
-}
-
-// asSentence adds a period if the text, which must not be empty, ends without punctuation.
-func asSentence(text string) string {
-	if strings.ContainsAny(text[len(text)-1:], ".!?") {
-		return text
-	}
-	return text + "."
 }
 
 // copyError converts an error of copying a file. The stored ID of the

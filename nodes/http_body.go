@@ -8,6 +8,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/position"
 	"sluice/flow/value"
+	"sluice/flow/wording"
 	"sluice/nodes/errtext"
 )
 
@@ -78,7 +79,7 @@ func encodeBody(format string, value any) (body []byte, contentType string, err 
 		return []byte(form), typeForm, err
 	case "json":
 		if isText && !isJSON(text) {
-			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, but Body type is json: %s. Send it as text, or put the text in quotes.", errtext.Truncate(text, 60))
+			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, but Body type is json: %s. Send it as text, or put the text in quotes.", wording.Truncate(text, 60))
 		}
 	default:
 		if isText && !looksLikeJSON(text) {
@@ -123,7 +124,7 @@ func pairs(field string, v any, at position.Position) (string, error) {
 		for _, item := range itemsOf(member) {
 			pair, err := encodePair(name, flow.Text(item), at)
 			if err != nil {
-				return "", flow.Errorf(flow.CodeInputInvalid, "%q cannot have %q: %v.", field, errtext.Truncate(name, 80), err)
+				return "", flow.Errorf(flow.CodeInputInvalid, "%q cannot have %q: %v.", field, wording.Truncate(name, 80), err)
 			}
 			list = append(list, pair)
 		}

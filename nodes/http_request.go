@@ -9,6 +9,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/position"
 	"sluice/flow/redaction"
+	"sluice/flow/wording"
 	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
@@ -144,7 +145,7 @@ func callError(ctx context.Context, err error) error {
 func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	method := strings.ToUpper(in.Text("method"))
 	if !slices.Contains(httpMethods, method) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not supported. Choose one of %s.", errtext.Truncate(method, 20), strings.Join(httpMethods, ", "))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not supported. Choose one of %s.", wording.Truncate(method, 20), strings.Join(httpMethods, ", "))
 	}
 	call := &httpCall{request: outbound.Request{Method: method, MaxRedirects: outbound.MaxRedirects}}
 	if err := call.setURL(ctx, in); err != nil {
@@ -223,7 +224,7 @@ func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value a
 	}
 	text, err = position.Header.Encode(flow.Text(filled))
 	if err != nil {
-		return "", false, flow.Errorf(flow.CodeInputInvalid, "The header %s cannot be sent: %v.", errtext.Truncate(name, 80), err)
+		return "", false, flow.Errorf(flow.CodeInputInvalid, "The header %s cannot be sent: %v.", wording.Truncate(name, 80), err)
 	}
 	if !c.filler.used && headersField.IsSecretName(name) {
 		text, err = in.Secret(ctx, text, c.filler.host) // redacted if echoed

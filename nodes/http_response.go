@@ -17,7 +17,7 @@ import (
 	"sluice/documents"
 	"sluice/flow"
 	"sluice/flow/value"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/outbound"
 )
 
@@ -183,7 +183,7 @@ func statusError(host string, status int, header http.Header, text string) error
 // excerpt returns the beginning of a response as one line.
 func excerpt(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return errtext.Truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
+	return wording.Truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
 }
 
 // isExpected reports whether a status counts as success; the default is 2xx.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/providers"
 )
 
@@ -101,7 +101,7 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 	}
 	provider, model, ok := providers.ParseModel(ref)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", errtext.Truncate(ref, 80), t.example)
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", wording.Truncate(ref, 80), t.example)
 	}
 	m := &target{ref: ref, model: model}
 	if err := m.open(ctx, in, provider, t); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/providers"
 )
 
@@ -46,7 +46,7 @@ func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (
 		return in.Access(ctx, provider, chosen)
 	case isRef && name != provider:
 		return flow.Access{}, flow.Errorf(flow.CodeInputInvalid, "The model is one of %q and the credential is %q. Write the model as %s/…, or leave the credential empty.",
-			errtext.Truncate(provider, 80), name, name)
+			wording.Truncate(provider, 80), name, name)
 	}
 	access, err := in.Access(ctx, provider, chosen) // the chosen credential has that name
 	if errors.Is(err, flow.ErrNoAccess) {

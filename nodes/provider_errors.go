@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/providers"
 )
 
@@ -79,7 +79,7 @@ func noAddress(p providers.Preset) error {
 // noProvider returns the error for an unknown provider.
 func noProvider(name string) error {
 	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Known providers are %s; add others as a credential with a base URL.",
-		errtext.Truncate(name, 80), strings.Join(providersFor(func(providers.Capabilities) bool { return true }), ", "))
+		wording.Truncate(name, 80), strings.Join(providersFor(func(providers.Capabilities) bool { return true }), ", "))
 }
 
 // providersFor returns the names of the providers with a capability.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 )
 
 // optionalNumber returns a number, or nil if the field is empty. Fields are validated again
@@ -18,7 +18,7 @@ func optionalNumber(in *flow.In, name string, low, high float64) (*float64, erro
 	}
 	f, ok := flow.Float(value)
 	if !ok || !(f >= low && f <= high) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be a number from %g to %g, got %s.", name, low, high, errtext.Truncate(flow.Text(value), 40))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be a number from %g to %g, got %s.", name, low, high, wording.Truncate(flow.Text(value), 40))
 	}
 	return &f, nil
 }
@@ -35,7 +35,7 @@ func optionalCount(in *flow.In, name string) (int, error) {
 func optionalChoice(in *flow.In, name string, options []string) (string, error) {
 	value := strings.TrimSpace(in.Text(name))
 	if value != "" && !slices.Contains(options, value) {
-		return "", flow.Errorf(flow.CodeInputInvalid, "%q must be one of %s, got %s.", name, strings.Join(options, ", "), errtext.Truncate(value, 40))
+		return "", flow.Errorf(flow.CodeInputInvalid, "%q must be one of %s, got %s.", name, strings.Join(options, ", "), wording.Truncate(value, 40))
 	}
 	return value, nil
 }

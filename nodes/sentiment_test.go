@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 	"sluice/providers/builtin"
 )
 
@@ -18,7 +18,7 @@ func TestSentiment(t *testing.T) {
 		"":                                           "neutral",
 		"Das Paket ist angekommen.":                  "neutral",
 	} {
-		t.Run(want+" "+errtext.Truncate(text, 12), func(t *testing.T) {
+		t.Run(want+" "+wording.Truncate(text, 12), func(t *testing.T) {
 			t.Parallel()
 			outputs := use{kind: "sentiment", ports: map[string]any{"text": text}}.succeeds(t, real())
 			same(t, "label", outputs["label"], want)

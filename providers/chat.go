@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sluice/flow/wording"
 	"strings"
 )
 
@@ -144,7 +145,7 @@ func (c *conversation) promised() bool {
 // unfit returns the error for an answer that does not match the schema. If the answer was
 // truncated, the error names the token limit as the cause.
 func (s *session) unfit(r *reply, wrong string) *Error {
-	e := &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
+	e := &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + wording.Period(wrong)}
 	if r.stop == stopLength {
 		e.Message = fmt.Sprintf("The model's answer was cut off after %d tokens, so it is not whole. Allow more tokens.", r.usage.OutputTokens)
 	}
@@ -161,7 +162,7 @@ func (s *session) unrepaired(err error, wrong string) error {
 	}
 	u := *e
 	u.Retryable, u.After = false, 0
-	u.Message = "The model's answer is not as the schema wants it: " + sentenceEnd(redact(wrong, s.secret)) +
+	u.Message = "The model's answer is not as the schema wants it: " + wording.Period(redact(wrong, s.secret)) +
 		" Asking it for a better one failed. " + strings.TrimSuffix(e.Message, runAgain) + runAgain
 	if Lost(err) {
 		return AsLost(&u)

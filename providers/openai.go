@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"sluice/flow/value"
+	"sluice/flow/wording"
 )
 
 // Finish reasons of results, the same for all wire formats.
@@ -165,5 +166,5 @@ func (c *conversation) responseFormat() map[string]any {
 
 // request returns the prompt that asks for a corrected answer.
 func (r *repair) request() string {
-	return "This answer is not valid: " + sentenceEnd(r.wrong) + " Answer again with one JSON value that is valid by the schema, and with nothing else."
+	return "This answer is not valid: " + wording.Period(r.wrong) + " Answer again with one JSON value that is valid by the schema, and with nothing else."
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/outbound"
 	"sluice/providers/fault"
 )
@@ -85,16 +86,7 @@ func join(ours, theirs string) string {
 	if theirs == "" {
 		return ours + "."
 	}
-	return ours + ": " + sentenceEnd(theirs)
-}
-
-// sentenceEnd appends a period unless the text ends a sentence, because another
-// sentence follows it. The text must not be empty.
-func sentenceEnd(text string) string {
-	if strings.ContainsAny(text[len(text)-1:], ".!?") {
-		return text
-	}
-	return text + "."
+	return ours + ": " + wording.Period(theirs)
 }
 
 // statusText returns the status code and its meaning; 529 is specific to Anthropic.
@@ -123,5 +115,5 @@ func (s *session) forModel(err error, model string) error {
 // rejected returns the error for an answer that the model refused to give. The secret is
 // redacted, since some providers repeat it.
 func (s *session) rejected(sentence string) *Error {
-	return &Error{Class: ClassRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
+	return &Error{Class: ClassRejected, Message: redact(wording.Period(sentence), s.secret), RequestID: s.requestID}
 }

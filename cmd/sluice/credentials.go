@@ -286,7 +286,7 @@ func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	}
 	defer models.HTTP.Close()
 	access, err := models.Resolver(store).Access(ctx, cfg.workspace(), c.Name, map[string]any{"credential": c.Name})
-	if _, missing := store.FindCredential(ctx, cfg.workspace(), c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // it may be in the environment
+	if _, missing := store.FindCredential(ctx, cfg.workspace(), c.Name); flow.IsNotFound(missing) { // it may be in the environment
 		access, err = models.Resolver(store).Access(ctx, cfg.workspace(), c.Name, nil)
 	}
 	if errors.Is(err, flow.ErrNoAccess) {

@@ -38,7 +38,7 @@ func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *
 	}
 	verb, body := "replaced", map[string]any{"secret": secret}
 	was, err := fetch[admin.Credential](ctx, api, "GET", credentialPath(c.Name), nil)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		verb, err = "stored", nil
 	}
 	if err != nil {

@@ -325,7 +325,7 @@ func (c flowValidateCmd) Run(ctx context.Context, cfg *Config, s *streams) error
 func (c flowValidateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	return c.check(&streams{in: s.In, out: s.Out, err: s.Err}, func(ref string) (bool, error) {
 		_, _, err := api.Document(ctx, ref, "draft")
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return false, nil
 		}
 		return err == nil, err

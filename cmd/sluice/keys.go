@@ -232,7 +232,7 @@ type keySecretCmd struct {
 // RunOn prints the webhook secret of the key, which rotation does not change.
 func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	secret, err := store.KeyWebhookSecret(ctx, cfg.workspace(), c.ID)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return noSuchKey(c.ID)
 	}
 	if err != nil {
@@ -267,7 +267,7 @@ func (c keyRevokeCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 // RunOn revokes a key. The running server rejects it from the next request on.
 func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, made, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, cfg.workspace(), c.ID, c.Cascade)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return noSuchKey(c.ID)
 	}
 	if err != nil {

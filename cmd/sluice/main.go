@@ -20,6 +20,7 @@ import (
 	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/wording"
 )
 
 // Exit codes: success, failure, usage error.
@@ -94,7 +95,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		return report(errs, selected.WriteHelp(out, "Settings of the server, also as variables:", helpWidth(out)))
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "sluice: %s %s\n", sentence(err), helpHint(selected, args))
+		fmt.Fprintf(errs, "sluice: %s %s\n", wording.Period(err.Error()), helpHint(selected, args))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -144,14 +145,6 @@ func helpWidth(out io.Writer) int {
 		}
 	}
 	return 80
-}
-
-// sentence ends an error's text with a period, unless it is a question.
-func sentence(err error) string {
-	if text := err.Error(); strings.HasSuffix(text, "?") {
-		return text
-	}
-	return err.Error() + "."
 }
 
 // helpHint names the help to read after a usage error. Plain "sluice" is "sluice serve", so

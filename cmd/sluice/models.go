@@ -14,6 +14,7 @@ import (
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/handlers/admin"
 	"sluice/providers/hosted"
 )
@@ -148,11 +149,11 @@ func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "INPUT\tTYPE\tDEFAULT\tHELP")
 	for _, f := range m.Inputs {
-		byDefault := oneLine(flow.Text(f.Default), 40)
+		byDefault := wording.Truncate(wording.OneLine(flow.Text(f.Default)), 40)
 		if f.Required {
 			byDefault = "(must be set)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Field, modelType(f), orDash(byDefault), oneLine(f.Help, 100))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Field, modelType(f), orDash(byDefault), wording.Truncate(wording.OneLine(f.Help), 100))
 	}
 	fmt.Fprintln(w, "\t\t\t\nOUTPUT\tTYPE\t\t")
 	for _, p := range m.Outputs {
@@ -165,7 +166,7 @@ func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 func modelType(f admin.HostedInput) string {
 	switch {
 	case f.Options != nil:
-		return oneLine(strings.Join(f.Options, " | "), 60)
+		return wording.Truncate(strings.Join(f.Options, " | "), 60)
 	case f.Min != nil && f.Max != nil:
 		return fmt.Sprintf("%s %g to %g", f.Type, *f.Min, *f.Max)
 	case f.Min != nil:
@@ -174,16 +175,6 @@ func modelType(f admin.HostedInput) string {
 		return fmt.Sprintf("%s to %g", f.Type, *f.Max)
 	}
 	return string(f.Type)
-}
-
-// oneLine returns the start of a text on one line of at most most characters. Descriptions
-// come from the platform and may have any length.
-func oneLine(text string, most int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return string(runes[:most]) + "…"
 }
 
 // modelCompareCmd compares two versions of a model by their schemas and marks the

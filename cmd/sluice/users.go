@@ -66,7 +66,7 @@ func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *st
 	if err == nil {
 		return u, c.addExisting(ctx, cfg, store, u)
 	}
-	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if !flow.IsNotFound(err) {
 		return nil, err
 	}
 	hash, err := c.hash(s, c.Email)

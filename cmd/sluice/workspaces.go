@@ -130,7 +130,7 @@ func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.Work
 	if err == nil {
 		return ws.ID, nil
 	}
-	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if !flow.IsNotFound(err) {
 		return "", err
 	}
 	all, err := allStorage(ctx, store)

@@ -2,7 +2,6 @@ package children
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -189,7 +188,7 @@ func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.Take
 	}
 	for i := range runs {
 		err := tx.LinkFiles(c.WorkspaceID, runs[i].ID, flow.FileIDs(runs[i].Inputs))
-		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // the child fails when it opens the file
+		if err != nil && !flow.IsNotFound(err) { // the child fails when it opens the file
 			return err
 		}
 	}

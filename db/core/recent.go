@@ -1,8 +1,6 @@
 package core
 
 import (
-	"errors"
-
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -35,7 +33,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 		l, err := tx.FlowLimits(k)
 		if err != nil || l.LiveVersion != n.Run.Version || l.Slug != n.Run.FlowSlug || l.ArchivedAt != 0 {
 			tx.Store.Recent.Live.Remove(k)
-			if err == nil || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			if err == nil || flow.IsNotFound(err) {
 				err = flow.ErrFlowOutdated
 			}
 			return err

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -264,7 +263,7 @@ func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	if len(webhook) > 0 {
 		l, err := tx.FlowLimits(FlowKey{p.run.WorkspaceID, p.run.FlowID}) // a set has read them already
-		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if err != nil && !flow.IsNotFound(err) {
 			return err
 		}
 		p.run.FlowSlug = l.Slug // the flow may have been renamed since the worker read the run
@@ -359,7 +358,7 @@ func (tx *Tx) lockIfCrowded(k FlowKey) error {
 		return nil
 	}
 	l, err := tx.FlowLimits(k)
-	if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if err != nil && !flow.IsNotFound(err) {
 		return err
 	}
 	limit, err := tx.capacity()

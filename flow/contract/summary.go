@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/value"
+	"sluice/flow/wording"
 )
 
 const (
@@ -23,10 +24,10 @@ const (
 func Summary(inputs map[string]any) string {
 	if len(inputs) == 1 {
 		for _, v := range inputs {
-			return cutText(summarizeValue(v, 0), summaryLength)
+			return wording.Fit(summarizeValue(v, 0), summaryLength)
 		}
 	}
-	return cutText(strings.Join(summarizeFields(value.Members(inputs), 0), " · "), summaryLength)
+	return wording.Fit(strings.Join(summarizeFields(value.Members(inputs), 0), " · "), summaryLength)
 }
 
 // summarizeValue writes a value in a few words. It is stored with the run and shown in
@@ -35,17 +36,17 @@ func summarizeValue(v any, depth int) string {
 	switch v := v.(type) {
 	case string:
 		if f, ok := flow.RemoteFileOf(v); ok && len(v) <= maxShownURL && !strings.ContainsAny(f.URL, " \t\r\n") {
-			return oneLine(f.Shown()) // it may be the URL of a file: the input's type is unknown here
+			return summaryLine(f.Shown()) // it may be the URL of a file: the input's type is unknown here
 		}
-		return oneLine(v)
+		return summaryLine(v)
 	case []any:
 		return "[" + summarizeList(v, depth+1) + "]"
 	case *flow.Object, map[string]any:
 		if _, ok := value.Get(v, "file").(string); ok {
-			return oneLine(fmt.Sprint(value.Get(v, "name")))
+			return summaryLine(fmt.Sprint(value.Get(v, "name")))
 		}
 		if f, ok := flow.RemoteFileOf(v); ok {
-			return oneLine(f.Shown())
+			return summaryLine(f.Shown())
 		}
 		if _, ok := flow.SecretInput(v); ok {
 			return flow.Redacted
@@ -64,7 +65,7 @@ func summarizeFields(fields iter.Seq2[string, any], depth int) (texts []string) 
 		if len(texts) == summaryItems {
 			return append(texts, "…")
 		}
-		texts = append(texts, oneLine(name)+": "+summarizeValue(v, depth))
+		texts = append(texts, summaryLine(name)+": "+summarizeValue(v, depth))
 	}
 	return texts
 }
@@ -86,20 +87,11 @@ func summarizeList(items []any, depth int) string {
 	return strings.Join(texts, ", ")
 }
 
-// oneLine returns the beginning of a text with runs of white space collapsed.
-func oneLine(text string) string {
+// summaryLine returns the beginning of a text with runs of white space collapsed.
+func summaryLine(text string) string {
 	if limit := 8 * summaryLength; len(text) > limit {
 		text = text[:limit]
 	}
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
-	return cutText(strings.Join(strings.Fields(text), " "), summaryLength)
-}
-
-// cutText shortens a text to size characters. If it cuts, the last one is an ellipsis.
-func cutText(text string, size int) string {
-	letters := []rune(text)
-	if len(letters) <= size {
-		return text
-	}
-	return string(letters[:size-1]) + "…"
+	return wording.Fit(wording.OneLine(text), summaryLength)
 }

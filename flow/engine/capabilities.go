@@ -72,7 +72,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 			return nil, nil, flow.Errorf(flow.CodeInputInvalid, "Wanted a file such as {\"file\": \"file_…\"}, got %s.", flow.TypeOf(value))
 		}
 		f, content, err := c.Files.OpenFile(ctx, in.WorkspaceID, id)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			err = flow.Errorf(flow.CodeInputInvalid, "The file %s does not exist any more. Upload it again.", id)
 		}
 		return f, content, err
@@ -187,7 +187,7 @@ func (c *execution) fetchFile(ctx context.Context, in *flow.In, place string, f 
 // storedFile returns the value of a file, or nil if it does not exist.
 func (c *execution) storedFile(ctx context.Context, ws flow.WorkspaceID, id string) (map[string]any, error) {
 	f, content, err := c.Files.OpenFile(ctx, ws, id)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -107,7 +107,7 @@ func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	p := &plan{doc: d, Applied: Applied{Slug: slug, Change: AppliedCreated}}
 	id, err := l.Store.FindFlowID(ctx, ws, slug)
 	switch {
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case flow.IsNotFound(err):
 		if err := l.planCreate(ws, p, r); err != nil {
 			return nil, err
 		}
@@ -325,7 +325,7 @@ func (l *Library) releaseAlias(ctx context.Context, p *plan, r *ApplyRequest) er
 	}
 	was := p.alias.Flow
 	err := l.Store.ReleaseAlias(ctx, was.WorkspaceID, was.ID, p.Slug)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // renamed back, or taken, in the meantime
+	if flow.IsNotFound(err) { // renamed back, or taken, in the meantime
 		return flow.Errorf(flow.CodeSlugTaken, "The slug %q was taken during the apply. Apply again.", p.Slug)
 	}
 	if err != nil {

@@ -174,7 +174,7 @@ func (c *Calls) CheckVersion(ctx context.Context, f *flow.Flow, version int64) e
 		return nil
 	}
 	d, err := c.Library.Document(ctx, f.WorkspaceID, f.ID, version)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil // then it cannot run, for which there is another error
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *Calls) CheckRerun(ctx context.Context, parent *flow.Run) error {
 		return nil
 	}
 	data, err := c.Library.Store.FindDocument(ctx, c.WorkspaceID, parent.DocumentHash)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil // then it cannot run
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,7 +133,7 @@ func findRef(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, ref s
 // findSlug returns the flow with a slug, current or former; nil if it does not exist.
 func findSlug(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, slug string) (*flow.Flow, error) {
 	id, err := store.FindFlowID(ctx, ws, slug)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -149,7 +148,7 @@ func findID(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, id flo
 		return nil, nil
 	}
 	f, err := store.FindFlow(ctx, ws, id)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, nil
 	}
 	return f, err
@@ -161,7 +160,7 @@ func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node
 	hash, data := f.LiveHash, f.Draft
 	if version, _ := flow.Float(n.Config["version"]); version > 0 {
 		v, err := l.Store.FindVersion(ctx, f.WorkspaceID, f.ID, int64(version))
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return nil, nil
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package library
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -94,7 +93,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 // version, otherwise "".
 func (l *Library) findUnchanged(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (flow.FlowID, error) {
 	id, err := l.Store.FindFlowID(ctx, ws, d.Slug)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package library
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -107,7 +106,7 @@ func (l *Library) credential(ctx context.Context, ws flow.WorkspaceID, name stri
 	}
 	c, err := l.Store.FindCredential(ctx, ws, name)
 	switch {
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case flow.IsNotFound(err):
 		known[name] = nil
 		return nil, nil
 	case err != nil:

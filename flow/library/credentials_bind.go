@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -131,7 +130,7 @@ func eachDocument(ctx context.Context, store FlowReader, ws flow.WorkspaceID, vi
 			if f.LiveHash != "" {
 				doc, err := store.FindDocument(ctx, ws, f.LiveHash)
 				// A version whose document is missing cannot run, so it sends nothing.
-				if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+				if err != nil && !flow.IsNotFound(err) {
 					return fmt.Errorf("find the live document of %s: %w", f.ID, err)
 				}
 				if d, _ := document.ParseDocument(doc); d != nil {

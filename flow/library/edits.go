@@ -3,7 +3,6 @@ package library
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"sluice/flow"
@@ -61,7 +60,7 @@ func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow
 // flow.EditLife.
 func (l *Library) inverseOf(ctx context.Context, f *flow.Flow, txID string) ([]document.Edit, error) {
 	tx, err := l.Store.FindEdit(ctx, f.WorkspaceID, f.ID, txID)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, flow.Errorf(document.CodeEditsGone, "This change is too old to be undone. Load the page again.")
 	}
 	if err != nil {
@@ -140,7 +139,7 @@ func (l *Library) overtaken(ctx context.Context, f *flow.Flow, r *document.EditR
 	if err == nil {
 		return l.repeated(f, tx), nil
 	}
-	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if !flow.IsNotFound(err) {
 		return nil, fmt.Errorf("look for the transaction: %w", err)
 	}
 	since, err := l.editsSince(ctx, f, r.Base, maxMissed)

@@ -184,7 +184,7 @@ func TestEditFlow(t *testing.T) {
 		t.Parallel()
 		d := newEditFixture(t, "a call")
 		d.flows[d.id].ArchivedAt = time.Now()
-		if _, err := d.edit(1, "t1", fmt.Sprintf(label, "A")); !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if _, err := d.edit(1, "t1", fmt.Sprintf(label, "A")); !flow.IsNotFound(err) {
 			t.Errorf("%v", err)
 		}
 	})

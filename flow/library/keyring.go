@@ -169,7 +169,7 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 		}
 		return r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
 	})
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, "", errRolledMeanwhile
 	}
 	if err != nil {
@@ -300,7 +300,7 @@ func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string,
 		} else {
 			_, err = r.Store.FindFlow(ctx, k.WorkspaceID, id)
 		}
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return "There is no flow " + name + ".", nil
 		}
 		if err != nil {

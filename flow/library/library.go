@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -128,7 +127,7 @@ func (l *Library) freeSlug(ctx context.Context, ws flow.WorkspaceID, slug string
 	for n := 1; ; n++ {
 		free := document.NumberedSlug(slug, n)
 		_, err := l.Store.FindFlowID(ctx, ws, free)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) && document.ValidSlug(free) {
+		if flow.IsNotFound(err) && document.ValidSlug(free) {
 			return free, nil
 		}
 		if err != nil {
@@ -208,7 +207,7 @@ func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 			continue
 		}
 		c, err := s.library.Store.FindCredential(ctx, s.flow.WorkspaceID, name)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && s.again && c.Provider == extractedFrom(s.flow) {
+		if flow.IsNotFound(err) || err == nil && s.again && c.Provider == extractedFrom(s.flow) {
 			return name, nil
 		}
 		if err != nil {

@@ -39,7 +39,7 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 // After concurrent edits it retries, up to restoreTries times.
 func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user, txID string) error {
 	r := document.EditRequest{Tab: "undo", TxID: document.UndoTx(txID), Undo: txID}
-	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !flow.IsNotFound(err) {
 		return err
 	}
 	for try := 1; ; try++ {

@@ -36,7 +36,7 @@ type invitation struct {
 // the same table.
 func (c *call) findInvitation(token string) (*invitation, error) {
 	i, err := c.s.Store.FindInvite(c.Ctx(), flow.Hash([]byte(token)))
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && i.UserID != "" {
+	if flow.IsNotFound(err) || err == nil && i.UserID != "" {
 		return nil, nil
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *call) findInvitation(token string) (*invitation, error) {
 
 // userOrNil returns nil instead of an error for a user who does not exist.
 func (c *call) userOrNil(u *flow.User, err error) (*flow.User, error) {
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, nil
 	}
 	return u, err
@@ -180,7 +180,7 @@ func (c *call) isMember(email string) (bool, error) {
 		return false, err
 	}
 	_, err = c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), u.ID)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -69,7 +68,7 @@ func (s *Server) changePassword(c *call) error {
 // valid.
 func (c *call) findReset(token string) (*flow.Invite, error) {
 	i, err := c.s.Store.FindInvite(c.Ctx(), flow.Hash([]byte(token)))
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && i.UserID == "" {
+	if flow.IsNotFound(err) || err == nil && i.UserID == "" {
 		return nil, nil
 	}
 	return i, err
@@ -142,7 +141,7 @@ func (s *Server) resetPassword(c *call) error {
 		return err
 	}
 	if _, err = s.Store.ResetPassword(c.Ctx(), flow.Hash([]byte(token)), hash); err != nil {
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return c.renderInvalidLink()
 		}
 		return fmt.Errorf("set the password of %s: %w", i.UserID, err)

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -143,7 +142,7 @@ func (s *Server) setUp(c *call) error {
 	}
 	u := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}
 	err = s.Store.SetUp(c.Ctx(), tokenHash, u, f.Workspace)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return c.refuseSetUp("") // a concurrent request set it up first
 	}
 	if err != nil {

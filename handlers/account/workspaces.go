@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -94,7 +93,7 @@ func (c *call) switchTo(ws flow.WorkspaceID) error {
 // switchWorkspace is POST /workspaces/switch.
 func (s *Server) switchWorkspace(c *call) error {
 	m, err := s.Store.FindMember(c.Ctx(), flow.WorkspaceID(c.FormValue("workspace")), c.Member.UserID)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return web.ErrNotFound
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -270,7 +269,7 @@ func (s *Server) removePrice(c *api.Call) error {
 		}
 		return s.audit(ctx, c, "price.remove", model, "")
 	})
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return flow.Errorf(flow.CodeNotFound, "The workspace has set no price for %s.", model)
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -115,7 +114,7 @@ func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, has
 	}
 	sum := sha256.Sum256([]byte(text))
 	key, err := find(r.Context(), hex.EncodeToString(sum[:]))
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, invalid
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -58,7 +57,7 @@ func (c *Call) fileOfLink(expires, signature string) (*flow.File, error) {
 		return nil, errInvalidLink
 	}
 	f, err := c.s.Files.FileByID(c.Request().Context(), c.fileID())
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return nil, errInvalidLink
 	}
 	if err == nil && !c.s.Links.Valid(f, expires, signature, c.s.Now()) {

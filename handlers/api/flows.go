@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -109,7 +108,7 @@ func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 		}
 		f, err := store.FindFlow(ctx, c.Key.WorkspaceID, flow.FlowID(id))
 		switch {
-		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		case flow.IsNotFound(err):
 		case err != nil:
 			return nil, err
 		case f.ArchivedAt.IsZero():

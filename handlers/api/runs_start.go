@@ -177,7 +177,7 @@ func (c *Call) allProblems(wrong problems, o flow.RunOptions, given map[string]a
 // preferMissingFlow returns "not found" instead of err if the flow does not exist.
 func (c *Call) preferMissingFlow(err error) error {
 	_, missing := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
-	if errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(missing) {
 		return missing
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -217,7 +218,7 @@ func checkCredential(c *call, form *consoleview.AddCredential) (flow.Credential,
 	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
 	case err == nil:
 		form.Errors["name"] = "A credential with this name exists. Open it to replace its secret, or choose another name."
-	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case !flow.IsNotFound(err):
 		return made, err
 	}
 	return made, nil
@@ -308,7 +309,7 @@ func setCredentialHosts(c *call, k flow.Credential) error {
 	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
 	problem := ""
 	if err != nil {
-		problem = web.Sentence(err.Error())
+		problem = wording.Sentence(err.Error())
 	} else if problem, err = checkHosts(c, k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 )
 
@@ -78,7 +79,7 @@ func (c *call) findRunByID(query string) ([]found, error) {
 		return nil, nil
 	}
 	r, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", flow.RunID(query))
-	if web.IsNotFound(err) {
+	if flow.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -104,7 +105,7 @@ func findFlows(heads []flow.Flow, query string) (items []found) {
 	}
 	sorting.By(hits, func(a, b flow.Flow) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, f := range hits[:min(len(hits), maxFound)] {
-		items = append(items, found{Title: f.Name, Note: truncate(f.Description, 80), Heading: "Flows", Icon: "workflow", Href: "/flows/" + url.PathEscape(string(f.ID))})
+		items = append(items, found{Title: f.Name, Note: wording.Truncate(f.Description, 80), Heading: "Flows", Icon: "workflow", Href: "/flows/" + url.PathEscape(string(f.ID))})
 	}
 	return items
 }
@@ -118,7 +119,7 @@ func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err er
 	sorting.By(recent, func(a, b flow.Flow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	for i := range recent[:min(len(recent), maxSearchedFlows)] {
 		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), recent[i].ID)
-		if web.IsNotFound(err) {
+		if flow.IsNotFound(err) {
 			continue // deleted concurrently
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	consoleview "sluice/views/console"
 	"sluice/views/layout"
@@ -195,8 +196,6 @@ func inputType(f *flow.Field) flow.Type {
 
 // truncateName shortens a name to 100 characters, the limit for flows.
 func truncateName(title string) string {
-	if runes := []rune(title); len(runes) > 100 {
-		return string(runes[:100])
-	}
-	return title
+	name, _ := wording.Cut(title, 100)
+	return name
 }

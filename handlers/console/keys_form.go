@@ -185,7 +185,7 @@ func checkNewKey(c *call, id string) error {
 	switch {
 	case err == nil:
 		return errKeyExists
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case flow.IsNotFound(err):
 		return nil
 	}
 	return err

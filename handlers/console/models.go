@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -228,7 +229,7 @@ func (c *call) fillModel(page *consoleview.ModelPage, n *flow.Node) {
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if name, isInput := strings.CutPrefix(f.Name, "input."); isInput {
-			page.Inputs = append(page.Inputs, consoleview.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: truncate(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
+			page.Inputs = append(page.Inputs, consoleview.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: wording.Truncate(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
 		}
 	}
 	page.Open = n.Config["schema"] == nil
@@ -262,7 +263,7 @@ func fieldType(f *flow.Field) string {
 	word := typeWord(string(f.Type))
 	switch {
 	case f.Options != nil:
-		return truncate(strings.Join(f.Options, ", "), 60)
+		return wording.Truncate(strings.Join(f.Options, ", "), 60)
 	case f.Min != nil && f.Max != nil:
 		return fmt.Sprintf("%s, %s to %s", word, plainNumber(*f.Min), plainNumber(*f.Max))
 	}
@@ -271,11 +272,3 @@ func fieldType(f *flow.Field) string {
 
 // plainNumber formats a number without an exponent.
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-
-// truncate shortens a text to limit characters plus an ellipsis.
-func truncate(s string, limit int) string {
-	if runes := []rune(s); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return s
-}

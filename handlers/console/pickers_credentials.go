@@ -55,7 +55,7 @@ func addCredential(c *call, f *flow.Flow) error {
 	case err == nil:
 		form.Errors["name"] = "A credential with this name exists. Choose it in the list, or use another name."
 		return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
-	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case !flow.IsNotFound(err):
 		return err
 	}
 	if err := c.s.Store.SaveCredential(c.Ctx(), made, c.FormValue("secret")); err != nil {
@@ -92,7 +92,7 @@ func connectProvider(c *call, _ *flow.Flow) error {
 	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
 	case err == nil:
 		return refuse("A credential for this provider exists. Replace its secret under Credentials.")
-	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case !flow.IsNotFound(err):
 		return err
 	}
 	result, err := c.s.Providers.TestSecret(c.Ctx(), made, secret)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -325,7 +324,7 @@ func (c *call) startedBy(run *flow.Run) (string, error) {
 		if err == nil {
 			return k.Name, nil
 		}
-		if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if !flow.IsNotFound(err) {
 			return "", err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/handlers/console/timeline"
-	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -133,7 +133,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 	}
 	if s.Attempt == 0 && s.State != flow.StepReused {
 		if reason := v.emptyReason(s); reason != "" {
-			out.Note = web.Sentence(reason)
+			out.Note = wording.Sentence(reason)
 		}
 	}
 	if list := s.Tries(); len(list) > 1 || s.Error != nil {

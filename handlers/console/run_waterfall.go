@@ -7,8 +7,8 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/items"
+	"sluice/flow/wording"
 	"sluice/handlers/console/timeline"
-	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -154,7 +154,7 @@ func (f *waterfallBuilder) show(row consoleview.WaterfallRow, r *flow.ChildResul
 	}
 	d := &consoleview.StepView{Path: row.Path, Label: row.Label, State: row.State, RunPath: row.Open, Inputs: valueViews(r.Inputs), Outputs: valueViews(r.Outputs)}
 	if row.Note != "" && r.Inputs == nil {
-		d.Note = web.Sentence(row.Note)
+		d.Note = wording.Sentence(row.Note)
 	}
 	f.detail = d
 	if r.Error == nil {

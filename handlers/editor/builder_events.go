@@ -240,7 +240,7 @@ func (s *flowStream) checkAccess() error {
 	if err == nil {
 		_, err = s.s.Store.FindMember(s.Ctx(), s.WorkspaceID(), s.user)
 	}
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || errors.Is(err, web.ErrSignedOut) || s.Ctx().Err() != nil {
+	if flow.IsNotFound(err) || errors.Is(err, web.ErrSignedOut) || s.Ctx().Err() != nil {
 		return web.ErrStreamDone
 	}
 	return err
@@ -255,7 +255,7 @@ func (s *flowStream) sendEdits() error {
 	switch {
 	case errors.Is(err, &flow.Error{Code: document.CodeEditsGone}):
 		return s.send("flow:reload", "", map[string]any{})
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || s.Ctx().Err() != nil:
+	case flow.IsNotFound(err) || s.Ctx().Err() != nil:
 		return web.ErrStreamDone
 	case err != nil:
 		return err

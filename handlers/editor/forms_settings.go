@@ -50,7 +50,7 @@ func (s *Server) formSettingsRoutes() []route {
 // form, which is off.
 func findForm(c *call, f *flow.Flow) (*forms.Form, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
-	if web.IsNotFound(err) {
+	if flow.IsNotFound(err) {
 		return forms.New(c.WorkspaceID(), f.ID), nil
 	}
 	return form, err

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 )
@@ -71,7 +72,7 @@ func (f *nodeForm) readField(field *flow.Field, file map[string]any) {
 	f.typed[field.Name] = typed
 	value, err := document.ParseForm(field, typed)
 	if err != nil {
-		f.errors[field.Name] = editorview.Sentence(err.Error())
+		f.errors[field.Name] = wording.Sentence(err.Error())
 		return
 	}
 	f.edits = append(f.edits, document.Edit{Op: document.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})

@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	editorview "sluice/views/editor"
 )
 
@@ -40,7 +41,7 @@ func (f *nodeForm) readNumber(name string, as flow.FieldType) (n float64) {
 	field := flow.Field{Type: as}
 	value, err := document.ParseForm(&field, document.FormValue{As: as, Texts: f.values[name]})
 	if err != nil {
-		f.errors[name] = editorview.Sentence(err.Error())
+		f.errors[name] = wording.Sentence(err.Error())
 		return 0
 	}
 	n, _ = flow.Float(value)
@@ -130,7 +131,7 @@ func (f *nodeForm) readContinue() {
 		f.typed[field.Name] = typed
 		value, err := document.ParseForm(&field, typed)
 		if err != nil {
-			f.errors[field.Name] = editorview.Sentence(err.Error())
+			f.errors[field.Name] = wording.Sentence(err.Error())
 		} else if value != nil {
 			values[p.Name] = value
 		}

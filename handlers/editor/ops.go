@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 )
@@ -219,7 +220,7 @@ func (c *call) respondOpsError(err error) error {
 	}
 	refused := opsError{Detail: e.Message, Node: e.Node}
 	if len(e.Fields) > 0 {
-		refused.Detail, refused.Node = editorview.Sentence(e.Fields[0].Detail), e.Fields[0].Node
+		refused.Detail, refused.Node = wording.Sentence(e.Fields[0].Detail), e.Fields[0].Node
 	}
 	status, known := web.Statuses[e.Code]
 	if !known {

@@ -1,7 +1,6 @@
 package editor
 
 import (
-	"errors"
 	"mime/multipart"
 	"net/http"
 	"time"
@@ -51,7 +50,7 @@ const downloadTime = 15 * time.Minute
 // content security policy keeps uploaded pages from running scripts.
 func showFile(c *call) error {
 	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return web.ErrNotFound
 	}
 	if err != nil {

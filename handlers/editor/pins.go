@@ -40,7 +40,7 @@ func unpin(c *call) error {
 		return err
 	}
 	err = c.s.Store.RemovePin(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("node"))
-	if err != nil && !web.IsNotFound(err) {
+	if err != nil && !flow.IsNotFound(err) {
 		return err
 	}
 	d, n, err := findPinned(c)

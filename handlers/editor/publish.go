@@ -11,6 +11,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -81,7 +82,7 @@ func publishProblems(c *call, f *flow.Flow) (list []editorview.PublishProblem) {
 	}
 	for node, problems := range document.ByNode(d, e.Fields) {
 		for _, p := range problems {
-			list = append(list, editorview.PublishProblem{Node: node, Label: web.NodeLabel(d, node), Text: web.Sentence(p.Detail)})
+			list = append(list, editorview.PublishProblem{Node: node, Label: web.NodeLabel(d, node), Text: wording.Sentence(p.Detail)})
 		}
 	}
 	sortByDocument(d, list)

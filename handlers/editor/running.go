@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -218,7 +219,7 @@ func problemText(p flow.Problem) string {
 	if p.Code == "required" {
 		return "Required."
 	}
-	return editorview.Sentence(p.Detail)
+	return wording.Sentence(p.Detail)
 }
 
 // cancelRun is POST /flows/{id}/runs/{run}/cancel. It is idempotent.

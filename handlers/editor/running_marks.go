@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/handlers/console/advice"
 	editorview "sluice/views/editor"
 )
@@ -40,7 +41,7 @@ func failureOf(e *flow.Error) *editorview.Failure {
 	if do == "" && e.Retryable {
 		do = "The error may be temporary. Run it again."
 	}
-	return &editorview.Failure{Code: string(e.Code), Text: editorview.Sentence(e.Message), Do: do, Node: e.Node}
+	return &editorview.Failure{Code: string(e.Code), Text: wording.Sentence(e.Message), Do: do, Node: e.Node}
 }
 
 // remedies are instructions for users, by error code. Unlike package advice, they refer

@@ -102,7 +102,7 @@ func (s *resultStream) follow() error {
 // by another instance may have been lost.
 func (s *resultStream) heartbeat() error {
 	v, err := s.findFormCall(s.flow.ID)
-	if web.IsNotFound(err) || err == nil && (v.form.PasswordHash != "" && !v.hasPass() || !s.s.Now().Before(s.expires)) {
+	if flow.IsNotFound(err) || err == nil && (v.form.PasswordHash != "" && !v.hasPass() || !s.s.Now().Before(s.expires)) {
 		return web.ErrStreamDone
 	}
 	if err == nil || flow.IsUnavailable(err) {

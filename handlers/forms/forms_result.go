@@ -36,7 +36,7 @@ func (v *formCall) findResult() (*resultCall, error) {
 		return nil, err
 	}
 	data, err := v.s.Store.FindDocument(v.Ctx(), v.flow.WorkspaceID, t.run.DocumentHash)
-	if err != nil && !web.IsNotFound(err) {
+	if err != nil && !flow.IsNotFound(err) {
 		return nil, fmt.Errorf("find the document of %s: %w", runID, err)
 	}
 	if t.doc, _ = document.ParseDocument(data); t.doc == nil {

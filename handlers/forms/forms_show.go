@@ -39,7 +39,7 @@ func (v *formCall) previousRun(ticket string) (*flow.Run, error) {
 		return nil, nil
 	}
 	run, err := v.s.Store.FindRun(v.Ctx(), v.flow.WorkspaceID, v.flow.ID, runID)
-	if web.IsNotFound(err) || err == nil && run.Trigger != flow.TriggerForm {
+	if flow.IsNotFound(err) || err == nil && run.Trigger != flow.TriggerForm {
 		return nil, nil
 	}
 	return run, err

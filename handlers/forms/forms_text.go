@@ -11,8 +11,8 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
-	editorview "sluice/views/editor"
 	formsview "sluice/views/forms"
 )
 
@@ -149,7 +149,7 @@ func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 		}
 		return "Choose one of the options."
 	case "not_json":
-		return editorview.Sentence("This is not valid JSON: " + p.Detail)
+		return wording.Sentence("This is not valid JSON: " + p.Detail)
 	}
 	return "This value is not accepted."
 }
@@ -218,5 +218,5 @@ func acceptText(in *contract.Input) string {
 			kinds[i] = a
 		}
 	}
-	return editorview.Sentence("Accepts " + strings.Join(kinds, ", "))
+	return wording.Sentence("Accepts " + strings.Join(kinds, ", "))
 }

@@ -155,7 +155,7 @@ func (m *message) firstPublished(ctx context.Context, base string, sameBase []*f
 		v, err := m.s.api.Store.FindVersion(ctx, t.flow.WorkspaceID, t.flow.ID, 1)
 		if err == nil {
 			at = v.CreatedAt
-		} else if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		} else if !flow.IsNotFound(err) {
 			return nil, err
 		}
 		if first == nil || at.Before(since) {

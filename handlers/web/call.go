@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"net/http"
 	"sluice/flow"
 	"sluice/flow/inflight"
@@ -94,7 +93,3 @@ func (c *Call) MayEdit() bool { return c.Member.Role.AtLeast(flow.MemberEditor) 
 
 // Actor returns the signed-in member with the client's address, for the audit log.
 func (c *Call) Actor() flow.Actor { return flow.Actor{ID: c.Member.UserID, IP: c.IP()} }
-
-// IsNotFound reports whether an error is that something does not exist, or belongs to
-// another workspace.
-func IsNotFound(err error) bool { return errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) }

@@ -25,7 +25,7 @@ func FormVisible(form *forms.Form, f *flow.Flow) bool {
 // FormAddress returns the URL of a flow's public form, or "" if it is off.
 func (c *Call) FormAddress(f *flow.Flow) (string, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
-	if IsNotFound(err) || err == nil && !FormVisible(form, f) {
+	if flow.IsNotFound(err) || err == nil && !FormVisible(form, f) {
 		return "", nil
 	}
 	return c.s.FormURL(f.ID), err

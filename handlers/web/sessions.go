@@ -129,7 +129,7 @@ func (c *Call) Identify() error {
 		return ErrSignedOut
 	}
 	found, err := c.s.Store.FindMember(c.Ctx(), flow.WorkspaceID(m.GetString(c.Ctx(), SessionWorkspace)), user)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return c.switchWorkspace(user)
 	}
 	if err != nil {

@@ -68,7 +68,7 @@ func (c *Call) CheckMember() error {
 	if err == nil {
 		_, err = c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID)
 	}
-	if IsNotFound(err) || errors.Is(err, ErrSignedOut) || c.Ctx().Err() != nil {
+	if flow.IsNotFound(err) || errors.Is(err, ErrSignedOut) || c.Ctx().Err() != nil {
 		return ErrStreamDone
 	}
 	if flow.IsUnavailable(err) { // the stream sends nothing until the database is back

@@ -8,18 +8,6 @@ import (
 	"strings"
 )
 
-// Sentence capitalizes a text and adds a period.
-func Sentence(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return ""
-	}
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
 // NodeLabel returns the label of a node, or its ID if it has no label.
 func NodeLabel(d *flow.Document, id string) string {
 	if n := d.Node(id); n != nil && n.Label != "" {

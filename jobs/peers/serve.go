@@ -84,7 +84,7 @@ func (p *Peers) streamText(w http.ResponseWriter, r *http.Request, stream Stream
 		}
 		return out.Flush()
 	})
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		w.WriteHeader(http.StatusNotFound)
 	} else if err != nil {
 		panic(http.ErrAbortHandler) // breaks the stream: a normal end would mean that the run has ended here

@@ -13,7 +13,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/pattern"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 )
 
 // celLimits returns the limits of one evaluation. The cost limit alone is not
@@ -148,13 +148,13 @@ func compilePattern(source string) (*pattern.Pattern, error) {
 	}
 	p, err := pattern.Compile(source)
 	if _, invalid := errors.AsType[*syntax.Error](err); invalid {
-		return nil, patternError(fmt.Sprintf("%q is not a regular expression (RE2)", errtext.Truncate(source, 60)))
+		return nil, patternError(fmt.Sprintf("%q is not a regular expression (RE2)", wording.Truncate(source, 60)))
 	}
 	switch {
 	case errors.Is(err, pattern.ErrTooLarge) || err == nil && p.Size > maxPatternSize:
-		return nil, patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", errtext.Truncate(source, 60)))
+		return nil, patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", wording.Truncate(source, 60)))
 	case err != nil:
-		return nil, patternError(fmt.Sprintf("the pattern %q %v", errtext.Truncate(source, 60), err))
+		return nil, patternError(fmt.Sprintf("the pattern %q %v", wording.Truncate(source, 60), err))
 	}
 	return p, nil
 }

@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"sluice/flow"
-	"sluice/nodes/errtext"
+	"sluice/flow/wording"
 )
 
 func number(s string) json.Number { return json.Number(s) }
@@ -110,7 +110,7 @@ func TestExpressionErrors(t *testing.T) {
 		{strings.Repeat("(", 60) + "true" + strings.Repeat(")", 60), nil, []string{"nested too deeply"}},
 		{"value == '" + strings.Repeat("a", 2000) + "'", nil, []string{"more than 2000 characters"}},
 	} {
-		t.Run(errtext.Truncate(c.source, 40), func(t *testing.T) {
+		t.Run(wording.Truncate(c.source, 40), func(t *testing.T) {
 			t.Parallel()
 			e, err := Compile(c.source)
 			if err == nil {

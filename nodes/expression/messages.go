@@ -9,6 +9,7 @@ import (
 	"cel.dev/cel-go/common"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/nodes/errtext"
 )
 
@@ -88,7 +89,7 @@ func translate(known []translation, message string) string {
 			if strings.Contains(out, fmt.Sprintf("$type%d", i+1)) {
 				out = strings.ReplaceAll(out, fmt.Sprintf("$type%d", i+1), typeNames(group))
 			}
-			out = strings.ReplaceAll(out, fmt.Sprintf("$%d", i+1), errtext.Truncate(errtext.OneLine(group), 60))
+			out = strings.ReplaceAll(out, fmt.Sprintf("$%d", i+1), wording.Truncate(wording.OneLine(group), 60))
 		}
 		return out
 	}

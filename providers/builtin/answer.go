@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 const (
@@ -53,7 +54,7 @@ func (m *Model) FindAnswer(ctx context.Context, text, question string, passages 
 	sorting.By(found, func(a, b Passage) int { return cmp.Compare(b.Score, a.Score) })
 	answer := Answer{Score: found[0].Score, Passages: found[:min(passages, len(found))]}
 	if answer.Score >= answerThreshold {
-		answer.Answer = oneLine(found[0].Text)
+		answer.Answer = wording.OneLine(found[0].Text)
 	}
 	return answer, nil
 }
@@ -96,6 +97,3 @@ func splitPassages(text string) []section {
 // isShort reports whether a sentence is too short to say anything. Passages join it
 // with the next one, and summaries leave it out.
 func isShort(s string) bool { return len(strings.Fields(s)) < passageWords }
-
-// oneLine replaces each run of white space, line breaks included, by a space.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sluice/flow/wording"
 	"strings"
 )
 
@@ -55,7 +56,7 @@ func (m *Model) Summarize(ctx context.Context, text string, sentences int) (stri
 func summaryCandidates(text string, enough int) []string {
 	var all, full []string
 	for _, s := range splitSentences(text) {
-		sentence := oneLine(s.in(text))
+		sentence := wording.OneLine(s.in(text))
 		all = append(all, sentence)
 		if !isShort(sentence) {
 			full = append(full, sentence)

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"errors"
+	"sluice/flow/wording"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,7 @@ func TestSummarizeTakesSentencesInOrder(t *testing.T) {
 	t.Parallel()
 	for _, doc := range readDocuments(t) {
 		for n := 1; n <= 5; n++ {
-			summary, rest := summarize(t, doc.Text, n), oneLine(doc.Text)
+			summary, rest := summarize(t, doc.Text, n), wording.OneLine(doc.Text)
 			sentences := splitSentences(summary)
 			if len(sentences) != n {
 				t.Errorf("%d sentences instead of %d", len(sentences), n)

@@ -16,6 +16,7 @@ import (
 
 	"sluice/flow/pattern"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 // maxProblems bounds the problems that Check reports for one field.
@@ -65,7 +66,7 @@ func (f *Form) Missing(input map[string]any) []Problem {
 func (f *Form) unknown(name string) string {
 	best, distance := "", 3 // more than two letters apart is another word
 	for _, field := range f.Fields {
-		if d := distanceOf(strings.ToLower(name), strings.ToLower(field.Name)); d < distance {
+		if d := wording.Distance(strings.ToLower(name), strings.ToLower(field.Name)); d < distance {
 			best, distance = field.Name, d
 		}
 	}
@@ -73,30 +74,6 @@ func (f *Form) unknown(name string) string {
 		return "The model has no input of this name. Did you mean " + best + "?"
 	}
 	return "The model has no input of this name."
-}
-
-// distanceOf returns the edit distance between two names.
-func distanceOf(a, b string) int {
-	if len(a) > 60 || len(b) > 60 {
-		return 60
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := last
-			if a[i] != b[j] {
-				change++
-			}
-			last = row[j+1]
-			row[j+1] = min(change, row[j]+1, last+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // check returns sentences about what is wrong with a value, or nil. Files and secrets
@@ -337,7 +314,7 @@ func place(location []string) string {
 	if text == "" {
 		return ""
 	}
-	return strings.ToUpper(text[:1]) + text[1:] + ": "
+	return wording.Capitalize(text) + ": "
 }
 
 // sentence describes a violated keyword of a schema to users.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"sluice/flow/wording"
 	"sluice/outbound"
 	"sluice/providers"
 )
@@ -138,11 +138,7 @@ func oneLine(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return strings.TrimSpace(text[:cut]) + "…"
+	return strings.TrimSpace(wording.CutBytes(text, limit)) + "…"
 }
 
 // requestID returns the ID by which the platform's support finds a request, or "". If the

@@ -1,6 +1,7 @@
 package components
 
 import (
+	"sluice/flow/wording"
 	"testing"
 	"time"
 )
@@ -69,7 +70,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func TestShorten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"": "", "Chat": "Chat", "twelve chars": "twelve chars", "Write a reply": "Write a rep…", "Translate — the whole": "Translate —…", "日本語日本語日本語日本語日": "日本語日本語日本語日本…"} {
-		if got := shorten(text, 12); got != want {
+		if got := wording.Fit(text, 12); got != want {
 			t.Errorf("%q is shown as %q, not %q", text, got, want)
 		}
 	}

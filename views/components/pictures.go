@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/a-h/templ"
 )
@@ -91,16 +90,6 @@ func (p Picture) path(e PictureEdge) string {
 // are drawn relative to it.
 func (n PictureNode) at() string {
 	return fmt.Sprintf("translate(%s %s)", Coordinate(n.X), Coordinate(n.Y))
-}
-
-// shorten truncates a text to most characters, with an ellipsis as the last. SVG text neither
-// wraps nor truncates; the full text is in the title of the node.
-func shorten(text string, most int) string {
-	letters := []rune(text)
-	if len(letters) <= most {
-		return text
-	}
-	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
 }
 
 // below returns the text under the name.

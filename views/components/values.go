@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow/value"
+	"sluice/flow/wording"
 )
 
 // ValueView is one input or output value.
@@ -210,18 +211,7 @@ func (v ValueView) text() (shown string, more bool) {
 	if v.All {
 		most = allRunes
 	}
-	return ClipText(plainText(v.Value), most)
-}
-
-// ClipText returns at most the first most characters of a text and reports whether
-// anything was cut off. It never cuts inside a character.
-func ClipText(s string, most int) (shown string, more bool) {
-	for i := range s {
-		if most--; most < 0 {
-			return s[:i], true
-		}
-	}
-	return s, false
+	return wording.Cut(plainText(v.Value), most)
 }
 
 // entry is one line of a tree.
@@ -319,7 +309,7 @@ func cell(row map[string]any, name string) string {
 	if f, isNumber := number(v); isNumber {
 		return brief(f)
 	}
-	shown, more := ClipText(displayed(v), 200)
+	shown, more := wording.Cut(displayed(v), 200)
 	if more {
 		shown += "…"
 	}

@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 	"sluice/views/components"
 )
 
@@ -86,7 +86,7 @@ func FaceOf(n *flow.Node, k *flow.Kind, facts NodeFacts) NodeFace {
 		face.X, face.Y = n.Position.X, n.Position.Y
 	}
 	for _, p := range facts.Problems[n.ID] {
-		face.Problems = append(face.Problems, Sentence(p.Detail))
+		face.Problems = append(face.Problems, wording.Sentence(p.Detail))
 	}
 	for _, name := range n.Credentials() {
 		if facts.Missing[name] {
@@ -286,24 +286,7 @@ func hintOf(v any) string {
 
 // clip truncates a text and puts it in one line.
 func clip(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return strings.TrimSpace(string([]rune(text)[:most-1])) + "…"
-}
-
-// Sentence adds a capital letter and a full stop.
-func Sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	_, size := utf8.DecodeRuneInString(text)
-	text = strings.ToUpper(text[:size]) + text[size:]
-	if strings.ContainsAny(text[len(text)-1:], ".?!…") {
-		return text
-	}
-	return text + "."
+	return wording.Fit(wording.OneLine(text), most)
 }
 
 // place formats a coordinate with no more digits than necessary.

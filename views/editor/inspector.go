@@ -8,6 +8,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	"sluice/views/components"
 )
 
@@ -178,7 +179,7 @@ func problemsOf(d *flow.Document, n *flow.Node, all []flow.Problem) map[string][
 		if rest, ok := strings.CutPrefix(p.Pointer, at+"/"); ok {
 			name = paneFieldAt(rest)
 		}
-		by[name] = append(by[name], Sentence(p.Detail))
+		by[name] = append(by[name], wording.Sentence(p.Detail))
 	}
 	return by
 }
@@ -337,14 +338,6 @@ func outputChoices(outputs []contract.Output, chosen []string) []OutputChoice {
 		}
 	}
 	return list
-}
-
-// clipped truncates a text.
-func clipped(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }
 
 // FlowPane is the pane while no node is selected: the inputs and outputs of the flow.

@@ -9,6 +9,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 // inSight reports whether a field under "More" is shown anyway, because it has a value.
@@ -54,7 +55,7 @@ func (f *NodeField) placeholder() string {
 		return "Not set"
 	}
 	if usual := f.usual(); usual != "" || f.Type != flow.FieldModel {
-		return clipped(usual, 120)
+		return wording.Fit(usual, 120)
 	}
 	if f.Task == "hosted" {
 		return "owner/name"

@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 	"sluice/views/components"
 )
 
@@ -23,12 +24,12 @@ func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems 
 	panel := ProblemsPanel{FlowID: flowID}
 	by := document.ByNode(d, problems)
 	for _, p := range by[""] {
-		panel.List = append(panel.List, ProblemLine{Text: Sentence(p.Detail)})
+		panel.List = append(panel.List, ProblemLine{Text: wording.Sentence(p.Detail)})
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		for _, p := range by[n.ID] {
-			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: document.NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: Sentence(p.Detail)})
+			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: document.NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: wording.Sentence(p.Detail)})
 		}
 	}
 	return panel

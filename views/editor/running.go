@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -55,7 +56,7 @@ func (f RunForm) words() string {
 	case f.From != "":
 		return "Runs this node and everything after it. Earlier results are reused where nothing changed."
 	case f.Webhooks > 0:
-		return "Runs the draft. " + Sentence(components.Quantity(f.Webhooks, "webhook")+" will be sent")
+		return "Runs the draft. " + wording.Sentence(components.Quantity(f.Webhooks, "webhook")+" will be sent")
 	}
 	return "Runs the draft. The live version isn’t affected."
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 	"sluice/views/layout"
 
@@ -72,7 +73,7 @@ func (p PublicPage) path() templ.SafeURL { return templ.SafeURL(p.Path) }
 // about shortens a text for search engines.
 func about(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if shown, more := components.ClipText(text, 155); more {
+	if shown, more := wording.Cut(text, 155); more {
 		return shown + "…"
 	}
 	return text

@@ -11,10 +11,10 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 	"sluice/handlers/console"
 	"sluice/nodes"
 	"sluice/providers"
-	editorview "sluice/views/editor"
 )
 
 // Credentials implements console.Providers for the credentials in a store.
@@ -64,7 +64,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	}
 	hosts, err := flow.ParseHosts(c.Hosts)
 	if err != nil {
-		return c, fieldError("hosts", "%s", editorview.Sentence(err.Error()))
+		return c, fieldError("hosts", "%s", wording.Sentence(err.Error()))
 	}
 	c.Hosts = hosts
 	if problem := library.CheckSecret(secret); problem != "" && !(own && secret == "") {

@@ -9,6 +9,7 @@ import (
 
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
+	"sluice/flow/wording"
 	"sluice/handlers/admin"
 	"sluice/nodes"
 	"sluice/providers"
@@ -98,8 +99,7 @@ func sentence(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "The provider did not answer in time. Try again in a moment."
 	}
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+	return wording.Sentence(err.Error())
 }
 
 // secret returns the platform secret that a run would use, or "" if no secret may be sent to

@@ -16,6 +16,7 @@ import (
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/wording"
 	"sluice/nodes"
 	"sluice/providers"
 	"sluice/providers/hosted"
@@ -364,7 +365,7 @@ func (m *Models) resolve(ctx context.Context, ws flow.WorkspaceID, model string)
 		return nil, flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if err != nil && ctx.Err() == nil { // not the name of a model
-		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", editorview.Sentence(err.Error()))
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", wording.Sentence(err.Error()))
 	}
 	return found, err
 }
@@ -454,7 +455,7 @@ func (m *Models) NewCredential(ws flow.WorkspaceID, name, provider, secret strin
 	}
 	hosts, err := flow.ParseHosts(hosts)
 	if err != nil {
-		return refuse("hosts", editorview.Sentence(err.Error()))
+		return refuse("hosts", wording.Sentence(err.Error()))
 	}
 	if provider == "" && !anyHost && len(hosts) == 0 {
 		return refuse("hosts", "Enter the hosts that the secret may be sent to.")

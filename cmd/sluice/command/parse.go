@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sluice/flow/wording"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -169,7 +170,7 @@ func (f *Flag) applyDefault() error {
 func didYouMean(name string, known []string) string {
 	var similar []string
 	for _, k := range known {
-		if name != "" && strings.HasPrefix(k, name) || distance(k, name) <= 2 {
+		if name != "" && strings.HasPrefix(k, name) || wording.Distance(k, name) <= 2 {
 			similar = append(similar, fmt.Sprintf("%q", k))
 		}
 	}
@@ -180,24 +181,4 @@ func didYouMean(name string, known []string) string {
 		return "; did you mean " + similar[0] + "?"
 	}
 	return "; did you mean one of " + strings.Join(similar, ", ") + "?"
-}
-
-// distance returns the Levenshtein distance of two texts in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, replace)
-		}
-	}
-	return row[len(b)]
 }

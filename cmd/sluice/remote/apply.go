@@ -177,7 +177,7 @@ func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 	var raw []byte
 	if !exists(c.Path) {
 		d, data, err := api.Diff(ctx, c.Path)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		if flow.IsNotFound(err) {
 			return fmt.Errorf("%s is neither a file nor a flow of the server; 'sluice flow list' lists the flows", c.Path)
 		}
 		if err != nil {

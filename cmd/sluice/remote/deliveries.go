@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -30,7 +29,7 @@ type DeliveryList struct {
 // RunRemote prints one page of deliveries.
 func (c DeliveryList) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	raw, err := api.Call(ctx, "GET", "/v1/flow/"+url.PathEscape(c.Flow)+"/deliveries?limit="+strconv.Itoa(c.Limit), nil)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return fmt.Errorf("the server has no flow %s; 'sluice flow list' lists the flows", c.Flow)
 	}
 	if err != nil {
@@ -68,7 +67,7 @@ type DeliveryResend struct {
 // deduplicate it.
 func (c DeliveryResend) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	_, err := api.Call(ctx, "POST", "/v1/deliveries/"+url.PathEscape(c.ID)+"/redeliver", nil)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return fmt.Errorf("there is no delivery %s; 'sluice delivery list FLOW' lists those of a flow", c.ID)
 	}
 	if err != nil {

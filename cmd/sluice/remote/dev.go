@@ -248,7 +248,7 @@ func (w *watcher) sync(ctx context.Context, p *watchedFile, readDraft bool) erro
 	}
 	draft, tag, err := w.api.Document(ctx, p.flowID, "draft")
 	switch {
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	case flow.IsNotFound(err):
 		p.archived = true
 		fmt.Fprintf(w.s.Err, "The flow of %s was archived. The file stays; saving it again restores the flow.\n", p.path)
 		return nil

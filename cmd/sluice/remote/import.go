@@ -120,7 +120,7 @@ func checkSlug(f *source, data []byte) error {
 // These are two requests, so the new draft stays even if publishing fails.
 func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
 	data, tag, err := api.Document(ctx, m.Flow, "draft")
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return errors.New("there is no such flow; 'sluice flow list' lists the flows")
 	}
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -170,7 +169,7 @@ func keyTime(at *time.Time) string {
 
 // noSuchKey rewords the error for a key that does not exist.
 func noSuchKey(err error, id string) error {
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return fmt.Errorf("there is no key %s; 'sluice key list' lists them", id)
 	}
 	return err

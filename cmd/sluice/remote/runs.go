@@ -41,7 +41,7 @@ func (r runRef) path() string {
 
 // notFound rewords the error for a run that does not exist.
 func (r runRef) notFound(err error) error {
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return fmt.Errorf("the flow %s has no run %s; 'sluice run list %s' lists its runs", r.Flow, r.ID, r.Flow)
 	}
 	return err
@@ -92,7 +92,7 @@ func (c RunList) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 		query.Set("status", c.Status)
 	}
 	raw, err := api.Call(ctx, "GET", "/v1/flow/"+url.PathEscape(c.Flow)+"/runs?"+query.Encode(), nil)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if flow.IsNotFound(err) {
 		return fmt.Errorf("the server has no flow %s; 'sluice flow list' lists the flows", c.Flow)
 	}
 	if err != nil {

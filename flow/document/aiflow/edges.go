@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/wording"
 )
 
 // convertEdges converts every edge, or reports why it was dropped.
@@ -167,25 +167,11 @@ func (c *conversion) dropEdges(bad map[int]string) {
 // it runs.
 func (c *conversion) reportProblems(problems []flow.Problem) {
 	for _, p := range problems {
-		c.addNote(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
+		c.addNote(Note{Sort: Todo, Node: p.Node, Text: wording.Sentence(p.Detail)})
 	}
 	if len(contract.Outputs(c.d, c.kinds)) == 0 {
 		c.addNote(Note{Sort: Todo, Text: "The flow has no output yet. Connect the value to return to an output node."})
 	}
-}
-
-// sentence capitalizes and ends the detail of a problem. A node ID at the start is not
-// capitalized.
-func sentence(p flow.Problem) string {
-	s := p.Detail
-	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
-		_, size := utf8.DecodeRuneInString(s)
-		s = strings.ToUpper(s[:size]) + s[size:]
-	}
-	if s != "" && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ".") {
-		s += "."
-	}
-	return s
 }
 
 // reportCredentials reports each provider that needs a credential once, with the number of
