@@ -15,7 +15,7 @@ func (w *fixture) atWork(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
 	r := w.take(w.start(change...).ID)
 	s := step("write")
-	s.State = flow.StepRunning
+	s.State, s.StartedAt = flow.StepRunning, w.clock.Now()
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}}))
 	return r
 }
@@ -127,27 +127,63 @@ func TestDropStale_removes_lost_spending(t *testing.T) {
 	})
 }
 
-// TestReserveSpending_after_a_crash has a worker die while a step holds a reservation: the next
-// attempt counts it, because its call may have been charged.
-func TestReserveSpending_after_a_crash(t *testing.T) {
+// TestWriteRun_counts_interrupted_calls has a worker die while a step holds a reservation. The
+// write that begins the step again, or ends it, counts the reservation, because the call may have
+// been charged.
+func TestWriteRun_counts_interrupted_calls(t *testing.T) {
+	for _, state := range []flow.StepState{flow.StepRunning, flow.StepCanceled} {
+		t.Run(string(state), func(t *testing.T) {
+			setup(t, func(t *testing.T, w *fixture) {
+				w.begin("dead")
+				w.limit(flow.Limits{USDPerDay: 100})
+				r := w.atWork()
+				w.must(w.reserve(r, 40))
+				w.crash()
+				again := w.take(r.ID)
+				if again.Attempt == r.Attempt {
+					t.Fatal("the run has no new worker")
+				}
+				s := step("write")
+				s.State, s.Interrupted = state, true
+				w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: again, Steps: []flow.Step{s}}))
+				w.wantLost(40)
+				w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: again, Steps: []flow.Step{s}})) // counted once
+				w.must(w.reserve(again, 30))
+				w.wantLost(40)
+			})
+		})
+	}
+}
+
+// TestFailRun_counts_open_calls has a run fail whose data cannot be read, while a step holds a
+// reservation.
+func TestFailRun_counts_open_calls(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		w.begin("dead")
 		w.limit(flow.Limits{USDPerDay: 100})
 		r := w.atWork()
 		w.must(w.reserve(r, 40))
-		w.crash()
-		again := w.take(r.ID)
-		if again.Attempt == r.Attempt {
-			t.Fatal("the run has no new worker")
+		if _, err := w.FailRun(w.ctx, r.ID, r.Attempt, flow.Errorf(flow.CodeInternal, "It cannot be read.")); err != nil {
+			t.Fatal(err)
 		}
-		w.must(w.reserve(again, 30))
-		w.must(w.reserve(again, 30)) // counted once
-		list, err := w.FlowBudgets(w.ctx, w.flow)
+		w.wantLost(40)
+		wantEqual(t, "unpriced steps of the run", w.find(r.ID).Usage.UnpricedSteps, 1)
+		steps, err := w.FindSteps(w.ctx, ws, r.ID)
 		w.must(err)
-		if list[0].Used != 40 || list[0].Lost != 40 {
-			t.Errorf("%d are used and %d lost", list[0].Used, list[0].Lost)
+		if s := steps[0]; s.Usage.UnpricedSteps != 1 || len(s.Attempts) != 1 || !s.Attempts[0].Lost {
+			t.Errorf("the step is %+v", s)
 		}
+		w.wantStorage()
 	})
+}
+
+// wantLost checks what today's lost calls count in the budget of the flow.
+func (w *fixture) wantLost(nano int64) {
+	w.t.Helper()
+	list, err := w.FlowBudgets(w.ctx, w.flow)
+	w.must(err)
+	if list[0].Used != nano || list[0].Lost != nano {
+		w.t.Errorf("%d are used and %d lost, want %d", list[0].Used, list[0].Lost, nano)
+	}
 }
 
 // atWorkAnyway is atWork for a budget that is used up.

@@ -1,6 +1,9 @@
 package flow
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // MaxAttempts bounds the attempts stored with a step. The oldest are dropped.
 const MaxAttempts = 20
@@ -59,6 +62,11 @@ func (s *Step) Tries() []Attempt {
 	a := Attempt{Number: s.Attempt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Error: s.Error, Model: s.Model()}
 	a.Charge(s.Usage)
 	return []Attempt{a}
+}
+
+// LostCall reports whether the bill of an attempt is unknown.
+func (s *Step) LostCall() bool {
+	return slices.ContainsFunc(s.Attempts, func(a Attempt) bool { return a.Lost })
 }
 
 // Log returns the console output of the newest attempt.

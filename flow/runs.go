@@ -201,6 +201,7 @@ type Step struct {
 	Input            map[string]any
 	Outputs          map[string]any
 	Bulky            bool // set for a write: outputs too large for the row are stored separately
+	Interrupted      bool // set for a write: a worker died during a paid call, so what the step had reserved is lost
 	Error            *Error
 	Usage            Usage
 	Spent            Usage // usage since the previous write of the step

@@ -74,9 +74,6 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 // reservation.
 func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
-	if err := tx.bookInterrupted(tx.Ctx, r, now); err != nil {
-		return err
-	}
 	for i := range budgets {
 		if err := tx.Queries.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + string(budgets[i].FlowID)}); err != nil {
 			return fmt.Errorf("lock the budget of %s: %w", budgets[i].KeyID+string(budgets[i].FlowID), err)

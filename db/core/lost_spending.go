@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -51,16 +50,58 @@ func (tx *Tx) flushLost() error {
 	return nil
 }
 
-// bookInterrupted counts what an attempt of the step had reserved when its worker died: its call
-// may have been charged. Of a later day than the reservation it counts nothing.
-func (tx *Tx) bookInterrupted(ctx context.Context, r flow.Reservation, now time.Time) error {
-	reserved, err := tx.Queries.FindInterrupted(ctx, gen.FindInterruptedParams{RunID: r.RunID, Path: r.Path, WorkspaceID: r.WorkspaceID, Day: DayOf(now), Attempt: r.Attempt})
-	if dbconn.IsNoRows(err) {
+// bookReserved counts what steps of a run have reserved as lost, and ends these reservations:
+// their calls may have been charged. It returns the steps that it counts, which are those that
+// wanted reports true for. On a later day than that of a reservation it counts nothing.
+func (tx *Tx) bookReserved(r *flow.Run, wanted func(path string) bool) (booked []gen.ListReservedRow, err error) {
+	now := tx.Store.Config.Now()
+	list, err := tx.Queries.ListReserved(tx.Ctx, gen.ListReservedParams{RunID: r.ID, Day: DayOf(now)})
+	if err != nil {
+		return nil, fmt.Errorf("list the reservations of %s: %w", r.ID, err)
+	}
+	for _, s := range list {
+		if !wanted(s.Path) {
+			continue
+		}
+		if err := tx.Queries.DropReservation(tx.Ctx, gen.DropReservationParams{RunID: r.ID, Path: s.Path}); err != nil {
+			return nil, fmt.Errorf("end the reservation of %s: %w", s.Path, err)
+		}
+		tx.Batch.addLost(r.WorkspaceID, r.FlowID, r.FlowsAbove, r.KeyID, flow.NanoUSD(s.Reserved), now)
+		booked = append(booked, s)
+	}
+	return booked, nil
+}
+
+// loseCalls counts the steps of a failed run that still reserve something: their calls may have
+// been charged, and their bills stay unknown.
+func (tx *Tx) loseCalls(r *flow.Run) error {
+	booked, err := tx.bookReserved(r, func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	for _, s := range booked {
+		attempts, err := dbconn.Decode[[]flow.Attempt](s.Attempts)
+		if err != nil { // damaged; the run fails anyway
+			attempts = nil
+		}
+		step := flow.Step{Attempt: int(s.Attempt), Attempts: attempts, StartedAt: dbconn.TimeOf(s.StartedAt), EndedAt: r.EndedAt}
+		if attempts = step.Tries(); len(attempts) > 0 {
+			last := &attempts[len(attempts)-1]
+			last.Lost, last.Unpriced = true, true
+		}
+		if err := tx.Queries.LoseStep(tx.Ctx, gen.LoseStepParams{RunID: r.ID, Path: s.Path, Attempts: dbconn.EncodeList(attempts)}); err != nil {
+			return fmt.Errorf("count the call of %s: %w", s.Path, err)
+		}
+		r.Usage.UnpricedSteps += 1 - min(s.UnpricedSteps, 1)
+	}
+	if r.Usage.UnpricedSteps == 0 {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("read the reservation of %s: %w", r.Path, err)
+	tx.Batch.usage = append(tx.Batch.usage, UsageEntry{r.WorkspaceID, flow.UsageDay{
+		Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Usage: flow.Usage{UnpricedSteps: r.Usage.UnpricedSteps},
+	}})
+	if err := tx.Queries.AddUnpricedSteps(tx.Ctx, gen.AddUnpricedStepsParams{ID: r.ID, Steps: r.Usage.UnpricedSteps}); err != nil {
+		return fmt.Errorf("count the calls of %s: %w", r.ID, err)
 	}
-	tx.Batch.addLost(r.WorkspaceID, r.FlowID, r.FlowsAbove, r.KeyID, flow.NanoUSD(reserved), now)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
@@ -24,7 +25,7 @@ func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
 		return err
 	}
 	d := Durability(w.Durable || w.End)
-	if p.run.Sizes == nil || len(p.parts) > 0 { // statements that a set does not have
+	if p.run.Sizes == nil || len(p.parts) > 0 || p.interrupted() { // statements that a set does not have
 		err = s.DB.Write(ctx, d, p.ExecuteAlone)
 	} else {
 		err = s.DB.writeRun(ctx, d, p)
@@ -87,6 +88,16 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 		p.deliveries = append(p.deliveries, d)
 	}
 	return p, nil
+}
+
+// interrupted reports whether a worker died during a paid call of one of the steps.
+func (p *runWrite) interrupted() bool {
+	return slices.ContainsFunc(p.Steps, func(s flow.Step) bool { return s.Interrupted })
+}
+
+// isInterrupted reports whether a worker died during a paid call of the step at a path.
+func (p *runWrite) isInterrupted(path string) bool {
+	return slices.ContainsFunc(p.Steps, func(s flow.Step) bool { return s.Interrupted && s.Path == path })
 }
 
 // placeOf returns where a run in a state is counted when its worker stores it. A worker does
@@ -157,6 +168,11 @@ func (p *runWrite) ExecuteAlone(tx *Tx) error {
 	}
 	if n == 0 {
 		return p.checkRepeated(tx)
+	}
+	if p.interrupted() {
+		if _, err := tx.bookReserved(&p.run, p.isInterrupted); err != nil {
+			return err
+		}
 	}
 	if len(p.steps) > 0 {
 		if err := tx.writeSteps(p.steps); err != nil {

@@ -106,6 +106,20 @@ func (q *Queries) DropLostSpending(ctx context.Context, day string) error {
 	return err
 }
 
+const dropReservation = `-- name: DropReservation :exec
+UPDATE steps SET reserved = 0 WHERE run_id = $1 AND path = $2
+`
+
+type DropReservationParams struct {
+	RunID flow.RunID
+	Path  string
+}
+
+func (q *Queries) DropReservation(ctx context.Context, arg DropReservationParams) error {
+	_, err := q.db.ExecContext(ctx, dropReservation, arg.RunID, arg.Path)
+	return err
+}
+
 const dropSpentBelow = `-- name: DropSpentBelow :exec
 DELETE FROM spent_below WHERE day < $1
 `
@@ -162,33 +176,6 @@ func (q *Queries) FindFlowReserved(ctx context.Context, arg FindFlowReservedPara
 		&i.Reserved,
 	)
 	return i, err
-}
-
-const findInterrupted = `-- name: FindInterrupted :one
-SELECT reserved FROM steps
-WHERE run_id = $1 AND path = $2 AND workspace_id = $3 AND reserved > 0 AND reserved_day = $4 AND reserved_attempt <> $5
-`
-
-type FindInterruptedParams struct {
-	RunID       flow.RunID
-	Path        string
-	WorkspaceID flow.WorkspaceID
-	Day         string
-	Attempt     int64
-}
-
-// What an interrupted attempt of a step still reserves: another worker had the run.
-func (q *Queries) FindInterrupted(ctx context.Context, arg FindInterruptedParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, findInterrupted,
-		arg.RunID,
-		arg.Path,
-		arg.WorkspaceID,
-		arg.Day,
-		arg.Attempt,
-	)
-	var reserved int64
-	err := row.Scan(&reserved)
-	return reserved, err
 }
 
 const findKeyReserved = `-- name: FindKeyReserved :one
@@ -393,6 +380,56 @@ func (q *Queries) KeysSpent(ctx context.Context, arg KeysSpentParams) (KeysSpent
 	return i, err
 }
 
+const listReserved = `-- name: ListReserved :many
+SELECT path, reserved, unpriced_steps, attempt, started_at, attempts FROM steps
+WHERE run_id = $1 AND reserved > 0 AND reserved_day = $2
+`
+
+type ListReservedParams struct {
+	RunID flow.RunID
+	Day   string
+}
+
+type ListReservedRow struct {
+	Path          string
+	Reserved      int64
+	UnpricedSteps int64
+	Attempt       int64
+	StartedAt     int64
+	Attempts      string
+}
+
+// Steps that still reserve something of a budget of the day.
+func (q *Queries) ListReserved(ctx context.Context, arg ListReservedParams) ([]ListReservedRow, error) {
+	rows, err := q.db.QueryContext(ctx, listReserved, arg.RunID, arg.Day)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListReservedRow
+	for rows.Next() {
+		var i ListReservedRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Reserved,
+			&i.UnpricedSteps,
+			&i.Attempt,
+			&i.StartedAt,
+			&i.Attempts,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockBudget = `-- name: LockBudget :exec
 INSERT INTO budget_locks (workspace_id, subject, turns) VALUES ($1, $2, 1)
 ON CONFLICT (workspace_id, subject) DO UPDATE SET turns = budget_locks.turns + 1
@@ -406,6 +443,21 @@ type LockBudgetParams struct {
 // Reservations against one budget wait here for each other.
 func (q *Queries) LockBudget(ctx context.Context, arg LockBudgetParams) error {
 	_, err := q.db.ExecContext(ctx, lockBudget, arg.WorkspaceID, arg.Subject)
+	return err
+}
+
+const loseStep = `-- name: LoseStep :exec
+UPDATE steps SET unpriced_steps = 1, attempts = $1 WHERE run_id = $2 AND path = $3
+`
+
+type LoseStepParams struct {
+	Attempts string
+	RunID    flow.RunID
+	Path     string
+}
+
+func (q *Queries) LoseStep(ctx context.Context, arg LoseStepParams) error {
+	_, err := q.db.ExecContext(ctx, loseStep, arg.Attempts, arg.RunID, arg.Path)
 	return err
 }
 

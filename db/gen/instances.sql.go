@@ -11,6 +11,20 @@ import (
 	"sluice/flow"
 )
 
+const addUnpricedSteps = `-- name: AddUnpricedSteps :exec
+UPDATE runs SET unpriced_steps = unpriced_steps + $1 WHERE id = $2
+`
+
+type AddUnpricedStepsParams struct {
+	Steps int64
+	ID    flow.RunID
+}
+
+func (q *Queries) AddUnpricedSteps(ctx context.Context, arg AddUnpricedStepsParams) error {
+	_, err := q.db.ExecContext(ctx, addUnpricedSteps, arg.Steps, arg.ID)
+	return err
+}
+
 const countInstance = `-- name: CountInstance :one
 SELECT count(*) FROM instances WHERE id = $1
 `
@@ -142,7 +156,7 @@ func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error)
 }
 
 const findFailed = `-- name: FindFailed :one
-SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item FROM runs WHERE id = $1
+SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item, flows_above FROM runs WHERE id = $1
 `
 
 type FindFailedRow struct {
@@ -158,6 +172,7 @@ type FindFailedRow struct {
 	CallerPath  string
 	CallerRound int64
 	CallerItem  int64
+	FlowsAbove  string
 }
 
 func (q *Queries) FindFailed(ctx context.Context, id flow.RunID) (FindFailedRow, error) {
@@ -176,6 +191,7 @@ func (q *Queries) FindFailed(ctx context.Context, id flow.RunID) (FindFailedRow,
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
 	)
 	return i, err
 }

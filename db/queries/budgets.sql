@@ -53,10 +53,16 @@ ON CONFLICT (day, workspace_id, subject) DO UPDATE SET nano_usd = lost_spending.
 -- name: DropLostSpending :exec
 DELETE FROM lost_spending WHERE day < @day;
 
--- What an interrupted attempt of a step still reserves: another worker had the run.
--- name: FindInterrupted :one
-SELECT reserved FROM steps
-WHERE run_id = @run_id AND path = @path AND workspace_id = @workspace_id AND reserved > 0 AND reserved_day = @day AND reserved_attempt <> @attempt;
+-- Steps that still reserve something of a budget of the day.
+-- name: ListReserved :many
+SELECT path, reserved, unpriced_steps, attempt, started_at, attempts FROM steps
+WHERE run_id = @run_id AND reserved > 0 AND reserved_day = @day;
+
+-- name: DropReservation :exec
+UPDATE steps SET reserved = 0 WHERE run_id = @run_id AND path = @path;
+
+-- name: LoseStep :exec
+UPDATE steps SET unpriced_steps = 1, attempts = @attempts WHERE run_id = @run_id AND path = @path;
 
 -- name: AddSpentBelow :exec
 INSERT INTO spent_below (workspace_id, flow_id, day, part, cost_nano_usd) VALUES (@workspace_id, @flow_id, @day, @part, @cost_nano_usd)

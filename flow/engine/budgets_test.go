@@ -207,6 +207,47 @@ func TestBudget_counts_interrupted_calls(t *testing.T) {
 	})
 }
 
+// TestBudget_counts_interrupted_calls_of_ended_runs kills the worker during a paid call. The run
+// then ends without another attempt of the step.
+func TestBudget_counts_interrupted_calls_of_ended_runs(t *testing.T) {
+	for name, end := range map[string]struct {
+		stop func(p *Plan)
+		want flow.RunState
+		code flow.Code
+	}{
+		"failed":   {func(p *Plan) { p.Fail(flow.Errorf(flow.CodePoisoned, "It crashed.")) }, flow.RunFailed, flow.CodePoisoned},
+		"canceled": {(*Plan).Cancel, flow.RunCanceled, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+				s, _ := budgeted(t, 1000, "a paid {\"takes_s\": 9}\n b call {\"takes_s\": 9}\n c paid {\"takes_s\": 9, \"text\": \"free\"}")
+				ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
+				defer kill()
+				if outcome, _ := s.execute(ctx, Signals{}); outcome != HandedBack {
+					t.Fatal(outcome)
+				}
+				run, steps := s.disk.claim()
+				p := NewPlan(s.g, run, steps, nil)
+				end.stop(p)
+				if outcome, err := s.engine.Execute(t.Context(), p, Signals{}); outcome != Ended || err != nil {
+					t.Fatal(outcome, err)
+				}
+				s.wantEnd(end.want, end.code)
+				s.wantStates("a canceled, b canceled, c canceled")
+				a := s.step("a")
+				if tries := a.Attempts; s.disk.run.Usage.UnpricedSteps != 1 || a.Spent.UnpricedSteps != 1 || !a.Interrupted || len(tries) != 1 || !tries[0].Lost || tries[0].EndedAt.IsZero() {
+					t.Errorf("usage %+v, step %+v", s.disk.run.Usage, a)
+				}
+				for _, free := range []string{"b", "c"} {
+					if s := s.step(free); s.Interrupted || s.Usage.UnpricedSteps != 0 || len(s.Attempts) > 0 && s.Attempts[0].Lost {
+						t.Errorf("a free step is lost: %+v", s)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A step that resumes external work is not checked again.
 func TestBudget_does_not_check_resumed_step(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {

@@ -86,6 +86,7 @@ type planNode struct {
 	decided       bool
 	dirty         bool
 	active        bool       // started and not finished
+	interrupted   bool       // its worker died during an attempt; see Plan.countInterrupted
 	cleanedUp     bool       // abandoned, with cleanup scheduled or done
 	saved         bool       // has a row, or is in the pending write
 	recordedUsage flow.Usage // usage in its row or in the pending write
@@ -167,7 +168,7 @@ func (p *Plan) restore(i int, s flow.Step) {
 			p.halt(s.Error, flow.RunFailed)
 		}
 	case s.State == flow.StepRunning:
-		n.step.State = flow.StepPending
+		n.step.State, n.interrupted = flow.StepPending, interrupted(&s) && s.Saved == nil
 	}
 }
 
@@ -323,9 +324,7 @@ func (p *Plan) announceReady(now time.Time) {
 func (p *Plan) begin(i int, now time.Time) {
 	s := &p.nodes[i].step
 	s.State, s.Error, s.WaitUntil = flow.StepRunning, nil, time.Time{}
-	if interrupted(s) {
-		p.countInterrupted(i)
-	}
+	p.countInterrupted(i)
 	s.Attempt++
 	if s.StartedAt.IsZero() {
 		s.StartedAt = now
@@ -337,14 +336,17 @@ func (p *Plan) begin(i int, now time.Time) {
 	}
 }
 
-// countInterrupted counts the call that a step may have made before its worker died. Its bill
-// is unknown; the budgets count what it had reserved, see flow.BudgetStore.
+// countInterrupted counts the call that a step may have made before its worker died, once: when
+// the step begins again, or ends without that. Its bill is unknown; the budgets count what it had
+// reserved, see flow.Step.
 func (p *Plan) countInterrupted(i int) {
 	n, s := &p.g.nodes[i], &p.nodes[i].step
-	if p.nodes[i].class != flow.Outside || n.kind.Charge == nil || s.Saved != nil {
+	was := p.nodes[i].interrupted
+	if p.nodes[i].interrupted = false; !was || p.nodes[i].class != flow.Outside || n.kind.Charge == nil {
 		return
 	}
-	if charge, paid := n.kind.Charge(n.Config); !paid || charge.Free {
+	charge, paid := n.kind.Charge(n.Config)
+	if s.Interrupted = paid; !paid || charge.Free {
 		return
 	}
 	if s.Usage.UnpricedSteps == 0 {

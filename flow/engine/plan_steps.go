@@ -208,6 +208,7 @@ func backoff(r *flow.Retry, failures int, after time.Duration) time.Duration {
 // endStep sets the final state of a step.
 func (p *Plan) endStep(i int, state flow.StepState, outputs map[string]any, now time.Time) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
+	p.countInterrupted(i)
 	step.State, step.Outputs, step.EndedAt, step.WaitUntil, step.Saved = state, outputs, now, time.Time{}, nil
 	if state == flow.StepSucceeded || state == flow.StepReused {
 		step.Error = nil

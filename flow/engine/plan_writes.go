@@ -78,7 +78,9 @@ func (p *Plan) row(i int) flow.Step {
 		p.run.Seq++
 		n.step.OutputSeq = p.run.Seq
 	}
-	return n.step
+	row := n.step
+	n.step.Interrupted = false
+	return row
 }
 
 // Recorded reports to the plan that the write of the last ActRecord is committed.
@@ -125,6 +127,7 @@ func (p *Plan) cancelOpen(now time.Time) {
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		if (n.saved || n.step.State != flow.StepPending) && !n.step.State.Ended() {
+			p.countInterrupted(i)
 			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = flow.StepCanceled, now, time.Time{}, nil
 			closeAttempts(&n.step)
 			p.open--

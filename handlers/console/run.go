@@ -184,7 +184,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		ID: string(run.ID), FlowID: string(run.FlowID), FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
 		Parent: string(run.ParentRunID), MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
-	if r.Facts, err = c.runFacts(run, v.childUsage); err != nil {
+	if r.Facts, err = c.runFacts(v); err != nil {
 		return r, err
 	}
 	if r.Caller, err = c.findCaller(run); err != nil {
@@ -266,7 +266,8 @@ var triggerLabels = map[flow.Trigger]string{
 }
 
 // runFacts returns the table at the top of the page. The cost includes that of child runs.
-func (c *call) runFacts(run *flow.Run, childUsage flow.Usage) ([]consoleview.Fact, error) {
+func (c *call) runFacts(v *runView) ([]consoleview.Fact, error) {
+	run := v.run
 	by, err := c.startedBy(run)
 	if err != nil {
 		return nil, err
@@ -286,21 +287,37 @@ func (c *call) runFacts(run *flow.Run, childUsage flow.Usage) ([]consoleview.Fac
 	facts := []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: title, Text: took},
 		{Title: "Tokens", Text: tokensText(run.Usage)},
-		{Title: "Cost" + soFar, Text: costText(run.Usage.Add(childUsage))},
 	}
+	cost := consoleview.Fact{Title: "Cost" + soFar, Text: costText(run.Usage.Add(v.childUsage))}
+	if lost := v.lostSteps(); lost > 0 {
+		cost.Text += fmt.Sprintf(" (%d lost)", lost)
+		cost.Help = consoleview.LostHelp
+	}
+	facts = append(facts, cost)
 	if len(run.Models) > 0 {
 		facts = append(facts, consoleview.Fact{Title: map[bool]string{true: "Model", false: "Models"}[len(run.Models) == 1], Text: strings.Join(run.Models, ", ")})
 	}
 	return facts, nil
 }
 
-// costText formats a cost, with the number of steps whose price is unknown.
+// costText formats a cost, with the number of steps whose cost is unknown: their model has no
+// price, or the bill of a call was lost.
 func costText(u flow.Usage) string {
 	text := components.Money(u.CostNanoUSD.Micros())
 	if u.UnpricedSteps > 0 {
-		text += " + " + components.Quantity(int(u.UnpricedSteps), "unpriced step")
+		text += " + " + components.Quantity(int(u.UnpricedSteps), "step") + " of unknown cost"
 	}
 	return text
+}
+
+// lostSteps returns the number of steps with a lost call.
+func (v *runView) lostSteps() (n int) {
+	for i := range v.steps {
+		if v.steps[i].LostCall() {
+			n++
+		}
+	}
+	return n
 }
 
 // tokensText formats the number of tokens, with those read from a cache and those used

@@ -120,7 +120,7 @@ func (v *runView) step(path string) *flow.Step {
 }
 
 // stepView returns the details of a step. Attempts are listed if there was more than
-// one or the step failed.
+// one, the step failed, or a call was lost.
 func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepView {
 	s := v.step(path)
 	if s == nil {
@@ -128,7 +128,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 	}
 	out := &consoleview.StepView{
 		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), About: v.stepSummary(s, kinds),
-		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error), Log: s.Log(),
+		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
 	}
 	if s.Attempt == 0 && s.State != flow.StepReused {
@@ -136,7 +136,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 			out.Note = wording.Sentence(reason)
 		}
 	}
-	if list := s.Tries(); len(list) > 1 || s.Error != nil {
+	if list := s.Tries(); len(list) > 1 || s.Error != nil || out.Lost {
 		for i, a := range list {
 			out.Tries = append(out.Tries, v.tryLine(s, a, i == len(list)-1))
 		}
@@ -156,6 +156,9 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	}
 	if a.CostNanoUSD > 0 {
 		t.Cost = components.Money(a.CostNanoUSD.Micros())
+	}
+	if a.Lost {
+		t.Cost = strings.TrimPrefix(t.Cost+" + lost", " + ")
 	}
 	switch {
 	case a.Error != nil:
@@ -202,7 +205,10 @@ func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 	if s.Usage.CostNanoUSD > 0 {
 		parts = append(parts, components.Money(s.Usage.CostNanoUSD.Micros()))
 	}
-	if s.Usage.UnpricedSteps > 0 {
+	switch {
+	case s.LostCall():
+		parts = append(parts, "lost call, bill unknown")
+	case s.Usage.UnpricedSteps > 0:
 		parts = append(parts, "price unknown")
 	}
 	return strings.Join(parts, " · ")

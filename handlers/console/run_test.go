@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db/core"
+	"sluice/db/gen"
 	"sluice/flow"
 	"sluice/handlers/console"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
+	consoleview "sluice/views/console"
 )
 
 func TestRunPage(t *testing.T) {
@@ -39,6 +43,23 @@ func TestRunPage(t *testing.T) {
 		}
 		viewer.Get("/flows/" + id + "/runs/" + string(run.ID)).RedirectsTo("/runs/" + string(run.ID))
 		viewer.Get("/flows/flow_00000000000000000000000000/runs/" + string(run.ID)).Is(404)
+	})
+	t.Run("shows lost calls", func(t *testing.T) {
+		id := h.Flow(webtest.PublishGreeting)
+		h.Publish(id)
+		run, err := h.Call(id, h.Key("k3"), map[string]any{"who": "Ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = h.Store.Write(context.Background(), core.Durable, func(tx *core.Tx) error {
+			_, err := tx.DBTX.ExecContext(tx.Ctx, "UPDATE steps SET unpriced_steps = 1, attempts = $1 WHERE run_id = $2 AND path = 'say'",
+				`[{"number":1,"started_at":"2026-03-14T15:09:26Z","unpriced":true,"lost":true}]`, run.ID)
+			return errors.Join(err, tx.Queries.AddUnpricedSteps(tx.Ctx, gen.AddUnpricedStepsParams{ID: run.ID, Steps: 1}))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		viewer.Get("/runs/"+string(run.ID)+"?step=say").Is(200).Has("+ 1 step of unknown cost (1 lost)", "lost call, bill unknown", `<span class="cost">lost</span>`, consoleview.LostHelp).Lacks("price unknown", "unpriced")
 	})
 	t.Run("advises on a failed run", func(t *testing.T) {
 		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99)))

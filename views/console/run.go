@@ -55,6 +55,8 @@ type Fact struct {
 	Href        string
 	// At is shown in place of Text.
 	At time.Time
+	// Help explains the text; "" if it needs no explanation.
+	Help string
 }
 
 // RunError says why a run failed and what to do about it.
@@ -74,6 +76,8 @@ type StepView struct {
 	Inputs, Outputs []components.ValueView
 	Tries           []TryLine
 	Error           *RunError
+	// Lost is set if the bill of an attempt is unknown.
+	Lost bool
 	// Log is the console output of code.
 	Log string
 	// Note says why there are no values to show.
@@ -84,6 +88,9 @@ type StepView struct {
 	RunPath string
 }
 
+// LostHelp explains lost calls.
+const LostHelp = "A lost call was sent to a paid model, but its bill is unknown, because no complete answer came. Its estimated cost counts against the budgets until midnight UTC."
+
 // TryLine is one attempt of a step.
 type TryLine struct {
 	Number         int
@@ -91,7 +98,7 @@ type TryLine struct {
 	Duration, Text string
 	Tone           components.Tone
 	Model          string // set if attempts called different models
-	Cost           string // "" if it was free
+	Cost           string // "" if it was free, "lost" if its bill is unknown
 }
 
 // DeliveryLine is one webhook message of a run.

@@ -41,13 +41,13 @@ type UsageSum struct {
 	Median, P95                       time.Duration
 	InputTokens, OutputTokens         int64
 	Micros                            int64 // millionths of a US dollar
-	Unpriced                          int64 // steps of unknown cost, which Micros doesn't include
+	Unpriced                          int64 // steps of unknown cost, which Micros doesn't include: unpriced or with a lost call
 }
 
 // costValue formats the cost, and adds the number of steps whose cost is unknown.
 func costValue(s UsageSum) string {
 	if s.Unpriced > 0 {
-		return components.Money(s.Micros) + " + " + components.Quantity(int(s.Unpriced), "unpriced step")
+		return components.Money(s.Micros) + " + " + components.Quantity(int(s.Unpriced), "step") + " of unknown cost"
 	}
 	return components.Money(s.Micros)
 }
