@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sluice/flow/codes"
 	"strings"
 	"testing"
 )
@@ -179,26 +180,18 @@ func TestFind(t *testing.T) {
 	})
 }
 
-var codeForm = regexp.MustCompile(`(?m)^\tCode\w+\s+Code = "(\w+)"`)
-
-// TestErrors_areExplained checks that the page has a heading for every error
-// code.
-func TestErrors_areExplained(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../flow/errors.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	codes := codeForm.FindAllStringSubmatch(string(source), -1)
-	if len(codes) < 40 {
-		t.Fatalf("only %d codes were found", len(codes))
-	}
-	headings := book(t).Page("errors").Headings()
-	for _, m := range codes {
-		if !slices.ContainsFunc(headings, func(h Block) bool { return h.ID == m[1] }) {
-			t.Errorf("docs/errors.md has no heading `%s`", m[1])
+// TestErrorCodes checks that the page explains every code as package codes does.
+func TestErrorCodes(t *testing.T) {
+	var requests, runs strings.Builder
+	for _, f := range codes.All() {
+		if f.Request != "" {
+			requests.WriteString(f.Explanation() + "\n")
+		} else {
+			runs.WriteString(f.Explanation() + "\n")
 		}
 	}
+	generated(t, "errors", "requests", requests.String())
+	generated(t, "errors", "runs", runs.String())
 }
 
 // TestErrors_reserved checks that exactly the codes that the program does not

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/codes"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -44,15 +45,15 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if format := s.foreign[c.Path()]; format != nil {
 		problemHeaders(c.Response().Header(), e)
-		status, body := format(problemFacts[e.Code].status, e)
+		status, body := format(codes.Of(e.Code).Status, e)
 		if err := writeBody(c, status, TypeJSON, flow.EncodeJSON(body)); err != nil {
 			s.Log.Debug("response not sent", "request_id", requestID(c), "error", err)
 		}
 		return
 	}
 	p := problem{
-		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemFacts[e.Code].title,
-		Status: problemFacts[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
+		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: codes.Of(e.Code).Title,
+		Status: codes.Of(e.Code).Status, Detail: e.Message, Instance: instance(c.Request()),
 		Code: e.Code, RequestID: requestID(c), Errors: convert(e.Fields, func(p *flow.Problem) problemField { return problemField{p.Pointer, p.Code, p.Detail} }), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
 	}
 	if r, ok := errors.AsType[runError](err); ok {
@@ -80,7 +81,7 @@ func (s *Server) PublicError(err error, c web.Exchange) *flow.Error {
 		return e
 	case ok && e.Code == flow.CodeNotFound:
 		return notFound(r.URL.Path) // the store's message would reveal the kind of object
-	case ok && e.Code != flow.CodeInternal && problemFacts[e.Code].status != 0:
+	case ok && e.Code != flow.CodeInternal && codes.Of(e.Code).Status != 0:
 		return e
 	case web.IsClientGone(err, r):
 		s.Log.Debug("client disconnected", "request_id", id, "error", err)
@@ -119,7 +120,7 @@ func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	case code == flow.CodeMethodNotAllowed:
 		return flow.Errorf(code, "This path does not support this method. The Allow header lists the supported ones.")
 	}
-	return flow.Errorf(code, "%s.", problemFacts[code].title)
+	return flow.Errorf(code, "%s.", codes.Of(code).Title)
 }
 
 // requestID returns the ID that the middleware gave the request; problems and the log have it.
@@ -128,7 +129,7 @@ func requestID(c web.Exchange) string { return c.Response().Header().Get("X-Requ
 // RetryAfter returns how long a client should wait before it sends a refused
 // request again; 0 means that waiting does not help.
 func RetryAfter(e *flow.Error) time.Duration {
-	return cmp.Or(max(e.After, 0), problemFacts[e.Code].after)
+	return cmp.Or(max(e.After, 0), codes.Of(e.Code).After)
 }
 
 // problemHeaders sets the headers of a problem: Retry-After, WWW-Authenticate (RFC 6750)

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/codes"
 	"sluice/handlers/web"
 )
 
@@ -142,9 +143,9 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 		409: "idempotency_in_progress, not_published, run_not_ended", 410: "result_not_saved, run_expired", 422: "input_invalid, idempotency_mismatch",
 		424: "run_failed, run_canceled", 429: "rate_limited, concurrency_limited, queue_full", 500: "internal", 503: "draining, storage_full, overloaded",
 	}
-	for status, codes := range contract {
-		for code := range strings.SplitSeq(codes, ", ") {
-			if k := problemFacts[flow.Code(code)]; k.status != status || k.title == "" || (status == 429 || status == 503) && k.after == 0 {
+	for status, list := range contract {
+		for code := range strings.SplitSeq(list, ", ") {
+			if k := codes.Of(flow.Code(code)); k.Status != status || k.Title == "" || (status == 429 || status == 503) && k.After == 0 {
 				t.Errorf("%s: %+v, wanted %d", code, k, status)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/codes"
 	"sluice/handlers/api/openapi"
 )
 
@@ -66,8 +67,8 @@ func scopeNames(a access) string {
 
 // exampleProblem returns the status of a code and an example of its response.
 func exampleProblem(code flow.Code) (status int, example any) {
-	k := problemFacts[code]
-	return k.status, problem{Type: "https://sluice.example/docs/errors#" + string(code), Title: k.title, Status: k.status, Detail: k.title + ".", Instance: "/v1/flow", Code: code, RequestID: "req_EXAMPLE"}
+	k := codes.Of(code)
+	return k.Status, problem{Type: "https://sluice.example/docs/errors#" + string(code), Title: k.Title, Status: k.Status, Detail: k.Title + ".", Instance: "/v1/flow", Code: code, RequestID: "req_EXAMPLE"}
 }
 
 // pathOf turns /flow/:flow_id into /flow/{flow_id}.

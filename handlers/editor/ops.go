@@ -222,11 +222,7 @@ func (c *call) respondOpsError(err error) error {
 	if len(e.Fields) > 0 {
 		refused.Detail, refused.Node = wording.Sentence(e.Fields[0].Detail), e.Fields[0].Node
 	}
-	status, known := web.Statuses[e.Code]
-	if !known {
-		status = http.StatusUnprocessableEntity
-	}
-	return c.respondJSON(status, refused)
+	return c.respondJSON(web.StatusOf(e.Code), refused)
 }
 
 // respondJSON responds to a script with JSON that must not be cached.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/codes"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/filelinks"
@@ -111,15 +112,8 @@ func failureText(e *flow.Error) string {
 	if e == nil {
 		return "Something went wrong."
 	}
-	switch e.Code {
-	case flow.CodeProviderRateLimited, flow.CodeProviderUnavailable, flow.CodeHTTPFailed:
-		return "A service that this form uses did not respond. Try again in a few minutes."
-	case flow.CodeStepTimeout, flow.CodeRunTimeout:
-		return "This took too long and was stopped. Try again, with shorter inputs if possible."
-	case flow.CodeBudgetExceeded:
-		return "The budget of this form is used up. Try again later."
-	case flow.CodeInputInvalid, flow.CodeProviderRejected:
-		return "These inputs could not be processed. Change them and try again."
+	if text := codes.Of(e.Code).FormFailure; text != "" {
+		return text
 	}
 	return "Something went wrong. Try again. If it happens again, tell the person who gave you the link to this form."
 }

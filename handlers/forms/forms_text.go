@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/codes"
 	"sluice/flow/contract"
 	"sluice/flow/wording"
 	"sluice/handlers/web"
@@ -29,22 +30,6 @@ func (r *formRefusal) Error() string { return r.text }
 
 var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has reached its limit for today. Come back tomorrow; what you typed is still here.", time.Hour}
 
-// refusals are the responses to errors that keep a run from starting, by code.
-// Other errors become an error page.
-var refusals = map[flow.Code]formRefusal{
-	flow.CodeBudgetExceeded:     {http.StatusPaymentRequired, "The budget of this form is used up. Try again later, or tell the person who gave you the link.", 0},
-	flow.CodePriceUnknown:       {http.StatusPaymentRequired, "This form cannot be used right now. Tell the person who gave you the link; what you typed is still here.", 0},
-	flow.CodeQuotaExceeded:      {http.StatusPaymentRequired, "This form cannot accept anything right now because its storage is full. Tell the person who gave you the link; what you typed is still here.", 0},
-	flow.CodeRateLimited:        {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
-	flow.CodeConcurrencyLimited: {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
-	flow.CodeQueueFull:          {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
-	flow.CodeBodyTooLarge:       {http.StatusRequestEntityTooLarge, "This is more than the form accepts. Shorten the texts or choose smaller files.", 0},
-	flow.CodeDraining:           {http.StatusServiceUnavailable, "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
-	flow.CodeOverloaded:         {http.StatusServiceUnavailable, "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
-	flow.CodeUnavailable:        {http.StatusServiceUnavailable, "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
-	flow.CodeStorageFull:        {http.StatusServiceUnavailable, "This form cannot accept anything right now. Try again later, or tell the person who gave you the link.", 0},
-}
-
 // findRefusal converts an error for the visitor. It returns nil for errors that must
 // not be disclosed.
 func findRefusal(err error) *formRefusal {
@@ -52,8 +37,7 @@ func findRefusal(err error) *formRefusal {
 		return r
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		r := refusals[flow.CodeBodyTooLarge]
-		return &r
+		return newRefusal(flow.CodeBodyTooLarge, 0)
 	}
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {
@@ -65,12 +49,16 @@ func findRefusal(err error) *formRefusal {
 	case e.Code == flow.CodeInputInvalid:
 		return &formRefusal{http.StatusUnprocessableEntity, "", 0}
 	}
-	r, known := refusals[e.Code]
-	if !known {
+	return newRefusal(e.Code, e.After)
+}
+
+// newRefusal returns what a visitor sees for a code, or nil if it must not be disclosed.
+func newRefusal(code flow.Code, after time.Duration) *formRefusal {
+	f := codes.Of(code)
+	if f.FormRefusal == "" {
 		return nil
 	}
-	r.after = max(r.after, e.After)
-	return &r
+	return &formRefusal{f.Status, f.FormRefusal, max(f.After, after)}
 }
 
 // renderRefusal renders the form again with the submitted values and the errors.

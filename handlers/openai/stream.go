@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/handlers/api"
+	"sluice/flow/codes"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -116,7 +116,7 @@ func (w *chunkWriter) finish(err error) error {
 	}
 	if err != nil {
 		e := w.api.PublicError(err, w.Call)
-		_, body := formatError(api.StatusOf(e.Code), e)
+		_, body := formatError(codes.Of(e.Code).Status, e)
 		w.out.AddData(flow.EncodeJSON(body))
 		return ignoreClientGone(w.out.Flush())
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/codes"
 	"sluice/flow/document"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -47,28 +49,16 @@ func errArchived(f *flow.Flow) error {
 // Unwrap exposes the plain page error.
 func (e *archivedError) Unwrap() error { return e.PageError }
 
-// Statuses maps error codes to HTTP statuses. All other codes are 422, because they
-// name something that the user can correct.
-var Statuses = map[flow.Code]int{
-	flow.CodeNotFound:           http.StatusNotFound,
-	flow.CodeMethodNotAllowed:   http.StatusMethodNotAllowed,
-	flow.CodeBodyTooLarge:       http.StatusRequestEntityTooLarge,
-	flow.CodeQuotaExceeded:      http.StatusPaymentRequired,
-	flow.CodeNotPublished:       http.StatusConflict,
-	flow.CodeRunNotEnded:        http.StatusConflict,
-	flow.CodeChildRun:           http.StatusConflict,
-	document.CodeEditsMissed:    http.StatusConflict,
-	document.CodeEditsGone:      http.StatusGone,
-	flow.CodeResultNotSaved:     http.StatusGone,
-	flow.CodeRunExpired:         http.StatusGone,
-	flow.CodeRateLimited:        http.StatusTooManyRequests,
-	flow.CodeConcurrencyLimited: http.StatusTooManyRequests,
-	flow.CodeQueueFull:          http.StatusTooManyRequests,
-	flow.CodeInternal:           http.StatusInternalServerError,
-	flow.CodeDraining:           http.StatusServiceUnavailable,
-	flow.CodeOverloaded:         http.StatusServiceUnavailable,
-	flow.CodeStorageFull:        http.StatusServiceUnavailable,
-	flow.CodeUnavailable:        http.StatusServiceUnavailable,
+// StatusOf returns the status of a page for an error code. Without one of its own, it is 422: the
+// code names something that the user can correct.
+func StatusOf(code flow.Code) int {
+	switch code {
+	case document.CodeEditsMissed:
+		return http.StatusConflict
+	case document.CodeEditsGone:
+		return http.StatusGone
+	}
+	return cmp.Or(codes.Of(code).Status, http.StatusUnprocessableEntity)
 }
 
 // Fail responds to every error of a handler or the router: with an error page, or
@@ -134,11 +124,7 @@ func (s *Site) publicError(err error, c *Call) (status int, text string) {
 	e, ok := errors.AsType[*flow.Error](err)
 	switch {
 	case ok && e.Code != flow.CodeInternal:
-		status, known := Statuses[e.Code]
-		if !known {
-			status = http.StatusUnprocessableEntity
-		}
-		return status, e.Message
+		return StatusOf(e.Code), e.Message
 	default:
 		s.Log.Error("page failed", "request_id", c.RequestID(), "method", c.Request().Method, "path", c.Request().URL.EscapedPath(), "error", err)
 	}
