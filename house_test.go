@@ -103,7 +103,7 @@ var allowed = map[string][]string{
 	"sluice/nodes/reference":             {"sluice/flow", "sluice/flow/document", "sluice/nodes"},
 	"sluice/outbound":                    {"sluice/flow/inflight", "sluice/flow/position"},
 	"sluice/providers":                   {"sluice/flow/pattern", "sluice/outbound", "sluice/providers/eventstream", "sluice/providers/fault"},
-	"sluice/providers/builtin":           {},
+	"sluice/providers/builtin":           {"sluice/sandbox"},
 	"sluice/providers/eventstream":       {},
 	"sluice/providers/fault":             {},
 	"sluice/providers/generate":          {},

@@ -60,7 +60,7 @@ func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return flow.Out{}, err
 	}
-	ranked, err := model.Classify(ctx, text, labels)
+	ranked, err := model.Classify(ctx, string(in.WorkspaceID), text, labels)
 	if err != nil {
 		return flow.Out{}, modelError(ctx, err)
 	}

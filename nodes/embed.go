@@ -76,7 +76,7 @@ func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (f
 	if err != nil {
 		return flow.Out{}, err
 	}
-	vectors, err := model.Embed(ctx, []string{text})
+	vectors, err := model.Embed(ctx, string(in.WorkspaceID), []string{text})
 	if err != nil {
 		return flow.Out{}, modelError(ctx, err)
 	}

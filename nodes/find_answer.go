@@ -48,7 +48,7 @@ func findAnswer(ctx context.Context, model Model, in *flow.In) (flow.Out, error)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	found, err := model.FindAnswer(ctx, texts[0], texts[1], count)
+	found, err := model.FindAnswer(ctx, string(in.WorkspaceID), texts[0], texts[1], count)
 	if err != nil {
 		return flow.Out{}, modelError(ctx, err)
 	}

@@ -56,11 +56,11 @@ type HTTPClient interface {
 
 // Model is the built-in model; *builtin.Model implements it.
 type Model interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
-	Similarity(ctx context.Context, a, b string) (float64, error)
-	Classify(ctx context.Context, text string, labels []builtin.Label) ([]builtin.Score, error)
-	Summarize(ctx context.Context, text string, sentences int) (string, error)
-	FindAnswer(ctx context.Context, text, question string, passages int) (builtin.Answer, error)
+	Embed(ctx context.Context, group string, texts []string) ([][]float32, error)
+	Similarity(ctx context.Context, group, a, b string) (float64, error)
+	Classify(ctx context.Context, group, text string, labels []builtin.Label) ([]builtin.Score, error)
+	Summarize(ctx context.Context, group, text string, sentences int) (string, error)
+	FindAnswer(ctx context.Context, group, text, question string, passages int) (builtin.Answer, error)
 	DetectLanguage(ctx context.Context, text string) ([]builtin.Language, error)
 	Sentiment(ctx context.Context, text string) (builtin.Sentiment, error)
 }
@@ -113,17 +113,19 @@ func (absent) Stream(context.Context, outbound.Request) (*outbound.Stream, error
 	return nil, errAbsent
 }
 
-func (absent) Embed(context.Context, []string) ([][]float32, error) { return nil, errAbsent }
+func (absent) Embed(context.Context, string, []string) ([][]float32, error) { return nil, errAbsent }
 
-func (absent) Similarity(context.Context, string, string) (float64, error) { return 0, errAbsent }
+func (absent) Similarity(context.Context, string, string, string) (float64, error) {
+	return 0, errAbsent
+}
 
-func (absent) Classify(context.Context, string, []builtin.Label) ([]builtin.Score, error) {
+func (absent) Classify(context.Context, string, string, []builtin.Label) ([]builtin.Score, error) {
 	return nil, errAbsent
 }
 
-func (absent) Summarize(context.Context, string, int) (string, error) { return "", errAbsent }
+func (absent) Summarize(context.Context, string, string, int) (string, error) { return "", errAbsent }
 
-func (absent) FindAnswer(context.Context, string, string, int) (builtin.Answer, error) {
+func (absent) FindAnswer(context.Context, string, string, string, int) (builtin.Answer, error) {
 	return builtin.Answer{}, errAbsent
 }
 

@@ -174,19 +174,23 @@ func (s stuck) Do(ctx context.Context, _ outbound.Request) (*outbound.Response, 
 	return nil, s.wait(ctx)
 }
 
-func (s stuck) Embed(ctx context.Context, _ []string) ([][]float32, error) { return nil, s.wait(ctx) }
-
-func (s stuck) Similarity(ctx context.Context, _, _ string) (float64, error) { return 0, s.wait(ctx) }
-
-func (s stuck) Classify(ctx context.Context, _ string, _ []builtin.Label) ([]builtin.Score, error) {
+func (s stuck) Embed(ctx context.Context, _ string, _ []string) ([][]float32, error) {
 	return nil, s.wait(ctx)
 }
 
-func (s stuck) Summarize(ctx context.Context, _ string, _ int) (string, error) {
+func (s stuck) Similarity(ctx context.Context, _, _, _ string) (float64, error) {
+	return 0, s.wait(ctx)
+}
+
+func (s stuck) Classify(ctx context.Context, _, _ string, _ []builtin.Label) ([]builtin.Score, error) {
+	return nil, s.wait(ctx)
+}
+
+func (s stuck) Summarize(ctx context.Context, _, _ string, _ int) (string, error) {
 	return "", s.wait(ctx)
 }
 
-func (s stuck) FindAnswer(ctx context.Context, _, _ string, _ int) (builtin.Answer, error) {
+func (s stuck) FindAnswer(ctx context.Context, _, _, _ string, _ int) (builtin.Answer, error) {
 	return builtin.Answer{}, s.wait(ctx)
 }
 

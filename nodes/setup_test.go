@@ -55,7 +55,7 @@ func (fakeHTTP) Stream(ctx context.Context, req outbound.Request) (*outbound.Str
 // fakeModel compares texts by their words.
 type fakeModel struct{}
 
-func (fakeModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (fakeModel) Embed(ctx context.Context, _ string, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		vectors[i] = make([]float32, 8)
@@ -66,11 +66,11 @@ func (fakeModel) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, ctx.Err()
 }
 
-func (fakeModel) Similarity(ctx context.Context, a, b string) (float64, error) {
+func (fakeModel) Similarity(ctx context.Context, _, a, b string) (float64, error) {
 	return shared(a, b), ctx.Err()
 }
 
-func (fakeModel) Classify(ctx context.Context, text string, labels []builtin.Label) ([]builtin.Score, error) {
+func (fakeModel) Classify(ctx context.Context, _, text string, labels []builtin.Label) ([]builtin.Score, error) {
 	scores := make([]builtin.Score, len(labels))
 	for i, l := range labels {
 		scores[i] = builtin.Score{Label: l.Name, Score: shared(text, l.Name+" "+l.Description)}
@@ -79,12 +79,12 @@ func (fakeModel) Classify(ctx context.Context, text string, labels []builtin.Lab
 	return scores, ctx.Err()
 }
 
-func (fakeModel) Summarize(ctx context.Context, text string, sentences int) (string, error) {
+func (fakeModel) Summarize(ctx context.Context, _, text string, sentences int) (string, error) {
 	list := strings.SplitAfter(text, ". ")
 	return strings.TrimSpace(strings.Join(list[:min(sentences, len(list))], "")), ctx.Err()
 }
 
-func (fakeModel) FindAnswer(ctx context.Context, text, question string, passages int) (builtin.Answer, error) {
+func (fakeModel) FindAnswer(ctx context.Context, _, text, question string, passages int) (builtin.Answer, error) {
 	var found []builtin.Passage
 	for s := range strings.SplitSeq(text, ". ") {
 		found = append(found, builtin.Passage{Text: s, Score: shared(s, question)})

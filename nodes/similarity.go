@@ -31,7 +31,7 @@ func similarity(ctx context.Context, model Model, in *flow.In) (flow.Out, error)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	score, err := model.Similarity(ctx, texts[0], texts[1])
+	score, err := model.Similarity(ctx, string(in.WorkspaceID), texts[0], texts[1])
 	if err != nil {
 		return flow.Out{}, modelError(ctx, err)
 	}

@@ -40,7 +40,7 @@ func summarize(ctx context.Context, model Model, in *flow.In) (flow.Out, error) 
 	if err != nil {
 		return flow.Out{}, err
 	}
-	summary, err := model.Summarize(ctx, text, sentences)
+	summary, err := model.Summarize(ctx, string(in.WorkspaceID), text, sentences)
 	if err != nil {
 		return flow.Out{}, modelError(ctx, err)
 	}

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Queue is a semaphore for child processes that shares its slots fairly between groups,
-// such as workspaces. A free slot goes to the group that holds the fewest slots, and among
+// Queue is a semaphore for long computations, such as child processes, that shares its slots
+// fairly between groups, such as workspaces. A free slot goes to the group that holds the fewest slots, and among
 // those to the one that was served least recently, so that a group with much work delays
 // others only by one piece of work.
 //
 // This is round-robin among the groups with the fewest slots. Work in progress is never
 // interrupted, so fairness counts slots, not time. That is sufficient because the CPU time
-// of each child is bounded. A Queue is safe for concurrent use.
+// of each piece is bounded. A Queue is safe for concurrent use.
 //
 // Two invariants hold between calls: free plus all of held is the number of slots,
 // and a slot is free only while no one waits. Even a caller who finds a slot free

@@ -40,14 +40,14 @@ type Passage struct {
 // and up to the given number of passages, best first.
 //
 // It returns ErrCount if passages is less than 1, ErrTooLong as Embed does.
-func (m *Model) FindAnswer(ctx context.Context, text, question string, passages int) (Answer, error) {
+func (m *Model) FindAnswer(ctx context.Context, group, text, question string, passages int) (Answer, error) {
 	if passages < 1 {
 		return Answer{}, fmt.Errorf("answer from %d passages: %w", passages, ErrCount)
 	}
 	if err := checkLength(text, question); err != nil {
 		return Answer{}, err
 	}
-	found, err := m.scorePassages(ctx, text, question)
+	found, err := m.scorePassages(ctx, group, text, question)
 	if err != nil || len(found) == 0 {
 		return Answer{}, err
 	}
@@ -60,13 +60,13 @@ func (m *Model) FindAnswer(ctx context.Context, text, question string, passages 
 }
 
 // scorePassages returns all passages in the text's order.
-func (m *Model) scorePassages(ctx context.Context, text, question string) ([]Passage, error) {
+func (m *Model) scorePassages(ctx context.Context, group, text, question string) ([]Passage, error) {
 	sections := splitPassages(text)
 	texts := make([]string, len(sections), len(sections)+1)
 	for i, s := range sections {
 		texts[i] = s.in(text)
 	}
-	vectors, err := m.Embed(ctx, append(texts, question))
+	vectors, err := m.Embed(ctx, group, append(texts, question))
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,13 @@ package builtin
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"sluice/flow/flowtest"
 )
 
 // document is a text with questions to it. An answer is right if it contains one of the given strings.
@@ -31,7 +34,7 @@ func readDocuments(t *testing.T) []document {
 
 func findAnswer(t *testing.T, text, question string, passages int) Answer {
 	t.Helper()
-	a, err := setup(t).FindAnswer(t.Context(), text, question, passages)
+	a, err := setup(t).FindAnswer(t.Context(), "ws", text, question, passages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +123,33 @@ func TestFindAnswerWithoutContent(t *testing.T) {
 func TestFindAnswerRefusals(t *testing.T) {
 	t.Parallel()
 	m := setup(t)
-	if _, err := m.FindAnswer(t.Context(), "text", "question", 0); !errors.Is(err, ErrCount) {
+	if _, err := m.FindAnswer(t.Context(), "ws", "text", "question", 0); !errors.Is(err, ErrCount) {
 		t.Errorf("no passages: %v", err)
 	}
 	long := strings.Repeat("x", MaxText+1)
-	if _, err := m.FindAnswer(t.Context(), long, "question", 1); !errors.Is(err, ErrTooLong) {
+	if _, err := m.FindAnswer(t.Context(), "ws", long, "question", 1); !errors.Is(err, ErrTooLong) {
 		t.Errorf("long text: %v", err)
 	}
-	if _, err := m.FindAnswer(t.Context(), "text", long, 1); !errors.Is(err, ErrTooLong) {
+	if _, err := m.FindAnswer(t.Context(), "ws", "text", long, 1); !errors.Is(err, ErrTooLong) {
 		t.Errorf("long question: %v", err)
 	}
+}
+
+// TestOverlap_takes_linear_time compares as many distinct words with as many passages as a step
+// may have.
+func TestOverlap_takes_linear_time(t *testing.T) {
+	t.Parallel()
+	var question strings.Builder
+	for i := 0; question.Len() < MaxText-10; i++ {
+		fmt.Fprintf(&question, "%x ", i)
+	}
+	passages := make([]string, MaxTexts)
+	for i := range passages {
+		passages[i] = fmt.Sprintf("%x %x %x %x", i, i+1000, i+7000, i+20_000)
+	}
+	flowtest.CheckCPU(t, func() {
+		if shares := overlap(question.String(), passages); shares[0] <= 0 {
+			t.Error("the first passage has no word of the question")
+		}
+	})
 }

@@ -50,7 +50,7 @@ func (l Label) text() string {
 // comes first; equal ones keep their order. For blank text all scores are equal.
 //
 // It returns ErrCount without labels, ErrTooLong as Embed does.
-func (m *Model) Classify(ctx context.Context, text string, labels []Label) ([]Score, error) {
+func (m *Model) Classify(ctx context.Context, group, text string, labels []Label) ([]Score, error) {
 	if len(labels) == 0 {
 		return nil, fmt.Errorf("classify into 0 labels: %w", ErrCount)
 	}
@@ -58,7 +58,7 @@ func (m *Model) Classify(ctx context.Context, text string, labels []Label) ([]Sc
 	for _, l := range labels {
 		texts = append(texts, l.text())
 	}
-	vectors, err := m.Embed(ctx, texts)
+	vectors, err := m.Embed(ctx, group, texts)
 	if err != nil {
 		return nil, err
 	}

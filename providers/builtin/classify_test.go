@@ -38,7 +38,7 @@ func parseLabels(lines ...string) []Label {
 
 func classify(t *testing.T, text string, labels []Label) []Score {
 	t.Helper()
-	scores, err := setup(t).Classify(t.Context(), text, labels)
+	scores, err := setup(t).Classify(t.Context(), "ws", text, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestClassifyKeepsOrderOfTies(t *testing.T) {
 
 func TestClassifyWithoutLabels(t *testing.T) {
 	t.Parallel()
-	if _, err := setup(t).Classify(t.Context(), "text", nil); !errors.Is(err, ErrCount) {
+	if _, err := setup(t).Classify(t.Context(), "ws", "text", nil); !errors.Is(err, ErrCount) {
 		t.Errorf("error %v, want ErrCount", err)
 	}
 }

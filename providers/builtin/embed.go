@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -15,7 +16,7 @@ const passTokens = 64
 // text is all zeros.
 //
 // It returns ErrTooLong beyond MaxText, MaxBatch or MaxTexts, and the context's error soon after the context ends.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (m *Model) Embed(ctx context.Context, group string, texts []string) ([][]float32, error) {
 	if err := checkLength(texts...); err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := m.encodeAll(ctx, parts); err != nil {
+	if err := m.encodeAll(ctx, group, parts); err != nil {
 		return nil, err
 	}
 	return join(parts, len(texts)), nil
@@ -84,12 +85,12 @@ func nonEmpty(tokens []int32) [][]int32 {
 	return [][]int32{tokens}
 }
 
-// encodeAll sets the vector of every part, on as many goroutines as there are slots for passes.
-func (m *Model) encodeAll(ctx context.Context, parts []part) error {
-	passes := group(parts)
+// encodeAll sets the vector of every part, on as many goroutines as there are cores.
+func (m *Model) encodeAll(ctx context.Context, group string, parts []part) error {
+	passes := groupParts(parts)
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	errs := make([]error, min(cap(m.slots), len(passes)))
+	errs := make([]error, min(runtime.GOMAXPROCS(0), len(passes)))
 	for i := range errs {
 		wait.Go(func() {
 			for errs[i] == nil {
@@ -97,7 +98,7 @@ func (m *Model) encodeAll(ctx context.Context, parts []part) error {
 				if n >= len(passes) {
 					return
 				}
-				errs[i] = m.encodeParts(ctx, passes[n])
+				errs[i] = m.encodeParts(ctx, group, passes[n])
 			}
 		})
 	}
@@ -110,8 +111,8 @@ func (m *Model) encodeAll(ctx context.Context, parts []part) error {
 	return nil
 }
 
-// group combines consecutive parts into passes of up to passTokens.
-func group(parts []part) [][]part {
+// groupParts combines consecutive parts into passes of up to passTokens.
+func groupParts(parts []part) [][]part {
 	var passes [][]part
 	start, tokens := 0, 0
 	for i, p := range parts {
@@ -128,12 +129,12 @@ func group(parts []part) [][]part {
 }
 
 // encodeParts sets the vectors of the parts, which are computed together in one pass.
-func (m *Model) encodeParts(ctx context.Context, parts []part) error {
+func (m *Model) encodeParts(ctx context.Context, group string, parts []part) error {
 	sequences := make([][]int32, len(parts))
 	for i, p := range parts {
 		sequences[i] = p.tokens
 	}
-	vectors, err := m.pass(ctx, sequences)
+	vectors, err := m.pass(ctx, group, sequences)
 	for i := range vectors {
 		parts[i].vector = vectors[i]
 	}
@@ -162,8 +163,8 @@ func join(parts []part, texts int) [][]float32 {
 
 // Similarity returns the similarity of two texts: 1 for the same meaning, about 0 for unrelated ones, rarely less. With
 // blank text it is 0.
-func (m *Model) Similarity(ctx context.Context, a, b string) (float64, error) {
-	vectors, err := m.Embed(ctx, []string{a, b})
+func (m *Model) Similarity(ctx context.Context, group, a, b string) (float64, error) {
+	vectors, err := m.Embed(ctx, group, []string{a, b})
 	if err != nil {
 		return 0, err
 	}

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 func embed(t testing.TB, m *Model, texts ...string) [][]float32 {
 	t.Helper()
-	vectors, err := m.Embed(t.Context(), texts)
+	vectors, err := m.Embed(t.Context(), "ws", texts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func TestEmbedRefusesTooMuch(t *testing.T) {
 		"batch": {full, full, full, full, full, "a"},
 		"texts": make([]string, MaxTexts+1),
 	} {
-		if _, err := setup(t).Embed(t.Context(), texts); !errors.Is(err, ErrTooLong) {
+		if _, err := setup(t).Embed(t.Context(), "ws", texts); !errors.Is(err, ErrTooLong) {
 			t.Errorf("%s: error %v, want ErrTooLong", name, err)
 		}
 	}
@@ -121,12 +123,12 @@ func TestEmbedObeysTheContext(t *testing.T) {
 	m := setup(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Embed(ended, []string{"a"}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Embed(ended, "ws", []string{"a"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended before: %v", err)
 	}
 	texts := slices.Repeat([]string{strings.Repeat("A rather long sentence about nothing. ", 20)}, 50)
 	midway := &flagContext{Context: t.Context(), left: len(texts) + 3}
-	if _, err := m.Embed(midway, texts); !errors.Is(err, context.Canceled) {
+	if _, err := m.Embed(midway, "ws", texts); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended midway: %v", err)
 	}
 }
@@ -137,14 +139,60 @@ func TestPassWaitsForASlot(t *testing.T) {
 	if _, err := m.ready(); err != nil {
 		t.Fatal(err)
 	}
-	for range cap(m.slots) {
-		m.slots <- struct{}{}
+	for range runtime.GOMAXPROCS(0) {
+		if err := m.slots.Acquire(t.Context(), "ws"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := m.Embed(ctx, []string{"a"}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := m.Embed(ctx, "ws", []string{"a"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with all slots taken: %v", err)
 	}
+}
+
+// TestEmbed_shares_cores_between_groups proves that a group with many texts delays the text of
+// another only by a few passes.
+func TestEmbed_shares_cores_between_groups(t *testing.T) {
+	t.Parallel()
+	m := New()
+	if _, err := m.ready(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for range runtime.GOMAXPROCS(0) {
+			if err := m.slots.Acquire(t.Context(), "busy"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const texts = 50
+		done := make(chan string, texts+1)
+		start := func(group string) {
+			go func() {
+				if _, err := m.Embed(t.Context(), group, []string{"Where is my parcel?"}); err != nil {
+					t.Error(err)
+				}
+				done <- group
+			}()
+			synctest.Wait()
+		}
+		for range texts {
+			start("busy")
+		}
+		start("neighbor")
+		for range runtime.GOMAXPROCS(0) {
+			m.slots.Release("busy")
+		}
+		before := 0
+		for n := range texts + 1 {
+			if <-done == "neighbor" {
+				before = n
+			}
+		}
+		if before >= texts/2 {
+			t.Errorf("the neighbor waits for %d of %d texts that came before", before, texts)
+		}
+	})
 }
 
 func TestModelIsSafeForConcurrentUse(t *testing.T) {
@@ -154,7 +202,7 @@ func TestModelIsSafeForConcurrentUse(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			got, err := m.Embed(t.Context(), []string{"How old are you?", "hello world", "What is your age?"})
+			got, err := m.Embed(t.Context(), "ws", []string{"How old are you?", "hello world", "What is your age?"})
 			if err != nil || !slices.Equal(got[1], want) {
 				t.Errorf("another vector under load, error %v", err)
 			}
@@ -167,7 +215,7 @@ func TestSimilarity(t *testing.T) {
 	t.Parallel()
 	m := setup(t)
 	similarity := func(a, b string) float64 {
-		s, err := m.Similarity(t.Context(), a, b)
+		s, err := m.Similarity(t.Context(), "ws", a, b)
 		if err != nil {
 			t.Fatal(err)
 		}

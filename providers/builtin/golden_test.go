@@ -69,7 +69,7 @@ func TestVectorsAreThoseOfThePublishedModel(t *testing.T) {
 	t.Parallel()
 	m := setup(t)
 	for _, c := range readGolden(t).Embedded {
-		got, err := m.Embed(t.Context(), []string{c.Text})
+		got, err := m.Embed(t.Context(), "ws", []string{c.Text})
 		if err != nil {
 			t.Fatal(err)
 		}

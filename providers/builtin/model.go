@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"unicode/utf8"
+
+	"sluice/sandbox"
 )
 
 // Limits of the text in one call, in characters. A token has about 4 characters and takes 0.2 ms of one core with AVX2,
@@ -28,13 +30,17 @@ var (
 
 // Model is the built-in model. It is safe for concurrent use; all calls together use at most GOMAXPROCS cores. Its zero
 // value is ready to use.
+//
+// Calls name the group, such as a workspace, for which they compute. Groups share the cores fairly: a long text is computed
+// in passes of milliseconds, and the next pass is of the group that computes the least. So much text of one group delays
+// others by a pass.
 type Model struct {
 	load    sync.Once
 	encoder *encoder
 	err     error
 	// slots limits concurrent passes to the number of cores. More passes would only wait for a core, each with 2 MB of
 	// buffers.
-	slots      chan struct{}
+	slots      *sandbox.Queue
 	workspaces sync.Pool
 }
 
@@ -44,24 +50,22 @@ func New() *Model { return &Model{} }
 // ready loads the model once. An error here means a broken build: the weights are part of the binary.
 func (m *Model) ready() (*encoder, error) {
 	m.load.Do(func() {
-		m.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+		m.slots = sandbox.NewQueue(runtime.GOMAXPROCS(0))
 		m.workspaces.New = func() any { return newWorkspace() }
 		m.encoder, m.err = newEncoder(modelFile)
 	})
 	return m.encoder, m.err
 }
 
-// pass runs sequences through the network as soon as a slot is free.
-func (m *Model) pass(ctx context.Context, sequences [][]int32) ([][]float32, error) {
+// pass runs sequences through the network as soon as the group gets a slot.
+func (m *Model) pass(ctx context.Context, group string, sequences [][]int32) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err // when both are ready, select might still choose the slot
+		return nil, err // Acquire may succeed even though the context has ended
 	}
-	select {
-	case m.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := m.slots.Acquire(ctx, group); err != nil {
+		return nil, err
 	}
-	defer func() { <-m.slots }()
+	defer m.slots.Release(group)
 	w := m.workspaces.Get().(*workspace)
 	defer m.workspaces.Put(w)
 	return m.encoder.encode(sequences, w), nil

@@ -40,7 +40,7 @@ func BenchmarkEmbedToken(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			tokens := len(m.encoder.vocab.tokens(text))
 			for b.Loop() {
-				if _, err := m.Embed(b.Context(), []string{text}); err != nil {
+				if _, err := m.Embed(b.Context(), "ws", []string{text}); err != nil {
 					b.Fatal(err)
 				}
 			}

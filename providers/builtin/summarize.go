@@ -25,7 +25,7 @@ const MaxSentences = 200
 // original order and joined by spaces. It adds no words.
 //
 // It returns ErrCount unless sentences is between 1 and MaxSentences, ErrTooLong as Embed does.
-func (m *Model) Summarize(ctx context.Context, text string, sentences int) (string, error) {
+func (m *Model) Summarize(ctx context.Context, group, text string, sentences int) (string, error) {
 	if sentences < 1 || sentences > MaxSentences {
 		return "", fmt.Errorf("summary of %d sentences: %w", sentences, ErrCount)
 	}
@@ -36,7 +36,7 @@ func (m *Model) Summarize(ctx context.Context, text string, sentences int) (stri
 	if len(candidates) <= sentences {
 		return strings.Join(candidates, " "), nil
 	}
-	vectors, err := m.Embed(ctx, candidates)
+	vectors, err := m.Embed(ctx, group, candidates)
 	if err != nil {
 		return "", err
 	}

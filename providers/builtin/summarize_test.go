@@ -10,7 +10,7 @@ import (
 
 func summarize(t *testing.T, text string, sentences int) string {
 	t.Helper()
-	s, err := setup(t).Summarize(t.Context(), text, sentences)
+	s, err := setup(t).Summarize(t.Context(), "ws", text, sentences)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,19 +80,19 @@ func TestSummarizeRefusals(t *testing.T) {
 	t.Parallel()
 	m := setup(t)
 	for _, n := range []int{-1, 0, MaxSentences + 1} {
-		if _, err := m.Summarize(t.Context(), "text", n); !errors.Is(err, ErrCount) {
+		if _, err := m.Summarize(t.Context(), "ws", "text", n); !errors.Is(err, ErrCount) {
 			t.Errorf("%d sentences: %v", n, err)
 		}
 	}
-	if _, err := m.Summarize(t.Context(), strings.Repeat("x", MaxText+1), 1); !errors.Is(err, ErrTooLong) {
+	if _, err := m.Summarize(t.Context(), "ws", strings.Repeat("x", MaxText+1), 1); !errors.Is(err, ErrTooLong) {
 		t.Errorf("long text: %v", err)
 	}
-	if _, err := m.Summarize(t.Context(), strings.Repeat("Hi. ", MaxTexts+1), 1); !errors.Is(err, ErrTooLong) {
+	if _, err := m.Summarize(t.Context(), "ws", strings.Repeat("Hi. ", MaxTexts+1), 1); !errors.Is(err, ErrTooLong) {
 		t.Errorf("many sentences: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Summarize(ended, readDocuments(t)[0].Text, 1); !errors.Is(err, context.Canceled) {
+	if _, err := m.Summarize(ended, "ws", readDocuments(t)[0].Text, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended context: %v", err)
 	}
 }

@@ -41,34 +41,29 @@ func stem(word string) string {
 // few passages have more weight.
 func overlap(question string, passages []string) []float64 {
 	wanted := keywords(question)
-	found := make([]map[string]bool, len(passages))
+	found := make([][]string, len(passages)) // the keywords of each passage that the question has, too
+	hits := map[string]int{}
 	for i, p := range passages {
-		found[i] = keywords(p)
+		for word := range keywords(p) {
+			if wanted[word] {
+				found[i] = append(found[i], word)
+				hits[word]++
+			}
+		}
 	}
-	shares := make([]float64, len(passages))
+	weight := func(word string) float64 {
+		return math.Log(1 + float64(len(passages))/float64(1+hits[word]))
+	}
 	total := 0.0
 	for word := range wanted {
-		total += addHits(shares, found, word)
+		total += weight(word)
 	}
-	for i := range shares {
+	shares := make([]float64, len(passages))
+	for i, words := range found {
+		for _, word := range words {
+			shares[i] += weight(word)
+		}
 		shares[i] /= max(total, math.SmallestNonzeroFloat64)
 	}
 	return shares
-}
-
-// addHits adds the word's weight to the share of each passage that has it and returns the weight.
-func addHits(shares []float64, found []map[string]bool, word string) float64 {
-	n := 0
-	for _, words := range found {
-		if words[word] {
-			n++
-		}
-	}
-	weight := math.Log(1 + float64(len(found))/float64(1+n))
-	for i, words := range found {
-		if words[word] {
-			shares[i] += weight
-		}
-	}
-	return weight
 }
