@@ -57,6 +57,8 @@ type Config struct {
 	// LocalToken authenticates the command line on the same machine. It acts as a
 	// key of the default workspace with every scope.
 	LocalToken string
+	// LocalInfo is the response of GET /v1/local, by which the command line recognizes the server.
+	LocalInfo any
 
 	// Exposed reports that other machines can reach the server. Then only the
 	// setup page is served until there is an owner.
@@ -117,7 +119,7 @@ func New(cfg Config) *Server {
 	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
-		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
+		LocalToken: cfg.LocalToken, LocalInfo: cfg.LocalInfo, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {
 		apiConfig.AwaitsOwner = s.Account.AwaitsOwner

@@ -20,6 +20,7 @@ import (
 	"sluice/db"
 	"sluice/documents"
 	"sluice/flow"
+	"sluice/flow/busy"
 	"sluice/flow/filelinks"
 	"sluice/flow/inflight"
 	"sluice/flow/library"
@@ -74,6 +75,7 @@ type app struct {
 	memory memory.Plan
 	values *inflight.Budget // memory of values in flight
 
+	idle     bool   // serves commands of this process only and executes nothing; see openApp
 	cacheDir string // for data that can be rebuilt; empty for the user's cache directory
 	instance string // identifies this process among those that share a database
 }
@@ -87,12 +89,11 @@ type appOptions struct {
 // startApp opens the store, takes its engine lock, serves, and recovers the
 // runs that a crash interrupted. It returns once the server accepts requests.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) (*app, error) {
-	a := &app{cfg: cfg, log: log, secrets: o.secrets, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 4)}
+	a := newApp(cfg, log)
+	a.secrets = o.secrets
 	if o.userCache {
 		a.cacheDir = ""
 	}
-	a.memory = cfg.plan()
-	a.values = a.memory.Budget(cfg.DataDir)
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
@@ -114,6 +115,31 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) 
 	return a, nil
 }
 
+// newApp returns an app without parts.
+func newApp(cfg *Config, log *slog.Logger) *app {
+	a := &app{cfg: cfg, log: log, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 4)}
+	a.memory = cfg.plan()
+	a.values = a.memory.Budget(cfg.DataDir)
+	return a
+}
+
+// openApp wires the API on a store, which it closes in the end, for the commands of this process.
+// It executes no runs, so it works beside servers on the same database. Requests arrive through
+// the returned function.
+func openApp(ctx context.Context, cfg *Config, log *slog.Logger, store *db.Store) (*app, func(ctx context.Context) (net.Conn, error), error) {
+	a := newApp(cfg, log)
+	a.idle, a.store, a.secrets = true, store, store
+	_, port, _ := net.SplitHostPort(cfg.Addr)
+	a.addresses(port)
+	if err := a.wire(ctx, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}); err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	listener := newPipeListener()
+	a.server = web.NewHTTPServer(a.web)
+	go func() { _ = a.server.Serve(listener) }() // until close
+	return a, listener.dial, nil
+}
+
 // start listens, wires everything and starts the parts in the order in which they
 // depend on each other. The HTTP server comes before the Runner, so that health checks
 // get a response while a recovery takes long.
@@ -122,7 +148,8 @@ func (a *app) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? Set SLUICE_ADDR to another address", a.cfg.Addr, err)
 	}
-	a.addresses(listener.Addr())
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	a.addresses(port)
 	if err := a.wire(ctx, listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -140,14 +167,14 @@ func (a *app) start(ctx context.Context) error {
 	if err := a.metrics.serve(a.cfg.MetricsAddr, a.failed); err != nil {
 		return err
 	}
+	a.servers.Start()
 	a.peers.serve(a.runner.StreamText, a.failed)
 	return a.runner.Start(ctx) // after the server, so that a health check never waits for a recovery
 }
 
 // addresses sets the URLs of the server. If it listens on all addresses of the
 // machine, local programs use the loopback address.
-func (a *app) addresses(bound net.Addr) {
-	_, port, _ := net.SplitHostPort(bound.String())
+func (a *app) addresses(port string) {
 	host, _, _ := net.SplitHostPort(a.cfg.Addr)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -159,9 +186,18 @@ func (a *app) addresses(bound net.Addr) {
 	}
 }
 
-// wire creates all parts and connects them. The engine lock comes before anything
-// that executes runs or listens for other instances: on SQLite it fails if another
-// server uses the data directory, before anything has been changed.
+// becomeInstance takes the engine lock and listens for other instances. On SQLite it fails if
+// another server uses the data directory, before anything has been changed.
+func (a *app) becomeInstance() (err error) {
+	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
+		return err
+	}
+	a.peers, err = a.listenForPeers(a.instance)
+	return err
+}
+
+// wire creates all parts and connects them. An idle app is no instance, and leaves the jobs that
+// its requests insert to the instances.
 func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	var err error
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
@@ -180,20 +216,22 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		MaxFile: int64(a.cfg.MaxFile),
 	})
 	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}
-	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
-		return err
-	}
-	instance := a.instance
-	if a.peers, err = a.listenForPeers(instance); err != nil {
-		return err
+	var busyMarks *busy.Marks
+	if !a.idle {
+		if err := a.becomeInstance(); err != nil {
+			return err
+		}
+		busyMarks = a.store.BusyMarks()
 	}
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.memory.Workers, Instance: instance, Log: a.log,
+		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: db.Pool(a.store), Workers: a.memory.Workers, Instance: a.instance, Log: a.log,
 	})
 	if err != nil {
 		return err
 	}
-	a.store.UseQueue(queue) // from now on, writes that start runs insert their jobs
+	if !a.idle {
+		a.store.UseQueue(queue) // from now on, writes that start runs insert their jobs
+	}
 	a.metrics = newMetrics(a.store)
 	links, err := a.fileLinks(ctx)
 	if err != nil {
@@ -210,10 +248,10 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
 		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),
-		Instance: instance, Workers: a.memory.Workers, Memory: a.values, Shared: a.store.IsPostgres(),
+		Instance: a.instance, Workers: a.memory.Workers, Memory: a.values, Shared: a.store.IsPostgres(),
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
-		Busy:            a.store.BusyMarks(), Calls: outbound.WithCalls,
+		Busy:            busyMarks, Calls: outbound.WithCalls,
 		Log: a.log, Observe: a.metrics.observe,
 	})
 	first, err := starters()
@@ -226,13 +264,15 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		FlowSchema: func() any { return reference.Schema(kinds, a.url+"/v1/schema/flow.json") },
 		Models:     catalog.NewModels(a.models, a.servers, a.store, directory), Providers: catalog.NewCredentials(a.models, a.store), Starters: first, Prices: book, PriceList: book.List,
 		Catalog:   catalog.NewDirectory(a.models, a.servers, a.store, directory),
-		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
+		PublicURL: a.url, Version: version(), LocalToken: a.token, LocalInfo: a.cfg.instanceInfo(), Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		MaxFile: int64(a.cfg.MaxFile), Memory: a.values, Log: a.log, Now: a.store.Now,
 	})
 	// The store must not know handlers, so it calls them through these functions.
 	a.store.RunEnded, a.store.FlowEdited, a.store.OnBroadcast = a.web.RunEnded, a.web.FlowEdited, a.web.OnBroadcast
-	_, err = a.addStarters(ctx, flow.DefaultWorkspace)
+	if !a.idle {
+		_, err = a.addStarters(ctx, flow.DefaultWorkspace)
+	}
 	return err
 }
 
@@ -287,11 +327,16 @@ func (a *app) stop() error {
 		e = a.server.Close()
 		err = errors.Join(err, e)
 	}
-	a.web.Close()
+	return errors.Join(err, a.close())
+}
+
+// close closes all parts but the HTTP server and the Runner.
+func (a *app) close() error {
+	_ = a.web.Close() // the last use of keys is not worth an error
 	a.code.Close()
 	a.metrics.close()
 	a.peers.close()
 	a.servers.Stop()
 	a.models.HTTP.Close()
-	return errors.Join(err, a.store.Close())
+	return a.store.Close()
 }

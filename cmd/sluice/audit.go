@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/admin"
@@ -41,13 +40,13 @@ func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	if len(chains) == 0 && cfg.Workspace != "" {
 		return fmt.Errorf("workspace %s does not exist or has no audit log; 'sluice workspace limits list' lists the workspaces", cfg.Workspace)
 	}
-	return c.print(s.out, admin.AuditObject(chains))
+	return c.print(s.Out, admin.AuditObject(chains))
 }
 
-// RunRemote has the server verify the audit log of the key's workspace. That detects damage
+// RunAPI has the server verify the audit log of the key's workspace. That detects damage
 // and changes that bypassed the server, but not a compromised server: only a verification
 // on another machine does.
-func (c auditVerifyCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c auditVerifyCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	report, err := fetch[admin.AuditReport](ctx, api, "GET", "/v1/audit/verify", nil)
 	if err != nil {
 		return err

@@ -27,13 +27,13 @@ func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *s
 		return err
 	}
 	if len(b.Missing) > 0 {
-		fmt.Fprintf(s.err, "The content of %d files is missing on this disk, so the backup holds only their metadata: %v\n", len(b.Missing), b.Missing)
+		fmt.Fprintf(s.Err, "The content of %d files is missing on this disk, so the backup holds only their metadata: %v\n", len(b.Missing), b.Missing)
 	}
 	if c.JSON {
-		return printJSON(s.out, b)
+		return printJSON(s.Out, b)
 	}
-	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
-	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.masterKeyLocation())
+	fmt.Fprintf(s.Out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
+	fmt.Fprintf(s.Err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.masterKeyLocation())
 	return nil
 }
 
@@ -63,7 +63,7 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	r, err := backup.Restore(ctx, cfg.database(cfg.logger(s.err)), c.File, c.Replace)
+	r, err := backup.Restore(ctx, cfg.database(cfg.logger(s.Err)), c.File, c.Replace)
 	if errors.Is(err, db.ErrEngineRunning) {
 		return errors.New("a server is running on this data directory; stop it first")
 	}
@@ -71,12 +71,12 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(s.out, map[string]any{"backup": r.Manifest, "aside": r.Aside})
+		return printJSON(s.Out, map[string]any{"backup": r.Manifest, "aside": r.Aside})
 	}
-	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
+	fmt.Fprintf(s.Out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
 	if r.Aside != "" {
-		fmt.Fprintf(s.out, "The previous data is in %s.\n", r.Aside)
+		fmt.Fprintf(s.Out, "The previous data is in %s.\n", r.Aside)
 	}
-	fmt.Fprintf(s.err, "Runs and deliveries that were open at the time of the backup continue when the server starts. Steps completed after the backup may run again.\n")
+	fmt.Fprintf(s.Err, "Runs and deliveries that were open at the time of the backup continue when the server starts. Steps completed after the backup may run again.\n")
 	return nil
 }

@@ -17,6 +17,6 @@ func (c completionCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	if err != nil {
 		return usageError(err.Error())
 	}
-	_, err = fmt.Fprint(s.out, script)
+	_, err = fmt.Fprint(s.Out, script)
 	return err
 }

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/term"
 
-	"sluice/cmd/sluice/remote"
 	"sluice/cmd/sluice/upstream"
 	"sluice/db"
 	"sluice/flow"
@@ -53,7 +52,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if err != nil {
 		return err
 	}
-	secret, err := c.secret(s.remote())
+	secret, err := c.secret(s)
 	if err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if err := store.SaveCredential(ctx, *created, secret); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is %s%s.\n", created.Name, verb, allowedHosts(created.Hosts))
+	fmt.Fprintf(s.Out, "%s is %s%s.\n", created.Name, verb, allowedHosts(created.Hosts))
 	return store.Audit(ctx, created.WorkspaceID, "cli", "credential.save", created.Name, created.Provider)
 }
 
@@ -187,7 +186,7 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	if err := store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, hosts); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Changed %s%s.\n", k.Name, allowedHosts(hosts))
+	fmt.Fprintf(s.Out, "Changed %s%s.\n", k.Name, allowedHosts(hosts))
 	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
 }
 
@@ -220,7 +219,7 @@ func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) e
 			return err
 		}
 	}
-	fmt.Fprintf(s.out, "%s: %s.\n", k.Name, k.Limits)
+	fmt.Fprintf(s.Out, "%s: %s.\n", k.Name, k.Limits)
 	return nil
 }
 
@@ -240,7 +239,7 @@ func (c credentialLimitsCmd) apply(l *flow.CallLimits) error {
 
 // secret reads and checks the secret. It may be empty only for servers that may work
 // without authentication, such as local ones.
-func (c credentialAddCmd) secret(s *remote.Streams) (string, error) {
+func (c credentialAddCmd) secret(s *streams) (string, error) {
 	text, err := readSecret(s)
 	if err != nil {
 		return "", err
@@ -258,7 +257,7 @@ func (c credentialAddCmd) secret(s *remote.Streams) (string, error) {
 
 // readSecret reads one secret from standard input. On a terminal it prompts and
 // does not echo what is typed.
-func readSecret(s *remote.Streams) (string, error) {
+func readSecret(s *streams) (string, error) {
 	if f, ok := s.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(s.Err, "Secret: ")
 		text, err := term.ReadPassword(int(f.Fd()))
@@ -299,7 +298,7 @@ func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, result)
+	fmt.Fprintln(s.Out, result)
 	return nil
 }
 
@@ -329,7 +328,7 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 		all[i] = admin.CredentialObject(&list[i], readable[list[i].Name], uses[list[i].Name])
 	}
 	if c.JSON {
-		return printJSON(s.out, all)
+		return printJSON(s.Out, all)
 	}
 	var rows []string
 	env := upstream.Environment()
@@ -342,13 +341,13 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err != nil {
 		return err
 	}
-	return printCredentials(s.remote(), all, rows, proposed)
+	return printCredentials(s, all, rows, proposed)
 }
 
 // printCredentials prints a table of credentials, followed by the additional rows in more. It
 // warns on standard error of credentials that cannot be decrypted or may be sent to any
 // host. proposed has the hosts that flows send each credential to, by credential name.
-func printCredentials(s *remote.Streams, list []admin.Credential, more []string, proposed map[string][]string) error {
+func printCredentials(s *streams, list []admin.Credential, more []string, proposed map[string][]string) error {
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
 	for _, k := range list {
@@ -419,7 +418,7 @@ func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.S
 	if err := store.RemoveCredential(ctx, cfg.workspace(), c.Name); err != nil {
 		return noSuchCredential(err, c.Name)
 	}
-	fmt.Fprintf(s.out, "%s is removed.\n", c.Name)
+	fmt.Fprintf(s.Out, "%s is removed.\n", c.Name)
 	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
 }
 

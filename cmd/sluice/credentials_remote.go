@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/flow"
 	"sluice/handlers/admin"
 )
@@ -20,8 +19,8 @@ import (
 // credentialPath returns the path of a credential in the API.
 func credentialPath(name string) string { return "/v1/credentials/" + url.PathEscape(name) }
 
-// RunRemote stores a credential over HTTP. Replacing a credential keeps its limits.
-func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI stores a credential over HTTP. Replacing a credential keeps its limits.
+func (c credentialAddCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	if c.AnyHost {
 		return usageError("over HTTP, a secret must be bound to hosts, because anyone with the key could otherwise have it sent to any host; give --host, or run this on the server's machine")
 	}
@@ -59,13 +58,13 @@ func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *
 	return err
 }
 
-// RunRemote refuses: the API changes hosts only together with the secret.
-func (c credentialHostsCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+// RunAPI refuses: the API changes hosts only together with the secret.
+func (c credentialHostsCmd) RunAPI(context.Context, *client.Client, *streams) error {
 	return usageError(fmt.Sprintf("over HTTP, hosts change only together with the secret, so that a key cannot have a stored secret sent elsewhere; use 'sluice credential add --name %s --host HOST', or run this on the machine of the server", c.Name))
 }
 
-// RunRemote sets the limits that have flags, or shows the limits if there are no flags.
-func (c credentialLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI sets the limits that have flags, or shows the limits if there are no flags.
+func (c credentialLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	if err := c.apply(&flow.CallLimits{}); err != nil {
 		return err
 	}
@@ -87,9 +86,9 @@ func (c credentialLimitsCmd) RunRemote(ctx context.Context, api *client.Client, 
 	return err
 }
 
-// RunRemote has the server test a stored credential. A credential that the provider rejects
+// RunAPI has the server test a stored credential. A credential that the provider rejects
 // is an error, so that the exit code reports it.
-func (c credentialTestCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c credentialTestCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	result, err := fetch[admin.CredentialTest](ctx, api, "POST", credentialPath(c.Name)+"/test", nil)
 	if err != nil {
 		return noSuchCredential(err, c.Name)
@@ -101,9 +100,9 @@ func (c credentialTestCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return err
 }
 
-// RunRemote lists the stored credentials. Secrets in the environment of the server belong to
+// RunAPI lists the stored credentials. Secrets in the environment of the server belong to
 // the operator and are not listed.
-func (c credentialListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c credentialListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
 	if err != nil {
 		return err
@@ -114,8 +113,8 @@ func (c credentialListCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return printCredentials(s, list.Credentials, nil, nil)
 }
 
-// RunRemote removes a credential. One that flows use is removed only with --force.
-func (c credentialRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI removes a credential. One that flows use is removed only with --force.
+func (c credentialRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
 	if err != nil {
 		return err

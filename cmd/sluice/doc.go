@@ -30,7 +30,7 @@
 //
 // # How commands reach the data
 //
-// With a server in the settings, commands call its API in their method RunRemote. Otherwise
+// With a server in the settings, commands call its API in their method RunAPI. Otherwise
 // most open the database directly and work with or without a running server: SQLite
 // allows other processes beside the one that executes runs, and a file lock ensures that
 // only one process does. Changes are visible to the server immediately, because it

@@ -64,9 +64,9 @@ func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	found := cfg.examine(ctx)
 	var err error
 	if c.JSON {
-		err = printJSON(s.out, map[string]any{"version": version(), "platform": platform(), "state": found.worst(), "settings": settings, "findings": found})
+		err = printJSON(s.Out, map[string]any{"version": version(), "platform": platform(), "state": found.worst(), "settings": settings, "findings": found})
 	} else {
-		err = found.print(s.out, settings)
+		err = found.print(s.Out, settings)
 	}
 	if err == nil && found.worst() == verdictBad {
 		err = errFoundProblems

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/audittext"
@@ -51,11 +50,11 @@ func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return err
 	}
-	return c.print(s.remote(), admin.FlowLimitsObject(f, budgets, unpriced))
+	return c.print(s, admin.FlowLimitsObject(f, budgets, unpriced))
 }
 
-// RunRemote sets the limits of the flags over HTTP and shows all limits. 0 removes a limit.
-func (c flowLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI sets the limits of the flags over HTTP and shows all limits. 0 removes a limit.
+func (c flowLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	var none flow.Limits
 	if _, err := c.apply(&none); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (c flowLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 
 // print prints the limits, and warns of models without a price: with a budget in dollars,
 // starts of the flow are refused or the cost of such models is not counted.
-func (c flowLimitsCmd) print(s *remote.Streams, l admin.FlowLimits) (err error) {
+func (c flowLimitsCmd) print(s *streams, l admin.FlowLimits) (err error) {
 	if c.JSON {
 		err = printJSON(s.Out, limitsJSON(l))
 	} else {

@@ -48,7 +48,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := remote.Follow(ctx, t.api, run, s.remote()); err != nil {
+	if err := remote.Follow(ctx, t.api, run, s); err != nil {
 		return err
 	}
 	if run, err = t.api.Get(ctx, run.URLs["self"]); err != nil {
@@ -58,7 +58,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return remote.PrintRun(run, outputText(t.api, saved), c.JSON, s.remote())
+	return remote.PrintRun(run, outputText(t.api, saved), c.JSON, s)
 }
 
 // setOptions adds the run options of the flags under the reserved name. Options with their
@@ -95,7 +95,7 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTar
 	_, err := os.Stat(c.Flow)
 	isFile := err == nil
 	if t.flowID = c.Flow; !isFile && cfg.usesServer() {
-		t.api, err = cfg.connect()
+		t.api, _, err = cfg.connect(s, needExisting)
 		return err
 	}
 	if isFile || !flow.ValidID(flow.PrefixFlow, c.Flow) {
@@ -121,17 +121,16 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTar
 // The configured database, if it exists, is only read for its credentials and prices, so
 // that running a file leaves no trace in it.
 func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
-	data, err := readDocument(s.in, c.Flow)
+	data, err := readDocument(s.In, c.Flow)
 	if err != nil {
 		return fmt.Errorf("%s is neither the ID of a flow nor a file: %w", c.Flow, err)
 	}
-	dir, err := os.MkdirTemp("", "sluice-run-")
+	own := *cfg
+	remove, err := own.useTemporaryDir()
 	if err != nil {
 		return err
 	}
-	t.onClose = append(t.onClose, func() { _ = os.RemoveAll(dir) })
-	own := *cfg
-	own.DataDir, own.DatabaseURL, own.MasterKeyFile = dir, "", ""
+	t.onClose = append(t.onClose, func() { _ = remove() })
 	if t.flowID, err = publishInto(ctx, &own, data); err != nil {
 		return fmt.Errorf("%s: %w", c.Flow, err)
 	}

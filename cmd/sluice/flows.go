@@ -74,7 +74,7 @@ func (c flowImportCmd) read(in io.Reader) ([]remote.ImportFile, error) {
 // Run imports all files, or none of them if one is rejected. All files are read before
 // the database is changed.
 func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	files, err := c.read(s.in)
+	files, err := c.read(s.In)
 	if err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	for i, one := range list {
 		results[i] = remote.Imported{ID: string(one.Flow.ID), Name: one.Flow.Name, File: c.Files[i], Version: one.Version.Number, Losses: files[i].Losses}
 	}
-	return remote.PrintImported(s.remote(), results, c.JSON)
+	return remote.PrintImported(s, results, c.JSON)
 }
 
-// RunRemote imports over HTTP. It creates all new flows or none. With --id it replaces the
+// RunAPI imports over HTTP. It creates all new flows or none. With --id it replaces the
 // draft of a flow; publishing is then a separate request, which can fail on its own.
-func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c flowImportCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	files, err := c.read(s.In)
 	if err != nil {
 		return err
@@ -169,9 +169,9 @@ type flowPublishCmd struct {
 	JSON          bool   `help:"Print as JSON."`
 }
 
-// RunRemote publishes through the API, which refuses breaking changes without
+// RunAPI publishes through the API, which refuses breaking changes without
 // --allow-breaking.
-func (c flowPublishCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c flowPublishCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	return remote.Publish(ctx, api, s, c.ID, c.Version, c.AllowBreaking, c.JSON)
 }
 
@@ -188,12 +188,12 @@ func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
 	}
 	if c.JSON {
-		return printJSON(s.out, map[string]any{"id": c.ID, "version": v.Number, "created": created, "summary": v.Summary})
+		return printJSON(s.Out, map[string]any{"id": c.ID, "version": v.Number, "created": created, "summary": v.Summary})
 	}
 	if created || c.Version != 0 {
-		fmt.Fprintf(s.out, "Version %d is live. %s\n", v.Number, v.Summary)
+		fmt.Fprintf(s.Out, "Version %d is live. %s\n", v.Number, v.Summary)
 	} else {
-		fmt.Fprintf(s.out, "Nothing changed since version %d, which is live.\n", v.Number)
+		fmt.Fprintf(s.Out, "Nothing changed since version %d, which is live.\n", v.Number)
 	}
 	return nil
 }
@@ -214,8 +214,8 @@ type flowExportCmd struct {
 	Version int64  `help:"A published version instead of the draft." placeholder:"N"`
 }
 
-// RunRemote prints the document that the API returns, which is in the same form.
-func (c flowExportCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI prints the document that the API returns, which is in the same form.
+func (c flowExportCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	version := "draft"
 	if c.Version > 0 {
 		version = strconv.FormatInt(c.Version, 10)
@@ -234,7 +234,7 @@ func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
 	}
-	_, err = s.out.Write(data)
+	_, err = s.Out.Write(data)
 	return err
 }
 
@@ -243,8 +243,8 @@ type flowListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// RunRemote lists the flows that the key may call.
-func (c flowListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI lists the flows that the key may call.
+func (c flowListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	flows, err := api.ListFlows(ctx)
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s 
 	if err != nil {
 		return err
 	}
-	return printList(s.out, c.JSON, flows, flowJSON, "ID\tLIVE\tCHANGED\tNAME", func(f *flow.Flow) string {
+	return printList(s.Out, c.JSON, flows, flowJSON, "ID\tLIVE\tCHANGED\tNAME", func(f *flow.Flow) string {
 		live := "draft only"
 		if f.LiveVersion > 0 {
 			live = fmt.Sprintf("v%d", f.LiveVersion)
@@ -321,9 +321,9 @@ func (c flowValidateCmd) Run(ctx context.Context, cfg *Config, s *streams) error
 	})
 }
 
-// RunRemote is Run with the flows of a server.
-func (c flowValidateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	return c.check(&streams{in: s.In, out: s.Out, err: s.Err}, func(ref string) (bool, error) {
+// RunAPI is Run with the flows of a server.
+func (c flowValidateCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	return c.check(s, func(ref string) (bool, error) {
 		_, _, err := api.Document(ctx, ref, "draft")
 		if flow.IsNotFound(err) {
 			return false, nil
@@ -336,7 +336,7 @@ func (c flowValidateCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 func (c flowValidateCmd) check(s *streams, find func(ref string) (bool, error)) error {
 	documents, unreadable := make([][]byte, len(c.Files)), make([]error, len(c.Files))
 	for i, name := range c.Files {
-		documents[i], unreadable[i] = readDocument(s.in, name)
+		documents[i], unreadable[i] = readDocument(s.In, name)
 	}
 	errs, err := library.CheckTogether(&library.Library{Kinds: nodes.New(nodes.Deps{})}, documents, find)
 	if err != nil {
@@ -355,7 +355,7 @@ func (c flowValidateCmd) check(s *streams, find func(ref string) (bool, error)) 
 		}
 	}
 	if c.JSON {
-		if err := printJSON(s.out, results); err != nil {
+		if err := printJSON(s.Out, results); err != nil {
 			return err
 		}
 	}
@@ -368,9 +368,9 @@ func (c flowValidateCmd) check(s *streams, find func(ref string) (bool, error)) 
 // printCheck prints the result for one document.
 func printCheck(s *streams, name string, err error) {
 	if err == nil {
-		fmt.Fprintf(s.out, "%s: fine\n", name)
+		fmt.Fprintf(s.Out, "%s: fine\n", name)
 	} else {
-		fmt.Fprintf(s.out, "%s: %v\n", name, err)
+		fmt.Fprintf(s.Out, "%s: %v\n", name, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/document"
@@ -45,20 +44,20 @@ func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, secret)
+	fmt.Fprintln(s.Out, secret)
 	action, detail := "flow.secret.read", ""
 	if c.Rotate {
 		action, detail = "flow.secret.rotate", "overlap "+c.Overlap.String()
 	}
 	if c.Rotate && c.Overlap > 0 {
-		fmt.Fprintf(s.err, "The old secret keeps signing too for %s.\n", c.Overlap)
+		fmt.Fprintf(s.Err, "The old secret keeps signing too for %s.\n", c.Overlap)
 	}
 	return store.Audit(ctx, cfg.workspace(), "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
 }
 
-// RunRemote prints or rotates the secret of a webhook node over HTTP. Rotating a shared secret
+// RunAPI prints or rotates the secret of a webhook node over HTTP. Rotating a shared secret
 // gives the node a secret of its own.
-func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c flowSecretCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	path := "/v1/flow/" + url.PathEscape(c.ID) + "/webhooks"
 	list, err := fetch[struct {
 		Webhooks []remoteWebhook `json:"webhooks"`

@@ -3,18 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
-	"sluice/db"
 	"sluice/flow"
-	"sluice/flow/library"
 	flowapi "sluice/handlers/api"
 )
 
@@ -42,124 +42,132 @@ type keyCreateCmd struct {
 	JSON          bool     `help:"Print the key and its settings as JSON."`
 }
 
-// Run creates a key. Standard output has only its secret, so that a shell can
-// assign it to a variable: KEY=$(sluice key create --name ci).
-func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	k, err := c.key()
-	if err != nil {
-		return err
+// RunAPI creates a key. Standard output has only its secret, so that a shell can assign it to a
+// variable: KEY=$(sluice key create --name ci).
+func (c keyCreateCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	if c.RPM < 0 || c.Concurrency < 0 || c.RunsPerDay < 0 || c.USDPerDay < 0 || c.USDPerDay > 1e6 || math.IsNaN(c.USDPerDay) {
+		return usageError("a limit must be a number above zero")
 	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	k.WorkspaceID = cfg.workspace()
-	text, err := keyring(store).Create(ctx, flow.Actor{ID: "cli"}, k)
+	raw, err := api.Call(ctx, "POST", "/v1/keys", c.body())
 	if err != nil {
 		return keyFlagError(err)
 	}
-	return s.printKey(ctx, store, k, text, c.JSON)
+	return printKey(s, raw, c.JSON)
 }
 
-// RunRemote creates a key over HTTP.
-func (c keyCreateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	k := remote.NewKey{Name: c.Name, Scopes: c.Scope, Flows: c.Flow, RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: c.USDPerDay, AllowUnpriced: c.AllowUnpriced}
-	if c.Expires > 0 {
-		at := time.Now().Add(time.Duration(c.Expires)).UTC().Truncate(time.Second)
-		k.ExpiresAt = &at
-	}
-	return k.Create(ctx, api, s, c.JSON)
-}
-
-// key returns the key that the flags describe. The keyring validates the rest.
-func (c keyCreateCmd) key() (*flow.Key, error) {
-	if c.RPM < 0 || c.Concurrency < 0 || c.RunsPerDay < 0 || c.USDPerDay < 0 || c.USDPerDay > 1e6 || math.IsNaN(c.USDPerDay) {
-		return nil, usageError("a limit must be a number above zero")
-	}
-	k := &flow.Key{
-		Name: c.Name, Flows: c.Flow,
-		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: flow.USDOf(c.USDPerDay), AllowUnpriced: c.AllowUnpriced,
-	}
-	for _, scope := range c.Scope {
-		k.Scopes = append(k.Scopes, flow.Scope(scope))
+// body returns the settings of the key that have flags. The server replaces the others with those
+// of the key in the request.
+func (c keyCreateCmd) body() map[string]any {
+	body := map[string]any{"name": c.Name, "scopes": append([]string{}, c.Scope...)}
+	if len(c.Flow) > 0 {
+		body["flows"] = c.Flow
 	}
 	if c.Expires > 0 {
-		k.ExpiresAt = time.Now().Add(time.Duration(c.Expires))
+		body["expires_at"] = time.Now().Add(time.Duration(c.Expires)).UTC().Truncate(time.Second)
 	}
-	return k, nil
+	for name, n := range map[string]int64{"rpm": c.RPM, "concurrency": c.Concurrency, "runs_per_day": c.RunsPerDay} {
+		if n > 0 {
+			body[name] = n
+		}
+	}
+	if c.USDPerDay > 0 {
+		body["usd_per_day"] = c.USDPerDay
+	}
+	if c.AllowUnpriced {
+		body["allow_unpriced"] = true
+	}
+	return body
 }
 
-// keyring returns the keyring that the dashboard uses too, so that both apply the same
-// rules and write the same audit entries.
-func keyring(store *db.Store) *library.Keyring {
-	return &library.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
-}
-
-// keyFlagError turns a validation error of the keyring, which names a form field, into an
-// error that names the flag.
+// keyFlagError turns the error about an invalid setting into one that names its flag.
 func keyFlagError(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
-	if !ok || len(e.Fields) == 0 {
+	if !ok || e.Code != flow.CodeInputInvalid || len(e.Fields) == 0 {
 		return err
 	}
 	name := strings.TrimPrefix(e.Fields[0].Pointer, "/")
 	if name == "flows" {
 		return fmt.Errorf("%s 'sluice flow list' lists them", e.Fields[0].Detail)
 	}
-	flag := map[string]string{"scopes": "scope", "runs_per_day": "runs-per-day", "usd_per_day": "usd-per-day"}[name]
+	flag := map[string]string{"scopes": "scope", "expires_at": "expires", "runs_per_day": "runs-per-day", "usd_per_day": "usd-per-day"}[name]
 	return usageError("--" + cmp.Or(flag, name) + ": " + e.Fields[0].Detail)
 }
 
-// printKey prints a new key, which cannot be shown again, and its webhook secret.
-func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, text string, asJSON bool) error {
-	secret, err := store.KeyWebhookSecret(ctx, k.WorkspaceID, k.ID)
-	if err != nil {
+// keyObject has the fields of a key that commands show.
+type keyObject struct {
+	ID            string       `json:"id"`
+	Key           string       `json:"key"`            // in the response to its creation or rotation only
+	WebhookSecret string       `json:"webhook_secret"` // in the response to its creation only
+	Name          string       `json:"name"`
+	Prefix        string       `json:"prefix"`
+	Scopes        []string     `json:"scopes"`
+	State         string       `json:"state"`
+	ExpiresAt     flowapi.Time `json:"expires_at"`
+	LastUsedAt    flowapi.Time `json:"last_used_at"`
+	Calls         int64        `json:"calls"`
+	CreatedBy     string       `json:"created_by"`
+	Previous      *struct {
+		Prefix string       `json:"prefix"`
+		Until  flowapi.Time `json:"until"`
+	} `json:"previous"`
+}
+
+// state returns the state of a key and, during the overlap of a rotation, the time until which the
+// previous secret works.
+func (k *keyObject) state() string {
+	if p := k.Previous; p != nil {
+		return fmt.Sprintf("%s, %s… until %s", k.State, p.Prefix, shortTime(time.Time(p.Until)))
+	}
+	return k.State
+}
+
+// printKey prints the secret in a response, which no other response contains.
+func printKey(s *streams, raw []byte, asJSON bool) error {
+	if asJSON {
+		return remote.PrintRaw(s.Out, raw)
+	}
+	var k keyObject
+	if err := json.Unmarshal(raw, &k); err != nil {
 		return err
 	}
-	if asJSON {
-		return printJSON(s.out, map[string]any{"id": k.ID, "key": text, "webhook_secret": secret, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "expires_at": timeOrNil(k.ExpiresAt)})
+	fmt.Fprintln(s.Out, k.Key)
+	if !isTerminal(s.Out) {
+		return nil
 	}
-	fmt.Fprintln(s.out, text)
-	if isTerminal(s.out) {
-		fmt.Fprintf(s.err, "\nCopy this key now: it is not stored and cannot be shown again. Its ID is %s.\nIts webhook secret is %s; 'sluice key secret %s' shows it again.\n", k.ID, secret, k.ID)
+	fmt.Fprintf(s.Err, "\nCopy this key now: it is not stored and cannot be shown again. Its ID is %s.\n", k.ID)
+	if k.WebhookSecret != "" {
+		fmt.Fprintf(s.Err, "Its webhook secret is %s; 'sluice key secret %s' shows it again.\n", k.WebhookSecret, k.ID)
+	}
+	if p := k.Previous; p != nil {
+		fmt.Fprintf(s.Err, "The previous secret, %s…, works until %s.\n", p.Prefix, shortTime(time.Time(p.Until)))
 	}
 	return nil
 }
 
-// keyRotateCmd issues a new secret for a key. The ID, limits and usage stay the same.
+// keyPath returns the path of a key in the API.
+func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
+
+// noSuchKey rewords the error for a key that does not exist.
+func noSuchKey(err error, id string) error {
+	return notFound(err, fmt.Sprintf("there is no key %s; 'sluice key list' lists them", id))
+}
+
+// keyRotateCmd issues a new secret for a key. The ID, limits and usage stay the same. Callers switch
+// to the new secret while both secrets work. The overlap is bounded, because a leaked key should be
+// revoked and not rotated.
 type keyRotateCmd struct {
 	ID      string        `arg:"" help:"ID of the key; see 'key list'."`
 	Overlap time.Duration `default:"24h" help:"How long the old secret keeps working, such as 1h; 0 ends it immediately." placeholder:"24h"`
 	JSON    bool          `help:"Print the key and its settings as JSON."`
 }
 
-// RunOn rotates a key. Callers switch to the new secret while both secrets work. The overlap
-// is bounded, because a leaked key should be revoked and not rotated.
-func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	k, err := store.FindKey(ctx, cfg.workspace(), c.ID)
+// RunAPI rotates a key and prints the new secret.
+func (c keyRotateCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	raw, err := api.Call(ctx, "POST", keyPath(c.ID)+"/rotate", map[string]any{"overlap_s": int64(c.Overlap / time.Second)})
 	if err != nil {
-		return noSuchKey(c.ID)
+		return noSuchKey(err, c.ID)
 	}
-	k, text, err := keyring(store).Roll(ctx, flow.Actor{ID: "cli"}, k.WorkspaceID, k.ID, k.Prefix, c.Overlap)
-	if err != nil {
-		return err
-	}
-	if err := s.printKey(ctx, store, k, text, c.JSON); err != nil || !isTerminal(s.out) {
-		return err
-	}
-	fmt.Fprintf(s.err, "The previous secret, %s…, works until %s.\n", k.Previous.Prefix, shortTime(k.Previous.Until))
-	return nil
-}
-
-// RunRemote rotates a key over HTTP.
-func (c keyRotateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	return remote.RotateKey(ctx, api, s, c.ID, c.Overlap, c.JSON)
-}
-
-// noSuchKey is the error for a key that does not exist.
-func noSuchKey(id string) error {
-	return fmt.Errorf("there is no key %s; 'sluice key list' lists them", id)
+	return printKey(s, raw, c.JSON)
 }
 
 // keyListCmd lists keys with their state and usage.
@@ -167,87 +175,25 @@ type keyListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// RunOn lists the keys.
-func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	keys, err := store.ListKeys(ctx, cfg.workspace())
-	if err != nil {
-		return err
-	}
-	return printList(s.out, c.JSON, keys, keyJSON, "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS", func(k *flow.Key) string {
-		return fmt.Sprintf("%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.ExpiresAt), shortTime(k.LastUsedAt), k.Uses)
+// RunAPI lists the keys, newest first.
+func (c keyListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	return printPages(ctx, api, s, c.JSON, "/v1/keys?limit=100", "keys", "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS\tMADE BY", func(k *keyObject) string {
+		return fmt.Sprintf("%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d\t%s", k.ID, k.Prefix, k.Name, strings.Join(k.Scopes, ","), k.state(), shortTime(time.Time(k.ExpiresAt)), shortTime(time.Time(k.LastUsedAt)), k.Calls, k.CreatedBy)
 	})
 }
 
-// RunRemote lists the keys over HTTP.
-func (c keyListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	return remote.ListKeys(ctx, api, s, c.JSON)
-}
-
-// keyJSON returns a key as JSON, without its secret.
-func keyJSON(k *flow.Key) map[string]any {
-	return map[string]any{
-		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
-		"created_at": timeOrNil(k.CreatedAt), "created_by": k.CreatedBy, "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
-		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
-		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(), "allow_unpriced": k.AllowUnpriced,
-		"rolled_at": timeOrNil(k.RotatedAt), "previous": previousJSON(k),
-	}
-}
-
-// joinScopes returns the scopes of a key, separated by commas.
-func joinScopes(k *flow.Key) string {
-	list := make([]string, len(k.Scopes))
-	for i, sc := range k.Scopes {
-		list[i] = string(sc)
-	}
-	return strings.Join(list, ",")
-}
-
-// keyState returns the state of a key and, during the overlap of a rotation, the time until
-// which the previous secret works.
-func keyState(k *flow.Key) string {
-	now := time.Now()
-	if k.Overlaps(now) {
-		return fmt.Sprintf("active, %s… until %s", k.Previous.Prefix, shortTime(k.Previous.Until))
-	}
-	return string(k.State(now))
-}
-
-// previousJSON returns the secret that a rotation replaced, or nil once it has
-// expired.
-func previousJSON(k *flow.Key) any {
-	if !k.Overlaps(time.Now()) {
-		return nil
-	}
-	p := &k.Previous
-	return map[string]any{"prefix": p.Prefix, "until": timeOrNil(p.Until), "last_used_at": timeOrNil(p.UsedAt), "last_used_ip": p.UsedIP, "calls": p.Uses}
-}
-
-// keySecretCmd prints the secret with which the webhooks of the key's runs are signed.
-// Reading it is recorded in the audit log.
+// keySecretCmd prints the secret with which the webhooks of the key's runs are signed. Rotation does
+// not change it. Reading it is recorded in the audit log.
 type keySecretCmd struct {
 	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
 
-// RunOn prints the webhook secret of the key, which rotation does not change.
-func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	secret, err := store.KeyWebhookSecret(ctx, cfg.workspace(), c.ID)
-	if flow.IsNotFound(err) {
-		return noSuchKey(c.ID)
-	}
+// RunAPI prints the webhook secret of a key. A key may read only its own and those of keys that it
+// created.
+func (c keySecretCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	secret, err := fetch[flowapi.KeySecret](ctx, api, "GET", keyPath(c.ID)+"/webhook-secret", nil)
 	if err != nil {
-		return err
-	}
-	fmt.Fprintln(s.out, secret)
-	return store.Audit(ctx, cfg.workspace(), "cli", "key.secret.read", c.ID, "")
-}
-
-// RunRemote prints the webhook secret of a key. The server shows it only to the key itself
-// and to the key that created it.
-func (c keySecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	secret, err := fetch[flowapi.KeySecret](ctx, api, "GET", "/v1/keys/"+url.PathEscape(c.ID)+"/webhook-secret", nil)
-	if err != nil {
-		return notFound(err, noSuchKey(c.ID).Error())
+		return noSuchKey(err, c.ID)
 	}
 	_, err = fmt.Fprintln(s.Out, secret.Secret)
 	return err
@@ -259,32 +205,37 @@ type keyRevokeCmd struct {
 	Cascade bool   `help:"Also revoke the keys that it made, directly or through others."`
 }
 
-// RunRemote revokes a key over HTTP.
-func (c keyRevokeCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	return remote.RevokeKey(ctx, api, s, c.ID, c.Cascade)
-}
-
-// RunOn revokes a key. The running server rejects it from the next request on.
-func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	k, made, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, cfg.workspace(), c.ID, c.Cascade)
-	if flow.IsNotFound(err) {
-		return noSuchKey(c.ID)
-	}
+// RunAPI revokes a key. The server rejects it from the next request on. Keys that the key made are
+// revoked too, or named in a warning.
+func (c keyRevokeCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	list, _, err := client.List[keyObject](ctx, api, "/v1/keys?limit=100", "keys")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is revoked.\n", k.ID)
-	for i := range made {
-		fmt.Fprintf(s.out, "%s, which it made, is revoked.\n", made[i].ID)
+	if _, err := api.Call(ctx, "DELETE", keyPath(c.ID)+"?cascade="+strconv.FormatBool(c.Cascade), nil); err != nil {
+		return noSuchKey(err, c.ID)
 	}
-	if c.Cascade {
-		return nil
-	}
-	keys, err := store.ListKeys(ctx, k.WorkspaceID)
-	for _, m := range flow.KeysMadeBy(k.ID, keys) {
-		if m.RevokedAt.IsZero() {
-			fmt.Fprintf(s.err, "%s (%s), which it made, still works; add --cascade to revoke it too.\n", m.ID, m.Name)
+	fmt.Fprintf(s.Out, "%s is revoked.\n", c.ID)
+	for _, k := range keysMadeBy(c.ID, list) {
+		if c.Cascade {
+			fmt.Fprintf(s.Out, "%s, which it made, is revoked.\n", k.ID)
+		} else {
+			fmt.Fprintf(s.Err, "%s (%s), which it made, still works; add --cascade to revoke it too.\n", k.ID, k.Name)
 		}
 	}
-	return err
+	return nil
+}
+
+// keysMadeBy returns the unrevoked keys in a list that a key has made, directly or through others.
+func keysMadeBy(id string, list []keyObject) (made []keyObject) {
+	all, states := make([]flow.Key, len(list)), map[string]keyObject{}
+	for i, k := range list {
+		all[i], states[k.ID] = flow.Key{ID: k.ID, CreatedBy: k.CreatedBy}, k
+	}
+	for _, k := range flow.KeysMadeBy(id, all) {
+		if k := states[k.ID]; k.State != string(flow.KeyRevoked) {
+			made = append(made, k)
+		}
+	}
+	return made
 }

@@ -18,14 +18,14 @@ type kindsCmd struct {
 // Run prints the declarations of all node kinds, which are compiled in.
 func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	if c.Types {
-		_, err := io.WriteString(s.out, nodes.CodeTypes)
+		_, err := io.WriteString(s.Out, nodes.CodeTypes)
 		return err
 	}
 	list := reference.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {
-		return printJSON(s.out, list)
+		return printJSON(s.Out, list)
 	}
-	return table(s.out, "", list, func(k *reference.KindDescription) string { return k.Kind + "\t" + k.Group + "\t" + k.Summary })
+	return table(s.Out, "", list, func(k *reference.KindDescription) string { return k.Kind + "\t" + k.Group + "\t" + k.Summary })
 }
 
 // schemaCmd prints the JSON Schema of flow documents, with which editors complete and check
@@ -34,5 +34,5 @@ type schemaCmd struct{}
 
 // Run prints the schema, which is derived from the declarations of the node kinds.
 func (schemaCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	return printJSON(s.out, reference.Schema(nodes.New(nodes.Deps{}), ""))
+	return printJSON(s.Out, reference.Schema(nodes.New(nodes.Deps{}), ""))
 }

@@ -63,7 +63,7 @@ type cli struct {
 }
 
 // A command implements one or two of three interfaces. A storeRunner works on an existing
-// database, which execute opens and closes. A remoteRunner works through the API of a
+// database, which execute opens and closes. A apiRunner works through the API of a
 // server; if it implements another interface too, only if a server is configured. All
 // others are runners and open what they need themselves.
 type (
@@ -73,8 +73,8 @@ type (
 	storeRunner interface {
 		RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error
 	}
-	remoteRunner interface {
-		RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error
+	apiRunner interface {
+		RunAPI(ctx context.Context, api *client.Client, s *streams) error
 	}
 )
 
@@ -82,10 +82,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // streams are the standard streams of a command. Tests replace them; nothing else in this
 // package uses os.Stdout and the like.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
+type streams = remote.Streams
 
 // run is main with its environment passed in. It returns the exit code.
 func run(args []string, in io.Reader, out, errs io.Writer) int {
@@ -101,17 +98,25 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // restores the default: a second signal kills the process
-	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{in: in, out: out, err: errs}))
+	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{In: in, Out: out, Err: errs}))
 }
 
 // execute runs a command, on the configured server or database if it needs one.
 func execute(ctx context.Context, command any, cfg *Config, s *streams) error {
-	if c, ok := command.(remoteRunner); ok && (cfg.usesServer() || !isLocal(command)) {
-		api, err := cfg.connect()
+	if c, ok := command.(apiRunner); ok && (cfg.usesServer() || !isLocal(command)) {
+		need := needExisting
+		if c, ok := command.(interface{ need() databaseNeed }); ok {
+			need = c.need()
+		}
+		api, end, err := cfg.connect(s, need)
 		if err != nil {
 			return err
 		}
-		return c.RunRemote(ctx, api, s.remote())
+		err = c.RunAPI(ctx, api, s)
+		if e := end(); err == nil {
+			err = e
+		}
+		return err
 	}
 	c, ok := command.(storeRunner)
 	if !ok {

@@ -16,6 +16,6 @@ func (migrateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "The database is up to date.")
+	fmt.Fprintln(s.Out, "The database is up to date.")
 	return store.Close()
 }

@@ -12,7 +12,6 @@ import (
 
 	"sluice/cmd/sluice/catalog"
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/flow"
 	"sluice/flow/wording"
 	"sluice/handlers/admin"
@@ -58,13 +57,13 @@ type modelListCmd struct {
 func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
 		list, notice, err := d.ListHosted(ctx, cfg.workspace(), strings.Join(c.Query, " "), c.Category)
-		return c.print(s.remote(), list, notice, err)
+		return c.print(s, list, notice, err)
 	})
 }
 
-// RunRemote lists hosted models through a server: search results, the models of a category,
+// RunAPI lists hosted models through a server: search results, the models of a category,
 // or the featured models.
-func (c modelListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c modelListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}, "category": {c.Category}}
 	list, err := fetch[admin.HostedModelList](ctx, api, "GET", "/v1/hosted-models?"+query.Encode(), nil)
 	return c.print(s, list.Models, list.Notice, err)
@@ -72,7 +71,7 @@ func (c modelListCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 
 // print prints the models. A notice is printed as a warning. An unknown category is a usage
 // error that names the known ones.
-func (c modelListCmd) print(s *remote.Streams, list []admin.HostedModel, notice string, err error) error {
+func (c modelListCmd) print(s *streams, list []admin.HostedModel, notice string, err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 && e.Fields[0].Pointer == "/category" {
 		return usageError(e.Fields[0].Detail)
 	}
@@ -102,12 +101,12 @@ func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		if err != nil {
 			return err
 		}
-		return c.print(s.out, m)
+		return c.print(s.Out, m)
 	})
 }
 
-// RunRemote has the server request the model with the workspace's credential.
-func (c modelShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI has the server request the model with the workspace's credential.
+func (c modelShowCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	path, version, err := hostedPath(c.Model)
 	if err != nil {
 		return err
@@ -193,12 +192,12 @@ func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error
 		if err != nil {
 			return err
 		}
-		return c.print(s.out, changes)
+		return c.print(s.Out, changes)
 	})
 }
 
-// RunRemote has the server compare two versions of a model with the workspace's credential.
-func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI has the server compare two versions of a model with the workspace's credential.
+func (c modelCompareCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	path, _, err := hostedPath(c.Model)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/admin"
@@ -82,12 +81,12 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := store.SavePrice(ctx, p); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "The price of %s is set.\n", c.Model)
+	fmt.Fprintf(s.Out, "The price of %s is set.\n", c.Model)
 	return store.Audit(ctx, cfg.workspace(), "cli", "price.set", c.Model, "")
 }
 
-// RunRemote sets a price over HTTP. The server keeps the parts without a flag.
-func (c priceSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI sets a price over HTTP. The server keeps the parts without a flag.
+func (c priceSetCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	given, err := c.check()
 	if err != nil {
 		return err
@@ -120,12 +119,12 @@ func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	if err != nil {
 		return err
 	}
-	return c.print(s.out, found)
+	return c.print(s.Out, found)
 }
 
-// RunRemote lists the prices of the workspace and the matching prices of the price list over
+// RunAPI lists the prices of the workspace and the matching prices of the price list over
 // HTTP.
-func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c priceListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	found, err := fetch[admin.Prices](ctx, api, "GET", "/v1/prices?"+url.Values{"query": {c.Query}}.Encode(), nil)
 	if err != nil {
 		return err
@@ -172,12 +171,12 @@ func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	if err := store.RemovePrice(ctx, cfg.workspace(), c.Model); err != nil {
 		return c.notFound(err)
 	}
-	fmt.Fprintf(s.out, "The price of %s is removed.\n", c.Model)
+	fmt.Fprintf(s.Out, "The price of %s is removed.\n", c.Model)
 	return store.Audit(ctx, cfg.workspace(), "cli", "price.remove", c.Model, "")
 }
 
-// RunRemote removes a price of the workspace over HTTP. The price list then applies again.
-func (c priceRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI removes a price of the workspace over HTTP. The price list then applies again.
+func (c priceRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	if _, err := api.Call(ctx, "DELETE", "/v1/prices?"+url.Values{"model": {c.Model}}.Encode(), nil); err != nil {
 		return c.notFound(err)
 	}

@@ -51,6 +51,19 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 	return printJSON(w, objects)
 }
 
+// printPages prints all pages of a list of the API: as a table, or for --json its elements as
+// received, in one array. See client.List.
+func printPages[T any](ctx context.Context, api *client.Client, s *streams, asJSON bool, path, member, header string, row func(*T) string) error {
+	list, raw, err := client.List[T](ctx, api, path, member)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printJSON(s.Out, raw)
+	}
+	return table(s.Out, header, list, row)
+}
+
 // identity is the object function for printList that encodes elements unchanged.
 func identity[T any](v *T) T { return *v }
 

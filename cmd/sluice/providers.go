@@ -9,7 +9,6 @@ import (
 
 	"sluice/cmd/sluice/catalog"
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/handlers/admin"
 )
@@ -28,12 +27,12 @@ type providerListCmd struct {
 
 // Run lists the presets.
 func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	return c.print(s.out, catalog.ListProviders())
+	return c.print(s.Out, catalog.ListProviders())
 }
 
-// RunRemote lists the providers that the server knows, which can differ from those of this
+// RunAPI lists the providers that the server knows, which can differ from those of this
 // program if the versions differ.
-func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c providerListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	list, err := fetch[admin.ProviderList](ctx, api, "GET", "/v1/providers", nil)
 	if err != nil {
 		return err
@@ -66,11 +65,11 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err != nil {
 		return err
 	}
-	return c.print(s.out, list)
+	return c.print(s.Out, list)
 }
 
-// RunRemote has the server request the list with the credential that a run would use.
-func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI has the server request the list with the credential that a run would use.
+func (c providerModelsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}}
 	list, err := fetch[admin.ModelList](ctx, api, "GET", "/v1/providers/"+url.PathEscape(c.Provider)+"/models?"+query.Encode(), nil)
 	if err != nil {

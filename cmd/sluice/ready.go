@@ -25,6 +25,6 @@ func (readyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if probe(ctx, info.Addr, "/readyz") != nil {
 		return fmt.Errorf("process %d uses %s, but %s is not ready; see its log", info.PID, cfg.DataDir, info.Addr)
 	}
-	_, err = fmt.Fprintf(s.out, "Ready at %s.\n", info.Addr)
+	_, err = fmt.Fprintf(s.Out, "Ready at %s.\n", info.Addr)
 	return err
 }

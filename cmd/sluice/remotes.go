@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
-	"sluice/db"
-	"sluice/flow"
 )
 
 // loginCmd and logoutCmd manage the saved server and key, a file of the user.
@@ -19,22 +15,19 @@ type (
 
 // Run saves the login with the key of the settings or, without one, from standard input.
 func (c loginCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	return c.Login(ctx, cfg.Key, s.remote())
+	return c.Login(ctx, cfg.Key, s)
 }
 
 // Run removes the login.
 func (c logoutCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	return c.Logout.Logout(s.remote())
+	return c.Logout.Logout(s)
 }
 
 // flowFmtCmd formats files; it needs neither a server nor a database.
 type flowFmtCmd struct{ remote.Fmt }
 
 // Run formats the files.
-func (c flowFmtCmd) Run(_ context.Context, _ *Config, s *streams) error { return c.Format(s.remote()) }
-
-// remote returns the streams for commands of package remote.
-func (s *streams) remote() *remote.Streams { return &remote.Streams{In: s.in, Out: s.out, Err: s.err} }
+func (c flowFmtCmd) Run(_ context.Context, _ *Config, s *streams) error { return c.Format(s) }
 
 // isLocal reports whether a command can work without a server.
 func isLocal(command any) bool {
@@ -54,22 +47,6 @@ func (c *Config) usesServer() bool {
 	}
 	saved, err := remote.SavedLogin()
 	return err == nil && saved.URL != "" && c.DatabaseURL == "" && isDefaultDataDir(c.DataDir)
-}
-
-// connect returns a client of the configured server, else of that of the saved login, else
-// of the server on the local database, which needs no key.
-func (c *Config) connect() (*client.Client, error) {
-	if c.Workspace != "" && c.Workspace != string(flow.DefaultWorkspace) {
-		return nil, usageError("over HTTP, the key determines the workspace; use a key of that workspace, and leave out --workspace")
-	}
-	api, err := remote.Connect(c.Server, c.Key)
-	if !errors.Is(err, remote.ErrNoServer) {
-		return api, err
-	}
-	if info, running, readErr := db.ReadEngine(c.DataDir); readErr == nil && running {
-		return &client.Client{Base: info.Addr, Token: info.Token}, nil
-	}
-	return nil, usageError(err.Error())
 }
 
 // localOnly returns a usage error if a server is configured for a command that works on the

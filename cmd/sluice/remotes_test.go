@@ -25,7 +25,7 @@ func TestCommands_work_over_HTTP(t *testing.T) {
 	for _, leaf := range newProgram(&cli{}).Leaves() {
 		name := strings.TrimPrefix(leaf.Path(), "sluice ")
 		known[name] = true
-		if _, speaks := leaf.Target().(remoteRunner); speaks == (localCommands[name] != "") {
+		if _, speaks := leaf.Target().(apiRunner); speaks == (localCommands[name] != "") {
 			t.Errorf("%s: it speaks HTTP is %t, and the reason why not is %q", name, speaks, localCommands[name])
 		}
 	}

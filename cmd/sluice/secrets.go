@@ -30,7 +30,7 @@ func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if err := cfg.needDatabase(); err != nil {
 		return err
 	}
-	r, err := db.RotateMasterKey(ctx, cfg.existing(cfg.logger(s.err)), c.NewKeyFile)
+	r, err := db.RotateMasterKey(ctx, cfg.existing(cfg.logger(s.Err)), c.NewKeyFile)
 	if errors.Is(err, db.ErrEngineRunning) {
 		return errors.New("a server is running on this database; stop all servers first, because they have only the old key")
 	}
@@ -38,16 +38,16 @@ func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 		return err
 	}
 	if c.JSON {
-		return printJSON(s.out, map[string]any{"resealed": r.Reencrypted, "unreadable": r.Unreadable, "key_file": r.KeyFile, "old_key_file": r.OldFile})
+		return printJSON(s.Out, map[string]any{"resealed": r.Reencrypted, "unreadable": r.Unreadable, "key_file": r.KeyFile, "old_key_file": r.OldFile})
 	}
-	fmt.Fprintf(s.out, "%d secrets are encrypted with the new master key in %s.\n", r.Reencrypted, r.KeyFile)
+	fmt.Fprintf(s.Out, "%d secrets are encrypted with the new master key in %s.\n", r.Reencrypted, r.KeyFile)
 	if r.Unreadable > 0 {
-		fmt.Fprintf(s.out, "%s before the rotation and stays as it is; the log names each. Enter it again, or restore it from a backup.\n", count(int64(r.Unreadable), "secret could not be read", "secrets could not be read"))
+		fmt.Fprintf(s.Out, "%s before the rotation and stays as it is; the log names each. Enter it again, or restore it from a backup.\n", count(int64(r.Unreadable), "secret could not be read", "secrets could not be read"))
 	}
 	if r.OldFile == "" {
-		fmt.Fprintln(s.err, "Now set SLUICE_MASTER_KEY_FILE of the server to it, or SLUICE_MASTER_KEY to its content, and back it up.")
+		fmt.Fprintln(s.Err, "Now set SLUICE_MASTER_KEY_FILE of the server to it, or SLUICE_MASTER_KEY to its content, and back it up.")
 	} else {
-		fmt.Fprintf(s.err, "Back it up. The old key is in %s; existing backups need it. Delete it together with the last of them.\n", r.OldFile)
+		fmt.Fprintf(s.Err, "Back it up. The old key is in %s; existing backups need it. Delete it together with the last of them.\n", r.OldFile)
 	}
 	return nil
 }

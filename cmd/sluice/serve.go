@@ -23,7 +23,7 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	sandbox.HideMemory()
 	tuneGC()
 	cfg.plan().Apply()
-	log := cfg.logger(s.err)
+	log := cfg.logger(s.Err)
 	a, err := startApp(ctx, cfg, log, appOptions{})
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	cfg.warnSharedKeyFile(log)
 	serving, stopServing := context.WithCancel(ctx)
 	go func() { // an unavailable database delays the set-up link, but does not end the server
-		if err := a.printWelcome(flow.OutlastOutages(serving), s.out); err != nil {
+		if err := a.printWelcome(flow.OutlastOutages(serving), s.Out); err != nil {
 			a.failed <- err
 			return
 		}

@@ -28,12 +28,12 @@ func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) 
 
 // openLocal is like openStore for commands that ignore the server in the settings.
 func openLocal(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
-	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{mustExist: true})
+	return cfg.openStore(ctx, cfg.logger(s.Err), storeOptions{mustExist: true})
 }
 
 // createStore is like openStore for commands that create a missing database.
 func createStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
-	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{})
+	return cfg.openStore(ctx, cfg.logger(s.Err), storeOptions{})
 }
 
 // storeOptions are the differences between opening the database for a command and for a

@@ -56,7 +56,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s may sign in as %s.\n", c.Email, c.Role)
+	fmt.Fprintf(s.Out, "%s may sign in as %s.\n", c.Email, c.Role)
 	return store.Audit(ctx, cfg.workspace(), "cli", "member.add", u.Email, c.Role)
 }
 
@@ -106,19 +106,19 @@ func (c newPassword) hash(s *streams, email string) (string, error) {
 // read reads the password from standard input, or prompts for it on a terminal.
 func (c newPassword) read(s *streams) (string, error) {
 	if c.PasswordStdin {
-		line, err := bufio.NewReader(io.LimitReader(s.in, 4096)).ReadString('\n')
+		line, err := bufio.NewReader(io.LimitReader(s.In, 4096)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("read the password: %w", err)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}
-	f, ok := s.in.(*os.File)
+	f, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return "", usageError("there is no terminal to prompt for the password; use --password-stdin")
 	}
-	fmt.Fprintln(s.err, "Use at least 10 characters: four or more unrelated words, or a password manager.")
-	fmt.Fprint(s.err, "Password: ")
+	fmt.Fprintln(s.Err, "Use at least 10 characters: four or more unrelated words, or a password manager.")
+	fmt.Fprint(s.Err, "Password: ")
 	text, err := term.ReadPassword(int(f.Fd()))
-	fmt.Fprintln(s.err)
+	fmt.Fprintln(s.Err)
 	return string(text), err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,23 +20,24 @@ type userListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// RunOn lists the people.
-func (c userListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	list, err := store.ListMembers(ctx, cfg.workspace())
+// RunAPI lists the people.
+func (c userListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	raw, err := api.Call(ctx, "GET", "/v1/users", nil)
 	if err != nil {
 		return err
 	}
-	object := func(m *flow.Member) map[string]any {
-		return map[string]any{"id": m.UserID, "name": m.Name, "email": m.Email, "role": m.Role, "joined_at": timeOrNil(m.JoinedAt)}
+	if c.JSON {
+		return remote.PrintRaw(s.Out, raw)
 	}
-	return printList(s.out, c.JSON, list, object, "ID\tEMAIL\tNAME\tROLE", func(m *flow.Member) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s", m.UserID, m.Email, orDash(m.Name), m.Role)
+	var list struct {
+		Users []struct{ ID, Name, Email, Role string }
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	return table(s.Out, "ID\tEMAIL\tNAME\tROLE", list.Users, func(u *struct{ ID, Name, Email, Role string }) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", u.ID, u.Email, orDash(u.Name), u.Role)
 	})
-}
-
-// RunRemote lists the people over HTTP.
-func (c userListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	return remote.ListUsers(ctx, api, s, c.JSON)
 }
 
 // userRemoveCmd removes a person from a workspace. The account stays, for other workspaces.
@@ -67,7 +69,7 @@ func (c userRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s is no longer a member.\n", m.Email)
+	_, err = fmt.Fprintf(s.Out, "%s is no longer a member.\n", m.Email)
 	return err
 }
 
@@ -97,7 +99,7 @@ func (c userPasswordCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "The password of %s is set; their sessions have ended.\n", m.Email)
+	_, err = fmt.Fprintf(s.Out, "The password of %s is set; their sessions have ended.\n", m.Email)
 	return err
 }
 
@@ -119,17 +121,17 @@ func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email
 // a usage error, because the command works on the server's machine.
 const errUsersOverHTTP = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
 
-// RunRemote refuses: a key could otherwise make an owner; see errPeople.
-func (userAddCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+// RunAPI refuses: a key could otherwise make an owner; see errPeople.
+func (userAddCmd) RunAPI(context.Context, *client.Client, *streams) error {
 	return errUsersOverHTTP
 }
 
-// RunRemote refuses: a key could otherwise remove the owners; see errPeople.
-func (userRemoveCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+// RunAPI refuses: a key could otherwise remove the owners; see errPeople.
+func (userRemoveCmd) RunAPI(context.Context, *client.Client, *streams) error {
 	return errUsersOverHTTP
 }
 
-// RunRemote refuses: a key could otherwise sign in as an owner; see errPeople.
-func (userPasswordCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+// RunAPI refuses: a key could otherwise sign in as an owner; see errPeople.
+func (userPasswordCmd) RunAPI(context.Context, *client.Client, *streams) error {
 	return errUsersOverHTTP
 }

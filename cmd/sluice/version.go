@@ -80,9 +80,9 @@ type versionCmd struct {
 // Run prints the version, the platform and, as JSON, the commit.
 func (c versionCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	if c.JSON {
-		return printJSON(s.out, thisBuild())
+		return printJSON(s.Out, thisBuild())
 	}
-	_, err := fmt.Fprintf(s.out, "sluice %s %s\n", version(), platform())
+	_, err := fmt.Fprintf(s.Out, "sluice %s %s\n", version(), platform())
 	return err
 }
 

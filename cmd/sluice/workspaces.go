@@ -13,7 +13,6 @@ import (
 	"text/tabwriter"
 
 	"sluice/cmd/sluice/client"
-	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/admin"
@@ -51,12 +50,12 @@ func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	for i := range found {
 		list[i] = admin.WorkspaceObject(&found[i])
 	}
-	return c.print(s.out, list)
+	return c.print(s.Out, list)
 }
 
-// RunRemote lists the workspaces that the key may see: all for an operator's key, otherwise
+// RunAPI lists the workspaces that the key may see: all for an operator's key, otherwise
 // its own.
-func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+func (c workspaceLimitsListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	list, err := remoteWorkspaces(ctx, api)
 	if err != nil {
 		return err
@@ -85,9 +84,9 @@ func remoteWorkspaces(ctx context.Context, api *client.Client) (all []admin.Work
 	}
 }
 
-// findRemoteWorkspace returns the API path of the workspace with an ID or a unique name. An ID
-// takes precedence over names.
-func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (path string, err error) {
+// findRemoteWorkspace returns the ID of the workspace with an ID or a unique name. An ID takes
+// precedence over names.
+func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (flow.WorkspaceID, error) {
 	all, err := remoteWorkspaces(ctx, api)
 	if err != nil {
 		return "", err
@@ -95,14 +94,13 @@ func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (
 	var named []string
 	for i := range all {
 		if all[i].ID == text {
-			return "/v1/workspaces/" + url.PathEscape(text), nil
+			return flow.WorkspaceID(text), nil
 		}
 		if all[i].Name == text {
 			named = append(named, all[i].ID)
 		}
 	}
-	id, err := onlyWorkspace(text, named)
-	return "/v1/workspaces/" + url.PathEscape(string(id)), err
+	return onlyWorkspace(text, named)
 }
 
 // allStorage returns the storage and quotas of every workspace, ordered by ID.
@@ -146,6 +144,9 @@ func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.Work
 	return onlyWorkspace(text, found)
 }
 
+// workspacePath returns the path of a workspace in the API.
+func workspacePath(id flow.WorkspaceID) string { return "/v1/workspaces/" + url.PathEscape(string(id)) }
+
 // onlyWorkspace returns the only ID of found, the workspaces with a name. Several are a usage
 // error.
 func onlyWorkspace(name string, found []string) (flow.WorkspaceID, error) {
@@ -173,13 +174,13 @@ func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	return showStorage(ctx, store, s, string(id), c.JSON)
 }
 
-// RunRemote shows the storage and the quotas of one workspace, named by its ID or its name.
-func (c workspaceLimitsShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
-	path, err := findRemoteWorkspace(ctx, api, c.Workspace)
+// RunAPI shows the storage and the quotas of one workspace, named by its ID or its name.
+func (c workspaceLimitsShowCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	id, err := findRemoteWorkspace(ctx, api, c.Workspace)
 	if err != nil {
 		return err
 	}
-	ws, err := fetch[admin.Workspace](ctx, api, "GET", path, nil)
+	ws, err := fetch[admin.Workspace](ctx, api, "GET", workspacePath(id), nil)
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func showStorage(ctx context.Context, store *db.Store, s *streams, id string, as
 	if err != nil {
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}
-	return printStorage(s.out, admin.WorkspaceObject(ws), asJSON)
+	return printStorage(s.Out, admin.WorkspaceObject(ws), asJSON)
 }
 
 // printStorage prints the storage of one workspace, and for each quota whether it was set for
@@ -286,8 +287,8 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// RunRemote sets quotas over HTTP, which only an operator's key may do.
-func (c workspaceLimitsSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+// RunAPI sets quotas over HTTP, which only an operator's key may do.
+func (c workspaceLimitsSetCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	given, err := c.given()
 	if err != nil {
 		return err
@@ -303,11 +304,11 @@ func (c workspaceLimitsSetCmd) RunRemote(ctx context.Context, api *client.Client
 			body[k] = n
 		}
 	}
-	path, err := findRemoteWorkspace(ctx, api, c.Workspace)
+	id, err := findRemoteWorkspace(ctx, api, c.Workspace)
 	if err != nil {
 		return err
 	}
-	ws, err := fetch[admin.Workspace](ctx, api, "PATCH", path, body)
+	ws, err := fetch[admin.Workspace](ctx, api, "PATCH", workspacePath(id), body)
 	if err != nil {
 		return err
 	}

@@ -165,9 +165,13 @@ func orNull(n int64) *int64 {
 	return &n
 }
 
-// keyring manages keys with the rights of the key in the request.
+// keyring manages keys with the rights of the key in the request. The operator may manage all.
 func (s *Server) keyring(c *api.Call) *library.Keyring {
-	return &library.Keyring{Store: s.store, IDs: s.ids, Now: s.now, Caller: c.Key}
+	ring := &library.Keyring{Store: s.store, IDs: s.ids, Now: s.now}
+	if !c.Operator() {
+		ring.Caller = c.Key
+	}
+	return ring
 }
 
 // listKeys is GET keys.

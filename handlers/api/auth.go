@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -15,11 +16,35 @@ import (
 	"sluice/handlers/web"
 )
 
-// localKey is the key of the command line on the same machine. It has no ID, so its
-// use is not recorded.
-var localKey = flow.Key{
-	WorkspaceID: flow.DefaultWorkspace, Name: "command line", Trigger: flow.TriggerCLI,
-	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit, flow.ScopeApprove},
+// WorkspaceHeader names the workspace of a request with the local token. Without it, the request
+// is for the default workspace. It has no effect on requests with a key.
+const WorkspaceHeader = "Sluice-Workspace"
+
+// localKey returns the key of the command line on the same machine, which acts for the operator
+// of the server. It has no ID, so its use is not recorded.
+func localKey(h http.Header) *flow.Key {
+	return &flow.Key{
+		WorkspaceID: cmp.Or(flow.WorkspaceID(h.Get(WorkspaceHeader)), flow.DefaultWorkspace), Name: "command line", Trigger: flow.TriggerCLI, Scopes: flow.Scopes,
+	}
+}
+
+// isLocal reports whether a request has the local token, which authenticates the command line on
+// the same machine.
+func (s *Server) isLocal(r *http.Request) bool {
+	if _, acts := r.Context().Value(actingKey{}).(*flow.Key); acts || s.LocalToken == "" {
+		return false
+	}
+	text, err := bearer(r.Header)
+	return err == nil && subtle.ConstantTimeCompare([]byte(text), []byte(s.LocalToken)) == 1
+}
+
+// Operator reports whether the request comes from the command line on the same machine. It may do
+// what no key may, because whoever can read the local token can also read the database.
+func (c *Call) Operator() bool { return c.s.isLocal(c.Request()) }
+
+// AllWorkspaces reports whether the request is for all workspaces: the operator has named none.
+func (c *Call) AllWorkspaces() bool {
+	return c.Operator() && c.Request().Header.Get(WorkspaceHeader) == ""
 }
 
 // authorize authenticates the key and checks, in this order, rate limit, scope and
@@ -101,12 +126,12 @@ func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, has
 	if key, ok := r.Context().Value(actingKey{}).(*flow.Key); ok {
 		return key, nil
 	}
+	if s.isLocal(r) {
+		return localKey(r.Header), nil
+	}
 	text, err := bearer(r.Header)
 	if err != nil {
 		return nil, err
-	}
-	if s.LocalToken != "" && subtle.ConstantTimeCompare([]byte(text), []byte(s.LocalToken)) == 1 {
-		return &localKey, nil
 	}
 	invalid := flow.Errorf(flow.CodeKeyInvalid, "This is not a key of Sluice.")
 	if !flow.ValidKeyText(text) { // a wrong checksum saves the query

@@ -21,7 +21,7 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 		if r.access == accessUndeclared {
 			t.Errorf("%s %s declares no access", r.method, r.path)
 		}
-		if r.doc.ID == "" {
+		if (r.doc.ID == "") != (r.access == accessOperator) {
 			t.Errorf("%s %s is not described", r.method, r.path)
 		}
 		if strings.HasPrefix(r.path, "/v1/") && r.access == accessOpen && r.path != "/v1/openapi.json" {
@@ -119,6 +119,8 @@ func TestAuthorizationMatrix(t *testing.T) {
 			req.key, req.headers = test.key, append(req.headers, test.headers...)
 			a := m.send(req)
 			switch {
+			case r.access == accessOperator: // does not exist, whatever the key
+				a.wantCode(t, 404, flow.CodeNotFound)
 			case r.access == accessOpen, slices.Contains([]string{"GET /v1/flow", "GET /v1/runs", "POST /mcp"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // lists what there is for the key
 			case slices.Contains([]string{"POST /v1/flow", "POST /v1/flow/import", "POST /v1/flow/validate", "POST /v1/apply"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):

@@ -21,6 +21,7 @@ type Route struct {
 	Method, Path           string
 	Scope                  flow.Scope // that the key needs; "" for a route that needs no key
 	Or                     flow.Scope // a scope that also suffices
+	Operator               bool       // exists only for the command line on the same machine, and not in the OpenAPI document
 	ID, Tag, Summary, Text string     // of the operation in the OpenAPI document
 	Params                 []string   // query and header parameters
 	Body                   string     // name of the schema of the request body; "" for none
@@ -47,11 +48,12 @@ type RouteAccess struct {
 	Scopes       []flow.Scope
 }
 
-// RouteTable returns all routes, those of extensions too.
+// RouteTable returns all routes, those of extensions too, except those for the operator only.
 func (s *Server) RouteTable() (list []RouteAccess) {
 	for i := range s.routes {
-		r := &s.routes[i]
-		list = append(list, RouteAccess{r.method, r.path, accessScopes[r.access]})
+		if r := &s.routes[i]; r.access != accessOperator {
+			list = append(list, RouteAccess{r.method, r.path, accessScopes[r.access]})
+		}
 	}
 	return list
 }
@@ -72,7 +74,11 @@ func (r *Route) route() *route {
 	if r.JSON != nil {
 		success.JSON = reflect.TypeOf(r.JSON)
 	}
-	return &route{method: r.Method, path: r.Path, access: scopeAccess[[2]flow.Scope{r.Scope, r.Or}], handle: r.Handle, doc: openapi.Operation{
+	need := scopeAccess[[2]flow.Scope{r.Scope, r.Or}]
+	if r.Operator {
+		need = accessOperator
+	}
+	return &route{method: r.Method, path: r.Path, access: need, handle: r.Handle, doc: openapi.Operation{
 		ID: r.ID, Tag: r.Tag, Summary: r.Summary, Text: r.Text, Params: r.Params, Body: r.Body, OptionalBody: r.OptionalBody,
 		Answers: []openapi.Answer{success}, Problems: r.Problems,
 	}}

@@ -30,11 +30,15 @@ type validationObject struct {
 	Errors []problemField `json:"errors" doc:"Every problem with its location; empty for a valid document."`
 }
 
-// Actor returns the key, or "cli" for the command line, as the actor for the audit log.
+// Actor returns the key, or "cli" for the command line, as the actor for the audit log. The command
+// line on the same machine has no address.
 func (c *Call) Actor() flow.Actor {
 	id := c.Key.ID
 	if id == "" {
 		id = "cli"
+	}
+	if c.Operator() {
+		return flow.Actor{ID: id}
 	}
 	return flow.Actor{ID: id, IP: web.RemoteIP(c.Request())}
 }

@@ -28,7 +28,9 @@ func (s *Server) apiDocument() []byte {
 		}
 	}
 	for i := range s.routes {
-		d.Add(s.routes[i].described(pathOf(s.routes[i].path)))
+		if r := &s.routes[i]; r.access != accessOperator {
+			d.Add(r.described(pathOf(r.path)))
+		}
 	}
 	return d.JSON()
 }

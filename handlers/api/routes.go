@@ -1,7 +1,7 @@
 package api
 
 import (
-	"context"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -34,6 +34,7 @@ const (
 	accessAdmin             // scope admin
 	accessTools             // scope read, run or edit; package mcp checks what a tool needs
 	accessKey               // any scope, for routes about the key itself
+	accessOperator          // only the local token; without it the route does not exist
 
 	// For the routes of package admin that a second scope may read too.
 	accessReadOrAdmin
@@ -54,6 +55,8 @@ var accessScopes = map[access][]flow.Scope{
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
 	accessAdmin:  {flow.ScopeAdmin},
+
+	accessOperator: flow.Scopes,
 
 	accessReadOrAdmin:   {flow.ScopeRead, flow.ScopeAdmin},
 	accessManageOrAdmin: {flow.ScopeManage, flow.ScopeAdmin},
@@ -104,6 +107,7 @@ func (s *Server) table() []route {
 		{"GET", "/livez", accessOpen, s.live, docLive},
 		{"GET", "/readyz", accessOpen, s.ready, docReady},
 		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
+		{"GET", "/v1/local", accessOperator, func(c *Call) error { return c.WriteJSON(http.StatusOK, s.LocalInfo) }, openapi.Operation{}},
 		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
 		{"POST", "/v1/flow", accessEdit, s.createFlow, docCreateFlow},
 		{"POST", "/v1/flow/import", accessEdit, s.importFlows, docImportFlows},
@@ -151,7 +155,10 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		defer web.RecoverPanic(r.method+" "+r.path, &err)
 		c := &Call{Exchange: ec, s: s}
 		defer func() { c.memory.Close() }()
-		if err := s.admit(ec.Request().Context(), r); err != nil {
+		if r.access == accessOperator && !c.Operator() {
+			return errNotFound
+		}
+		if err := s.admit(ec.Request(), r); err != nil {
 			return err
 		}
 		if r.access == accessOpen {
@@ -189,12 +196,13 @@ func (c *Call) runID() flow.RunID   { return flow.RunID(c.Param("run_id")) }
 func (c *Call) deliveryID() string  { return c.Param("delivery_id") }
 func (c *Call) fileID() string      { return c.Param("file_id") }
 
-// admit rejects requests other than health checks while an exposed server has no owner.
-func (s *Server) admit(ctx context.Context, r *route) error {
-	if s.AwaitsOwner == nil || r.path == "/livez" || r.path == "/readyz" {
+// admit rejects requests other than health checks and those of the operator while an exposed
+// server has no owner.
+func (s *Server) admit(req *http.Request, r *route) error {
+	if s.AwaitsOwner == nil || r.path == "/livez" || r.path == "/readyz" || s.isLocal(req) {
 		return nil
 	}
-	awaits, err := s.AwaitsOwner(ctx)
+	awaits, err := s.AwaitsOwner(req.Context())
 	if err != nil || !awaits {
 		return err
 	}

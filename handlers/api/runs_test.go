@@ -356,6 +356,20 @@ func TestLocalToken(t *testing.T) {
 		t.Error("the database was asked for the local token")
 	}
 	w.send(request{method: "GET", path: "/v1/flow", key: "local-token-of-the-tesT"}).wantCode(t, 401, flow.CodeKeyInvalid)
+	foreign := "/v1/flow/" + w.addFlow("ws_other", echoDocument)
+	for _, c := range []struct {
+		key, workspace string
+		status         int
+	}{{"local-token-of-the-test", "ws_other", 200}, {"local-token-of-the-test", "", 404}, {w.addKey(flow.Key{Scopes: flow.Scopes}), "ws_other", 404}} {
+		var headers []string
+		if c.workspace != "" {
+			headers = []string{WorkspaceHeader, c.workspace}
+		}
+		w.send(request{method: "GET", path: foreign, key: c.key, headers: headers}).want(t, c.status)
+	}
+	for key, status := range map[string]int{"local-token-of-the-test": 200, w.addKey(flow.Key{Scopes: flow.Scopes}): 404} {
+		w.send(request{method: "GET", path: "/v1/local", key: key}).want(t, status)
+	}
 }
 
 func TestStoreErrors_stay_private(t *testing.T) {

@@ -98,9 +98,11 @@ type Config struct {
 	DescribeKinds func() any
 	PublicURL     string // scheme and host in responses; never taken from the Host header
 	Version       string // of Sluice, shown in the OpenAPI document
-	// LocalToken authenticates the command line on the same machine. It acts as a
-	// key of the default workspace with every scope.
+	// LocalToken authenticates the command line on the same machine, which acts for the
+	// operator: as a key with every scope of any workspace, and on routes that exist only for it.
 	LocalToken string
+	// LocalInfo is the response of GET /v1/local, by which the command line recognizes the server.
+	LocalInfo any
 	// AwaitsOwner reports whether there is no owner yet, in which case the API is
 	// closed. It is nil if only this machine can reach the server.
 	AwaitsOwner func(ctx context.Context) (bool, error)

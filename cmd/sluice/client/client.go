@@ -3,28 +3,48 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/value"
 )
 
-// Client calls the API of a server with the same routes and rules as any other client. On this
-// machine it authenticates with the token that the server writes to its lock file for the
-// command line; for other servers it needs an API key.
+// Client calls the API of a server with the same routes and rules as any other client. A server
+// on another machine needs an API key. For the server on this machine, and the API in this
+// process, it has the local token, which acts for the operator.
 type Client struct {
 	Base, Token string // URL without a path; key or token
 	Temporary   bool   // the server ends with this command, so its URLs must not be shown
 	Remote      bool   // the server may be on another machine: use the proxies of the environment
+
+	Header http.Header  // sent with every request
+	HTTP   *http.Client // sends the requests; nil for a client that fits Remote
+	// Open, if not nil, is called once before the first request to set the fields above, so that
+	// a command that fails earlier opens nothing.
+	Open func(ctx context.Context, c *Client) error
+
+	opening sync.Once
+	openErr error
+}
+
+// open calls Open before the first request.
+func (c *Client) open(ctx context.Context) error {
+	if c.Open != nil {
+		c.opening.Do(func() { c.openErr = c.Open(ctx, c) })
+	}
+	return c.openErr
 }
 
 // directClient ignores proxies, which cannot reach a server on this machine. proxiedClient
@@ -178,6 +198,9 @@ func (c *Client) Do(ctx context.Context, method, path, accept string, body []byt
 
 // request returns a request with an optional JSON body.
 func (c *Client) request(ctx context.Context, method, path, accept string, body []byte) (*http.Request, error) {
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -193,7 +216,8 @@ func (c *Client) request(ctx context.Context, method, path, accept string, body 
 // problem.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	sender := directClient
+	maps.Copy(req.Header, c.Header)
+	sender := cmp.Or(c.HTTP, directClient)
 	if c.Remote {
 		sender = proxiedClient
 	}

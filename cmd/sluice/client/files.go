@@ -31,6 +31,9 @@ func (c *Client) Upload(ctx context.Context, path string) (map[string]any, error
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory; give one file", path)
 	}
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
 	req, err := uploadRequest(ctx, c.Base+"/v1/files", f, info)
 	if err != nil {
 		return nil, err

@@ -95,23 +95,43 @@ func (c *Client) Diff(ctx context.Context, flowID string) (*Diff, []byte, error)
 	return d, raw, err
 }
 
-// ListFlows returns all flows that the key may call, page by page.
+// ListFlows returns all flows that the key may call.
 func (c *Client) ListFlows(ctx context.Context) ([]Flow, error) {
-	var all []Flow
-	for query := "?limit=100"; ; {
-		var page struct {
-			Flows      []Flow  `json:"flows"`
-			NextCursor *string `json:"next_cursor"`
-		}
-		if _, err := c.decode(ctx, http.MethodGet, "/v1/flow"+query, nil, &page); err != nil {
-			return nil, err
-		}
-		all = append(all, page.Flows...)
-		if page.NextCursor == nil {
-			return all, nil
-		}
-		query = "?limit=100&cursor=" + url.QueryEscape(*page.NextCursor)
+	flows, _, err := List[Flow](ctx, c, "/v1/flow?limit=100", "flows")
+	return flows, err
+}
+
+// List reads a list of the API page by page. path is that of the first page, and member the name of
+// the list in a page. It returns the elements decoded and as received.
+func List[T any](ctx context.Context, c *Client, path, member string) (list []T, raw []json.RawMessage, err error) {
+	u, err := url.Parse(path)
+	if err != nil {
+		return nil, nil, err
 	}
+	raw = []json.RawMessage{}
+	for query := u.Query(); ; {
+		page := map[string]json.RawMessage{}
+		if _, err := c.decode(ctx, http.MethodGet, path, nil, &page); err != nil {
+			return nil, nil, err
+		}
+		var elements []json.RawMessage
+		var next *string
+		if json.Unmarshal(page[member], &elements) != nil || page["next_cursor"] != nil && json.Unmarshal(page["next_cursor"], &next) != nil {
+			return nil, nil, errNotSluice(c.Base)
+		}
+		if raw = append(raw, elements...); next == nil {
+			break
+		}
+		query.Set("cursor", *next)
+		path = u.Path + "?" + query.Encode()
+	}
+	list = make([]T, len(raw))
+	for i := range raw {
+		if err := json.Unmarshal(raw[i], &list[i]); err != nil {
+			return nil, nil, errNotSluice(c.Base)
+		}
+	}
+	return list, raw, nil
 }
 
 // Document reads a document of a flow in canonical form; version is "draft", "live" or a number.

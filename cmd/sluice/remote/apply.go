@@ -27,14 +27,14 @@ type Apply struct {
 	JSON           bool     `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote applies all files in one request, all or none. The server compares and changes its
+// RunAPI applies all files in one request, all or none. The server compares and changes its
 // flows in one transaction, so concurrent applies are serialized, and killing the command
 // leaves no partial deployment.
 //
 // The server also checks for breaking changes: a check by the client before the apply would
 // miss a concurrent publish. A dry run reports breaking changes in its response instead of
 // refusing them.
-func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	switch {
 	case c.Prune && c.Source == "":
 		return UsageError("--prune needs --source, so that it archives only flows that were applied from there")
@@ -58,7 +58,7 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 		}
 	}
 	if c.JSON {
-		err = printRaw(s.Out, raw)
+		err = PrintRaw(s.Out, raw)
 	} else {
 		err = printApplied(s.Out, list, c.DryRun)
 	}
@@ -169,10 +169,10 @@ type Diff struct {
 	JSON bool   `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote compares files, or the draft of a flow, with the live versions. It compares files by
+// RunAPI compares files, or the draft of a flow, with the live versions. It compares files by
 // a forced dry run of an apply, which computes the same result as the apply, including the
 // positions that the server keeps for files without them, and ignores edited drafts.
-func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+func (c Diff) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	var diffs []client.Diff
 	var raw []byte
 	if !exists(c.Path) {
@@ -199,7 +199,7 @@ func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 		raw = data
 	}
 	if c.JSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	return printDiffs(s.Out, diffs)
 }
@@ -245,7 +245,7 @@ func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string,
 		return err
 	}
 	if asJSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	_, err = fmt.Fprintf(s.Out, "Version %d is live.\n", number)
 	return err

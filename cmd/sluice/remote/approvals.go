@@ -44,14 +44,14 @@ func (r runRef) approvals(ctx context.Context, api *client.Client) ([]approval, 
 	return page.Approvals, raw, json.Unmarshal(raw, &page)
 }
 
-// RunRemote prints the approvals with their values, which are marked if they may be edited.
-func (c RunApprovals) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints the approvals with their values, which are marked if they may be edited.
+func (c RunApprovals) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	list, raw, err := c.approvals(ctx, api)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	columns := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(columns, "STEP\tSTATUS\tEXPIRES\tTITLE")
@@ -99,8 +99,8 @@ type RunApprove struct {
 	Set []string `sep:"none" help:"Edit a value that is marked as editable. Repeat for several." placeholder:"NAME=VALUE"`
 }
 
-// RunRemote approves. Edited values are parsed by the type of the original value.
-func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI approves. Edited values are parsed by the type of the original value.
+func (c RunApprove) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	values := map[string]any{}
 	if len(c.Set) > 0 {
 		list, _, err := c.approvals(ctx, api)
@@ -141,7 +141,7 @@ func parseLike(value any, text string) any {
 // RunReject answers an approval with no.
 type RunReject struct{ runAnswer }
 
-// RunRemote rejects.
-func (c RunReject) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI rejects.
+func (c RunReject) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	return c.answer(ctx, api, s, flow.OutcomeRejected, nil)
 }

@@ -20,8 +20,8 @@ type RunChildren struct {
 	JSON   bool   `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote prints the number of items of each step, and one page of items.
-func (c RunChildren) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints the number of items of each step, and one page of items.
+func (c RunChildren) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
 	if c.Status != "" {
 		query.Set("status", c.Status)
@@ -31,7 +31,7 @@ func (c RunChildren) RunRemote(ctx context.Context, api *client.Client, s *Strea
 		return c.notFound(err)
 	}
 	if c.JSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	var page struct {
 		Steps []struct {

@@ -26,8 +26,8 @@ type DeliveryList struct {
 	JSON  bool   `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote prints one page of deliveries.
-func (c DeliveryList) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints one page of deliveries.
+func (c DeliveryList) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	raw, err := api.Call(ctx, "GET", "/v1/flow/"+url.PathEscape(c.Flow)+"/deliveries?limit="+strconv.Itoa(c.Limit), nil)
 	if flow.IsNotFound(err) {
 		return fmt.Errorf("the server has no flow %s; 'sluice flow list' lists the flows", c.Flow)
@@ -36,7 +36,7 @@ func (c DeliveryList) RunRemote(ctx context.Context, api *client.Client, s *Stre
 		return err
 	}
 	if c.JSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	var page struct {
 		Deliveries []struct {
@@ -63,9 +63,9 @@ type DeliveryResend struct {
 	ID string `arg:"" name:"delivery" help:"ID of the delivery."`
 }
 
-// RunRemote queues the delivery. Its message ID stays the same, so that receivers can
+// RunAPI queues the delivery. Its message ID stays the same, so that receivers can
 // deduplicate it.
-func (c DeliveryResend) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+func (c DeliveryResend) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	_, err := api.Call(ctx, "POST", "/v1/deliveries/"+url.PathEscape(c.ID)+"/redeliver", nil)
 	if flow.IsNotFound(err) {
 		return fmt.Errorf("there is no delivery %s; 'sluice delivery list FLOW' lists those of a flow", c.ID)

@@ -84,11 +84,11 @@ type watcher struct {
 	ticks      int
 }
 
-// RunRemote synchronizes until it is interrupted. It prints the problems of a flow and retries
+// RunAPI synchronizes until it is interrupted. It prints the problems of a flow and retries
 // when a side changes. While the server does not respond, for example during a restart, it
 // keeps retrying. No edit is lost in the meantime, since both sides are compared with the last
 // synchronized state.
-func (c Dev) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+func (c Dev) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watchedFile{}, knownFlows: map[string]bool{}}
 	if err := w.listFlows(ctx); err != nil {
 		return err

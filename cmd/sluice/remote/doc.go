@@ -29,9 +29,9 @@ func (e UsageError) Error() string { return string(e) }
 // code.
 var ErrReported = errors.New("the command found problems")
 
-// printRaw prints an indented response of the API. It does not decode it, which could change
+// PrintRaw prints an indented response of the API. It does not decode it, which could change
 // numbers.
-func printRaw(w io.Writer, raw []byte) error {
+func PrintRaw(w io.Writer, raw []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
 		return err

@@ -36,7 +36,7 @@ func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	for i := range list {
 		for _, loss := range list[i].Losses {

@@ -24,11 +24,11 @@ type Pull struct {
 	Live bool   `help:"Get the live versions instead of the drafts. Flows without one are left out."`
 }
 
-// RunRemote writes every flow that the key may read to a file named after its slug, or to the
+// RunAPI writes every flow that the key may read to a file named after its slug, or to the
 // existing file below the directory that has this slug, so that flows can be sorted into
 // subdirectories. It keeps files without a flow on the server, which may be new or archived.
 // It does not write equal files, so that their modification times do not change.
-func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+func (c Pull) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	flows, err := api.ListFlows(ctx)
 	if err != nil {
 		return err

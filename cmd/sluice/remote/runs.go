@@ -85,8 +85,8 @@ func (r *listedRun) duration() string {
 	return r.EndedAt.Sub(*r.StartedAt).Round(time.Millisecond).String()
 }
 
-// RunRemote prints one page of runs.
-func (c RunList) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints one page of runs.
+func (c RunList) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
 	if c.Status != "" {
 		query.Set("status", c.Status)
@@ -99,7 +99,7 @@ func (c RunList) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 		return err
 	}
 	if c.JSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	var page struct {
 		Runs []listedRun `json:"runs"`
@@ -122,14 +122,14 @@ type RunShow struct {
 	JSON bool `help:"Print the run object as JSON."`
 }
 
-// RunRemote prints the state of the run, its steps, and the outputs known so far.
-func (c RunShow) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints the state of the run, its steps, and the outputs known so far.
+func (c RunShow) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	run, err := api.Get(ctx, c.path())
 	if err != nil {
 		return c.notFound(err)
 	}
 	if c.JSON {
-		return printRaw(s.Out, run.Raw)
+		return PrintRaw(s.Out, run.Raw)
 	}
 	var r listedRun
 	if err := json.Unmarshal(run.Raw, &r); err != nil {
@@ -183,8 +183,8 @@ type RunWatch struct {
 	JSON bool `help:"Print the run object as JSON."`
 }
 
-// RunRemote prints the same as "flow run".
-func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints the same as "flow run".
+func (c RunWatch) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	run, err := api.Get(ctx, c.path())
 	if err != nil {
 		return c.notFound(err)
@@ -203,8 +203,8 @@ func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams)
 // RunCancel cancels a run.
 type RunCancel struct{ runRef }
 
-// RunRemote requests the cancellation of the run. It does not affect a run that has ended.
-func (c RunCancel) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI requests the cancellation of the run. It does not affect a run that has ended.
+func (c RunCancel) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	raw, err := api.Call(ctx, "POST", c.path()+"/cancel", nil)
 	if err != nil {
 		return c.notFound(err)
@@ -231,8 +231,8 @@ type RunRerun struct {
 	Children string `help:"Version of other flows that its nodes run: recorded (that of the first run) or live." enum:"recorded,live" default:"recorded"`
 }
 
-// RunRemote prints the ID of the new run without waiting for its end.
-func (c RunRerun) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints the ID of the new run without waiting for its end.
+func (c RunRerun) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	body := map[string]any{}
 	if c.From != "" {
 		body["from"] = c.From

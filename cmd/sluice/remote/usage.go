@@ -40,8 +40,8 @@ type usageGroup struct {
 	} `json:"cost"`
 }
 
-// RunRemote prints a line for each group and one for the total. It omits days without usage.
-func (c Usage) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+// RunAPI prints a line for each group and one for the total. It omits days without usage.
+func (c Usage) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	query := url.Values{"by": {c.By}}
 	if c.From != "" {
 		query.Set("from", c.From)
@@ -54,7 +54,7 @@ func (c Usage) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 		return err
 	}
 	if c.JSON {
-		return printRaw(s.Out, raw)
+		return PrintRaw(s.Out, raw)
 	}
 	var report struct {
 		Usage []usageGroup `json:"usage"`

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"sluice/providers"
@@ -14,6 +15,7 @@ import (
 // adds them to the allowed endpoints, so that flows can use them without configuration.
 type LocalServers struct {
 	finder *providers.Finder
+	start  func()
 	stop   context.CancelFunc
 	off    bool
 }
@@ -22,17 +24,23 @@ type LocalServers struct {
 // to 300 ms.
 const firstSearchTimeout = time.Second
 
-// FindLocal starts the search unless off is set.
+// FindLocal returns the model servers on this machine, or none if off is set. The search begins
+// with Start or the first call of Found.
 func FindLocal(u *Clients, bound net.Addr, off bool) *LocalServers {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &LocalServers{stop: stop, off: off, finder: providers.NewFinder(providers.FinderConfig{
 		Doer: providers.Guarded(u.HTTP), OllamaHost: os.Getenv("OLLAMA_HOST"),
 		Self: []netip.AddrPort{netip.MustParseAddrPort(bound.String())}, Allow: u.reach.setFound,
 	})}
-	if !off {
-		go l.finder.Run(ctx)
-	}
+	l.start = sync.OnceFunc(func() { go l.finder.Run(ctx) })
 	return l
+}
+
+// Start starts the search.
+func (l *LocalServers) Start() {
+	if !l.off {
+		l.start()
+	}
 }
 
 // Found returns the servers found so far. It waits for the first search, so that flows that
@@ -41,6 +49,7 @@ func (l *LocalServers) Found() []providers.LocalServer {
 	if l.off {
 		return nil
 	}
+	l.start()
 	select {
 	case <-l.finder.Ready():
 	case <-time.After(firstSearchTimeout):
