@@ -99,9 +99,7 @@ func (l *localAPI) serve(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	l.onClose = append(l.onClose, func() error { return errors.Join(a.server.Close(), a.close()) })
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
-	l.onClose = append(l.onClose, func() error { transport.CloseIdleConnections(); return nil })
-	return &client.Client{Base: a.local, Token: a.token, HTTP: &http.Client{Transport: transport}}, nil
+	return &client.Client{Base: a.local, Token: a.token, HTTP: client.NewHTTP(dial)}, nil
 }
 
 // useTemporaryDir replaces the database in the settings with one in a new directory, until the

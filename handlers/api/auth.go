@@ -39,7 +39,7 @@ func (s *Server) isLocal(r *http.Request) bool {
 }
 
 // Operator reports whether the request comes from the command line on the same machine. It may do
-// what no key may, because whoever can read the local token can also read the database.
+// what no key may, because an account that can read the local token can also read the database.
 func (c *Call) Operator() bool { return c.s.isLocal(c.Request()) }
 
 // AllWorkspaces reports whether the request is for all workspaces: the operator has named none.

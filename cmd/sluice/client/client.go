@@ -54,6 +54,11 @@ var (
 	proxiedClient = &http.Client{Transport: newTransport(http.ProxyFromEnvironment), CheckRedirect: refuseRedirect}
 )
 
+// NewHTTP returns an HTTP client for Client.HTTP whose connections come from dial.
+func NewHTTP(dial func(ctx context.Context) (net.Conn, error)) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}}
+}
+
 func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	dial := &net.Dialer{Timeout: connectTimeout}
 	return &http.Transport{Proxy: proxy, DialContext: dial.DialContext, TLSHandshakeTimeout: connectTimeout, ExpectContinueTimeout: time.Second, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
