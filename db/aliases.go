@@ -25,6 +25,9 @@ const (
 	KeyFile      = masterkey.File
 )
 
+// IndexTask is the task in the mark of a damaged index.
+const IndexTask = core.IndexTask
+
 // ReadEngine returns how to reach the engine of a data directory and whether it
 // is running.
 func ReadEngine(dataDir string) (info EngineInfo, running bool, err error) {

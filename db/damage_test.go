@@ -28,13 +28,13 @@ func (w *fixture) damaged() (list []string) {
 	return list
 }
 
-// reopenDamaged closes the store of SQLite, overwrites the page of the table that holds the row
-// with an ID, and opens the store again.
-func (w *fixture) reopenDamaged(table, id string) {
+// reopenDamaged closes the store of SQLite, overwrites a leaf page of a table or index that holds
+// a text, and opens the store again.
+func (w *fixture) reopenDamaged(name, text string) {
 	w.t.Helper()
 	cfg := w.Config
 	var root, size int
-	w.must(w.SQLite().QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", table).Scan(&root, &size))
+	w.must(w.SQLite().QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", name).Scan(&root, &size))
 	_, err := w.SQLite().Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	w.must(err)
 	w.must(w.Close())
@@ -43,13 +43,13 @@ func (w *fixture) reopenDamaged(table, id string) {
 	w.must(err)
 	found := false
 	for _, page := range leaves(data, root, size) {
-		if bytes.Contains(page, []byte(id)) && !found {
+		if bytes.Contains(page, []byte(text)) && !found {
 			found = true
 			copy(page, bytes.Repeat([]byte{0xff}, size))
 		}
 	}
 	if !found {
-		w.t.Fatalf("no page holds %s", id)
+		w.t.Fatalf("no page of %s holds %s", name, text)
 	}
 	w.must(os.WriteFile(path, data, 0o600))
 	s, err := db.Open(context.Background(), cfg)
@@ -59,10 +59,10 @@ func (w *fixture) reopenDamaged(table, id string) {
 	w.UseQueue(w.queue)
 }
 
-// leaves returns the pages of a table of SQLite that hold its rows, given its root page.
+// leaves returns the leaf pages of a table or index of SQLite, given its root page.
 func leaves(data []byte, number, size int) (pages [][]byte) {
 	page := data[(number-1)*size : number*size]
-	if page[0] != 5 { // of an interior page
+	if page[0] != 5 && page[0] != 2 { // of an interior page of a table or index
 		return [][]byte{page}
 	}
 	for i := range int(binary.BigEndian.Uint16(page[3:])) {
@@ -121,12 +121,18 @@ func TestDamage_of_an_error(t *testing.T) {
 	})
 }
 
+// newSQLite returns a fixture on SQLite.
+func newSQLite(t *testing.T) *fixture {
+	t.Helper()
+	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
+	return newFixture(t, dbtest.SQLite(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
+}
+
 // onDamaged sets up a store on SQLite with the runs that prepare makes, and damages the page of
 // one run. It returns the ID of that run and those of all runs.
 func onDamaged(t *testing.T, prepare func(w *fixture) (all []flow.RunID)) (w *fixture, bad flow.RunID, all []flow.RunID) {
 	t.Helper()
-	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
-	w = newFixture(t, dbtest.SQLite(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
+	w = newSQLite(t)
 	all = prepare(w)
 	bad = all[len(all)*9/10]
 	w.reopenDamaged("runs", string(bad))
@@ -217,8 +223,7 @@ func TestDamagedPage_does_not_stop_wakes(t *testing.T) {
 // TestDamagedPage_of_wakes loses when some runs are due.
 func TestDamagedPage_of_wakes(t *testing.T) {
 	t.Parallel()
-	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
-	w := newFixture(t, dbtest.SQLite(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
+	w := newSQLite(t)
 	all := hundredRuns(w, func() *flow.Run {
 		r := w.take(w.start().ID)
 		w.wait(r, w.clock.Now().Add(time.Minute))
@@ -285,8 +290,7 @@ func TestDamagedPage_does_not_stop_lists(t *testing.T) {
 
 func TestDamagedPage_does_not_stop_deliveries(t *testing.T) {
 	t.Parallel()
-	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
-	w := newFixture(t, dbtest.SQLite(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
+	w := newSQLite(t)
 	var ids []string
 	for i := range 60 { // of endpoints of their own, so that all get slots over time
 		ids = append(ids, w.addTests(fmt.Sprint("https://a.test/", i, strings.Repeat("x", 300)))...)
@@ -309,4 +313,115 @@ func TestDamagedPage_does_not_stop_deliveries(t *testing.T) {
 	page, err := w.ListDeliveryRows(w.ctx, flow.DeliveryQuery{WorkspaceID: ws, Limit: 100})
 	w.must(err)
 	wantEqual(t, "rows", len(page.Rows), len(sent))
+}
+
+func TestDamagedIndex_is_rebuilt(t *testing.T) {
+	t.Parallel()
+	for _, index := range []string{"runs_expiry", "sqlite_autoindex_runs_1"} {
+		t.Run(index, func(t *testing.T) {
+			t.Parallel()
+			w := newSQLite(t)
+			all := hundredRuns(w, func() *flow.Run { return w.startAndFinish() })
+			all = append(all, hundredRuns(w, func() *flow.Run { return w.startAndFinish() })...)
+			w.reopenDamaged(index, "")
+			w.clock.move(31 * 24 * time.Hour)
+			_, err := w.ExpireRuns(w.ctx, w.clock.Now(), 500)
+			w.must(err)
+			for _, id := range all {
+				wantEqual(t, "erased", w.find(id).Erased, flow.CodeRunExpired)
+			}
+			page, err := w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Limit: 200})
+			w.must(err)
+			wantEqual(t, "rows", len(page.Rows), len(all))
+			wantTexts(t, "marked", w.damaged(), "runs "+index)
+			// Work on all tables continues as well, and the ID of a run stays unique.
+			_ = w.startAndFinish()
+			if _, err := w.SQLite().Exec("INSERT INTO runs SELECT * FROM runs LIMIT 1"); err == nil {
+				t.Error("a run was stored twice")
+			}
+			e, err := w.Inspect(w.ctx)
+			w.must(err)
+			wantEqual(t, "damage", e.Damage, "")
+			if e.Unused == 0 {
+				t.Error("the pages of the damaged index are not reported")
+			}
+		})
+	}
+}
+
+// TestDamagedIndex_does_not_stop_writes has an index in which only new runs are stored.
+func TestDamagedIndex_does_not_stop_writes(t *testing.T) {
+	t.Parallel()
+	w := newSQLite(t)
+	all := hundredRuns(w, func() *flow.Run { return w.startAndFinish() })
+	w.reopenDamaged("runs_ended", string(all[99]))
+	for range 10 {
+		w.startAndFinish()
+	}
+	wantTexts(t, "marked", w.damaged(), "runs runs_ended")
+}
+
+// onDamagedPostgres sets up a store on PostgreSQL with what prepare makes, and damages a page of
+// a table or index.
+func onDamagedPostgres[T any](t *testing.T, name string, page int, prepare func(w *fixture) T) (*fixture, T) {
+	t.Helper()
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
+	cfg := server.Config("damaged")
+	cfg.Now = c.Now
+	open := func() *db.Store {
+		s, err := db.Open(context.Background(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	w := newFixture(t, open(), c)
+	made := prepare(w)
+	var file string
+	w.must(w.DB.Reader.QueryRow("SELECT pg_relation_filepath($1)", name).Scan(&file))
+	w.must(w.Close())
+	server.DamagePage(file, page)
+	w.Store = open()
+	t.Cleanup(func() { _ = w.Close() })
+	w.UseQueue(w.queue)
+	return w, made
+}
+
+func TestDamagedIndex_is_rebuilt_on_PostgreSQL(t *testing.T) {
+	for _, index := range []string{"runs_ended", "runs_expiry", "runs_pkey"} {
+		t.Run(index, func(t *testing.T) {
+			w, all := onDamagedPostgres(t, index, 1, func(w *fixture) []flow.RunID { return hundredRuns(w, func() *flow.Run { return w.startAndFinish() }) })
+			w.clock.move(31 * 24 * time.Hour)
+			_, err := w.ExpireRuns(w.ctx, w.clock.Now(), 500)
+			w.must(err)
+			page, err := w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Limit: 200})
+			w.must(err)
+			wantEqual(t, "rows", len(page.Rows), len(all))
+			for _, id := range all {
+				wantEqual(t, "erased", w.find(id).Erased, flow.CodeRunExpired)
+			}
+			_ = w.startAndFinish()
+			wantTexts(t, "marked", w.damaged(), "runs "+index)
+		})
+	}
+}
+
+func TestDamagedPage_of_PostgreSQL_is_marked(t *testing.T) {
+	w, all := onDamagedPostgres(t, "runs", 2, func(w *fixture) []flow.RunID { return hundredRuns(w, func() *flow.Run { return w.startAndFinish() }) })
+	read := 0
+	for _, id := range all { // each on its own
+		if _, err := w.FindRun(w.ctx, ws, "", id); err == nil {
+			read++
+		} else if !core.IsDamage(err) {
+			t.Fatal(err)
+		}
+	}
+	if read == len(all) || read < len(all)/2 {
+		t.Errorf("%d of %d runs can be read", read, len(all))
+	}
+	_, _ = w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Limit: 200})
+	_ = w.startAndFinish()
+	wantTexts(t, "marked", w.damaged(), "runs page 2")
 }

@@ -139,7 +139,7 @@ func EmbeddedMigrations() fs.FS { return migrations.Files }
 
 func onDatabase(ctx context.Context, cfg core.Config, do func(goose.Dialect, *sql.DB) error) error {
 	if cfg.DatabaseURL == "" {
-		return onFile(cfg, func(db *sql.DB) error { return do(goose.DialectSQLite3, db) })
+		return OnFile(cfg, func(db *sql.DB) error { return do(goose.DialectSQLite3, db) })
 	}
 	pool, err := pgxpool.New(ctx, cfg.DatabaseURL)
 	if err != nil {
@@ -151,7 +151,8 @@ func onDatabase(ctx context.Context, cfg core.Config, do func(goose.Dialect, *sq
 	return do(goose.DialectPostgres, db)
 }
 
-func onFile(cfg core.Config, do func(*sql.DB) error) error {
+// OnFile calls do with the file of a SQLite database.
+func OnFile(cfg core.Config, do func(*sql.DB) error) error {
 	db := sql.OpenDB(core.NewConnector(filepath.Join(cfg.DataDir, core.DatabaseFile), core.WriterDSN, ""))
 	defer db.Close()
 	return do(db)

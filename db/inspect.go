@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sluice/db/blobs"
 	"sluice/db/core"
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -18,7 +20,8 @@ type Inspection struct {
 	Engine          string        // SQLite or PostgreSQL, and its version
 	Size            int64         // bytes of the database
 	Log             int64         // bytes of SQLite's write-ahead log
-	Damage          string        // result of the integrity check of SQLite; empty if it passed
+	Damage          string        // first finding of the integrity check of SQLite; empty if it passed
+	Unused          int           // pages of SQLite that are lost until a backup is restored, as of an index that was rebuilt
 	Skew            time.Duration // how far this machine's clock is ahead of the database's
 	Pooler          bool          // PostgreSQL is behind a connection pooler
 	Open            map[flow.RunState]int64
@@ -96,14 +99,27 @@ func (s *Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 	path := filepath.Join(s.DB.Config.DataDir, core.DatabaseFile)
 	e.Log = max(sizeOf(path+"-wal"), 0)
 	e.Size = sizeOf(path) + e.Log
-	var found string
-	if err := s.DB.Reader.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
-		found = err.Error()
-	}
-	if found != "ok" {
-		e.Damage = found
-	}
+	s.checkPages(ctx, e)
 	return s.inspectFiles(ctx, e)
+}
+
+// checkPages runs the integrity check of SQLite.
+func (s *Maintenance) checkPages(ctx context.Context, e *Inspection) {
+	rows, err := s.DB.Reader.QueryContext(ctx, "PRAGMA quick_check(10000)")
+	found, err := dbconn.Collect(rows, err, dbconn.ScanText)
+	if err != nil {
+		e.Damage = err.Error()
+		return
+	}
+	for line := range strings.Lines(strings.Join(found, "\n")) {
+		switch line = strings.TrimSpace(line); {
+		case line == "ok", strings.HasPrefix(line, "***"): // the name of the database
+		case strings.HasSuffix(line, "never used"):
+			e.Unused++
+		case e.Damage == "":
+			e.Damage = line
+		}
+	}
 }
 
 // inspectFiles checks that the content of every file exists.

@@ -1,7 +1,9 @@
 package db_test
 
 import (
+	"database/sql"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -111,6 +113,47 @@ func TestRotateMasterKey(t *testing.T) {
 		opens(t, cfg)
 	})
 	t.Run("continues after an interruption", testRotationInterrupted)
+	t.Run("leaves a secret that no key decrypts as it is", func(t *testing.T) {
+		t.Parallel()
+		var log strings.Builder
+		cfg := core.Config{DataDir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))}
+		sealedFixture(t, cfg)
+		broken := "\x01 sealed with a key that is lost"
+		change := func(query string, args ...any) {
+			err := db.OnFile(cfg, func(db *sql.DB) error { _, err := db.Exec(query, args...); return err })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := db.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SaveCredential(t.Context(), flow.Credential{WorkspaceID: ws, Name: "broken"}, "sk-lost"); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+		change("UPDATE credentials SET value = ? WHERE name = 'broken'", []byte(broken))
+		r, err := db.RotateMasterKey(t.Context(), cfg, "")
+		if err != nil || r.Unreadable != 1 || r.Reencrypted < 5 {
+			t.Fatalf("rotation said %+v, %v", r, err)
+		}
+		if !strings.Contains(log.String(), "table=credentials") || !strings.Contains(log.String(), "broken") {
+			t.Errorf("the log does not name the secret: %s", &log)
+		}
+		opens(t, cfg)
+		if s, err = db.Open(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, _, err := s.OpenCredential(t.Context(), ws, "broken"); err == nil {
+			t.Error("the broken credential was opened")
+		}
+		var kept []byte
+		if err := s.SQLite().QueryRow("SELECT value FROM credentials WHERE name = 'broken'").Scan(&kept); err != nil || string(kept) != broken {
+			t.Errorf("the broken value is now %q, %v", kept, err)
+		}
+	})
 	t.Run("waits for the server to stop", func(t *testing.T) {
 		t.Parallel()
 		cfg := core.Config{DataDir: t.TempDir()}

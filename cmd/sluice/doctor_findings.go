@@ -259,14 +259,11 @@ func (f *findings) database(e db.Inspection) {
 	} else {
 		f.add("database", verdictOK, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
 	}
-	if n := len(e.Damaged); n > 0 {
-		var names []string
-		for _, r := range e.Damaged[:min(n, 5)] {
-			names = append(names, fmt.Sprintf("%s %s (%s: %s)", r.Table, r.ID, r.Task, r.Error))
-		}
-		f.add("rows", verdictBad, "All other work continues, and they are tried again every day. If the database is damaged too, stop the server and restore the last backup; otherwise delete them, or report the error.",
-			"%s: %s", count(int64(n), "row cannot be read or processed and is passed over", "rows cannot be read or processed and are passed over"), strings.Join(names, "; "))
+	if e.Unused > 0 {
+		f.add("unused pages", verdictWarn, "Run 'sluice backup', stop the server, and restore that backup with 'sluice restore --replace', which writes a new database file.",
+			"%s space, such as after a damaged index was rebuilt.", count(int64(e.Unused), "page of the database wastes", "pages of the database waste"))
 	}
+	f.damaged(e.Damaged)
 	if e.Pooler {
 		f.add("pooler", verdictOK, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL points at a connection pooler in session mode.")
 	}
@@ -280,6 +277,27 @@ func (f *findings) database(e db.Inspection) {
 		f.add("files", verdictBad, "Restore the directory files from a backup or a snapshot of the disk.", "The content of %d of %d files is missing.", e.Missing, e.Files)
 	} else {
 		f.add("files", verdictOK, "", "%d files, all with their content.", e.Files)
+	}
+}
+
+// damaged reports rows, indexes and pages that were marked as damaged.
+func (f *findings) damaged(list []flow.DamagedRow) {
+	var indexes, rows []string
+	for _, r := range list {
+		to := &rows
+		if r.Task == db.IndexTask {
+			to = &indexes
+		}
+		*to = append(*to, fmt.Sprintf("%s %s (%s: %s)", r.Table, r.ID, r.Task, r.Error))
+	}
+	names := func(list []string) string { return strings.Join(list[:min(len(list), 5)], "; ") }
+	if n := len(indexes); n > 0 {
+		f.add("indexes", verdictBad, "An index that was rebuilt has lost nothing, but check the disk and the memory of the machine. If one could not be rebuilt, stop the server and restore the last backup.",
+			"%s: %s", count(int64(n), "index was damaged in the last day", "indexes were damaged in the last day"), names(indexes))
+	}
+	if n := len(rows); n > 0 {
+		f.add("rows", verdictBad, "All other work continues, and they are tried again every day. If the database is damaged too, stop the server and restore the last backup; otherwise delete them, or report the error. To give up the rows of a damaged page of PostgreSQL instead, run as its superuser: SET zero_damaged_pages = on; VACUUM FULL;",
+			"%s: %s", count(int64(n), "row cannot be read or processed and is passed over", "rows cannot be read or processed and are passed over"), names(rows))
 	}
 }
 

@@ -66,7 +66,7 @@ func newMetrics(store *db.Store) *metrics {
 			read(func(ctx context.Context) (int64, error) { return store.CountOpenRuns(ctx, state) })))
 	}
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "sluice_damaged_rows", Help: "Stored rows that background work passes over, because they cannot be read or processed."}, read(store.CountDamaged)))
+		Name: "sluice_damaged_rows", Help: "Stored rows that background work passes over, because they cannot be read or processed, and indexes that were damaged in the last day."}, read(store.CountDamaged)))
 	return m
 }
 

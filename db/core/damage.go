@@ -142,6 +142,9 @@ func ReadRows[T any](ctx context.Context, s *DB, table string, read func() (T, e
 	if !IsDamage(err) {
 		return v, err
 	}
+	if s.repairIndexes(ctx, err) {
+		return ReadRows(ctx, s, table, read)
+	}
 	if err := s.findDamaged(ctx, table); err != nil {
 		return v, err
 	}
@@ -153,11 +156,14 @@ func (s *DB) mark(ctx context.Context, e *rowError) error {
 	return s.Write(ctx, Relaxed, func(tx *Tx) error { return tx.MarkDamaged(e.table, e.id, e.task, e.cause) })
 }
 
-// passOverAdmission repeats a write that failed because it would have admitted a queued run that
-// cannot be changed, after that run was marked.
-func (s *DB) passOverAdmission(ctx context.Context, write func() error) error {
+// repeatDamaged repeats a write that failed because of a damaged index that was rebuilt, or because
+// it would have admitted a queued run that cannot be changed, after that run was marked.
+func (s *DB) repeatDamaged(ctx context.Context, write func() error) error {
 	for {
 		err := write()
+		if s.repairIndexes(ctx, err) {
+			continue
+		}
 		bad, ok := errors.AsType[*rowError](err)
 		if !ok || bad.task != admitTask {
 			return err

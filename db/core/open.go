@@ -291,5 +291,5 @@ func (s *DB) Write(ctx context.Context, d Durability, fn func(*Tx) error) error 
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return s.passOverAdmission(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{fn: fn, d: d})) })
+	return s.repeatDamaged(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{fn: fn, d: d})) })
 }

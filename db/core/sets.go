@@ -66,9 +66,9 @@ func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 		return s.Write(ctx, d, set.ExecuteAlone)
 	}
 	if s.sets == nil {
-		return s.passOverAdmission(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{set: set, d: d})) })
+		return s.repeatDamaged(ctx, func() error { return s.outages.PublicError(s.Writer.write(ctx, &member{set: set, d: d})) })
 	}
-	return s.outages.PublicError(s.sets.write(ctx, &member{set: set, d: d}))
+	return s.repeatDamaged(ctx, func() error { return s.outages.PublicError(s.sets.write(ctx, &member{set: set, d: d})) })
 }
 
 // run executes a group. Members that cannot be part of the set get a separate

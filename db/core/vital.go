@@ -43,7 +43,7 @@ func (l *lane) close() (err error) {
 
 // WriteVital is Write on the vital lane.
 func (s *DB) WriteVital(ctx context.Context, d Durability, fn func(*Tx) error) error {
-	return s.outages.PublicError(s.Vital.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.repeatDamaged(ctx, func() error { return s.outages.PublicError(s.Vital.writer.write(ctx, &member{fn: fn, d: d})) })
 }
 
 // pingTimeout is how long the database may take to answer a health check.

@@ -91,10 +91,13 @@ func Classify(err error) error {
 	return err
 }
 
-// IsCorrupt reports whether SQLite found a damaged page.
+// IsCorrupt reports whether the database found a damaged page.
 func IsCorrupt(err error) bool {
-	e, ok := errors.AsType[sqlite3.Error](err)
-	return ok && e.Code == sqlite3.ErrCorrupt
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.Code == sqlite3.ErrCorrupt
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "XX001" || e.Code == "XX002") // damaged data, damaged index
 }
 
 // isPermanent reports whether a retry would fail the same way, because of damaged data, or
@@ -112,7 +115,7 @@ func isPermanent(err error) bool {
 		case "22", "23", "54": // data, constraint, too large
 			return true
 		}
-		return e.Code == "XX001" || e.Code == "XX002" // damaged data, damaged index
+		return IsCorrupt(err)
 	}
 	// A column holds a value of an unexpected type; database/sql has no error
 	// type for this.

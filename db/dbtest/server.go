@@ -1,9 +1,12 @@
 package dbtest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -155,6 +158,23 @@ func (s *Server) try(database, sql string) error {
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, sql)
 	return err
+}
+
+// DamagePage overwrites a page of a table or index, whose file is given relative to the data
+// directory, as pg_relation_filepath does. The server is stopped meanwhile.
+func (s *Server) DamagePage(file string, page int) {
+	s.t.Helper()
+	s.Stop(syscall.SIGINT)
+	f, err := os.OpenFile(filepath.Join(s.data, file), os.O_WRONLY, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	const pageSize = 8192
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, pageSize), int64(page)*pageSize)
+	if err = errors.Join(err, f.Close()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Start()
 }
 
 // HasEnded reports whether the process of the server has ended.
