@@ -19,7 +19,7 @@ var separators = []rune{'\t', ';', '|', ','}
 func (r *reading) readText(format string) *Document {
 	d := decodeText(r.data, r.MIME, "", r.Encoding)
 	out := &Document{Format: format, Pages: 1, Text: lineEnds.Replace(d.text)}
-	d.warnings(out)
+	d.describe(out)
 	return out
 }
 

@@ -18,9 +18,10 @@ type decoded struct {
 	damaged  bool   // bytes were invalid and became U+FFFD
 }
 
-// DecodeText converts bytes to valid UTF-8; see decodeText.
-func DecodeText(data []byte, contentType, fallback string) string {
-	return decodeText(data, contentType, fallback, "").text
+// DecodeText converts bytes to valid UTF-8; see decodeText. warnings say what may be wrong with the text.
+func DecodeText(data []byte, contentType, fallback, known string) (text, encoding string, warnings []string) {
+	d := decodeText(data, contentType, fallback, known)
+	return d.text, d.encoding, d.warnings()
 }
 
 // decodeText converts bytes to valid UTF-8. The encoding is, in this order: the one that the caller knows; that of a byte
@@ -57,7 +58,7 @@ func decodeText(data []byte, contentType, fallback, known string) decoded {
 		return decoded{text: string(data), encoding: "utf-8"}
 	}
 	if mostlyUTF8(data) { // a few bytes were damaged on the way
-		return decoded{text: strings.ToValidUTF8(string(data), "\uFFFD"), encoding: "utf-8", damaged: true}
+		return decoded{text: strings.ToValidUTF8(string(data), replacement), encoding: "utf-8", damaged: true}
 	}
 	if e, stated := declared(inMarkup(data, isHTML)); stated {
 		return decodeWith(e, data)
@@ -112,21 +113,32 @@ func decodeBytes(name string, data []byte) string {
 	return e.Decode(data)
 }
 
+// replacement is U+FFFD in UTF-8, which replaces invalid bytes.
+const replacement = "\uFFFD"
+
 // decodeWith converts data from an encoding.
 func decodeWith(e charset.Encoding, data []byte) decoded {
 	text := e.Decode(data)
-	return decoded{text: text, encoding: e.Name, damaged: strings.ContainsRune(text, utf8.RuneError) && !bytes.ContainsRune(data, utf8.RuneError)}
+	return decoded{text: text, encoding: e.Name, damaged: strings.Contains(text, replacement) && !bytes.Contains(data, []byte(replacement))}
 }
 
-// warnings adds to a document what its readers must know about its encoding.
-func (d decoded) warnings(out *Document) {
+// describe adds the encoding to a document, with what its readers must know about it.
+func (d decoded) describe(out *Document) {
 	out.Encoding = d.encoding
+	for _, w := range d.warnings() {
+		out.warn("%s", w)
+	}
+}
+
+// warnings returns what readers must know about the encoding.
+func (d decoded) warnings() (list []string) {
 	if d.guessed {
-		out.warn("The file does not state its encoding. It was read as %s, which is a guess; if characters are wrong, set Encoding.", d.encoding)
+		list = append(list, "The text does not state its encoding. It was read as "+d.encoding+", which is a guess; if characters are wrong, set Encoding.")
 	}
 	if d.damaged {
-		out.warn("The file has bytes that are invalid in %s. They were replaced by U+FFFD (�); if characters are wrong, set Encoding.", d.encoding)
+		list = append(list, "The text has bytes that are invalid in "+d.encoding+". They were replaced by U+FFFD (�); if characters are wrong, set Encoding.")
 	}
+	return list
 }
 
 // mostlyUTF8 reports whether data has at least as many valid multi-byte characters as

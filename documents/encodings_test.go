@@ -127,3 +127,12 @@ func TestTables_read_like_spreadsheets(t *testing.T) {
 		same(t, "text", []any{err, got.Text}, []any{nil, "a\nb\r\nc\nd\n\r\n"})
 	})
 }
+
+func TestEncoding_that_does_not_fit_is_reported(t *testing.T) {
+	t.Parallel()
+	got, err := readIn(t.Context(), Request{Name: "a.txt", Encoding: "shift_jis"}, "\x93\xfa\x96\x7b \xff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "text", []any{got.Text, len(got.Warnings)}, []any{"日本 \uFFFD", 1})
+}

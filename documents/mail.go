@@ -112,7 +112,7 @@ func (m *mailReader) part(header textproto.MIMEHeader, body []byte, depth int) s
 	case disposition == "attachment" || name != "" && disposition != "inline":
 	case mediaType == "text/plain" || mediaType == "message/delivery-status" || mediaType == "text/markdown":
 		d := decodeText(data, header.Get("Content-Type"), "", m.Encoding)
-		d.warnings(m.out)
+		d.describe(m.out)
 		text := strings.ReplaceAll(lineEnds.Replace(d.text), "\r\n", "\n")
 		if strings.EqualFold(params["format"], "flowed") {
 			text = unfolded(text, strings.EqualFold(params["delsp"], "yes"))
@@ -134,7 +134,7 @@ const maxFileTitle = 200
 // html returns a part in HTML as Markdown.
 func (m *mailReader) html(data []byte, header textproto.MIMEHeader) string {
 	d := decodeText(data, header.Get("Content-Type"), "text/html", m.Encoding)
-	d.warnings(m.out)
+	d.describe(m.out)
 	doc, err := parseHTML(d.text, false)
 	if err != nil {
 		m.out.Truncated = true

@@ -102,7 +102,7 @@ func (w *sheetReader) readSheet(name string) {
 				t.HiddenColumns = append(t.HiddenColumns, column)
 			}
 		}
-		if len(t.HiddenRows) > 0 || len(t.HiddenColumns) > 0 {
+		if table.hidden || len(t.HiddenColumns) > 0 {
 			w.out.warn("The sheet %s has hidden rows or columns. They are marked.", wording.Truncate(name, 60))
 		}
 		w.out.Tables = append(w.out.Tables, t)
@@ -202,12 +202,14 @@ type tableWriter struct {
 	header []string
 	left   *int // bytes
 	full   bool // rows or columns were left out
+	hidden bool // Excel hides a row, which may be the header or left out
 }
 
 // add adds a row, which Excel may hide, or makes it the header if it is the first one. The budget counts
 // a row as JSON, names of columns included, because that is how tables travel to
 // the parent: long names in a header cost their length in every row.
 func (t *tableWriter) add(cells []string, hidden bool) {
+	t.hidden = t.hidden || hidden
 	if len(cells) > maxColumns {
 		cells, t.full = cells[:maxColumns], true
 	}

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,21 @@ func TestSheets(t *testing.T) {
 		}
 		has(t, got.Text, "Day\tShare [hidden column]\tPrice [hidden column]\t\tPrice", "(1,234.50)\t[hidden row]", "# Notes (very hidden)")
 		same(t, "tables", []any{got.Tables[0].HiddenRows, got.Tables[0].HiddenColumns, got.Tables[0].Hidden, got.Tables[1].Hidden, len(got.Warnings)}, []any{[]int{1}, []string{"Share", "Price"}, false, true, 2})
+	})
+	t.Run("warn of hidden rows that are not in the table", func(t *testing.T) {
+		t.Parallel()
+		cell := func(ref, text string) string {
+			return `<c r="` + ref + `" t="inlineStr"><is><t>` + text + `</t></is></c>`
+		}
+		got, err := readIn(t.Context(), Request{}, sheetOf(t, `<sheetData><row r="1" hidden="1">`+cell("A1", "secret header")+`</row><row r="2">`+cell("A2", "x")+`</row></sheetData>`))
+		same(t, "of a header", []any{err, got.Text, len(got.Warnings)}, []any{nil, "# M\nsecret header\t[hidden row]\nx", 1})
+		var rows strings.Builder
+		for i := range 200 {
+			n := strconv.Itoa(i + 1)
+			rows.WriteString(`<row r="` + n + `">` + cell("A"+n, strings.Repeat("x", 32_000)) + `</row>`)
+		}
+		got, err = readIn(t.Context(), Request{}, sheetOf(t, `<sheetData>`+rows.String()+`<row r="201" hidden="1">`+cell("A201", "secret")+`</row></sheetData>`))
+		same(t, "beyond a full table", []any{err, strings.HasSuffix(got.Text, "secret\t[hidden row]"), got.Tables[0].HiddenRows, len(got.Warnings)}, []any{nil, true, nil, 1})
 	})
 	t.Run("with a password are refused", func(t *testing.T) {
 		t.Parallel()

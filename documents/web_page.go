@@ -44,7 +44,7 @@ func (r *reading) readWebPage() (*Document, error) {
 		return nil, refuse("%s", nestedHTML("page")+" Use an HTTP request node to get its HTML as text.")
 	}
 	out := &Document{Format: "html", Title: titleOf(doc), Meta: map[string]any{}}
-	source.warnings(out)
+	source.describe(out)
 	at := baseOf(doc, r.URL)
 	if err := checkPage(doc, at, r.URL, out); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (r *reading) readHTML() (*Document, error) {
 		return nil, refuse("%s", nestedHTML("document")+" Save it as plain text or as a PDF.")
 	}
 	out := &Document{Format: "html", Pages: 1, Title: titleOf(doc)}
-	source.warnings(out)
+	source.describe(out)
 	at := baseOf(doc, r.URL)
 	if err := checkPage(doc, at, r.URL, out); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ type wordField struct {
 	code     []byte
 	inResult bool
 	replaced bool // its result is written already and not shown again
+	filled   bool // it lies in the code of another field, which has its result
 	start    int  // of the result in the line
 	link     bool
 }
@@ -42,6 +43,21 @@ func (f wordField) hides() bool { return !f.inResult || f.replaced }
 func (w *wordWriter) fieldCode(s string) {
 	if n := len(w.fields); n > 0 && len(w.fields[n-1].code) < maxFieldCode {
 		w.fields[n-1].code = append(w.fields[n-1].code, s...)
+	}
+}
+
+// resultInCode adds the result of a field to the code of the field whose code it lies in.
+func (w *wordWriter) resultInCode(s string) {
+	for i := len(w.fields) - 1; i >= 0; i-- {
+		if f := &w.fields[i]; f.hides() {
+			if !f.inResult && len(f.code) < maxFieldCode {
+				f.code = append(f.code, s...)
+			}
+			for j := range w.fields[i+1:] {
+				w.fields[i+1+j].filled = true
+			}
+			return
+		}
 	}
 }
 
@@ -170,17 +186,21 @@ func (w *wordWriter) endField() {
 		return
 	}
 	f := &w.fields[n-1]
-	empty := !f.inResult || f.start >= w.block.line.Len()
+	empty := !f.filled && (!f.inResult || f.start >= w.block.line.Len())
 	code := string(f.code)
 	if f.link {
 		w.endLink()
 	}
-	replaced := f.replaced
+	inResult, replaced := f.inResult, f.replaced
 	w.fields = w.fields[:n-1]
-	if !empty || replaced || w.invisible() {
+	if !empty || replaced {
 		return
 	}
-	text, known := fieldText(code, f.inResult)
+	text, known := fieldText(code, inResult)
+	if w.invisible() {
+		w.resultInCode(text)
+		return
+	}
 	w.put(text)
 	w.lost = w.lost || !known
 }

@@ -444,8 +444,15 @@ func (w *wordWriter) text(s string) {
 		w.fieldCode(s)
 		return
 	}
-	if n == 0 || w.skipped > 0 || !slices.Contains(w.names.text, w.open[n-1]) || w.invisible() {
+	if n == 0 || w.skipped > 0 || !slices.Contains(w.names.text, w.open[n-1]) {
 		return
 	}
-	w.paragraphWriter.text(symbolText(w.run.font, s))
+	s = symbolText(w.run.font, s)
+	if w.invisible() {
+		if fields := len(w.fields); fields > 0 && w.fields[fields-1].inResult {
+			w.resultInCode(s)
+		}
+		return
+	}
+	w.paragraphWriter.text(s)
 }

@@ -69,7 +69,8 @@ func request(ctx context.Context, client HTTPClient, address string, limit int64
 func refusedAnswer(answer *outbound.Stream, host string) error {
 	defer answer.Body.Close()                                          //nolint:errcheck // the rest is not needed
 	data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // an incomplete text is still useful
-	return statusError(host, answer.Status, answer.Header, documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html"))
+	text, _, _ := documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html", "")
+	return statusError(host, answer.Status, answer.Header, text)
 }
 
 // maxFileName is the maximum length of a file name in characters.

@@ -35,6 +35,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"A status outside of `expect` fails the step with the status and the beginning of the response; 429, 5xx, timeouts and broken " +
 			"connections can be retried, after the server's Retry-After if there is one. Up to three redirects are followed, unless a 3xx status is expected. " +
 			"They keep the method and the body, except that 303, and 301 or 302 after a POST, are followed with a GET.\n\n" +
+			"A text in another encoding becomes UTF-8. An encoding that the response does not state is detected by its letters; `warnings` then names the guess. Set `encoding` if you know it.\n\n" +
 			"Private and reserved addresses are refused. A response can be up to 10 MiB, or 512 MiB if it is stored as a file, after decoding; gzip, deflate, br and zstd are decoded, and other encodings fail the step. Every request but GET carries an " +
 			"`Idempotency-Key` that stays the same in all attempts of a step, so that a service that supports it acts only once.\n\n" +
 			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` as a value, or `{{credential:name}}` inside a text. " +
@@ -56,6 +57,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "response", Title: "Response", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "text", "file"},
 				Help:    "How to read the response. auto parses it if its content type is JSON; json fails if it is not JSON; text never parses, and replaces bytes that are not text; file stores it as a file. An empty response is null."},
+			encodingField,
 			{Name: "expect", Title: "Expected status", Type: flow.FieldList, Typed: true, More: true, Default: []any{"2xx"},
 				Help: "The status codes that count as success: codes such as 404, classes such as 2xx, or ranges such as 200-299."},
 		},
@@ -63,6 +65,8 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The response: a JSON value if it is JSON, a file if response is file, otherwise text; null if it is empty."},
 			{Name: "status", Title: "Status", Type: flow.TypeNumber, Help: "The status code, such as 200."},
 			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Schema: responseHeaders, Help: "The response headers, with lowercase names. set-cookie is a list."},
+			{Name: "warnings", Title: "Warnings", Type: flow.TypeList, Items: flow.TypeText, Help: "What may be wrong with a text, such as a guessed encoding; usually empty."},
+			{Name: "encoding", Title: "Encoding", Type: flow.TypeText, Help: "The encoding of a text or JSON response, such as utf-8 or gb18030; empty for a file or an empty response."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},
@@ -81,9 +85,9 @@ var responseHeaders = map[string]any{
 	"properties": map[string]any{"set-cookie": map[string]any{"type": "array", "items": textSchema}},
 }
 
-// checkRequest checks the URL, the names of headers and the expected statuses.
+// checkRequest checks the URL, the encoding, the names of headers and the expected statuses.
 func checkRequest(n *flow.Node) []flow.Problem {
-	problems := checkURL(n, "url")
+	problems := append(checkEncoding(n), checkURL(n, "url")...)
 	headers, _ := flow.AsMap(n.Config["headers"])
 	for name := range headers {
 		if !headerName.MatchString(name) {

@@ -158,6 +158,8 @@ func TestHTTPRequest_redacts_secrets(t *testing.T) {
 
 func TestHTTPRequest_reads_response(t *testing.T) {
 	t.Parallel()
+	const polish = "Zażółć gęślą jaźń. Pchnąć w tę łódź jeża lub ośm skrzyń fig. Każdy człowiek rodzi się wolny i równy pod względem godności."
+	const polish1250 = "Za\xbf\xf3\xb3\xe6 g\xea\x9cl\xb9 ja\x9f\xf1. Pchn\xb9\xe6 w t\xea \xb3\xf3d\x9f je\xbfa lub o\x9cm skrzy\xf1 fig. Ka\xbfdy cz\xb3owiek rodzi si\xea wolny i r\xf3wny pod wzgl\xeadem godno\x9cci."
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string][2]string{
 			"/json":      {"application/json", `{"a": [1.50]}`},
@@ -178,6 +180,7 @@ func TestHTTPRequest_reads_response(t *testing.T) {
 			"/latinjson": {"application/json; charset=iso-8859-1", "{\"a\": \"\xe9\"}"},
 			"/odd":       {"application/json", "{\"a\":\"x\xffy\"}"},
 			"/cookies":   {"text/plain", "x"},
+			"/polish":    {"text/plain", polish1250},
 			"/redirect":  {"text/plain", ""},
 			"/nothing":   {"application/json", ""},
 		}[r.URL.Path]
@@ -235,6 +238,35 @@ func TestHTTPRequest_reads_response(t *testing.T) {
 			t.Parallel()
 			outputs := s.call(map[string]any{"url": s.URL + c.path, "response": c.response, "method": c.method}, nil).succeeds(t, s.deps)
 			same(t, "body", outputs["body"], c.want)
+		})
+	}
+	for _, c := range []struct {
+		path, response, set, encoding string
+		warnings                      int
+		body                          any
+	}{
+		{"/json", "auto", "", "utf-8", 0, nil},
+		{"/latin", "auto", "", "windows-1252", 0, nil}, // its superset, as in browsers
+		{"/polish", "auto", "", "windows-1250", 1, polish},
+		{"/polish", "auto", "windows-1250", "windows-1250", 0, polish},
+		{"/odd", "auto", "", "utf-8", 1, nil},
+		{"/empty", "auto", "", "", 0, nil},
+		{"/polish", "file", "", "", 0, nil},
+	} {
+		t.Run("warnings of "+c.path+" as "+c.response+" "+c.set, func(t *testing.T) {
+			t.Parallel()
+			config := map[string]any{"url": s.URL + c.path, "response": c.response}
+			if c.set != "" {
+				config["encoding"] = c.set
+			}
+			outputs := s.call(config, nil).succeeds(t, s.deps)
+			same(t, "encoding", outputs["encoding"], c.encoding)
+			if list, ok := outputs["warnings"].([]any); !ok || len(list) != c.warnings {
+				t.Errorf("warnings: got %v, want %d", outputs["warnings"], c.warnings)
+			}
+			if c.body != nil {
+				same(t, "body", outputs["body"], c.body)
+			}
 		})
 	}
 	t.Run("headers are lowercase and repeated ones joined", func(t *testing.T) {

@@ -44,13 +44,14 @@ func requestError(err error) error {
 // read checks the status and returns the outputs.
 func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
 	if !isExpected(in, answer.Status) {
-		return flow.Out{}, c.refused(answer.Status, answer.Header, bodyText(answer.Body, answer.Header))
+		return flow.Out{}, c.refused(answer.Status, answer.Header, bodyText(answer.Body, answer.Header, "").text)
 	}
-	body, err := c.readBody(in.Text("response"), answer)
+	text := bodyText(answer.Body, answer.Header, in.Text("encoding"))
+	body, err := c.readBody(in.Text("response"), text.text, answer)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	return answerOutputs(body, answer.Status, answer.Header), nil
+	return answerOutputs(body, text, answer.Status, answer.Header), nil
 }
 
 // keep checks the status and stores the body as a file, without loading it into
@@ -59,22 +60,22 @@ func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Strea
 	defer answer.Body.Close() //nolint:errcheck // read to its end or not needed
 	if !isExpected(in, answer.Status) {
 		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // an incomplete text is still useful
-		return flow.Out{}, c.refused(answer.Status, answer.Header, bodyText(data, answer.Header))
+		return flow.Out{}, c.refused(answer.Status, answer.Header, bodyText(data, answer.Header, "").text)
 	}
 	content := bufio.NewReaderSize(answer.Body, sniffed)
 	if _, err := content.Peek(1); err == io.EOF {
-		return answerOutputs(nil, answer.Status, answer.Header), nil
+		return answerOutputs(nil, decodedBody{}, answer.Status, answer.Header), nil
 	}
 	file, err := keep(ctx, in, answerName(answer.Header, answer.URL), mediaTypeOf(answer.Header.Get("Content-Type")), content)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	return answerOutputs(file, answer.Status, answer.Header), nil
+	return answerOutputs(file, decodedBody{}, answer.Status, answer.Header), nil
 }
 
 // answerOutputs returns the outputs for a response. Header names are lowercase as in HTTP/2,
 // so that a flow does not depend on the protocol version.
-func answerOutputs(body any, status int, header http.Header) flow.Out {
+func answerOutputs(body any, text decodedBody, status int, header http.Header) flow.Out {
 	headers := make(map[string]any, len(header))
 	for name, values := range header {
 		if name == "Set-Cookie" {
@@ -83,7 +84,7 @@ func answerOutputs(body any, status int, header http.Header) flow.Out {
 		}
 		headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 	}
-	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(status), "headers": headers}}
+	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(status), "headers": headers, "warnings": textsValue(text.warnings), "encoding": text.encoding}}
 }
 
 // cookieLines returns the lines of Set-Cookie as a list.
@@ -97,8 +98,7 @@ func cookieLines(lines []string) []any {
 
 // readBody converts the body to a value, depending on the field "response" and
 // the content type. An empty body is null, whatever the status is.
-func (c *httpCall) readBody(as string, answer *outbound.Response) (any, error) {
-	text := bodyText(answer.Body, answer.Header)
+func (c *httpCall) readBody(as, text string, answer *outbound.Response) (any, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -120,20 +120,27 @@ func (c *httpCall) readBody(as string, answer *outbound.Response) (any, error) {
 	return text, nil
 }
 
-// bodyText returns a body as text without a byte order mark. JSON is UTF-8 unless the response
-// declares something else (RFC 8259, section 8.1), so other bytes in it are damaged and become
-// U+FFFD; the encoding of other text is detected.
-func bodyText(body []byte, header http.Header) string {
-	contentType := header.Get("Content-Type")
-	mediaType, params, _ := mime.ParseMediaType(contentType)
-	if isJSONType(mediaType) && params["charset"] == "" && !isUTF16(body) {
-		return strings.ToValidUTF8(string(bytes.TrimPrefix(body, []byte(utf8Mark))), "\uFFFD")
-	}
-	return documents.DecodeText(body, contentType, "text/html")
+// decodedBody is a body as text without a byte order mark.
+type decodedBody struct {
+	text, encoding string
+	warnings       []string
 }
 
-// utf8Mark is the byte order mark of UTF-8.
-const utf8Mark = "\xef\xbb\xbf"
+// bodyText decodes a body. JSON is UTF-8 unless the response declares something else (RFC 8259,
+// section 8.1), so other bytes in it are damaged and become U+FFFD; the encoding of other text is
+// detected. known is the encoding that the flow sets, or "".
+func bodyText(body []byte, header http.Header, known string) (d decodedBody) {
+	if len(body) == 0 {
+		return d
+	}
+	contentType := header.Get("Content-Type")
+	mediaType, params, _ := mime.ParseMediaType(contentType)
+	if known == "" && isJSONType(mediaType) && params["charset"] == "" && !isUTF16(body) {
+		known = "utf-8"
+	}
+	d.text, d.encoding, d.warnings = documents.DecodeText(body, contentType, "text/html", known)
+	return d
+}
 
 // isUTF16 reports whether a body has a byte order mark of UTF-16.
 func isUTF16(body []byte) bool {
