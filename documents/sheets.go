@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"sluice/flow/wording"
 	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
+
+	"sluice/flow/wording"
 )
 
 const (

@@ -38,9 +38,6 @@ func (f *Field) Check(v any) []Problem {
 	return nil
 }
 
-// isWhole reports whether a value is a number without a fraction.
-func isWhole(v any) bool { return value.IsInteger(v) }
-
 // isLess compares two numbers exactly. It is false for other values.
 func isLess(a, b any) bool {
 	order, ok := value.CompareNumbers(a, b)
@@ -49,26 +46,26 @@ func isLess(a, b any) bool {
 
 // accepts reports whether a typed value has a type that the field accepts. It is false for map
 // fields, because Check has handled objects before and they accept nothing else.
-func (f *Field) accepts(value any) bool {
+func (f *Field) accepts(v any) bool {
 	switch f.Type {
 	case FieldText, FieldArea:
-		return TypeOf(value) == "text" || f.Value == TypeAny || f.Value == TypeJSON
+		return TypeOf(v) == "text" || f.Value == TypeAny || f.Value == TypeJSON
 	case FieldSelect, FieldValueType, FieldModel:
-		return TypeOf(value) == "text" || f.Values != nil
+		return TypeOf(v) == "text" || f.Values != nil
 	case FieldFile:
-		return TypeOf(value) == "file" || f.Value == TypeSource && TypeOf(value) == "text"
+		return TypeOf(v) == "file" || f.Value == TypeSource && TypeOf(v) == "text"
 	case FieldNumber:
-		return TypeOf(value) == "number"
+		return TypeOf(v) == "number"
 	case FieldInteger:
-		return isWhole(value)
+		return value.IsInteger(v)
 	case FieldBoolean:
-		return TypeOf(value) == "boolean"
+		return TypeOf(v) == "boolean"
 	case FieldList:
-		return TypeOf(value) == "list" || f.Value.Is(value) && (TypeOf(value) == "text" || TypeOf(value) == "file")
+		return TypeOf(v) == "list" || f.Value.Is(v) && (TypeOf(v) == "text" || TypeOf(v) == "file")
 	case FieldMap:
 		return false
 	case FieldSecret:
-		return IsSecretRef(value) || TypeOf(value) == "text"
+		return IsSecretRef(v) || TypeOf(v) == "text"
 	}
 	return true
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"sluice/flow/wording"
 )
 
 const (
@@ -193,7 +195,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func unknownCoding(host string, status int, names []string) *Error {
 	shown := strings.ToValidUTF8(strings.Join(names, ", "), "")
 	if len(shown) > maxCodingShown {
-		shown = strings.ToValidUTF8(shown[:maxCodingShown], "") + "…"
+		shown = wording.CutBytes(shown, maxCodingShown) + "…"
 	}
 	return &Error{
 		Class:     ClassEncoding,

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"sluice/flow/wording"
 )
 
 // badFinish is the meaning of a finish reason with which an answer is not whole.
@@ -89,11 +91,7 @@ func (s *session) unfinished(r *reply, kind badFinish) *Error {
 
 // excerpt returns the start of a text in quotes, on one line.
 func excerpt(text string) string {
-	text = clean(text)
-	if runes := []rune(text); len(runes) > 100 {
-		text = string(runes[:100]) + "…"
-	}
-	return `"` + text + `".`
+	return `"` + wording.Truncate(clean(text), 100) + `".`
 }
 
 // noText returns the error of an answer without any text. It was paid for, because its tokens

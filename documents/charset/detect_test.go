@@ -1,6 +1,7 @@
 package charset
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ type sample struct {
 	encodings      []string
 }
 
-func samples(t *testing.T) (list []sample) {
+func samples(t testing.TB) (list []sample) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/texts.txt")
 	if err != nil {
@@ -29,7 +30,7 @@ func samples(t *testing.T) (list []sample) {
 }
 
 // encode writes a text in an encoding.
-func encode(t *testing.T, name, text string) []byte {
+func encode(t testing.TB, name, text string) []byte {
 	t.Helper()
 	e, err := Lookup(name)
 	if err != nil {
@@ -111,6 +112,22 @@ func TestLookup_finds_each_detected_encoding(t *testing.T) {
 	for _, c := range candidates {
 		if got, err := Lookup(c.Name); got != c.Encoding {
 			t.Errorf("%s: got %v, %v", c.Name, got, err)
+		}
+	}
+}
+
+// BenchmarkDetect detects the encodings of a megabyte of text.
+func BenchmarkDetect(b *testing.B) {
+	for _, s := range samples(b) {
+		for _, name := range s.encodings {
+			line := encode(b, name, s.text+"\n")
+			data := bytes.Repeat(line, 1+(1<<20)/len(line))
+			b.Run(s.language+" in "+name, func(b *testing.B) {
+				b.SetBytes(int64(len(data)))
+				for b.Loop() {
+					Detect(data, false)
+				}
+			})
 		}
 	}
 }

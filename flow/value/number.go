@@ -104,10 +104,7 @@ func parseDecimal(s string) decimal {
 		exponent, s = min(max(e, -maxExponent), maxExponent), s[:i]
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
-	all := whole
-	if fraction != "" {
-		all += fraction
-	}
+	all := whole + fraction // which allocates nothing if either is empty
 	significant := strings.TrimLeft(all, "0")
 	d.point = int64(len(whole)-(len(all)-len(significant))) + exponent
 	if d.digits = strings.TrimRight(significant, "0"); d.digits == "" {
