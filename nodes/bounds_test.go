@@ -143,6 +143,63 @@ func TestDocuments_bound_work(t *testing.T) {
 	}
 }
 
+// TestEdits_bound_work proves that no transaction takes more than a second of CPU time, however
+// many fields of a large node it sets.
+func TestEdits_bound_work(t *testing.T) {
+	t.Parallel()
+	kinds := New(Deps{})
+	var schema any = obj{"type": "string"}
+	for len(flow.EncodeJSON(schema)) < 60_000 {
+		schema = obj{"type": "object", "properties": obj{"a": schema}, "anyOf": list{schema}}
+	}
+	secrets := obj{}
+	for i := range 20_000 {
+		secrets[fmt.Sprint("password", i)] = fmt.Sprintf("%020d", i)
+	}
+	for name, c := range map[string]struct {
+		node flow.Node
+		ops  int
+		op   func(i int) document.Edit
+	}{
+		"fields of a node with a large schema": {flow.Node{ID: "n", Kind: "chat", Config: obj{"schema": schema}}, document.MaxEdits, func(i int) document.Edit {
+			return document.Edit{Op: document.OpSet, Node: "n", Field: "prompt", Value: fmt.Sprint(i)}
+		}},
+		"many secrets": {flow.Node{ID: "n", Kind: "http_request", Config: obj{"url": "https://a.example"}}, 1, func(int) document.Edit {
+			return document.Edit{Op: document.OpSet, Node: "n", Field: "headers", Value: secrets}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &flow.Document{Schema: flow.Schema, Name: "x", Nodes: []flow.Node{c.node}}
+			var ops []document.Edit
+			for i := range c.ops {
+				ops = append(ops, c.op(i))
+			}
+			flowtest.CheckCPU(t, func() {
+				if _, _, err := document.ApplyAndExtract(d, ops, kinds, func(*document.ExtractedSecret) string { return "x" }); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestCompare_bounds_work proves that comparing inputs with as many allowed values as a document
+// holds takes less than a second of CPU time.
+func TestCompare_bounds_work(t *testing.T) {
+	t.Parallel()
+	kinds := New(Deps{})
+	version := func() *flow.Document {
+		return &flow.Document{Schema: flow.Schema, Name: "x", Nodes: []flow.Node{{ID: "a", Kind: "input", Config: obj{"name": "a", "enum": names("v")}}}}
+	}
+	old, now := version(), version()
+	flowtest.CheckCPU(t, func() {
+		if d := document.Compare(old, now, kinds); !d.Empty() {
+			t.Errorf("got %v", d.Sentences())
+		}
+	})
+}
+
 // TestSteps_bound_work proves that no value of 1 MiB takes more than a second of CPU time in the
 // nodes that compute in this process. The neural models are left out: their time is
 // proportional to the text, and they take turns.

@@ -62,6 +62,9 @@ func patternBudget(ctx context.Context, in *flow.In, length int) (b *pattern.Bud
 	b = pattern.NewBudget(ctx, max(maxPatternWork, patternWorkPerByte*length))
 	group, held := string(in.WorkspaceID), false
 	b.OnSlow(func() error {
+		if held {
+			longWork.Release(group)
+		}
 		err := longWork.Acquire(ctx, group)
 		held = err == nil
 		return err

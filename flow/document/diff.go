@@ -191,9 +191,9 @@ func (c *comparison) values(was, now *flow.Node) []FieldChange {
 	if len(now.Config) == 0 {
 		titled = was
 	}
-	list := make([]FieldChange, len(names))
+	list, k := make([]FieldChange, len(names)), c.kinds.For(titled)
 	for i, name := range names {
-		f := FieldChange{Name: name, Title: c.title(titled, name)}
+		f := FieldChange{Name: name, Title: titleOf(k, name)}
 		f.Before, f.WasSet = memberOrConfig(was, name)
 		f.After, f.IsSet = memberOrConfig(now, name)
 		list[i] = f
@@ -262,16 +262,16 @@ func sameValue(a, b any) bool { return string(value.Canonical(a)) == string(valu
 
 // titles joins the titles of fields, as the editor shows them.
 func (c *comparison) titles(n *flow.Node, fields []string) string {
-	list := make([]string, len(fields))
+	list, k := make([]string, len(fields)), c.kinds.For(n)
 	for i, name := range fields {
-		list[i] = c.title(n, name)
+		list[i] = titleOf(k, name)
 	}
 	return strings.Join(list, ", ")
 }
 
-// title returns the title of a field, or its name in words if the kind no longer has it.
-func (c *comparison) title(n *flow.Node, name string) string {
-	if k := c.kinds.For(n); k != nil {
+// titleOf returns the title of a field, or its name in words if the kind no longer has it.
+func titleOf(k *flow.Kind, name string) string {
+	if k != nil {
 		if f := k.Field(name); f != nil && f.Title != "" {
 			return f.Title
 		}

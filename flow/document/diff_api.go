@@ -8,6 +8,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // api adds one change of the contract with callers. The sentence begins with the input or output.
@@ -95,9 +96,11 @@ func narrowed(was, in contract.Input) (rules []string) {
 
 // containsAll reports whether a list has every item of another.
 func containsAll[T any](list, items []T) bool {
-	return !slices.ContainsFunc(items, func(item T) bool {
-		return !slices.ContainsFunc(list, func(other T) bool { return sameValue(item, other) })
-	})
+	has := make(map[string]bool, len(list))
+	for _, item := range list {
+		has[string(value.Canonical(item))] = true
+	}
+	return !slices.ContainsFunc(items, func(item T) bool { return !has[string(value.Canonical(item))] })
 }
 
 // outputs compares the outputs. A new output is safe; a missing one breaks clients.

@@ -34,14 +34,15 @@ func ApplyEdits(d *flow.Document, ops []Edit) (*Edited, error) {
 // editor applies edits one after the other.
 type editor struct {
 	d         *flow.Document
-	before    *flow.Document    // the original
-	kinds     *flow.Registry    // if set, literal secrets are extracted
-	extractor *secretExtractor  // nil unless kinds is set
-	moved     []ExtractedSecret // secrets that were taken out of the document
-	index     map[string]int    // node ID to index; nil if outdated
-	owned     map[string]bool   // nodes whose config is a copy already
-	apart     map[string]bool   // nodes that could not be restored because their IDs are in use
-	op        int               // index of the current edit
+	before    *flow.Document                         // the original
+	kinds     *flow.Registry                         // if set, literal secrets are extracted
+	extractor *secretExtractor                       // nil unless kinds is set
+	written   map[string]bool                        // nodes with fields that were set, whose secrets are not extracted yet
+	moved     map[string]map[string]*ExtractedSecret // secrets that were taken out of the document, by node and secret
+	index     map[string]int                         // node ID to index; nil if outdated
+	owned     map[string]bool                        // nodes whose config is a copy already
+	apart     map[string]bool                        // nodes that could not be restored because their IDs are in use
+	op        int                                    // index of the current edit
 	done      []Edit
 	undo      [][]Edit // edits that undo each applied edit, in the order of application
 	skipped   []Skipped
@@ -56,7 +57,7 @@ func newEditor(d *flow.Document) *editor {
 	for i := range copied.Groups {
 		copied.Groups[i].Nodes = slices.Clone(d.Groups[i].Nodes)
 	}
-	return &editor{d: &copied, before: d, owned: map[string]bool{}, apart: map[string]bool{}, done: []Edit{}, skipped: []Skipped{}}
+	return &editor{d: &copied, before: d, owned: map[string]bool{}, written: map[string]bool{}, moved: map[string]map[string]*ExtractedSecret{}, apart: map[string]bool{}, done: []Edit{}, skipped: []Skipped{}}
 }
 
 // appliers maps each operation to the method that applies it.
@@ -170,11 +171,8 @@ func (b *editor) set(e *Edit) {
 	} else {
 		n.Config[e.Field] = e.Value
 	}
-	more := b.extractSecrets(n, e.Field)
-	done := *e
-	done.Value = n.Config[e.Field]
-	b.did(done, Edit{Op: OpSet, Node: e.Node, Field: e.Field, Value: old, Unset: !had})
-	b.done = append(b.done, more...)
+	b.written[n.ID] = true
+	b.did(*e, Edit{Op: OpSet, Node: e.Node, Field: e.Field, Value: old, Unset: !had})
 }
 
 // own replaces the config of a node by a copy that may be modified.

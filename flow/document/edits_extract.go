@@ -18,43 +18,82 @@ func ApplyAndExtract(d *flow.Document, ops []Edit, kinds *flow.Registry, name fu
 	if err := b.all(ops); err != nil {
 		return nil, nil, err
 	}
-	out := b.result()
+	for _, id := range sorting.Keys(b.written) {
+		b.settle(id)
+	}
+	out, kindOf := b.result(), map[string]*flow.Kind{}
 	for i := range out.Ops {
-		b.clean(&out.Ops[i])
+		b.clean(&out.Ops[i], kindOf)
 	}
 	for i := range out.Inverse {
-		b.clean(&out.Inverse[i])
+		b.clean(&out.Inverse[i], kindOf)
 	}
 	return out, b.extractor.list, nil
 }
 
-// extractSecrets extracts the literal secrets of a node whose config was changed. A change can
-// turn the literal of another field into a secret; the returned edits replace such fields for
-// other editors.
-func (b *editor) extractSecrets(n *flow.Node, written string) (more []Edit) {
+// extractSecrets extracts the literal secrets of a node whose config was changed. It returns the
+// changed fields.
+func (b *editor) extractSecrets(n *flow.Node) (changed []string) {
+	delete(b.written, n.ID)
 	if b.extractor == nil {
 		return nil
 	}
 	before := len(b.extractor.list)
-	changed := b.extractor.node(n)
-	if len(changed) == 0 {
+	if changed = b.extractor.node(n); len(changed) == 0 {
 		return nil
 	}
 	b.owned[n.ID] = true // the extractor made a copy
-	for _, l := range b.extractor.list[before:] {
-		b.moved = append(b.moved, *l)
+	of := b.moved[n.ID]
+	if of == nil {
+		of = map[string]*ExtractedSecret{}
+		b.moved[n.ID] = of
 	}
-	for _, f := range changed {
-		if f != written && written != "" {
-			more = append(more, Edit{Op: OpSet, Node: n.ID, Field: f, Value: n.Config[f]})
+	for _, l := range b.extractor.list[before:] {
+		if of[l.Secret] == nil {
+			moved := *l
+			of[l.Secret] = &moved
 		}
 	}
-	return more
+	return changed
+}
+
+// settle extracts the literal secrets of a node whose fields were set, once for all these edits,
+// because the kind of a node may be computed from all of its config. A field can turn the literal
+// of another one into a secret: edits are added for such fields, so that other editors replace them.
+func (b *editor) settle(id string) {
+	i := b.place(id)
+	if i < 0 || !b.written[id] {
+		return
+	}
+	n := &b.d.Nodes[i]
+	for _, f := range b.extractSecrets(n) {
+		if e := b.lastSet(id, f); e != nil {
+			e.Value = n.Config[f]
+		} else {
+			b.done = append(b.done, Edit{Op: OpSet, Node: id, Field: f, Value: n.Config[f]})
+		}
+	}
+}
+
+// lastSet returns the applied edit that gave a field of a node its current value, or nil.
+func (b *editor) lastSet(id, field string) *Edit {
+	for i := len(b.done) - 1; i >= 0; i-- {
+		switch e := &b.done[i]; {
+		case e.Op == OpAdd && e.New.ID == id:
+			return nil
+		case e.Op == OpSet && e.Node == id && e.Field == field:
+			if e.Unset {
+				return nil
+			}
+			return e
+		}
+	}
+	return nil
 }
 
 // clean extracts literal secrets from an edit before it is stored, including secrets of the
-// draft that an inverse edit contains.
-func (b *editor) clean(e *Edit) {
+// draft that an inverse edit contains. kindOf holds the kinds of nodes that were looked up.
+func (b *editor) clean(e *Edit, kindOf map[string]*flow.Kind) {
 	switch {
 	case e.Op == OpSet && !e.Unset:
 		n := b.nodeOf(e.Node)
@@ -62,7 +101,12 @@ func (b *editor) clean(e *Edit) {
 			return
 		}
 		e.Value = b.replaceMoved(n.ID, e.Field, e.Value)
-		if k := b.kinds.For(n); k != nil && k.Field(e.Field) != nil {
+		k, known := kindOf[n.ID]
+		if !known {
+			k = b.kinds.For(n)
+			kindOf[n.ID] = k
+		}
+		if k != nil && k.Field(e.Field) != nil {
 			e.Value = b.extractor.field(n, k, k.Field(e.Field), e.Value)
 		}
 	case e.Op == OpAdd && e.New != nil:
@@ -125,26 +169,33 @@ func eachValue(edits []Edit, visit func(e Edit)) {
 // replaceMoved replaces other occurrences of an extracted secret in the same node by references.
 // Their field may not have been recognized as secret.
 func (b *editor) replaceMoved(node, field string, v any) any {
-	for i := range b.moved {
-		if l := &b.moved[i]; l.Node == node {
-			v = replaceLiteral(v, l.Secret, b.extractor.name(l), "")
-		}
+	moved := b.moved[node]
+	if len(moved) == 0 {
+		return v
 	}
-	return v
+	return replaceLiteral(v, "", func(text string) string {
+		if l := moved[text]; l != nil {
+			return b.extractor.name(l)
+		}
+		return ""
+	})
 }
 
-// replaceLiteral returns v with every text that equals secret replaced by a reference. If name
-// is set, it replaces only members with that name.
-func replaceLiteral(v any, secret, credential, name string) any {
+// replaceLiteral returns v with every secret replaced by a reference to its credential, which is ""
+// for other texts. If name is set, it replaces only members with that name.
+func replaceLiteral(v any, name string, credentialOf func(text string) string) any {
 	switch v := value.Ordered(v).(type) {
 	case string:
-		if v == secret && name == "" {
+		if name != "" {
+			return v
+		}
+		if credential := credentialOf(v); credential != "" {
 			return flow.SecretRefTo(credential)
 		}
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = replaceLiteral(v[i], secret, credential, name)
+			out[i] = replaceLiteral(v[i], name, credentialOf)
 		}
 		return out
 	case *flow.Object:
@@ -153,9 +204,9 @@ func replaceLiteral(v any, secret, credential, name string) any {
 		}
 		out, _ := v.Replace(func(member string, item any) (any, error) {
 			if member == name {
-				return replaceLiteral(item, secret, credential, ""), nil
+				return replaceLiteral(item, "", credentialOf), nil
 			}
-			return replaceLiteral(item, secret, credential, name), nil
+			return replaceLiteral(item, name, credentialOf), nil
 		})
 		return out
 	}

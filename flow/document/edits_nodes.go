@@ -33,7 +33,7 @@ func (b *editor) insert(e *Edit) {
 	b.index = nil
 	delete(b.apart, n.ID)
 	b.owned[n.ID] = false
-	b.extractSecrets(&b.d.Nodes[i], "")
+	b.extractSecrets(&b.d.Nodes[i])
 	for _, in := range e.Groups {
 		b.join(n.ID, in)
 	}
@@ -64,6 +64,7 @@ func (b *editor) remove(e *Edit) {
 	done := Edit{Op: OpRemove}
 	for _, id := range e.Nodes {
 		if i := b.find(id); i >= 0 {
+			b.settle(id)
 			done.Nodes = append(done.Nodes, id)
 			done.Cut = append(done.Cut, b.takeOut(i)...)
 		}

@@ -134,5 +134,10 @@ func (s *SecretSuggestion) Replace(value any, credential string) any {
 	case isText && s.raw != "":
 		return strings.ReplaceAll(text, s.raw, flow.CredentialText(credential))
 	}
-	return replaceLiteral(value, s.Secret, credential, s.Name)
+	return replaceLiteral(value, s.Name, func(text string) string {
+		if text == s.Secret {
+			return credential
+		}
+		return ""
+	})
 }

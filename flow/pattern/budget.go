@@ -18,6 +18,7 @@ type Budget struct {
 	ctx    context.Context //nolint:containedctx // a Budget serves one call
 	left   int
 	unseen int   // units since the context was last checked
+	yield  int   // units until slow is called
 	err    error // why matching has ended: ErrBudget or the error of the context
 	slow   func() error
 }
@@ -25,13 +26,18 @@ type Budget struct {
 // checkEvery is the number of units between two looks at the context: at most about 5 ms.
 const checkEvery = 500_000
 
+// yieldEvery is the number of units between two calls of the function of OnSlow: at most about
+// 0.2 s.
+const yieldEvery = 20_000_000
+
 // NewBudget returns a Budget of the given number of units, which also ends with ctx.
 func NewBudget(ctx context.Context, units int) *Budget {
 	return &Budget{ctx: ctx, left: units}
 }
 
-// OnSlow sets a function that is called once when the first units are used up, for example to
-// wait for a slot for long computations. Its error ends matching.
+// OnSlow sets a function that is called when the first units are used up, and again whenever many
+// more are: for example to wait for a slot for long computations, and to let others have it. Its
+// error ends matching.
 func (b *Budget) OnSlow(slow func() error) { b.slow = slow }
 
 // Spend takes units from the budget. It returns ErrBudget, the error of the context or that
@@ -45,9 +51,10 @@ func (b *Budget) Spend(units int) error {
 		return b.err
 	}
 	if b.unseen += units; b.unseen >= checkEvery {
+		b.yield -= b.unseen
 		b.unseen = 0
-		if b.slow != nil {
-			b.err, b.slow = b.slow(), nil
+		if b.slow != nil && b.yield < 0 {
+			b.err, b.yield = b.slow(), yieldEvery
 		}
 		if b.err == nil {
 			b.err = b.ctx.Err()

@@ -120,6 +120,25 @@ func TestMatches_stop_at_budget_and_context(t *testing.T) {
 			t.Errorf("asked %d times", asked)
 		}
 	})
+	t.Run("asks again, so that others get a turn", func(t *testing.T) {
+		t.Parallel()
+		asked := 0
+		b := NewBudget(t.Context(), 1<<40)
+		b.OnSlow(func() error { asked++; return nil })
+		for range 5 {
+			if err := b.Spend(yieldEvery); err != nil {
+				t.Fatal(err)
+			}
+			for range yieldEvery / checkEvery {
+				if err := b.Spend(checkEvery); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if asked < 5 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
 }
 
 // TestCompile_refuses_costly_patterns proves that patterns that take long to compile are refused before that.
