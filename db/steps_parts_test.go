@@ -8,6 +8,35 @@ import (
 	"sluice/flow"
 )
 
+// TestChangedSteps_are_those_of_later_events reads the steps that a stream has not sent yet, and those
+// whose text may continue.
+func TestChangedSteps_are_those_of_later_events(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		large := strings.Repeat("x", 1_300_000)
+		r := w.take(w.start().ID)
+		write := func(path string, state flow.StepState, seq int64) {
+			s := step(path)
+			s.State, s.Seq, s.OutputSeq, s.Outputs = state, seq, 0, map[string]any{"text": large}
+			s.Bulky = path == "large"
+			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}}))
+		}
+		write("ended", flow.StepSucceeded, 10)
+		write("large", flow.StepSucceeded, 20)
+		write("running", flow.StepRunning, 11)
+		write("waiting", flow.StepWaiting, 12)
+		for after, want := range map[int64]string{-1: "ended large running waiting", 9: "ended large running waiting", 10: "large running waiting", 20: "running waiting"} {
+			steps, err := w.FindChangedSteps(w.ctx, ws, r.ID, after)
+			w.must(err)
+			var paths []string
+			for _, s := range steps {
+				paths = append(paths, s.Path)
+				wantEqual(t, "the outputs of "+s.Path, s.Outputs["text"], any(large))
+			}
+			wantEqual(t, "the steps", strings.Join(paths, " "), want)
+		}
+	})
+}
+
 // TestStepParts stores outputs that are too large for the row of their step apart from it,
 // reads them back, counts them, and erases them with the run.
 func TestStepParts(t *testing.T) {

@@ -143,7 +143,7 @@ func (s Execution) LoadRun(ctx context.Context, runID flow.RunID, attempt int64)
 	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
 		return run, nil, nil // a new run without steps; no worker has written one yet
 	}
-	steps, err := s.findSteps(ctx, run.WorkspaceID, run.ID, run.Sizes)
+	steps, err := s.findSteps(ctx, run.WorkspaceID, run.ID, allSteps, run.Sizes)
 	return run, steps, err
 }
 

@@ -121,9 +121,18 @@ func (tx *Tx) writeSteps(args []any) error {
 	return nil
 }
 
+// allSteps is the number of an event before the first.
+const allSteps = -1
+
 // FindSteps returns the steps of a run, by path.
 func (s Execution) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
-	return s.findSteps(ctx, ws, runID, map[string]int64{})
+	return s.findSteps(ctx, ws, runID, allSteps, map[string]int64{})
+}
+
+// FindChangedSteps returns the steps of a run that have an event with a number above after, and those
+// that run or wait, by path. A client that reconnects has the start of a running step, but not its text.
+func (s Execution) FindChangedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, after int64) ([]flow.Step, error) {
+	return s.findSteps(ctx, ws, runID, after, map[string]int64{})
 }
 
 // FindStepOutputs returns the outputs of one step, without reading the others. It returns nil if there
@@ -140,16 +149,18 @@ func (s Execution) FindStepOutputs(ctx context.Context, ws flow.WorkspaceID, run
 }
 
 // findSteps also adds the size of each step to sizes.
-func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, sizes map[string]int64) ([]flow.Step, error) {
+func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, after int64, sizes map[string]int64) ([]flow.Step, error) {
 	what := "steps of " + string(runID)
-	if err := takeMemory(ctx, what, func() (int64, error) { return s.DB.Reads.WeighSteps(ctx, runID) }); err != nil {
+	if err := takeMemory(ctx, what, func() (int64, error) {
+		return s.DB.Reads.WeighSteps(ctx, gen.WeighStepsParams{RunID: runID, After: after})
+	}); err != nil {
 		return nil, err
 	}
-	rows, err := s.DB.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
+	rows, err := s.DB.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws, After: after})
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
-	if err := parts.Join(ctx, s.DB.Reads, runID, rows, sizes); err != nil {
+	if err := parts.Join(ctx, s.DB.Reads, runID, after, rows, sizes); err != nil {
 		return nil, err
 	}
 	texts := make([]string, 0, 3*len(rows))

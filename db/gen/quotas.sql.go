@@ -334,12 +334,18 @@ func (q *Queries) WeighRun(ctx context.Context, id flow.RunID) (WeighRunRow, err
 
 const weighSteps = `-- name: WeighSteps :one
 SELECT CAST(COALESCE(sum(octet_length(saved) + octet_length(input) + octet_length(outputs)), 0)
-    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = $1) AS BIGINT) AS bytes
-FROM steps WHERE steps.run_id = $1
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p JOIN steps s ON s.run_id = p.run_id AND s.path = p.path
+        WHERE p.run_id = $1 AND (s.seq > $2 OR s.output_seq > $2 OR s.state IN ('running', 'waiting'))) AS BIGINT) AS bytes
+FROM steps WHERE steps.run_id = $1 AND (steps.seq > $2 OR steps.output_seq > $2 OR steps.state IN ('running', 'waiting'))
 `
 
-func (q *Queries) WeighSteps(ctx context.Context, runID flow.RunID) (int64, error) {
-	row := q.db.QueryRowContext(ctx, weighSteps, runID)
+type WeighStepsParams struct {
+	RunID flow.RunID
+	After int64
+}
+
+func (q *Queries) WeighSteps(ctx context.Context, arg WeighStepsParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, weighSteps, arg.RunID, arg.After)
 	var bytes int64
 	err := row.Scan(&bytes)
 	return bytes, err

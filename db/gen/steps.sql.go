@@ -97,16 +97,22 @@ func (q *Queries) InsertStepPart(ctx context.Context, arg InsertStepPartParams) 
 }
 
 const listStepParts = `-- name: ListStepParts :many
-SELECT path, content FROM step_parts WHERE run_id = $1 ORDER BY path, part
+SELECT p.path, p.content FROM step_parts p JOIN steps s ON s.run_id = p.run_id AND s.path = p.path
+WHERE p.run_id = $1 AND (s.seq > $2 OR s.output_seq > $2 OR s.state IN ('running', 'waiting')) ORDER BY p.path, p.part
 `
+
+type ListStepPartsParams struct {
+	RunID flow.RunID
+	After int64
+}
 
 type ListStepPartsRow struct {
 	Path    string
 	Content []byte
 }
 
-func (q *Queries) ListStepParts(ctx context.Context, runID flow.RunID) ([]ListStepPartsRow, error) {
-	rows, err := q.db.QueryContext(ctx, listStepParts, runID)
+func (q *Queries) ListStepParts(ctx context.Context, arg ListStepPartsParams) ([]ListStepPartsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listStepParts, arg.RunID, arg.After)
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +135,18 @@ func (q *Queries) ListStepParts(ctx context.Context, runID flow.RunID) ([]ListSt
 }
 
 const listSteps = `-- name: ListSteps :many
-SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt FROM steps WHERE run_id = $1 AND workspace_id = $2
+SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt FROM steps WHERE run_id = $1 AND workspace_id = $2 AND (seq > $3 OR output_seq > $3 OR state IN ('running', 'waiting'))
 `
 
 type ListStepsParams struct {
 	RunID       flow.RunID
 	WorkspaceID flow.WorkspaceID
+	After       int64
 }
 
+// The steps of a run that have an event after a number (-1 for all), and those that have not ended.
 func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, error) {
-	rows, err := q.db.QueryContext(ctx, listSteps, arg.RunID, arg.WorkspaceID)
+	rows, err := q.db.QueryContext(ctx, listSteps, arg.RunID, arg.WorkspaceID, arg.After)
 	if err != nil {
 		return nil, err
 	}

@@ -46,9 +46,10 @@ func Write(ctx context.Context, q *gen.Queries, runID flow.RunID, outputs map[st
 	return nil
 }
 
-// Join puts outputs that are stored in parts into the rows of their steps. The stored bytes
-// include each mark, so Join adds its size to sizes before it replaces it.
-func Join(ctx context.Context, q *gen.Queries, runID flow.RunID, rows []gen.Step, sizes map[string]int64) error {
+// Join puts outputs that are stored in parts into the rows of their steps, which are those with an
+// event after a number and those that have not ended. The stored bytes include each mark, so Join adds its size to sizes before it
+// replaces it.
+func Join(ctx context.Context, q *gen.Queries, runID flow.RunID, after int64, rows []gen.Step, sizes map[string]int64) error {
 	joined := map[string]*strings.Builder{}
 	for i := range rows {
 		if rows[i].Outputs == Mark {
@@ -58,7 +59,7 @@ func Join(ctx context.Context, q *gen.Queries, runID flow.RunID, rows []gen.Step
 	if len(joined) == 0 {
 		return nil
 	}
-	list, err := q.ListStepParts(ctx, runID)
+	list, err := q.ListStepParts(ctx, gen.ListStepPartsParams{RunID: runID, After: after})
 	if err != nil {
 		return dbconn.Unreadable(fmt.Errorf("read the outputs of %s: %w", runID, err), "run", runID)
 	}

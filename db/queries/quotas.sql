@@ -52,8 +52,9 @@ FROM runs WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: WeighSteps :one
 SELECT CAST(COALESCE(sum(octet_length(saved) + octet_length(input) + octet_length(outputs)), 0)
-    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = @run_id) AS BIGINT) AS bytes
-FROM steps WHERE steps.run_id = @run_id;
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p JOIN steps s ON s.run_id = p.run_id AND s.path = p.path
+        WHERE p.run_id = @run_id AND (s.seq > @after OR s.output_seq > @after OR s.state IN ('running', 'waiting'))) AS BIGINT) AS bytes
+FROM steps WHERE steps.run_id = @run_id AND (steps.seq > @after OR steps.output_seq > @after OR steps.state IN ('running', 'waiting'));
 
 -- name: SizeSteps :many
 SELECT path, CAST(octet_length(error) + octet_length(saved) + octet_length(input) + octet_length(outputs) + octet_length(attempts)

@@ -1,5 +1,6 @@
+-- The steps of a run that have an event after a number (-1 for all), and those that have not ended.
 -- name: ListSteps :many
-SELECT * FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id;
+SELECT * FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id AND (seq > @after OR output_seq > @after OR state IN ('running', 'waiting'));
 
 -- What the waiting steps of a run are, without their content.
 -- name: ListWaitingSteps :many
@@ -17,7 +18,8 @@ WHERE run_id = @run_id AND state IN ('running', 'retrying', 'waiting');
 INSERT INTO step_parts (run_id, path, part, content) VALUES (@run_id, @path, @part, @content);
 
 -- name: ListStepParts :many
-SELECT path, content FROM step_parts WHERE run_id = @run_id ORDER BY path, part;
+SELECT p.path, p.content FROM step_parts p JOIN steps s ON s.run_id = p.run_id AND s.path = p.path
+WHERE p.run_id = @run_id AND (s.seq > @after OR s.output_seq > @after OR s.state IN ('running', 'waiting')) ORDER BY p.path, p.part;
 
 -- name: DeleteStepParts :exec
 DELETE FROM step_parts WHERE run_id = @run_id AND path = @path;

@@ -2,17 +2,14 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/inflight"
 	"sluice/handlers/web"
-	"sluice/handlers/web/conns"
 )
 
 // streamEvents is GET events: the events after Last-Event-ID, then further ones as they
@@ -41,11 +38,8 @@ type eventStream struct {
 	run      *flow.Run
 	outputs  []contract.Output
 	watch    flow.Watch
-	reads    *Pacer                 // throttles reads of the store
-	texts    *Pacer                 // throttles text
-	last     int64                  // number of the newest event sent
-	steps    map[string]runningStep // running steps, by path
-	retry    bool                   // the last read failed and must be repeated
+	last     int64 // number of the newest event sent
+	steps    web.SentSteps
 	progress stepProgress
 }
 
@@ -64,81 +58,39 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	watch := c.s.Runner.WatchText(run.ID)
 	defer watch.Stop()
 	e := &eventStream{
-		Call: c, run: run, outputs: convert(out.Outputs, func(o *document.Output) contract.Output { return o.Output }), last: after, steps: map[string]runningStep{},
-		watch: watch, reads: NewPacer(watch.Changes), texts: NewPacer(watch.Texts), progress: newStepProgress(),
+		Call: c, run: run, outputs: convert(out.Outputs, func(o *document.Output) contract.Output { return o.Output }), last: after, steps: web.SentSteps{},
+		watch: watch, progress: newStepProgress(),
 	}
+	defer e.progress.due.Stop()
 	e.out = web.StartStream(c.Response())
-	if err := e.follow(); !errors.Is(err, web.ErrStreamDone) {
+	f := web.Follower{
+		Watch: watch, Read: e.read, SendText: e.sendText, Beat: e.beat, Due: e.progress.due.C, OnDue: e.sendProgress,
+		ReadInterval: c.s.ReadInterval, TextInterval: c.s.textInterval, BeatInterval: c.s.PingInterval, Drained: c.s.drained,
+	}
+	return f.Follow(c.Request().Context())
+}
+
+// beat sends a comment. A server that drains ends the stream.
+func (e *eventStream) beat() error {
+	e.out.AddComment("ping")
+	if err := e.out.Flush(); err != nil {
 		return err
 	}
-	return nil
-}
-
-// follow sends events until the run has ended, the client has disconnected or the
-// server drains. Each read of the store sends everything new, so notifications may be
-// repeated or coalesced. Reads are throttled, because a busy run changes more often
-// than a person can see; text has its own interval and does not wait for a read.
-func (e *eventStream) follow() error {
-	ping, stop := conns.NewTicker(e.Request().Context(), e.s.PingInterval)
-	defer stop()
-	defer e.reads.Resumed.Stop()
-	defer e.texts.Resumed.Stop()
-	defer e.progress.due.Stop()
-	err := e.read()
-	for err == nil {
-		err = e.next(ping)
-	}
-	return err
-}
-
-// next handles the next notification, timer or keep-alive.
-func (e *eventStream) next(ping <-chan time.Time) error {
-	select {
-	case <-e.reads.Ready:
-		return e.read()
-	case <-e.texts.Ready:
-		return e.sendText()
-	case <-e.reads.Resumed.C:
-		e.reads.Resume()
-		if e.retry {
-			return e.read()
-		}
-	case <-e.texts.Resumed.C:
-		e.texts.Resume()
-	case <-e.progress.due.C:
-		return e.sendProgress()
-	case <-ping:
-		e.out.AddComment("ping")
-		if err := e.out.Flush(); err != nil {
-			return err
-		}
-		if e.s.Runner.Draining() {
-			return web.ErrStreamDone
-		}
-		return e.read()
-	case <-e.s.drained:
-		return web.ErrStreamDone
-	case <-e.Request().Context().Done():
+	if e.s.Runner.Draining() {
 		return web.ErrStreamDone
 	}
 	return nil
 }
 
-// read sends everything new in the store if the key is still valid. While the database is
-// unavailable it sends nothing and schedules a retry.
+// read sends everything new in the store if the key is still valid.
 func (e *eventStream) read() error {
-	err := e.checkKey()
-	if err == nil {
-		var ended bool
-		if ended, err = e.sendNew(e.Request().Context()); err == nil && ended {
-			err = web.ErrStreamDone
-		}
+	if err := e.checkKey(); err != nil {
+		return err
 	}
-	if e.retry = flow.IsBusy(err); e.retry {
-		e.reads.Pause(max(e.s.ReadInterval, web.RetryPause))
-		return nil
+	ended, err := e.sendNew(e.Request().Context())
+	if err == nil && ended {
+		return web.ErrStreamDone
 	}
-	e.reads.Pause(e.s.ReadInterval)
 	return err
 }
 
@@ -175,14 +127,14 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	steps, err := e.s.Store.FindSteps(ctx, run.WorkspaceID, run.ID)
+	steps, err := e.s.Store.FindChangedSteps(ctx, run.WorkspaceID, run.ID, e.last)
 	if err != nil {
 		return false, err
 	}
-	e.trackSteps(steps)
+	e.steps.Track(steps)
 	e.progress.watch(steps)
 	e.watch.Sync(ctx, run, steps)
-	deltas, _ := e.readText()
+	deltas, _ := e.steps.Read(e.watch)
 	e.writeText(deltas, false)
 	for _, ev := range contract.EventsAfter(run, steps, e.outputs, e.last) {
 		if ev.Seq <= run.Seq {
@@ -191,7 +143,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 		}
 	}
 	e.writeText(deltas, true)
-	e.dropEnded()
+	e.steps.DropEnded()
 	if !e.out.Pending() && e.out.Started() {
 		return run.State.Ended(), nil
 	}

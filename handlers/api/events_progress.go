@@ -1,10 +1,10 @@
 package api
 
 import (
-	"slices"
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/web"
 )
 
 // progressPause is the polling interval for progress events of a stream.
@@ -21,22 +21,27 @@ type progressEvent struct {
 // stepProgress polls the counters of items while a step of the run waits for them. A list can
 // have 100,000 items, so the waiting run is not notified when one of them ends.
 type stepProgress struct {
-	sent  map[string]progressEvent // by path
-	due   *time.Timer
-	armed bool
+	sent    map[string]progressEvent // by path
+	waiting map[string]bool          // paths of waiting steps
+	due     *time.Timer
+	armed   bool
 }
 
 // newStepProgress returns the progress of a new stream. Its timer is stopped.
 func newStepProgress() stepProgress {
-	due := time.NewTimer(time.Hour)
-	due.Stop()
-	return stepProgress{sent: map[string]progressEvent{}, due: due}
+	return stepProgress{sent: map[string]progressEvent{}, waiting: map[string]bool{}, due: web.StoppedTimer()}
 }
 
 // watch starts polling if a step waits.
-func (p *stepProgress) watch(steps []flow.Step) {
-	waits := slices.ContainsFunc(steps, func(s flow.Step) bool { return s.State == flow.StepWaiting })
-	if waits && !p.armed {
+func (p *stepProgress) watch(changed []flow.Step) {
+	for i := range changed {
+		if s := &changed[i]; s.State == flow.StepWaiting {
+			p.waiting[s.Path] = true
+		} else {
+			delete(p.waiting, s.Path)
+		}
+	}
+	if len(p.waiting) > 0 && !p.armed {
 		p.schedule()
 	}
 }

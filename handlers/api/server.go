@@ -68,6 +68,7 @@ type Store interface {
 	// FindRunHead is FindRun without inputs, outputs and metadata.
 	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
+	FindChangedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, after int64) ([]flow.Step, error)
 	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
 	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error)

@@ -240,12 +240,18 @@ func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID flow.Flo
 	return &found, nil
 }
 
-func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
+func (m *memory) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
+	return m.FindChangedSteps(ctx, ws, runID, -1)
+}
+
+func (m *memory) FindChangedSteps(_ context.Context, _ flow.WorkspaceID, runID flow.RunID, after int64) ([]flow.Step, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.Step
 	for _, s := range m.steps[runID] {
-		list = append(list, s)
+		if s.Seq > after || s.OutputSeq > after || s.State == flow.StepRunning || s.State == flow.StepWaiting {
+			list = append(list, s)
+		}
 	}
 	slices.SortFunc(list, func(a, b flow.Step) int { return cmp.Compare(a.Path, b.Path) })
 	return list, nil

@@ -2,7 +2,6 @@ package editor
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"time"
 
@@ -10,23 +9,20 @@ import (
 	"sluice/flow/document"
 	"sluice/flow/inflight"
 	"sluice/handlers/web"
-	"sluice/handlers/web/conns"
 	editorview "sluice/views/editor"
 )
 
 // runStream is the event stream of one run. It is used by one goroutine.
 type runStream struct {
 	*call
-	out           *web.Stream
-	run           *flow.Run
-	graph         *flow.Document // of the run
-	watch         flow.Watch
-	last          int64          // flow.Run.Seq of the newest change that was sent
-	running       map[string]int // attempt of each step whose start was sent, by path
-	ended         map[string]int // attempt of each step whose end is about to be sent, by path
-	checked       time.Time
-	refreshFailed bool // the last refresh failed and must be retried
-	items         stepItems
+	out     *web.Stream
+	run     *flow.Run
+	graph   *flow.Document // of the run
+	watch   flow.Watch
+	last    int64 // flow.Run.Seq of the newest change that was sent
+	steps   web.SentSteps
+	checked time.Time
+	items   stepItems
 }
 
 // runEvents is GET /flows/{id}/runs/{run}/events: the state of the run, and each
@@ -44,73 +40,18 @@ func (c *call) runEvents(f *flow.Flow) error {
 	}
 	watch := c.s.Runner.WatchText(run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
-	s := &runStream{call: c, run: run, graph: doc, watch: watch, running: map[string]int{}, ended: map[string]int{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds)}
+	s := &runStream{call: c, run: run, graph: doc, watch: watch, steps: web.SentSteps{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds)}
 	defer s.items.due.Stop()
 	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // an invalid ID is 0: from the start
 	s.out = web.StartStream(c.Response())
-	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
-		return err
+	follower := web.Follower{
+		Watch: watch, Read: s.sendNew, SendText: s.sendTexts, Beat: s.heartbeat, Due: s.items.due.C, OnDue: s.sendNew,
+		ReadInterval: web.RunReadInterval, TextInterval: web.RunReadInterval, BeatInterval: web.Heartbeat, Drained: c.s.Drained,
 	}
-	return nil
+	return follower.Follow(c.Ctx())
 }
 
-// follow sends until the run has ended, the client has disconnected or the
-// server drains. The first change after a pause is sent immediately; changes
-// within web.RunPace are sent together.
-func (s *runStream) follow() error {
-	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
-	defer stop()
-	pause := time.NewTimer(web.RunReadInterval)
-	defer pause.Stop()
-	err := s.refresh()
-	for err == nil {
-		if s.refreshFailed {
-			pause.Reset(web.RetryPause)
-		} else {
-			pause.Reset(web.RunReadInterval)
-		}
-		switch err = s.waitPace(pause); {
-		case err == nil && s.refreshFailed:
-			err = s.refresh()
-		case err == nil:
-			err = s.next(heartbeat)
-		}
-	}
-	return err
-}
-
-// waitPace waits until the timer fires. It returns web.ErrStreamDone if the stream
-// ends first.
-func (s *runStream) waitPace(pause *time.Timer) error {
-	select {
-	case <-pause.C:
-		return nil
-	case <-s.s.Drained:
-	case <-s.Ctx().Done():
-	}
-	return web.ErrStreamDone
-}
-
-// next waits for a notification and handles it.
-func (s *runStream) next(heartbeat <-chan time.Time) error {
-	select {
-	case <-s.watch.Changes:
-		return s.refresh()
-	case <-s.watch.Texts:
-		return s.sendTexts()
-	case <-s.items.due.C:
-		return s.refresh()
-	case <-heartbeat:
-		return s.heartbeat()
-	case <-s.s.Drained:
-	case <-s.Ctx().Done():
-	}
-	return web.ErrStreamDone
-}
-
-// heartbeat keeps the connection alive and checks access. It also rereads the
-// run, because the notification of a change by another instance may have been
-// lost.
+// heartbeat keeps the connection alive and checks access.
 func (s *runStream) heartbeat() error {
 	if s.s.Now().Sub(s.checked) >= web.MemberCheckInterval {
 		s.checked = s.s.Now()
@@ -119,20 +60,7 @@ func (s *runStream) heartbeat() error {
 		}
 	}
 	s.out.AddComment("")
-	if err := s.out.Flush(); err != nil {
-		return err
-	}
-	return s.refresh()
-}
-
-// refresh sends the changes. If the database is unavailable, it sends nothing and
-// follow retries it.
-func (s *runStream) refresh() error {
-	err := s.sendNew()
-	if s.refreshFailed = flow.IsBusy(err); s.refreshFailed {
-		return nil
-	}
-	return err
+	return s.out.Flush()
 }
 
 // sendNew sends the changes since the last event. It reads the run before its
@@ -144,10 +72,11 @@ func (s *runStream) sendNew() error {
 	if err != nil {
 		return err
 	}
-	steps, err := s.s.Store.FindSteps(s.Ctx(), s.WorkspaceID(), run.ID)
+	steps, err := s.s.Store.FindChangedSteps(s.Ctx(), s.WorkspaceID(), run.ID, s.last)
 	if err != nil {
 		return err
 	}
+	s.steps.Track(steps)
 	changed := s.changedSteps(run, steps)
 	s.watch.Sync(s.Ctx(), run, steps)
 	s.writeTexts() // the text of a step must precede its end
@@ -166,7 +95,7 @@ func (s *runStream) sendNew() error {
 	if run.State.Ended() {
 		s.out.Add("", "over", nil)
 	}
-	s.dropEnded()
+	s.steps.DropEnded()
 	if s.out.Pending() {
 		if err := s.out.Flush(); err != nil {
 			return err
@@ -191,19 +120,11 @@ type stepEvent struct {
 	At      int64               `json:"at"` // when the step ended, else now, in Unix milliseconds
 }
 
-// changedSteps returns the steps that changed since the last event. It also tracks
-// which steps are running, because only their text is sent.
+// changedSteps returns the steps that changed since the last event.
 func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepEvent {
 	var list []stepEvent
 	for i := range steps {
-		step := &steps[i]
-		switch {
-		case step.State == flow.StepRunning:
-			s.running[step.Path] = step.Attempt
-		case s.running[step.Path] != 0:
-			s.ended[step.Path] = step.Attempt
-		}
-		if step.Seq > s.last && step.Seq <= run.Seq {
+		if step := &steps[i]; step.Seq > s.last && step.Seq <= run.Seq {
 			list = append(list, s.newStepEvent(step))
 		}
 	}
@@ -277,42 +198,24 @@ type textEvent struct {
 	Reset bool   `json:"reset,omitempty"` // discards the text that was sent before
 }
 
-// writeTexts adds the new text of steps whose start was sent. early reports whether
+// writeTexts adds the new text of steps whose start was sent. unread reports whether
 // there is text of a step whose start was not sent yet.
-func (s *runStream) writeTexts() (early bool) {
-	var list []textEvent
-	for _, d := range s.watch.Read(func(path string, attempt int) bool {
-		ready := s.running[path] == attempt
-		early = early || !ready
-		return ready
-	}) {
-		list = append(list, textEvent{d.Path, d.Text, d.Reset})
-	}
-	if len(list) > 0 {
+func (s *runStream) writeTexts() (unread bool) {
+	deltas, unread := s.steps.Read(s.watch)
+	if len(deltas) > 0 {
+		list := make([]textEvent, len(deltas))
+		for i := range deltas {
+			list[i] = textEvent{deltas[i].Path, deltas[i].Text, deltas[i].Reset}
+		}
 		s.out.Add("", "text", list)
 	}
-	return early
+	return unread
 }
 
-// dropEnded stops tracking the steps whose end was sent.
-func (s *runStream) dropEnded() {
-	for path := range s.ended {
-		delete(s.running, path)
+// sendTexts sends new text.
+func (s *runStream) sendTexts() (unread bool, err error) {
+	if unread = s.writeTexts(); s.out.Pending() {
+		err = s.out.Flush()
 	}
-	clear(s.ended)
-}
-
-// sendTexts sends new text. It reads the database only if a step has started whose
-// start was not sent yet.
-func (s *runStream) sendTexts() error {
-	early := s.writeTexts()
-	if s.out.Pending() {
-		if err := s.out.Flush(); err != nil {
-			return err
-		}
-	}
-	if early {
-		return s.refresh()
-	}
-	return nil
+	return unread, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/items"
+	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -35,13 +36,11 @@ type stepItems struct {
 // newStepItems returns the tracker for a document. Its timer is stopped until writeItems finds
 // open children. If no step starts child runs, the store is never read.
 func newStepItems(d *flow.Document, kinds *flow.Registry) stepItems {
-	due := time.NewTimer(time.Hour)
-	due.Stop()
 	hasChildren := slices.ContainsFunc(d.Nodes, func(n flow.Node) bool {
 		k := kinds.Find(n.Kind)
 		return k != nil && k.StartsRuns()
 	})
-	return stepItems{hasChildren: hasChildren, sent: map[string]itemsEvent{}, due: due}
+	return stepItems{hasChildren: hasChildren, sent: map[string]itemsEvent{}, due: web.StoppedTimer()}
 }
 
 // writeItems adds the steps whose items have changed, and schedules the next poll if some

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
-	"sluice/handlers/web/conns"
 	formsview "sluice/views/forms"
 )
 
@@ -24,7 +24,6 @@ type resultStream struct {
 	watch   flow.Watch
 	lastSeq int64             // flow.Run.Seq of the newest change that was sent
 	outputs map[string]string // output by node; see streamedOutputs
-	retry   <-chan time.Time  // fires some time after a failed refresh; else nil
 }
 
 // followResult is GET events: an event stream with the content of the result
@@ -39,10 +38,13 @@ func (v *formCall) followResult() error {
 	defer watch.Stop()
 	s := &resultStream{resultCall: t, watch: watch, lastSeq: -1, outputs: t.streamedOutputs()}
 	s.out = web.StartStream(v.Response())
-	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
-		return err
+	ctx, cancel := context.WithTimeout(v.Ctx(), maxResultStream)
+	defer cancel()
+	f := web.Follower{
+		Watch: watch, Read: s.sendNew, SendText: func() (bool, error) { return false, s.sendTexts() }, Beat: s.heartbeat,
+		ReadInterval: web.RunReadInterval, TextInterval: web.RunReadInterval, BeatInterval: web.Heartbeat, Drained: v.s.Drained,
 	}
-	return nil
+	return f.Follow(ctx)
 }
 
 // streamedOutputs maps nodes to the outputs that are the unchanged text of the node.
@@ -59,47 +61,7 @@ func (t *resultCall) streamedOutputs() map[string]string {
 	return names
 }
 
-// follow sends until the run has ended, the client has disconnected, the server
-// drains or maxResultStream is over. At most one event per web.RunPace is sent,
-// so that a fast model does not flood the page.
-func (s *resultStream) follow() error {
-	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
-	defer stop()
-	timeout := time.NewTimer(maxResultStream)
-	defer timeout.Stop()
-	pause := time.NewTimer(web.RunReadInterval)
-	defer pause.Stop()
-	err := s.refresh()
-	for err == nil {
-		pause.Reset(web.RunReadInterval)
-		select {
-		case <-pause.C:
-		case <-s.Ctx().Done():
-			return web.ErrStreamDone
-		}
-		select {
-		case <-s.watch.Changes:
-			err = s.refresh()
-		case <-s.retry:
-			err = s.refresh()
-		case <-s.watch.Texts:
-			err = s.sendTexts()
-		case <-heartbeat:
-			err = s.heartbeat()
-		case <-timeout.C:
-			err = web.ErrStreamDone
-		case <-s.s.Drained:
-			err = web.ErrStreamDone
-		case <-s.Ctx().Done():
-			err = web.ErrStreamDone
-		}
-	}
-	return err
-}
-
-// heartbeat keeps the connection alive and checks that the visitor may still
-// see the form. It also rereads the run, because the notification of a change
-// by another instance may have been lost.
+// heartbeat keeps the connection alive and checks that the visitor may still see the form.
 func (s *resultStream) heartbeat() error {
 	v, err := s.findFormCall(s.flow.ID)
 	if flow.IsNotFound(err) || err == nil && (v.form.PasswordHash != "" && !v.hasPass() || !s.s.Now().Before(s.expires)) {
@@ -107,21 +69,7 @@ func (s *resultStream) heartbeat() error {
 	}
 	if err == nil || flow.IsUnavailable(err) {
 		s.out.AddComment("")
-		err = s.out.Flush()
-	}
-	if err != nil {
-		return err
-	}
-	return s.refresh()
-}
-
-// refresh sends the changes. If the database is unavailable, it sends nothing and is
-// retried after web.RetryPause.
-func (s *resultStream) refresh() error {
-	err := s.sendNew()
-	if s.retry = nil; flow.IsBusy(err) {
-		s.retry = time.After(web.RetryPause)
-		return nil
+		return s.out.Flush()
 	}
 	return err
 }

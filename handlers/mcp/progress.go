@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/inflight"
 	"sluice/handlers/api"
+	"sluice/handlers/web"
 )
 
 // progressReport sends progress notifications about one run to one client.
@@ -29,31 +30,15 @@ func (m *message) reportProgress(ctx context.Context, session *sdk.ServerSession
 	watch := m.s.api.Runner.WatchRun(run.ID)
 	p := &progressReport{m, session, token, run, -1}
 	var done sync.WaitGroup
-	done.Go(func() { p.follow(ctx, api.NewPacer(watch.Changes)) })
+	f := web.Follower{Watch: watch, ReadInterval: m.s.api.ReadInterval, Read: func() error {
+		p.notify(ctx)
+		return nil
+	}}
+	done.Go(func() { _ = f.Follow(ctx) })
 	return func() {
 		cancel()
 		done.Wait()
 		watch.Stop()
-	}
-}
-
-// follow reads the run after each write, at most once per ReadInterval.
-func (p *progressReport) follow(ctx context.Context, reads *api.Pacer) {
-	defer reads.Resumed.Stop()
-	for {
-		p.notify(ctx)
-		reads.Pause(p.s.api.ReadInterval)
-		select {
-		case <-ctx.Done():
-			return
-		case <-reads.Resumed.C:
-			reads.Resume()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-reads.Ready:
-		}
 	}
 }
 

@@ -7,47 +7,37 @@ import (
 	"sluice/flow"
 	"sluice/flow/codes"
 	"sluice/handlers/web"
-	"sluice/handlers/web/conns"
 )
 
 // stream sends the text of the node that provides the reply as it is produced, and the rest of
-// the reply once the run has ended.
+// the reply once the run has ended. The run of a client that disconnects is canceled.
 func (a *answer) stream() error {
 	watch := a.api.Runner.WatchText(a.run.ID)
 	defer watch.Stop()
-	ping, stop := conns.NewTicker(a.Request().Context(), a.api.PingInterval)
-	defer stop()
-	w := &chunkWriter{answer: a, out: web.StartStream(a.Response())}
+	w := &chunkWriter{answer: a, watch: watch, out: web.StartStream(a.Response())}
 	w.add(&message{Role: "assistant"}, nil, nil)
 	err := w.out.Flush()
 	if err == nil {
-		err = w.readRun(watch) // the run may have ended before the watch began
+		f := web.Follower{Watch: watch, Read: w.readRun, SendText: func() (bool, error) { return false, w.sendText() }, Beat: w.beat, BeatInterval: a.api.PingInterval}
+		err = f.Follow(a.Request().Context())
 	}
-	for err == nil && !a.run.State.Ended() {
-		select {
-		case <-watch.Texts:
-			err = w.sendText(watch)
-		case <-watch.Changes:
-			err = w.readRun(watch)
-		case <-ping:
-			w.out.AddComment("ping")
-			if err = w.readRun(watch); err == nil && !a.run.State.Ended() {
-				err = a.checkWait()
-			}
-		case <-a.Request().Context().Done():
-			err = web.ErrStreamDone
-		}
-	}
-	if errors.Is(err, web.ErrStreamDone) {
+	if errors.Is(err, web.ErrStreamDone) || err == nil && !a.run.State.Ended() {
 		a.cancel()
 		return nil
 	}
 	return w.finish(err)
 }
 
+// beat keeps the connection alive, and returns an error if the request should not wait any longer.
+func (w *chunkWriter) beat() error {
+	w.out.AddComment("ping")
+	return w.checkWait()
+}
+
 // chunkWriter sends the reply in chunks. sent is the text that was sent so far.
 type chunkWriter struct {
 	*answer
+	watch    flow.Watch
 	out      *web.Stream
 	sent     strings.Builder
 	diverged bool // a retry of the node produced another text; sent text cannot be revoked
@@ -63,9 +53,9 @@ func (w *chunkWriter) add(delta *message, finish *string, u *usage) {
 }
 
 // sendText sends the text that the node has produced since the last call.
-func (w *chunkWriter) sendText(watch flow.Watch) error {
+func (w *chunkWriter) sendText() error {
 	source := w.outline.Sources[w.outline.Reply]
-	for _, d := range watch.Read(func(path string, _ int) bool { return path == source }) {
+	for _, d := range w.watch.Read(func(path string, _ int) bool { return path == source }) {
 		w.appendText(d.Text, d.Reset)
 	}
 	if !w.out.Pending() {
@@ -89,11 +79,8 @@ func (w *chunkWriter) appendText(text string, reset bool) {
 }
 
 // readRun reads the state of the run, then sends its text: the text of an ended run is complete.
-func (w *chunkWriter) readRun(watch flow.Watch) error {
+func (w *chunkWriter) readRun() error {
 	run, err := w.api.Store.FindRun(w.Request().Context(), w.run.WorkspaceID, w.run.FlowID, w.run.ID)
-	if flow.IsBusy(err) {
-		return nil // the next ping retries
-	}
 	if err != nil {
 		return err
 	}
@@ -102,7 +89,10 @@ func (w *chunkWriter) readRun(watch flow.Watch) error {
 			return err
 		}
 	}
-	return w.sendText(watch)
+	if err := w.sendText(); err != nil || !run.State.Ended() {
+		return err
+	}
+	return web.ErrStreamDone
 }
 
 // finish sends the rest of the reply and the end of the stream, or the error.
