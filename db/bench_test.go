@@ -13,6 +13,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // callers is how many goroutines per processor share the group commits: 64 on
@@ -72,7 +73,7 @@ func wholeRun(s *db.Store, flowID flow.FlowID) error {
 	defer cancel()
 	n := flow.NewRun{Run: flow.Run{
 		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
-		Inputs: map[string]any{"ticket": "The printer is on fire and nobody comes."}, Save: true, Timeout: time.Hour,
+		Inputs: value.FromMap(map[string]any{"ticket": "The printer is on fire and nobody comes."}), Save: true, Timeout: time.Hour,
 	}}
 	started, err := s.StartRun(ctx, n)
 	if err != nil {
@@ -83,7 +84,7 @@ func wholeRun(s *db.Store, flowID flow.FlowID) error {
 		return err
 	}
 	r.State, r.StartedAt, r.EndedAt = flow.RunSucceeded, time.Now(), time.Now()
-	r.Outputs = map[string]any{"answer": "Somebody comes now."}
+	r.Outputs = value.FromMap(map[string]any{"answer": "Somebody comes now."})
 	steps := []flow.Step{step("ticket"), step("write"), step("answer")}
 	return s.WriteRun(ctx, flow.RunWrite{Run: r, Steps: steps, End: true, Durable: true})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // children stores n items for the step "ask" of a waiting run. At most two run at once.
@@ -26,7 +27,7 @@ func (w *fixture) childrenOf(flowID flow.FlowID, n int, keepErrors bool, change 
 	}, flow.ChildTemplate{KeyID: run.KeyID, FlowsAbove: []flow.FlowID{run.FlowID}, Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
 	var items []flow.ChildItem
 	for i := range n {
-		items = append(items, flow.ChildItem{Item: i, Inputs: map[string]any{"n": i}})
+		items = append(items, flow.ChildItem{Item: i, Inputs: value.FromMap(map[string]any{"n": i})})
 	}
 	w.must(w.AddChildItems(w.ctx, step, items))
 	w.must(w.AddChildItems(w.ctx, step, items)) // repeated after a crash
@@ -45,7 +46,7 @@ func (w *fixture) endChild(step flow.CallingStep, item int, state flow.RunState)
 	}
 	run, err := w.FindRun(w.ctx, ws, "", results[0].RunID)
 	w.must(err)
-	run.State, run.StartedAt, run.EndedAt, run.Outputs = state, w.clock.Now(), w.clock.Now(), map[string]any{"item": item}
+	run.State, run.StartedAt, run.EndedAt, run.Outputs = state, w.clock.Now(), w.clock.Now(), value.FromMap(map[string]any{"item": item})
 	run.Usage.CostNanoUSD = 1
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: run, End: true}))
 }

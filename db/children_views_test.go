@@ -7,13 +7,14 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/items"
+	"sluice/flow/value"
 )
 
 // TestChildren_views shows the items of a step: cells, failures by code, and a filtered list.
 func TestChildren_views(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, step := w.children(7, true)
-		w.must(w.AddChildItems(w.ctx, step, []flow.ChildItem{{Item: 7, Inputs: map[string]any{"n": `an "odd" 100%`}, Error: flow.Errorf(flow.CodeInputInvalid, "n must be a number.")}}))
+		w.must(w.AddChildItems(w.ctx, step, []flow.ChildItem{{Item: 7, Inputs: value.FromMap(map[string]any{"n": `an "odd" 100%`}), Error: flow.Errorf(flow.CodeInputInvalid, "n must be a number.")}}))
 		w.clock.move(time.Minute)
 		w.endChild(step, 1, flow.RunFailed)
 		w.endChild(step, 0, flow.RunSucceeded)

@@ -17,6 +17,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // patience is the timeout for conditions that must become true.
@@ -67,7 +68,7 @@ func queryOne[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) (v T
 func newRun(flowID flow.FlowID) flow.NewRun {
 	return flow.NewRun{Prices: true, Key: &flow.Key{ID: "key_a", Concurrency: 1000}, Run: flow.Run{
 		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
-		Inputs: map[string]any{"ticket": "help"}, Save: true, Timeout: time.Hour,
+		Inputs: value.FromMap(map[string]any{"ticket": "help"}), Save: true, Timeout: time.Hour,
 	}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sluice/db/core"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/value"
 )
 
 // guest is a workspace to which the server's default quota applies.
@@ -132,7 +133,7 @@ func TestQuota_of_bytes(t *testing.T) {
 		full := flow.Quota{Unit: flow.QuotaBytes, Limit: limit, Used: used}
 		_, err = save(5_000)
 		wantQuota(t, err, full)
-		_, err = w.tryStart(in, func(n *flow.NewRun) { n.Run.Inputs = map[string]any{"text": string(draft(5_000))} })
+		_, err = w.tryStart(in, func(n *flow.NewRun) { n.Run.Inputs = value.FromMap(map[string]any{"text": string(draft(5_000))}) })
 		wantQuota(t, err, full)
 		_, err = w.tryStart(in, func(n *flow.NewRun) { n.Document, n.Run.DocumentHash = draft(5_000), "new" })
 		wantQuota(t, err, full)

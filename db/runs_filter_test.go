@@ -10,6 +10,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // BenchmarkListRuns reads the first page of a million runs, for different filters.
@@ -194,7 +195,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 			w.must(err)
 		}
 		wantEqual(t, "found further back", strings.Join(idsOf(p.Rows), " "), f.rows[0].ID)
-		quoted := w.start(func(n *flow.NewRun) { n.Run.Metadata = map[string]any{"order": "7\" <b>\nÄ"} })
+		quoted := w.start(func(n *flow.NewRun) { n.Run.Metadata = value.FromMap(map[string]any{"order": "7\" <b>\nÄ"}) })
 		p, err = w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
 		w.must(err)
 		wantEqual(t, "found in metadata", flow.RunID(strings.Join(idsOf(p.Rows), " ")), quoted.ID)

@@ -13,6 +13,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // many runs f n times concurrently, so that on PostgreSQL the writes share sets.
@@ -31,7 +32,7 @@ func TestSets_write_the_same_as_single_writes(t *testing.T) {
 		states := []flow.RunState{flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
 		life := func(i int, together bool) (runID flow.RunID) {
 			s, err := w.tryStart(func(n *flow.NewRun) {
-				n.Run.Metadata = map[string]any{"text": fmt.Sprintf("%d \\ \" ' {NULL},\n\u2028 é", i)}
+				n.Run.Metadata = value.FromMap(map[string]any{"text": fmt.Sprintf("%d \\ \" ' {NULL},\n\u2028 é", i)})
 				n.Run.Draft, n.Run.KeyID = i%2 == 0, ""
 				if i%3 == 0 {
 					n.Webhook = &flow.NewDelivery{URL: "https://example.com/hook"}
@@ -95,7 +96,7 @@ func TestSets_contain_ends_of_children(t *testing.T) {
 	}, flow.ChildTemplate{Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
 	items := make([]flow.ChildItem, total)
 	for i := range items {
-		if items[i] = (flow.ChildItem{Item: i, Inputs: map[string]any{"n": i}}); i%10 == 3 {
+		if items[i] = (flow.ChildItem{Item: i, Inputs: value.FromMap(map[string]any{"n": i})}); i%10 == 3 {
 			items[i].Error = flow.Errorf(flow.CodeInputInvalid, "It cannot start.")
 		}
 	}

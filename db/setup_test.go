@@ -12,6 +12,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // ws is the workspace of most tests.
@@ -79,7 +80,7 @@ func (w *fixture) start(change ...func(*flow.NewRun)) *flow.Run {
 func (w *fixture) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
 	n := flow.NewRun{Prices: true, Run: flow.Run{
 		WorkspaceID: ws, FlowID: w.flow.ID, FlowSlug: w.flow.Slug, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
-		Inputs: map[string]any{"ticket": "help"}, Metadata: map[string]any{"n": "1"}, Save: true, Timeout: time.Hour,
+		Inputs: value.FromMap(map[string]any{"ticket": "help"}), Metadata: value.FromMap(map[string]any{"n": "1"}), Save: true, Timeout: time.Hour,
 		Progress: flow.Progress{Total: 3},
 	}}
 	for _, f := range change {
@@ -107,7 +108,7 @@ func (w *fixture) take(runID flow.RunID) *flow.Run {
 // finish ends a run that take returned.
 func (w *fixture) finish(r *flow.Run, state flow.RunState, steps ...flow.Step) error {
 	r.State, r.EndedAt = state, w.clock.Now()
-	r.Outputs = map[string]any{"answer": "42"}
+	r.Outputs = value.FromMap(map[string]any{"answer": "42"})
 	if state == flow.RunFailed {
 		r.Error = flow.Errorf(flow.CodeHTTPFailed, "It said secret things.")
 	}

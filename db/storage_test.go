@@ -14,6 +14,7 @@ import (
 	"sluice/db/core"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/value"
 )
 
 // TestStorage_equals_a_count runs random operations concurrently, with and without a
@@ -184,7 +185,7 @@ func (o *operations) upload() error {
 func (o *operations) startRun(flowID flow.FlowID) error {
 	n := flow.NewRun{Prices: true, Run: flow.Run{
 		WorkspaceID: o.ws, FlowID: flowID, DocumentHash: fmt.Sprint(o.IntN(5)), Trigger: flow.TriggerAPI,
-		Inputs: map[string]any{"text": o.text()}, Metadata: map[string]any{"n": o.text()}, Save: o.IntN(2) == 0, Timeout: time.Hour,
+		Inputs: value.FromMap(map[string]any{"text": o.text()}), Metadata: value.FromMap(map[string]any{"n": o.text()}), Save: o.IntN(2) == 0, Timeout: time.Hour,
 	}}
 	n.Document = fmt.Appendf(nil, "%080s", n.Run.DocumentHash)
 	if o.IntN(2) == 0 {
@@ -227,7 +228,7 @@ func (o *operations) progress() error {
 		r.Sizes = nil
 	}
 	if o.IntN(2) == 0 {
-		w.End, r.State, r.Outputs = true, flow.RunFailed, map[string]any{"answer": o.text()}
+		w.End, r.State, r.Outputs = true, flow.RunFailed, value.FromMap(map[string]any{"answer": o.text()})
 		r.Error = flow.Errorf(flow.CodeHTTPFailed, "%s", o.text())
 		w.Deliveries = []flow.NewDelivery{{Node: "hook", URL: "http://b.test", Body: []byte(o.text())}}
 	}

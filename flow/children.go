@@ -82,21 +82,21 @@ func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed
 
 // ChildTemplate holds the settings that all child runs of a step share, besides the flow.
 type ChildTemplate struct {
-	Version       int64          `json:"version,omitempty"`
-	Draft         bool           `json:"draft,omitempty"` // the children and their children run drafts
-	FlowsAbove    []FlowID       `json:"flows_above,omitempty"`
-	KeyID         string         `json:"key_id,omitempty"`
-	UserID        string         `json:"user_id,omitempty"`
-	Metadata      map[string]any `json:"metadata,omitempty"`
-	Save          bool           `json:"save"`
-	TimeoutMicros int64          `json:"timeout_us"`
-	Nodes         int            `json:"nodes"` // of the document
+	Version       int64    `json:"version,omitempty"`
+	Draft         bool     `json:"draft,omitempty"` // the children and their children run drafts
+	FlowsAbove    []FlowID `json:"flows_above,omitempty"`
+	KeyID         string   `json:"key_id,omitempty"`
+	UserID        string   `json:"user_id,omitempty"`
+	Metadata      *Object  `json:"metadata,omitempty"`
+	Save          bool     `json:"save"`
+	TimeoutMicros int64    `json:"timeout_us"`
+	Nodes         int      `json:"nodes"` // of the document
 }
 
 // ChildItem is an item that has no run yet.
 type ChildItem struct {
 	Item   int
-	Inputs map[string]any
+	Inputs *Object
 	Error  *Error // why it cannot start; nil if it can
 	Reused RunID  // ID of a run whose result is reused
 }
@@ -107,8 +107,8 @@ type ChildResult struct {
 	RunID   RunID // empty for an item that could not start
 	State   RunState
 	Reused  bool // the result is from the run that this rerun repeats
-	Inputs  map[string]any
-	Outputs map[string]any
+	Inputs  *Object
+	Outputs *Object
 	Error   *Error // set unless the item succeeded
 }
 
@@ -122,7 +122,7 @@ type OpenChild struct {
 type ChildRequest struct {
 	Flow        string // slug or ID
 	Version     int64  // 0 for the live one
-	Items       []map[string]any
+	Items       []*Object
 	Concurrency int
 	KeepErrors  bool
 }

@@ -188,7 +188,6 @@ type In struct {
 	Key         string         // execution key run_id:path, the same for all attempts
 	Config      map[string]any // all fields: edges take precedence over typed values, and those over defaults
 	Ports       map[string]any // values that arrived through edges; a list port holds []any
-	Inputs      map[string]any // inputs of the run
 	Collected   *Object        // output values by name, for kinds with an OutputsField
 	State       any            // state that this step saved in this or an earlier attempt
 	// Secret returns the credential that a secret value refers to, for use with a host. A

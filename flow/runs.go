@@ -158,10 +158,10 @@ type Run struct {
 	FlowsAbove      []FlowID     // of a child run: IDs of the flows of its callers, from the top, without duplicates
 	RerunFrom       string       // of a rerun: the node to start from
 	ChildVersions   ChildVersions
-	Inputs          map[string]any
-	Outputs         map[string]any
+	Inputs          *Object
+	Outputs         *Object
 	Error           *Error
-	Metadata        map[string]any
+	Metadata        *Object
 	Usage           Usage
 	Models          []string // models that were used (provider/model), in the order of first use
 	Progress        Progress

@@ -12,8 +12,8 @@ type Start struct {
 	Key            *Key // the authenticated key; nil for a user
 	UserID         string
 	Trigger        Trigger
-	Given          map[string]any // raw values by input name
-	Coerce         bool           // values are texts of a form or a command line
+	Given          *Object // raw values by input name
+	Coerce         bool    // values are texts of a form or a command line
 	Options        RunOptions
 	IdempotencyKey string
 	Fingerprint    string        // of method, path and body; compared when the idempotency key repeats
@@ -44,7 +44,7 @@ type RunOptions struct {
 	Draft    bool
 	Children ChildVersions // ChildrenDraft only together with Draft or a TestRun
 	Webhook  *RunWebhook
-	Metadata map[string]any
+	Metadata *Object
 	Timeout  time.Duration // 0 means RunTimeout
 	Discard  bool          // save: false
 }

@@ -257,7 +257,7 @@ func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int6
 
 // prepare checks the inputs of items, and finds results of the same inputs in old, the
 // children of the run that is repeated.
-func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given []map[string]any, from int, old *flow.Children) ([]flow.ChildItem, error) {
+func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given []*flow.Object, from int, old *flow.Children) ([]flow.ChildItem, error) {
 	results := map[int]flow.ChildResult{}
 	if old != nil {
 		list, err := c.r.store.ReadChildren(ctx, c.run.WorkspaceID, old.Caller, from, from+len(given))
@@ -284,9 +284,9 @@ func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given 
 }
 
 // checkInputs returns the inputs of a child run, or why they are wrong.
-func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, given map[string]any) (map[string]any, *flow.Error, error) {
+func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, given *flow.Object) (*flow.Object, *flow.Error, error) {
 	for i := range inputs {
-		if _, set := given[inputs[i].Name]; set && inputs[i].Secret {
+		if inputs[i].Secret && given.Has(inputs[i].Name) {
 			return given, flow.Errorf(flow.CodeInputInvalid, "The input %q is secret, so another flow cannot set it.", inputs[i].Name), nil
 		}
 	}

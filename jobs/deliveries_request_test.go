@@ -15,6 +15,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/value"
 )
 
 // signer identifies the secret that signs the webhooks of a node with a typed URL, or,
@@ -46,7 +47,7 @@ func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": url} }))
+		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = value.FromMap(map[string]any{"x": url}) }))
 		m := <-got
 		if !verifies(t, fx.secretOf("s", ""), m) || verifies(t, fx.secretOf("s", url), m) || verifies(t, flowSecret, m) {
 			t.Error("a message to a URL of the caller is not signed with the node's secret for such URLs")
@@ -62,7 +63,7 @@ func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 			t.Fatal(err)
 		}
 		hook := func(s *flow.Start) {
-			s.Key, s.Options.Webhook, s.Given = k, &flow.RunWebhook{URL: url}, map[string]any{"x": url}
+			s.Key, s.Options.Webhook, s.Given = k, &flow.RunWebhook{URL: url}, value.FromMap(map[string]any{"x": url})
 		}
 		run := fx.awaitEnd(fx.startRun(hook))
 		for m = <-got; m.header.Get("Webhook-Id") != flow.DeliveryID(run.ID, "", 0); m = <-got { // the node's may come first
@@ -226,7 +227,7 @@ func TestDelivery_encodes_URL_of_run(t *testing.T) {
 	fx := newFixture(t, sqliteConfig(t), `{"schema":"sluice.flow/v1","name":"Echo","nodes":[
 	 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"o","kind":"output","config":{"name":"y"}}],"edges":[{"from":"a.value","to":"o.value"}]}`).start()
 	fx.awaitEnd(fx.startRun(func(o *flow.Start) {
-		o.Given, o.Options.Webhook = map[string]any{"x": "1"}, &flow.RunWebhook{URL: s.URL + `/100%/ü?q=ü&f={"a":1}|b^c&p=100%`}
+		o.Given, o.Options.Webhook = value.FromMap(map[string]any{"x": "1"}), &flow.RunWebhook{URL: s.URL + `/100%/ü?q=ü&f={"a":1}|b^c&p=100%`}
 	}))
 	if got, want := <-lines, "/100%25/%C3%BC?q=%C3%BC&f=%7B%22a%22:1%7D%7Cb%5Ec&p=100%25"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -29,8 +29,8 @@ const (
 type fileChecker struct {
 	r       *Runner
 	ws      flow.WorkspaceID
-	key     *flow.Key      // that starts the run; nil for a user
-	given   map[string]any // inputs from the caller; others are the flow's defaults or the parent's
+	key     *flow.Key    // that starts the run; nil for a user
+	given   *flow.Object // inputs from the caller; others are the flow's defaults or the parent's
 	found   map[string]*flow.File
 	allowed map[string]bool // file IDs that the key may or may not use
 }
@@ -39,19 +39,20 @@ type fileChecker struct {
 // whatever metadata the caller sent, and returns the IDs without duplicates. It
 // appends a problem for each input with a file that is missing, not accessible or
 // of a type that the input does not accept.
-func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []contract.Input, values map[string]any, problems []flow.Problem) (ids []string, _ []flow.Problem, err error) {
+func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []contract.Input, values *flow.Object, problems []flow.Problem) (ids []string, _ []flow.Problem, err error) {
 	c := &fileChecker{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, allowed: map[string]bool{}}
 	for i := range inputs {
 		in := &inputs[i]
-		problems = append(problems, r.checkRemoteFiles(in, values[in.Name])...)
-		inputIDs := flow.FileIDs(values[in.Name])
+		v := values.Get(in.Name)
+		problems = append(problems, r.checkRemoteFiles(in, v)...)
+		inputIDs := flow.FileIDs(v)
 		if len(inputIDs) == 0 || hasProblem(problems, in) {
 			continue
 		}
 		if ids = append(ids, inputIDs...); len(ids) > maxFiles {
 			return nil, append(problems, tooManyFiles(in)), nil
 		}
-		problem, err := c.check(ctx, in, values[in.Name], inputIDs)
+		problem, err := c.check(ctx, in, v, inputIDs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -59,7 +60,7 @@ func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []contra
 			problems = append(problems, *problem)
 			continue
 		}
-		values[in.Name] = flow.MapFiles(values[in.Name], func(id string, _ map[string]any) map[string]any { return c.found[id].Value() })
+		values.Set(in.Name, flow.MapFiles(v, func(id string, _ map[string]any) map[string]any { return c.found[id].Value() }))
 	}
 	sorting.Strings(ids)
 	return slices.Compact(ids), problems, nil
@@ -101,7 +102,7 @@ func (c *fileChecker) check(ctx context.Context, in *contract.Input, value any, 
 	if err != nil {
 		return nil, err
 	}
-	given := c.given[in.Name] != nil
+	given := c.given.Get(in.Name) != nil
 	for _, id := range ids {
 		f := files[id]
 		ok, err := c.mayUse(ctx, f, given)

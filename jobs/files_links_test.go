@@ -12,6 +12,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/value"
 )
 
 // links is the configuration of all Runners of these tests.
@@ -30,7 +31,7 @@ func TestDelivery_links_to_files(t *testing.T) {
 			t.Fatal(err)
 		}
 		claimed := map[string]any{"file": f.ID, "url": "https://evil.example"}
-		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": map[string]any{"picture": claimed}} }))
+		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = value.FromMap(map[string]any{"x": map[string]any{"picture": claimed}}) }))
 		first := <-got
 		fx.awaitDelivery(flow.DeliveryPending, 1)
 		fx.clock.advance(5 * time.Second)

@@ -10,6 +10,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // copyFlow copies an image; its input extra may contain files too.
@@ -40,7 +41,7 @@ func (fx *fixture) upload(content string, change ...func(*flow.NewFile)) *flow.F
 }
 
 func input(name string, v any) func(*flow.Start) {
-	return func(s *flow.Start) { s.Given[name] = v }
+	return func(s *flow.Start) { s.Given.Set(name, v) }
 }
 
 func fileRef(id string) map[string]any { return map[string]any{"file": id} }
@@ -49,7 +50,7 @@ func fileRef(id string) map[string]any { return map[string]any{"file": id} }
 // code".
 func (fx *fixture) startProblems(set ...func(*flow.Start)) string {
 	fx.t.Helper()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{}}
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{})}
 	for _, f := range set {
 		f(&s)
 	}
@@ -92,13 +93,13 @@ func TestStartRun_with_file(t *testing.T) {
 		f := fx.upload(png, func(n *flow.NewFile) { n.Name = "photo.png" })
 		claimed := map[string]any{"file": f.ID, "name": "../../etc/passwd", "mime": "text/html", "size": flow.Number(9), "url": "https://example.com"}
 		run := fx.awaitEnd(fx.startRun(input("x", claimed), input("extra", map[string]any{"all": []any{fileRef(f.ID), "other"}})))
-		if got := string(flow.EncodeJSON(run.Inputs["x"])); got != string(flow.EncodeJSON(f.Value())) {
+		if got := string(flow.EncodeJSON(run.Inputs.Get("x"))); got != string(flow.EncodeJSON(f.Value())) {
 			t.Errorf("the input is %s", got)
 		}
-		if got, want := string(flow.EncodeJSON(run.Inputs["extra"])), string(flow.EncodeJSON(map[string]any{"all": []any{f.Value(), "other"}})); got != want {
+		if got, want := string(flow.EncodeJSON(run.Inputs.Get("extra"))), string(flow.EncodeJSON(map[string]any{"all": []any{f.Value(), "other"}})); got != want {
 			t.Errorf("the other input is %s, want %s", got, want)
 		}
-		id, ok := flow.FileID(run.Outputs["y"])
+		id, ok := flow.FileID(run.Outputs.Get("y"))
 		if run.State != flow.RunSucceeded || !ok || id == f.ID {
 			t.Fatalf("got %s: %v %v", run.State, run.Outputs, run.Error)
 		}
@@ -176,7 +177,7 @@ func TestStartRun_rejects_files_of_other_keys(t *testing.T) {
 			t.Errorf("with another key's upload: %s", got)
 		}
 		run := fx.awaitEnd(fx.startRun(input("x", fileRef(mine.ID)), key("key_a", flow.ScopeRun)))
-		made, _ := flow.FileID(run.Outputs["y"])
+		made, _ := flow.FileID(run.Outputs.Get("y"))
 		if got := fx.startProblems(input("x", fileRef(made)), key("key_b", flow.ScopeRun)); got != "/x not_found" {
 			t.Errorf("with a file of another key's run: %s", got)
 		}
@@ -199,7 +200,7 @@ func TestStartRun_with_default_file_of_flow(t *testing.T) {
 		if run.State != flow.RunSucceeded {
 			t.Fatalf("the run is %s: %v", run.State, run.Error)
 		}
-		if id, _ := flow.FileID(run.Outputs["y"]); id != "" {
+		if id, _ := flow.FileID(run.Outputs.Get("y")); id != "" {
 			fx.awaitErased(id)
 		}
 		if got := fx.awaitRun(run, func(r *flow.Run) bool { return r.Erased != "" }); !fx.exists(f.ID) {
@@ -227,8 +228,8 @@ func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := fx.awaitEnd(started.Run)
-		made, _ := flow.FileID(run.Outputs["y"])
-		if was, _ := flow.FileID(parent.Outputs["y"]); was != made {
+		made, _ := flow.FileID(run.Outputs.Get("y"))
+		if was, _ := flow.FileID(parent.Outputs.Get("y")); was != made {
 			t.Fatalf("the step was not reused: %s, then %s", was, made)
 		}
 		erase := func(r *flow.Run) {
@@ -240,7 +241,7 @@ func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 		if !fx.exists(f.ID) || !fx.exists(made) {
 			t.Error("the rerun's files were erased with its parent")
 		}
-		again.ParentRunID, again.Given = run.ID, map[string]any{"x": fileRef(flow.NewIDs().New(flow.PrefixFile))}
+		again.ParentRunID, again.Given = run.ID, value.FromMap(map[string]any{"x": fileRef(flow.NewIDs().New(flow.PrefixFile))})
 		_, err = fx.runner.Rerun(context.Background(), again)
 		if got := problemsOf(t, err); got != "/inputs/x not_found" {
 			t.Errorf("with a missing file: %s", got)

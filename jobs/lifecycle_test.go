@@ -8,6 +8,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 func TestDrain_hands_runs_back(t *testing.T) {
@@ -27,7 +28,7 @@ func TestDrain_hands_runs_back(t *testing.T) {
 		fx.start()
 		<-fx.gate.started
 		fx.gate.release <- nil
-		if end := fx.awaitEnd(run); end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
+		if end := fx.awaitEnd(run); end.State != flow.RunSucceeded || end.Outputs.Get("y") != "hello" {
 			t.Errorf("continued, the run is %s with %v", end.State, end.Outputs)
 		}
 	})
@@ -44,7 +45,7 @@ func TestDrain_lets_steps_finish(t *testing.T) {
 		for !fx.runner.Draining() {
 			time.Sleep(time.Millisecond)
 		}
-		late := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Given: map[string]any{"x": "late"}}
+		late := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Given: value.FromMap(map[string]any{"x": "late"})}
 		started, err := fx.runner.StartRun(context.Background(), late)
 		if shared := cfg.DatabaseURL != ""; shared != (err == nil) || !shared && !errors.Is(err, &flow.Error{Code: flow.CodeDraining}) {
 			t.Errorf("a start while draining returned %v", err)
@@ -69,7 +70,7 @@ func TestDrain_lets_steps_finish(t *testing.T) {
 		fx.start()
 		<-fx.gate.started
 		fx.gate.release <- nil
-		if end := fx.awaitEnd(started.Run); end.Outputs["y"] != "late" {
+		if end := fx.awaitEnd(started.Run); end.Outputs.Get("y") != "late" {
 			t.Errorf("the run accepted while draining is %s with %v", end.State, end.Outputs)
 		}
 	})

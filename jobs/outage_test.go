@@ -12,6 +12,7 @@ import (
 
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/jobs"
 )
 
@@ -137,7 +138,7 @@ func TestStart_waits_for_database_connection(t *testing.T) {
 		cfg.Queue.FailStarts(&pgconn.PgError{Severity: "FATAL", Code: "53300", Message: "remaining connection slots are reserved"})
 	})
 	fx.start()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"x": "hello"})}
 	for {
 		started, err := fx.runner.StartRun(t.Context(), s)
 		if err == nil {

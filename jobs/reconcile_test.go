@@ -13,6 +13,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/jobs"
 )
 
@@ -119,7 +120,7 @@ func TestReconcile_returns_run_after_lost_commit(t *testing.T) {
 		}
 		return accepts.Load() && strings.HasPrefix(strings.ToLower(sql), "commit")
 	})
-	_, err := fx.runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}})
+	_, err := fx.runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"x": "hello"})})
 	proxy.LoseAnswers(nil)
 	if err == nil || proxy.Lost() == 0 {
 		t.Fatalf("the start returned %v with %d lost answers", err, proxy.Lost())

@@ -23,7 +23,7 @@ func TestRun_releases_worker_during_long_back_off(t *testing.T) {
 		fx.gate.release <- nil
 		fx.clock.advance(61 * time.Second)
 		end := fx.awaitEnd(run)
-		if end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
+		if end.State != flow.RunSucceeded || end.Outputs.Get("y") != "hello" {
 			t.Errorf("continued, the run is %s with %v", end.State, end.Outputs)
 		}
 	})

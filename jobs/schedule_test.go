@@ -27,7 +27,7 @@ func TestCleanUp_erases_discarded_runs(t *testing.T) {
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
 		run := fx.startRun(func(s *flow.Start) { s.Options.Discard, s.Wait = true, 20*time.Second })
-		if run.Outputs["y"] != "hello" {
+		if run.Outputs.Get("y") != "hello" {
 			t.Errorf("the returned run has %v", run.Outputs)
 		}
 		if gone := fx.awaitRun(run, func(r *flow.Run) bool { return r.Erased != "" }); gone.Erased != flow.CodeResultNotSaved {

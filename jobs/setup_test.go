@@ -16,6 +16,7 @@ import (
 	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/value"
 	"sluice/jobs"
 )
 
@@ -183,7 +184,7 @@ func (fx *fixture) publish(document string) {
 // startRun starts a run of the published flow.
 func (fx *fixture) startRun(set ...func(*flow.Start)) *flow.Run {
 	fx.t.Helper()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"x": "hello"})}
 	for _, f := range set {
 		f(&s)
 	}

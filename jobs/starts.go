@@ -157,7 +157,7 @@ func optionError(pointer, code, detail string) error {
 
 // setInputs checks the given inputs and sets them and their files in the new run.
 // Problems are reported with the prefix before their JSON Pointer.
-func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, inputs []contract.Input, given map[string]any, prefix string) error {
+func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, inputs []contract.Input, given *flow.Object, prefix string) error {
 	values, problems := contract.Check(inputs, given, s.Coerce)
 	files, problems, err := r.resolveFiles(ctx, s, inputs, values, problems)
 	if err != nil {
@@ -176,9 +176,9 @@ func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, in
 
 // takeSecrets moves the texts of secret inputs from the values to the new run, where
 // they are encrypted, and leaves references in their place.
-func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values map[string]any) {
+func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values *flow.Object) {
 	for i := range inputs {
-		text, ok := values[inputs[i].Name].(string)
+		text, ok := values.Get(inputs[i].Name).(string)
 		if !inputs[i].Secret || !ok {
 			continue
 		}
@@ -188,7 +188,7 @@ func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values map
 		}
 		name := inputs[i].Name
 		n.Secrets[name] = text
-		values[name] = flow.SecretInputRef(name, flow.SecretDigest(r.cfg.HashKey, n.Run.WorkspaceID, name, text))
+		values.Set(name, flow.SecretInputRef(name, flow.SecretDigest(r.cfg.HashKey, n.Run.WorkspaceID, name, text)))
 	}
 }
 

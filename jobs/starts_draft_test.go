@@ -8,6 +8,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // twoGatesFlow has two gates in a row, and an unconnected branch.
@@ -69,19 +70,21 @@ func TestDraftRun_uses_pins(t *testing.T) {
 		fx.gate.release <- nil
 		run := fx.awaitEnd(fx.startRun(testRun("o"), func(s *flow.Start) { s.Given = nil })) // x is not required
 		fx.wantStates(run, "a skipped, g1 reused, g2 succeeded, o succeeded")
-		if run.Outputs["y"] != "pinned" || run.Seq < 4 {
+		if run.Outputs.Get("y") != "pinned" || run.Seq < 4 {
 			t.Errorf("%v, seq %d", run.Outputs, run.Seq)
 		}
 		fx.gate.release <- nil
 		fx.gate.release <- nil
-		version := fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": "real", "z": "z"} }))
-		if version.Outputs["y"] != "real" {
+		version := fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = value.FromMap(map[string]any{"x": "real", "z": "z"}) }))
+		if version.Outputs.Get("y") != "real" {
 			t.Errorf("a run of the version returned %v", version.Outputs)
 		}
-		draft := fx.startRun(func(s *flow.Start) { s.Options.Draft, s.Given = true, map[string]any{"x": "real", "z": "z"} })
+		draft := fx.startRun(func(s *flow.Start) {
+			s.Options.Draft, s.Given = true, value.FromMap(map[string]any{"x": "real", "z": "z"})
+		})
 		fx.gate.release <- nil
 		fx.gate.release <- nil
-		if draft = fx.awaitEnd(draft); draft.Outputs["y"] != "real" {
+		if draft = fx.awaitEnd(draft); draft.Outputs.Get("y") != "real" {
 			t.Errorf("a run of the draft through the API returned %v", draft.Outputs)
 		}
 	})
@@ -112,7 +115,7 @@ func TestDraftRun_survives_restarts(t *testing.T) {
 		fx.gate.release <- nil
 		end := fx.awaitEnd(run)
 		fx.wantStates(end, "a skipped, g1 reused, g2 succeeded, o succeeded")
-		if end.Outputs["y"] != "pinned" || end.Progress.Done != 4 {
+		if end.Outputs.Get("y") != "pinned" || end.Progress.Done != 4 {
 			t.Errorf("%v, progress %+v", end.Outputs, end.Progress)
 		}
 	})
@@ -138,7 +141,7 @@ func TestRerun_of_draft_run_uses_current_draft(t *testing.T) {
 		}
 		run := fx.awaitEnd(again.Run)
 		fx.wantStates(run, "a reused, b succeeded, g1 reused, g2 succeeded, late succeeded, o succeeded")
-		if !run.Draft || run.Trigger != flow.TriggerBuilder || run.ParentRunID != parent.ID || run.Outputs["new"] != "d" {
+		if !run.Draft || run.Trigger != flow.TriggerBuilder || run.ParentRunID != parent.ID || run.Outputs.Get("new") != "d" {
 			t.Errorf("%+v", run)
 		}
 	})

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"sluice/flow"
@@ -39,7 +38,7 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 		return flow.Started{}, optionError("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
 	}
 	inputs := requiredInputs(c, n.Steps)
-	given := maps.Clone(parent.Inputs)
+	given := parent.Inputs.Clone()
 	if s.Given != nil {
 		given = s.Given
 	} else if s.TestRun != nil {
@@ -59,7 +58,7 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 // inheritSecrets puts the parent's secret inputs into the given values. A rerun with
 // inputs of its own inherits none: a caller who chooses where a flow sends something
 // must know the secret that goes there.
-func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []contract.Input, given map[string]any) error {
+func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []contract.Input, given *flow.Object) error {
 	if !slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.Secret }) {
 		return nil
 	}
@@ -69,7 +68,7 @@ func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []
 	}
 	for i := range inputs {
 		if text, ok := texts[inputs[i].Name]; ok && inputs[i].Secret {
-			given[inputs[i].Name] = text
+			given.Set(inputs[i].Name, text)
 		}
 	}
 	return nil
@@ -112,11 +111,11 @@ func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent 
 
 // dropUnknown returns the given values that the inputs still include: the draft may
 // have changed since the parent ran.
-func dropUnknown(inputs []contract.Input, given map[string]any) map[string]any {
-	known := map[string]any{}
-	for _, in := range inputs {
-		if v, ok := given[in.Name]; ok {
-			known[in.Name] = v
+func dropUnknown(inputs []contract.Input, given *flow.Object) *flow.Object {
+	known := &flow.Object{}
+	for name, v := range given.All() {
+		if slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.Name == name }) {
+			known.Set(name, v)
 		}
 	}
 	return known

@@ -38,7 +38,7 @@ func (fx *fixture) rerun(t *testing.T, r *jobs.Runner, parent *flow.Run, from st
 		t.Fatal(err)
 	}
 	end := fx.awaitEnd(started.Run)
-	if end.State != flow.RunSucceeded || end.ParentRunID != parent.ID || end.Outputs["y"] != "hello" {
+	if end.State != flow.RunSucceeded || end.ParentRunID != parent.ID || end.Outputs.Get("y") != "hello" {
 		t.Fatalf("the rerun is %s: %+v", end.State, end)
 	}
 	return end

@@ -3,12 +3,14 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/value"
 )
 
 // The queue polls only every hour here, so a run that ends was woken by the commit.
@@ -18,7 +20,7 @@ func TestStartRun_wakes_worker_at_commit(t *testing.T) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
 		for range 20 {
 			run := fx.startRun(func(s *flow.Start) { s.Wait = 20 * time.Second })
-			if run.State != flow.RunSucceeded || run.Outputs["y"] != "hello" {
+			if run.State != flow.RunSucceeded || run.Outputs.Get("y") != "hello" {
 				t.Fatalf("the run is %s with %v", run.State, run.Outputs)
 			}
 		}
@@ -61,7 +63,7 @@ func TestStartRun_rejects(t *testing.T) {
 		"another workspace": {published, func(s *flow.Start) { s.WorkspaceID = "ws_other" }, flow.CodeNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: c.flowID, Given: map[string]any{"x": "hello"}}
+			s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: c.flowID, Given: value.FromMap(map[string]any{"x": "hello"})}
 			c.set(&s)
 			_, err := fx.runner.StartRun(context.Background(), s)
 			if !errors.Is(err, &flow.Error{Code: c.want}) {
@@ -98,5 +100,43 @@ func TestStartRun_replays_after_flow_is_archived(t *testing.T) {
 		if flow.AsError(err).Code != flow.CodeNotFound {
 			t.Errorf("an archived flow was started: %v", err)
 		}
+	})
+}
+
+// orderedFlow declares two inputs and two outputs, none of them by name.
+const orderedFlow = `{"schema": "sluice.flow/v1", "name": "Order", "nodes": [
+	{"id": "iz", "kind": "input", "config": {"name": "z", "type": "text"}},
+	{"id": "ia", "kind": "input", "config": {"name": "a", "type": "text"}},
+	{"id": "id", "kind": "input", "config": {"name": "d", "type": "text", "default": "d"}},
+	{"id": "oz", "kind": "output", "config": {"name": "z"}},
+	{"id": "oa", "kind": "output", "config": {"name": "a"}}],
+	"edges": [{"from": "iz.value", "to": "oz.value"}, {"from": "ia.value", "to": "oa.value"}]}`
+
+func TestStartRun_keeps_order(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		fx := newFixture(t, cfg, orderedFlow).start()
+		object := func(names ...string) *flow.Object {
+			o := &flow.Object{}
+			for _, name := range names {
+				o.Set(name, name)
+			}
+			return o
+		}
+		check := func(run *flow.Run) {
+			t.Helper()
+			got := fmt.Sprint(run.Inputs.Names(), run.Outputs.Names(), run.Metadata.Names())
+			if run.State != flow.RunSucceeded || got != "[z a d] [z a] [y x]" {
+				t.Errorf("the run is %s with %s", run.State, got)
+			}
+		}
+		first := fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given, s.Options.Metadata = object("z", "a"), object("y", "x") }))
+		check(first)
+		again, err := fx.runner.Rerun(context.Background(), flow.Rerun{
+			Start: flow.Start{WorkspaceID: first.WorkspaceID, FlowID: first.FlowID}, ParentRunID: first.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(fx.awaitEnd(again.Run))
 	})
 }

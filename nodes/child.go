@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // This file holds the parts that the kinds subflow and map share: both run other flows as
@@ -121,15 +122,24 @@ func childOutput(name string, own []string) string {
 	return name
 }
 
-// givenInputs returns the connected and typed inputs of the other flow.
-func givenInputs(in *flow.In) map[string]any {
-	given := map[string]any{}
-	addInputs(in, given)
+// givenInputs returns the connected and typed inputs of the other flow, in the order of its
+// contract. Inputs that the contract does not have follow by name.
+func givenInputs(in *flow.In) *flow.Object {
+	values, given := map[string]any{}, &flow.Object{}
+	addInputs(in, values)
+	for _, p := range contractPorts(in.Config, "inputs") {
+		if v, ok := values[p.name]; ok {
+			given.Set(p.name, v)
+		}
+	}
+	for _, name := range sorting.Keys(values) {
+		given.Set(name, values[name])
+	}
 	return given
 }
 
 // childRequest returns a request to run the flow that the node names, one item at a time.
-func childRequest(in *flow.In, items []map[string]any) flow.ChildRequest {
+func childRequest(in *flow.In, items []*flow.Object) flow.ChildRequest {
 	return flow.ChildRequest{Flow: strings.TrimSpace(in.Text("flow")), Version: int64(in.Int("version")), Items: items, Concurrency: 1}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // echoes are child runs that succeed immediately and return their inputs as outputs.
-type echoes struct{ items []map[string]any }
+type echoes struct{ items []*flow.Object }
 
 func echoChildren(*flow.Run, *flow.In) flow.ChildRuns { return &echoes{} }
 

@@ -47,8 +47,9 @@ func runJoin(t *testing.T, value any) map[string]any {
 		t.Fatal(problems)
 	}
 	r := runDocument(t, New(Deps{}), doc, map[string]any{"in": value})
-	for name, v := range r.run.Outputs {
-		r.run.Outputs[name] = v.(string)[:len(v.(string))-len(flow.Text(value))]
+	outputs := r.run.Outputs.Map()
+	for name, v := range outputs {
+		outputs[name] = v.(string)[:len(v.(string))-len(flow.Text(value))]
 	}
-	return r.run.Outputs
+	return outputs
 }

@@ -15,6 +15,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/engine"
+	"sluice/flow/value"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -350,7 +351,7 @@ func newRunFixture(t *testing.T, h *memoryHost, config map[string]any, change fu
 		t.Fatal(err)
 	}
 	return &runFixture{t: t, host: h, fixture: newFixture(), g: g, rows: map[string]flow.Step{},
-		run: flow.Run{ID: "run_1", WorkspaceID: "default", State: flow.RunQueued, Inputs: inputs, Timeout: time.Hour, CreatedAt: time.Now()}}
+		run: flow.Run{ID: "run_1", WorkspaceID: "default", State: flow.RunQueued, Inputs: value.FromMap(inputs), Timeout: time.Hour, CreatedAt: time.Now()}}
 }
 
 func (r *runFixture) WriteRun(_ context.Context, w flow.RunWrite) error {

@@ -132,7 +132,7 @@ func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
 }
 
 // mapItems returns the inputs of each item: lists are zipped, other values repeated.
-func mapItems(in *flow.In) ([]map[string]any, error) {
+func mapItems(in *flow.In) ([]*flow.Object, error) {
 	given := givenInputs(in)
 	over := portNames(in.Config["over"])
 	if len(over) == 0 {
@@ -140,7 +140,7 @@ func mapItems(in *flow.In) ([]map[string]any, error) {
 	}
 	lists := make([][]any, len(over))
 	for i, name := range over {
-		value, err := flow.Coerce(given[name], flow.TypeList)
+		value, err := flow.Coerce(given.Get(name), flow.TypeList)
 		if err != nil {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "input.%s must be a list, because %q is in \"Items go to\": %v.", name, name, err)
 		}
@@ -148,18 +148,13 @@ func mapItems(in *flow.In) ([]map[string]any, error) {
 		if len(lists[i]) != len(lists[0]) {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "The lists are not equally long: %s has %d items, %s has %d.", over[0], len(lists[0]), name, len(lists[i]))
 		}
-		delete(given, name)
 	}
-	items := make([]map[string]any, len(lists[0]))
+	items := make([]*flow.Object, len(lists[0]))
 	for i := range items {
-		item := make(map[string]any, len(given)+len(over))
-		for name, value := range given {
-			item[name] = value
-		}
+		items[i] = given.Clone()
 		for k, name := range over {
-			item[name] = lists[k][i]
+			items[i].Set(name, lists[k][i])
 		}
-		items[i] = item
 	}
 	return items, nil
 }
@@ -221,7 +216,7 @@ func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.O
 		}
 		results = append(results, r.Outputs)
 		for name, list := range ports {
-			list[r.Item] = r.Outputs[name]
+			list[r.Item] = r.Outputs.Get(name)
 		}
 		return nil
 	})

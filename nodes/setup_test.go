@@ -222,7 +222,7 @@ func (w *fixture) execute(t *testing.T, kinds *flow.Registry, doc *flow.Document
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}
-	values, problems := contract.Check(contract.Inputs(doc, kinds), inputs, false)
+	values, problems := contract.Check(contract.Inputs(doc, kinds), value.FromMap(inputs), false)
 	if len(problems) > 0 {
 		t.Fatalf("inputs: %v", problems)
 	}

@@ -35,7 +35,7 @@ func stopChildren(ctx context.Context, in *flow.In) error { return in.Children.S
 // runSubflow starts the child run, suspends the step until it has ended, and returns its
 // outputs.
 func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
-	children, err := in.Children.Start(ctx, childRequest(in, []map[string]any{givenInputs(in)}))
+	children, err := in.Children.Start(ctx, childRequest(in, []*flow.Object{givenInputs(in)}))
 	if err != nil {
 		return flow.Out{}, err
 	}
@@ -49,7 +49,7 @@ func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
 		}
 		out.Outputs = map[string]any{"outputs": r.Outputs}
 		for _, p := range contractPorts(in.Config, "outputs") {
-			if value, given := r.Outputs[p.name]; given {
+			if value, given := r.Outputs.Lookup(p.name); given {
 				out.Outputs[childOutput(p.name, subflowPorts)] = value
 			}
 		}

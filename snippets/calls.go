@@ -9,6 +9,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/value"
 )
 
 // CallOf returns a call of a flow that can be sent unchanged. It has a value for every
@@ -59,7 +60,7 @@ func sample(in *contract.Input) any {
 // without conversion.
 func accepts(in *contract.Input, v any) bool {
 	alone := *in
-	_, problems := contract.Check([]contract.Input{alone}, map[string]any{in.Name: v}, false)
+	_, problems := contract.Check([]contract.Input{alone}, value.NewObject(value.Member{Name: in.Name, Value: v}), false)
 	return len(problems) == 0
 }
 

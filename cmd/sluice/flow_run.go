@@ -63,7 +63,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 
 // setOptions adds the run options of the flags under the reserved name. Options with their
 // default values are omitted, because servers of earlier releases do not know them.
-func (c flowRunCmd) setOptions(given map[string]any) {
+func (c flowRunCmd) setOptions(given *flow.Object) {
 	options := map[string]any{}
 	if c.Draft {
 		options["version"] = "draft"
@@ -72,7 +72,7 @@ func (c flowRunCmd) setOptions(given map[string]any) {
 		options["children"] = c.Children
 	}
 	if len(options) > 0 {
-		given[contract.ReservedInput] = options
+		given.Set(contract.ReservedInput, options)
 	}
 }
 
@@ -176,27 +176,29 @@ func (t *runTarget) startServer(ctx context.Context, cfg Config, o appOptions) e
 
 // inputs parses the --input flags according to the input types of the flow: "7" is a number
 // for a number input and a text for a text input.
-func (c flowRunCmd) inputs(ctx context.Context, api *client.Client, flowID string) (map[string]any, error) {
+func (c flowRunCmd) inputs(ctx context.Context, api *client.Client, flowID string) (*flow.Object, error) {
 	types, err := api.InputTypes(ctx, flowID)
 	if err != nil {
 		return nil, err
 	}
-	given := map[string]any{}
+	given := &flow.Object{}
 	for _, pair := range c.Input {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok {
 			return nil, usageError(fmt.Sprintf("--input %q is not name=value", pair))
 		}
-		if _, twice := given[name]; twice {
+		if given.Has(name) {
 			return nil, usageError(fmt.Sprintf("--input %s is given twice", name))
 		}
 		kind, known := types[name]
 		if !known {
 			kind = flow.TypeText // the server names the closest input
 		}
-		if given[name], err = inputValue(ctx, api, kind, text); err != nil {
+		v, err := inputValue(ctx, api, kind, text)
+		if err != nil {
 			return nil, fmt.Errorf("--input %s: %w", name, err)
 		}
+		given.Set(name, v)
 	}
 	return given, nil
 }

@@ -49,8 +49,8 @@ func (c flowRunCmd) save(ctx context.Context, api *client.Client, run *client.Ru
 	}
 	defer dir.Close()
 	paths = map[string]string{}
-	for _, name := range sorting.Keys(run.Outputs) {
-		files := filesIn(run.Outputs[name])
+	for name, v := range run.Outputs.All() {
+		files := filesIn(v)
 		for _, id := range sorting.Keys(files) { // IDs sort by creation time
 			if paths[id] != "" {
 				continue

@@ -12,6 +12,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/library"
+	"sluice/flow/value"
 	"sluice/handlers/console"
 	"sluice/nodes"
 )
@@ -132,7 +133,7 @@ func runStarter(t *testing.T, a *app, s console.Starter) string {
 			inputs[in.Name] = in.Example
 		}
 	}
-	started, err := a.runner.StartRun(ctx, flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: f.ID, Given: inputs, Trigger: flow.TriggerAPI})
+	started, err := a.runner.StartRun(ctx, flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: f.ID, Given: value.FromMap(inputs), Trigger: flow.TriggerAPI})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.Take
 	}
 	runs := make([]flow.Run, len(items))
 	for i := range items {
-		inputs, err := dbconn.Decode[map[string]any](items[i].Inputs)
+		inputs, err := dbconn.Decode[*flow.Object](items[i].Inputs)
 		if err != nil {
 			return fmt.Errorf("item %d: %w", items[i].Item, err)
 		}
@@ -198,7 +198,7 @@ func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.Take
 // newChild returns a queued run for an item. It is recorded with the version of the
 // document that the step started with, so that all items run the same even if another
 // version goes live meanwhile.
-func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) flow.Run {
+func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs *flow.Object) flow.Run {
 	caller := c.Caller
 	caller.Item = item
 	versions := flow.ChildrenRecorded

@@ -87,7 +87,7 @@ func (s *Children) AddChildItems(ctx context.Context, step flow.CallingStep, ite
 	rows := make([]any, 0, itemColumns*len(items)) // encoded before the transaction, because on SQLite all writes wait for it
 	for i := range items {
 		it := &items[i]
-		rows = append(rows, step.RunID, step.Path, int64(step.Round), int64(it.Item), dbconn.EncodeMap(it.Inputs), dbconn.EncodeError(it.Error), it.Reused)
+		rows = append(rows, step.RunID, step.Path, int64(step.Round), int64(it.Item), dbconn.EncodeObject(it.Inputs), dbconn.EncodeError(it.Error), it.Reused)
 	}
 	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for chunk := range slices.Chunk(rows, itemColumns*itemsAtOnce) {
@@ -224,7 +224,7 @@ func (s *Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.L
 	}
 	res := flow.ChildResult{Item: int(r.Item), State: flow.RunFailed}
 	var err error
-	if res.Inputs, err = dbconn.Decode[map[string]any](r.Inputs); err == nil {
+	if res.Inputs, err = dbconn.Decode[*flow.Object](r.Inputs); err == nil {
 		res.Error, err = dbconn.Decode[*flow.Error](r.Error)
 	}
 	return res, err

@@ -191,7 +191,7 @@ func (s *Children) addWithoutRun(ctx context.Context, step flow.CallingStep, sta
 	}
 	for _, r := range rows {
 		item := items.Item{Number: int(r.Item), State: state}
-		if item.Inputs, err = dbconn.Decode[map[string]any](r.Inputs); err == nil {
+		if item.Inputs, err = dbconn.Decode[*flow.Object](r.Inputs); err == nil {
 			item.Error, err = dbconn.Decode[*flow.Error](r.Error)
 		}
 		if err != nil {

@@ -197,10 +197,10 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		failed = errors.Join(failed, fmt.Errorf("models of %s: %w", r.ID, err))
 	}
 	for _, f := range []struct {
-		to   *map[string]any
+		to   **flow.Object
 		text string
 	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
-		if *f.to, err = dbconn.Decode[map[string]any](f.text); err != nil {
+		if *f.to, err = dbconn.Decode[*flow.Object](f.text); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("content of %s: %w", r.ID, err))
 		}
 	}

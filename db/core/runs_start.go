@@ -238,7 +238,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: int64(r.ChildVersions),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
-		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
+		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
 		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
 	}
 	if c := r.Caller; c != nil {

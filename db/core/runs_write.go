@@ -117,7 +117,7 @@ func placeOf(s flow.RunState) int64 {
 func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	return gen.UpdateRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
-		Outputs: dbconn.EncodeMap(r.Outputs), Error: dbconn.EncodeError(r.Error),
+		Outputs: dbconn.EncodeObject(r.Outputs), Error: dbconn.EncodeError(r.Error),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
 		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: dbconn.EncodeList(r.Models),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,

@@ -48,6 +48,14 @@ func EncodeMap(m map[string]any) string {
 	return value.Text(m)
 }
 
+// EncodeObject encodes an object as JSON. It returns "" for nil.
+func EncodeObject(o *value.Object) string {
+	if o == nil {
+		return ""
+	}
+	return value.Text(o)
+}
+
 // EncodeAny encodes a value as JSON. It returns "" for nil.
 func EncodeAny(v any) string {
 	if v == nil {
@@ -76,14 +84,15 @@ func Decode[T any](text string) (v T, err error) {
 	case *any:
 		*target, err = value.DecodeStored(text)
 		return v, stored(err)
+	case **value.Object:
+		*target, err = decodeObject(text)
+		return v, err
 	case *map[string]any:
-		decoded, err := value.DecodeStored(text)
-		if o, ok := value.AsObject(decoded); ok {
+		o, err := decodeObject(text)
+		if o != nil {
 			*target = o.Map()
-		} else if err == nil && decoded != nil {
-			err = fmt.Errorf("wanted an object, got %.20q", text)
 		}
-		return v, stored(err)
+		return v, err
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -244,4 +253,14 @@ func Earliest(us int64, err error) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	return TimeOf(us), err
+}
+
+// decodeObject decodes an object that was stored. It returns nil for null.
+func decodeObject(text string) (*value.Object, error) {
+	decoded, err := value.DecodeStored(text)
+	o, ok := value.AsObject(decoded)
+	if !ok && err == nil && decoded != nil {
+		err = fmt.Errorf("wanted an object, got %.20q", text)
+	}
+	return o, stored(err)
 }

@@ -119,27 +119,40 @@ func bound(v any) *float64 {
 // Check validates the values that a caller sent and returns the inputs of a run, with
 // defaults filled in. It reports all problems at once. With coerce, texts are parsed as
 // the input's type, as forms and the command line need.
-func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, []flow.Problem) {
-	values, known := make(map[string]any, len(inputs)), make(map[string]bool, len(inputs))
+//
+// The values have the order in which they were sent, followed by the defaults.
+func Check(inputs []Input, given *flow.Object, coerce bool) (*flow.Object, []flow.Problem) {
+	checked, defaults, known := make(map[string]any, len(inputs)), flow.Object{}, make(map[string]bool, len(inputs))
 	var problems []flow.Problem
 	work := patternWork()
 	for i := range inputs {
 		in := &inputs[i]
 		known[in.Name] = true
-		v, ok := given[in.Name]
-		if !ok || v == nil {
+		v := given.Get(in.Name)
+		if v == nil {
 			if in.Required {
 				problems = append(problems, flow.Problem{Pointer: flow.Pointer(in.Name), Code: "required", Detail: fmt.Sprintf("%q is required (%s)", in.Name, in.Type), Node: in.Node})
 			} else {
-				values[in.Name] = in.Default
+				defaults.Set(in.Name, in.Default)
 			}
 			continue
 		}
 		v, bad := in.check(v, coerce, work)
 		problems = append(problems, bad...)
-		values[in.Name] = v
+		checked[in.Name] = v
 	}
-	for _, name := range sorting.Keys(given) {
+	values := &flow.Object{}
+	for name := range given.All() {
+		if v, ok := checked[name]; ok {
+			values.Set(name, v)
+		}
+	}
+	for name, v := range defaults.All() {
+		values.Set(name, v)
+	}
+	names := given.Names()
+	sorting.Strings(names)
+	for _, name := range names {
 		if !known[name] {
 			problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + flow.Closest(name, known)})
 		}

@@ -11,6 +11,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
+	"sluice/flow/value"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -86,7 +87,7 @@ func TestCheckInputs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			given := tt.given + tt.coerced
-			values, problems := contract.Check(inputsOf(t, tt.input), flowtest.DecodedMap([]byte(given)), tt.coerced != "")
+			values, problems := contract.Check(inputsOf(t, tt.input), flowtest.DecodedObject([]byte(given)), tt.coerced != "")
 			got := string(flow.EncodeJSON(values))
 			if len(problems) > 0 {
 				var b strings.Builder
@@ -106,7 +107,7 @@ func TestCheckInputsSuggests(t *testing.T) {
 	t.Parallel()
 	inputs := inputsOf(t, `{"name": "ticket"}`, `{"name": "tone", "default": "kind"}`)
 	for given, want := range map[string]string{"tikcet": `did you mean "ticket"?`, "ton": `did you mean "tone"?`, "Tone": `did you mean "tone"?`, "hue": `this flow has no input "hue"`, "x": `no input "x"`} {
-		_, problems := contract.Check(inputs, map[string]any{"ticket": "t", given: "v"}, false)
+		_, problems := contract.Check(inputs, value.FromMap(map[string]any{"ticket": "t", given: "v"}), false)
 		if len(problems) != 1 || !strings.HasSuffix(problems[0].Detail, want) {
 			t.Errorf("%s: %v", given, problems)
 		}
@@ -159,7 +160,7 @@ func TestInputsSchemaAgrees(t *testing.T) {
 
 func wantAgreement(t *testing.T, inputs []contract.Input, schema *jsonschema.Schema, given string) {
 	t.Helper()
-	_, problems := contract.Check(inputs, flowtest.DecodedMap([]byte(given)), false)
+	_, problems := contract.Check(inputs, flowtest.DecodedObject([]byte(given)), false)
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(given))
 	if err != nil {
 		t.Fatal(err)
@@ -246,10 +247,10 @@ func TestCheckInputsRefusesDepth(t *testing.T) {
 		deep = []any{deep}
 	}
 	in := []contract.Input{{Name: "j", Type: flow.TypeJSON, Required: true}}
-	if _, problems := contract.Check(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
+	if _, problems := contract.Check(in, value.FromMap(map[string]any{"j": deep}), false); len(problems) != 1 || problems[0].Code != "too_deep" {
 		t.Errorf("got %v", problems)
 	}
-	if _, problems := contract.Check(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
+	if _, problems := contract.Check(in, value.FromMap(map[string]any{"j": deep.([]any)[0]}), false); len(problems) != 0 {
 		t.Errorf("one level less: got %v", problems)
 	}
 }
@@ -267,16 +268,26 @@ func TestCheck_bounds_patterns(t *testing.T) {
 				inputs[i] = contract.ReadInput(&flow.Node{ID: fmt.Sprint("n", i), Config: map[string]any{"name": fmt.Sprint("n", i), "pattern": pattern}})
 				given[inputs[i].Name] = text
 			}
-			contract.Check(inputs, given, false)
+			contract.Check(inputs, value.FromMap(given), false)
 		})
 	}
 	in := contract.ReadInput(&flow.Node{ID: "n", Config: map[string]any{"name": "n", "pattern": `(?:a?){500}b`}})
-	_, problems := contract.Check([]contract.Input{in}, map[string]any{"n": text}, false)
+	_, problems := contract.Check([]contract.Input{in}, value.FromMap(map[string]any{"n": text}), false)
 	if len(problems) != 1 || problems[0].Code != "pattern" || !strings.Contains(problems[0].Detail, "too long to be checked") {
 		t.Errorf("got %v", problems)
 	}
 	in = contract.ReadInput(&flow.Node{ID: "n", Config: map[string]any{"name": "n", "pattern": strings.Repeat("a{1000}", 200)}})
 	if problems := in.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Detail, "repeats too much") {
 		t.Errorf("got %v", problems)
+	}
+}
+
+func TestCheck_keeps_order(t *testing.T) {
+	t.Parallel()
+	inputs := []contract.Input{{Name: "a", Type: flow.TypeText}, {Name: "b", Type: flow.TypeText}, {Name: "c", Type: flow.TypeText, Default: "3"}, {Name: "d", Type: flow.TypeText, Default: "4"}}
+	given := value.NewObject(value.Member{Name: "d", Value: nil}, value.Member{Name: "b", Value: "2"}, value.Member{Name: "a", Value: "1"})
+	values, problems := contract.Check(inputs, given, false)
+	if got := strings.Join(values.Names(), " "); len(problems) > 0 || got != "b a c d" {
+		t.Errorf("the order is %s, with %v", got, problems)
 	}
 }

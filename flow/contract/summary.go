@@ -21,13 +21,13 @@ const (
 // Summary returns the beginning of a run's inputs in one line, by which users recognize
 // the run in a list: only the value of a single input, otherwise names and values. It
 // reads only the beginning of large inputs.
-func Summary(inputs map[string]any) string {
-	if len(inputs) == 1 {
-		for _, v := range inputs {
+func Summary(inputs *flow.Object) string {
+	if inputs.Len() == 1 {
+		for _, v := range inputs.All() {
 			return wording.Fit(summarizeValue(v, 0), summaryLength)
 		}
 	}
-	return wording.Fit(strings.Join(summarizeFields(value.Members(inputs), 0), " · "), summaryLength)
+	return wording.Fit(strings.Join(summarizeFields(inputs.All(), 0), " · "), summaryLength)
 }
 
 // summarizeValue writes a value in a few words. It is stored with the run and shown in

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow/contract"
+	"sluice/flow/value"
 )
 
 func TestGist(t *testing.T) {
@@ -29,12 +30,12 @@ func TestGist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := contract.Summary(c.inputs); got != c.want {
+			if got := contract.Summary(value.FromMap(c.inputs)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
-	long := contract.Summary(map[string]any{"a": strings.Repeat("ä", 1<<20), "deep": deep})
+	long := contract.Summary(value.FromMap(map[string]any{"a": strings.Repeat("ä", 1<<20), "deep": deep}))
 	if n := utf8.RuneCountInString(long); n != 140 || !strings.HasSuffix(long, "…") {
 		t.Errorf("a long one has %d characters: %s", n, long)
 	}

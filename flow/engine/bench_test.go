@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
+	"sluice/flow/value"
 )
 
 // devNull is a journal that discards all writes.
@@ -22,7 +23,7 @@ func benchmarkRun(b *testing.B, lines string) {
 	g := graphOf(b, lines)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	e := &Engine{Journal: devNull{}, Now: func() time.Time { return now }, Report: func(err error) { b.Error(err) }}
-	run := &flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: map[string]any{"x": "hello"}, Timeout: flow.RunTimeout}
+	run := &flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: value.FromMap(map[string]any{"x": "hello"}), Timeout: flow.RunTimeout}
 	b.ReportAllocs()
 	for b.Loop() {
 		p := NewPlan(g, run, nil, nil)

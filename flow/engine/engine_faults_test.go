@@ -141,7 +141,7 @@ func TestEngine_converts_outputs_to_values(t *testing.T) {
 					t.Fatal(run.Error)
 				}
 				if tt.want != "" {
-					wantJSON(t, run.Outputs["o"], tt.want)
+					wantJSON(t, run.Outputs.Get("o"), tt.want)
 				}
 			})
 		})

@@ -98,7 +98,7 @@ func TestEngine_invalid_input_cancels_other_steps(t *testing.T) {
 			x input {"name": "x"}
 			x.value -> list.value
 			list.yes -> bad.text`)
-		s.disk.first.Inputs["x"] = []any{"a list"}
+		s.disk.first.Inputs.Set("x", []any{"a list"})
 		s.finish()
 		wantTime(t, passed(), 0)
 		s.wantEnd(flow.RunFailed, flow.CodeInputInvalid)

@@ -16,6 +16,7 @@ type Graph struct {
 	nodes    []graphNode
 	index    map[string]int // node ID to index in nodes
 	edges    int            // total number
+	outputs  []string       // names of the outputs in the order of the document
 }
 
 // graphNode is a node that takes part in runs. Its edges refer to indexes in Graph.nodes; in
@@ -60,6 +61,9 @@ func (g *Graph) Len() int { return len(g.nodes) }
 // compile is Compile for a document that is known to be valid.
 func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 	g := &Graph{Document: d, index: map[string]int{}}
+	for _, o := range contract.Outputs(d, kinds) {
+		g.outputs = append(g.outputs, o.Name)
+	}
 	for _, i := range document.Topological(d, kinds) {
 		n := &d.Nodes[i]
 		k := kinds.For(n)

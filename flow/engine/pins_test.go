@@ -9,6 +9,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
+	"sluice/flow/value"
 )
 
 // testRunFlow has two calls, a step that joins their results, and a webhook.
@@ -97,7 +98,7 @@ func TestInitialSteps_of_test_runs(t *testing.T) {
 					}
 				}
 				first := s.disk.first
-				first.Inputs = map[string]any{"x": "one", "y": "two"}
+				first.Inputs = value.FromMap(map[string]any{"x": "one", "y": "two"})
 				s.disk = newDisk(first, s.g.InitialSteps(tt.pins, tt.until, time.Now())...)
 				if run := s.finish(); run.Progress.Done != s.g.Len() || run.Seq == 0 {
 					t.Errorf("progress %+v, seq %d", run.Progress, run.Seq)

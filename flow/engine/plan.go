@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -110,9 +109,7 @@ type Reuse struct {
 // reuse is nil unless the run is a rerun.
 func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 	p := &Plan{g: g, run: *run, reuse: reuse, nodes: make([]planNode, len(g.nodes)), open: len(g.nodes), ended: run.State.Ended()}
-	if p.run.Outputs = maps.Clone(run.Outputs); p.run.Outputs == nil {
-		p.run.Outputs = map[string]any{}
-	}
+	p.run.Outputs = run.Outputs.Clone()
 	p.latestTime = latest(run.CreatedAt, run.StartedAt, run.WaitingSince)
 	recorded := map[string]flow.Step{}
 	for _, s := range steps {
@@ -129,7 +126,7 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 		p.nodes[i].edges, edges = edges[:len(n.in):len(n.in)], edges[len(n.in):]
 		p.nodes[i].undecided = len(n.in)
 		p.nodes[i].class = n.kind.Class
-		if n.input != nil && len(n.input.RemoteFiles(run.Inputs[n.input.Name])) > 0 {
+		if n.input != nil && len(n.input.RemoteFiles(run.Inputs.Get(n.input.Name))) > 0 {
 			p.nodes[i].class = flow.Outside // the step fetches the files
 		}
 		if s, ok := recorded[n.ID]; ok {

@@ -100,7 +100,7 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 		WorkspaceID: p.run.WorkspaceID, FlowID: p.run.FlowID, RunID: p.run.ID,
 		Path: p.nodes[i].step.Path, Node: n.ID, Key: string(p.run.ID) + ":" + p.nodes[i].step.Path,
 		Timeout: time.Duration(n.TimeoutS * float64(time.Second)),
-		Inputs:  p.run.Inputs, Config: make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
+		Config:  make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
 	}
 	for k, e := range n.in {
 		s := &p.nodes[i].edges[k]
@@ -112,7 +112,7 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 		}
 	}
 	if n.kind.Role == flow.RoleInput {
-		in.Ports["value"] = p.run.Inputs[flow.NameOf(n.Node)]
+		in.Ports["value"] = p.run.Inputs.Get(flow.NameOf(n.Node))
 	}
 	return in, n.configure(in)
 }

@@ -218,7 +218,7 @@ func (p *Plan) endStep(i int, state flow.StepState, outputs map[string]any, now 
 	p.progressed = true
 	p.markDirty(i)
 	if v, ok := outputs["value"]; ok && n.kind.Role == flow.RoleOutput {
-		p.run.Outputs[flow.NameOf(n.Node)] = v
+		p.setOutput(flow.NameOf(n.Node), v)
 	}
 	if p.nodes[i].class == flow.Outside && state != flow.StepReused {
 		p.durable = true
@@ -226,6 +226,19 @@ func (p *Plan) endStep(i int, state flow.StepState, outputs map[string]any, now 
 		return
 	}
 	p.propagate(i)
+}
+
+// setOutput adds an output of the run, in the order in which the document declares the outputs.
+func (p *Plan) setOutput(name string, v any) {
+	outputs := &flow.Object{}
+	for _, declared := range p.g.outputs {
+		if declared == name {
+			outputs.Set(name, v)
+		} else if other, ok := p.run.Outputs.Lookup(declared); ok {
+			outputs.Set(declared, other)
+		}
+	}
+	p.run.Outputs = outputs
 }
 
 // propagate decides the outgoing edges of an ended step and lets its dependents react.

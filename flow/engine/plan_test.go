@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,7 +244,8 @@ func newPlanFixture(t *testing.T, lines string) *fixture {
 		return flow.Out{}, flow.Errorf(flow.CodeExpressionFailed, "broken")
 	}
 	s := newFixture(t, lines, flaky(1000, flow.Errorf(flow.CodeProviderAuth, "refused")), broken)
-	s.disk.first.Inputs["x"], s.disk.first.Inputs["list"] = "yes", []any{"a"}
+	s.disk.first.Inputs.Set("x", "yes")
+	s.disk.first.Inputs.Set("list", []any{"a"})
 	return s
 }
 
@@ -267,6 +269,26 @@ func TestPlan_resolves_typed_and_default_values(t *testing.T) {
 		s.finish()
 		for id, want := range map[string]string{"bound": `{"text":"yes"}`, "typed": `{"text":"typed"}`, "plain": `{"text":"none"}`} {
 			wantJSON(t, s.step(id).Input, want)
+		}
+	})
+}
+
+// TestPlan_keeps_order_of_outputs has an output that is known before those declared above it.
+func TestPlan_keeps_order_of_outputs(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, `
+			late call {"takes_s": 9}
+			oz output {"name": "z"}
+			oa output {"name": "a"}
+			om output {"name": "m"}
+			early call {"takes_s": 1}
+			late.text -> oz.value
+			early.text -> oa.value
+			late.text -> om.value`)
+		run := s.finish()
+		s.wantEnd(flow.RunSucceeded, "")
+		if got := strings.Join(run.Outputs.Names(), " "); got != "z a m" {
+			t.Errorf("the order is %s", got)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"time"
 
 	"sluice/flow"
@@ -28,7 +27,7 @@ func (p *Plan) buildWrite() {
 	p.run.Progress = flow.Progress{Done: len(p.nodes) - p.open, Total: len(p.nodes)}
 	p.run.Writes++
 	run := p.run
-	run.Outputs = maps.Clone(p.run.Outputs)
+	run.Outputs = p.run.Outputs.Clone()
 	w.Run = &run
 	p.write, p.announced, p.settled = w, p.announce, p.settling
 	p.dirty, p.announce, p.settling, p.deliveries = nil, nil, nil, nil
@@ -60,7 +59,7 @@ func (p *Plan) Fence() *flow.RunWrite {
 	}
 	p.run.Writes++
 	run := p.run
-	run.Outputs = maps.Clone(p.run.Outputs)
+	run.Outputs = p.run.Outputs.Clone()
 	return &flow.RunWrite{Run: &run}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/redaction"
+	"sluice/flow/value"
 )
 
 // BenchmarkEmitter measures streaming an answer word by word.
@@ -97,7 +98,7 @@ func TestEngine_rejects_credential_from_edge(t *testing.T) {
 			o output {"name": "o"}
 			x.value -> a.secret
 			a.text -> o.value`, echoKind)
-		s.disk = newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: map[string]any{"x": map[string]any{"credential": "mine"}}, Timeout: flow.RunTimeout})
+		s.disk = newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: value.FromMap(map[string]any{"x": map[string]any{"credential": "mine"}}), Timeout: flow.RunTimeout})
 		s.finish()
 		if e := s.step("a").Error; e == nil || e.Code != flow.CodeInputInvalid || !strings.Contains(e.Message, "came as data") {
 			t.Errorf("the step says %+v, %v", e, s.step("a").Outputs)

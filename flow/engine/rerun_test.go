@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/flowtest"
+	"sluice/flow/value"
 )
 
 // rerunFlow has two branches that join, an output for each and a webhook.
@@ -77,14 +78,14 @@ func TestRerun_reuses_unchanged_steps(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
 				parent := newPlanFixture(t, tt.flow)
-				parent.disk.first.Inputs = map[string]any{"x": "one", "y": "two"}
+				parent.disk.first.Inputs = value.FromMap(map[string]any{"x": "one", "y": "two"})
 				parent.disk.run = parent.disk.first
 				parent.finish()
 				if tt.now == "" {
 					tt.now = tt.flow
 				}
 				child := newPlanFixture(t, tt.now)
-				child.disk.first.Inputs = tt.inputs
+				child.disk.first.Inputs = value.FromMap(tt.inputs)
 				if tt.inputs == nil {
 					child.disk.first.Inputs = parent.disk.first.Inputs
 				}

@@ -388,7 +388,7 @@ func TestEngine_supports_dynamic_ports(t *testing.T) {
 			a.x -> o.value`, shapedKind())
 		s.finish()
 		s.wantEnd(flow.RunSucceeded, "")
-		if got := s.disk.run.Outputs["o"]; got != "hello" {
+		if got := s.disk.run.Outputs.Get("o"); got != "hello" {
 			t.Errorf("gave %v", got)
 		}
 		want := `[{"in.x":"hello","in.y":"say hello","names":["x","y","error","text"]},{"in.x":"hello","word":"hello"}]`

@@ -13,6 +13,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
+	"sluice/flow/value"
 )
 
 func graphOf(t testing.TB, lines string, extra ...flow.Kind) *Graph {
@@ -45,7 +46,7 @@ type fixture struct {
 
 func newFixture(t testing.TB, lines string, extra ...flow.Kind) *fixture {
 	s := &fixture{t: t, g: graphOf(t, lines, extra...)}
-	s.disk = newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: map[string]any{"x": "hello"}, Timeout: flow.RunTimeout})
+	s.disk = newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: value.FromMap(map[string]any{"x": "hello"}), Timeout: flow.RunTimeout})
 	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secrets: &flow.Resolver{Store: fakeCredentials{}}}
 	return s
 }

@@ -196,8 +196,8 @@ func (w *world) checkEnd() error {
 		if body, was := sent[n.ID]; was != (n.kind.OutputsField != "" && row.step.State == flow.StepSucceeded) {
 			return fmt.Errorf("%s is %s and sent %q", n.ID, row.step.State, body)
 		}
-		if v, given := outputsOf(row)["value"]; n.kind.Role == flow.RoleOutput && given && string(flow.EncodeJSON(run.Outputs[flow.NameOf(n.Node)])) != string(flow.EncodeJSON(v)) {
-			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs[flow.NameOf(n.Node)], v)
+		if v, given := outputsOf(row)["value"]; n.kind.Role == flow.RoleOutput && given && string(flow.EncodeJSON(run.Outputs.Get(flow.NameOf(n.Node)))) != string(flow.EncodeJSON(v)) {
+			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs.Get(flow.NameOf(n.Node)), v)
 		}
 	}
 	if err := w.checkOutputs(run); err != nil {
@@ -230,7 +230,7 @@ func (w *world) checkOutputs(run *flow.Run) error {
 		}
 	}
 	for _, o := range document.Outputs(w.g.Document, flowtest.Kinds) {
-		v, given := run.Outputs[o.Name]
+		v, given := run.Outputs.Lookup(o.Name)
 		if !given && !o.Optional {
 			return fmt.Errorf("the output %s is missing, although it is not optional", o.Name)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // simChildren simulates the child runs of one step in the database. Each change of a child is
@@ -80,7 +81,7 @@ func (s childrenOf) Start(_ context.Context, r flow.ChildRequest) (*flow.Childre
 	if c == nil {
 		c = &simChildren{keep: r.KeepErrors, concurrency: r.Concurrency, items: make([]simItem, len(r.Items))}
 		for i := range c.items {
-			c.items[i].bad = r.Items[i]["bad"] == true
+			c.items[i].bad = r.Items[i].Get("bad") == true
 		}
 		s.w.children[roundKey(s.path, s.round)] = c
 		c.advance()
@@ -95,7 +96,7 @@ func (s childrenOf) Start(_ context.Context, r flow.ChildRequest) (*flow.Childre
 func (s childrenOf) Read(_ context.Context, each func(*flow.ChildResult) error) error {
 	c := s.w.children[roundKey(s.path, s.round)]
 	for i := range c.items {
-		r := &flow.ChildResult{Item: i, State: c.items[i].state, Outputs: map[string]any{"text": s.path}}
+		r := &flow.ChildResult{Item: i, State: c.items[i].state, Outputs: value.FromMap(map[string]any{"text": s.path})}
 		if err := each(r); err != nil {
 			return err
 		}

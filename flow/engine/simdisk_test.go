@@ -68,7 +68,7 @@ func (d *fakeDisk) claim() (*flow.Run, []flow.Step) {
 	run := d.run
 	run.Attempt, run.CancelRequested = d.attempt, d.canceled
 	if len(d.log) > 0 {
-		run.Outputs = flowtest.DecodedMap(d.log[len(d.log)-1].outputs)
+		run.Outputs = flowtest.DecodedObject(d.log[len(d.log)-1].outputs)
 	}
 	steps := make([]flow.Step, 0, len(d.rows))
 	for _, r := range d.rows {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // world is a simulated run: its disk, its clock, its worker and possibly a former worker that
@@ -46,7 +47,7 @@ func (t *tracer) say(format string, args ...any) {
 
 // play simulates a run to its end.
 func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c chaos, rng *rand.Rand, trace *tracer) (*world, error) {
-	run := flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: 100 * 24 * time.Hour}
+	run := flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: value.FromMap(inputs), Timeout: 100 * 24 * time.Hour}
 	if c.deadline {
 		run.Timeout = time.Duration(1+rng.IntN(60)) * time.Second
 	}

@@ -53,17 +53,17 @@ func (l *Signer) sign(ws flow.WorkspaceID, id, expires string) string {
 
 // Values returns values by name with a url in every file inside them. An existing url is
 // replaced. Values without files are not copied.
-func (l *Signer) Values(ws flow.WorkspaceID, values map[string]any, expires time.Time) map[string]any {
-	var copied map[string]any
-	for name, v := range values {
+func (l *Signer) Values(ws flow.WorkspaceID, values *flow.Object, expires time.Time) *flow.Object {
+	var copied *flow.Object
+	for name, v := range values.All() {
 		linked, changed := flow.RewriteFiles(v, func(id string, file map[string]any) map[string]any { return l.link(ws, id, file, expires) })
 		if !changed {
 			continue
 		}
 		if copied == nil {
-			copied = maps.Clone(values)
+			copied = values.Clone()
 		}
-		copied[name] = linked
+		copied.Set(name, linked)
 	}
 	if copied != nil {
 		return copied

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 var (
@@ -66,22 +67,22 @@ func TestFileLinksInValues(t *testing.T) {
 	file := map[string]any{"file": linkFile, "name": "cat.png", "url": "https://evil.example"}
 	values := map[string]any{"file": linkFile, "deep": []any{map[string]any{"a": file}}, "report": map[string]any{"file": "report.pdf"}}
 	before := string(flow.EncodeJSON(values))
-	got := links.Values("ws", values, linkNow)
-	linked := got["deep"].([]any)[0].(map[string]any)["a"].(map[string]any)
+	got := links.Values("ws", value.FromMap(values), linkNow)
+	linked := got.Get("deep").([]any)[0].(map[string]any)["a"].(map[string]any)
 	if linked["url"] != links.URL("ws", linkFile, linkNow) || linked["name"] != "cat.png" {
 		t.Errorf("the file became %v", linked)
 	}
-	if got["file"] != linkFile || got["url"] != nil {
+	if got.Get("file") != linkFile || got.Get("url") != nil {
 		t.Error("an input that is called file was taken for a file value")
 	}
 	if string(flow.EncodeJSON(values)) != before {
 		t.Error("the values themselves were changed")
 	}
-	plain := map[string]any{"a": []any{"x"}, "report": map[string]any{"file": "report.pdf"}}
-	if same := links.Values("ws", plain, linkNow); reflect.ValueOf(same).Pointer() != reflect.ValueOf(plain).Pointer() {
+	plain := value.FromMap(map[string]any{"a": []any{"x"}, "report": map[string]any{"file": "report.pdf"}})
+	if same := links.Values("ws", plain, linkNow); same != plain {
 		t.Error("values without files were copied")
 	}
-	off := (*Signer)(nil).Values("ws", map[string]any{"f": file}, linkNow)["f"].(map[string]any)
+	off := (*Signer)(nil).Values("ws", value.FromMap(map[string]any{"f": file}), linkNow).Get("f").(map[string]any)
 	if _, has := off["url"]; has {
 		t.Error("a caller's URL is sent as if it were Sluice's")
 	}

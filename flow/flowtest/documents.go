@@ -40,6 +40,12 @@ func DecodedMap(data []byte) map[string]any {
 	return m
 }
 
+// DecodedObject is Decoded for an object. It returns nil for other values.
+func DecodedObject(data []byte) *flow.Object {
+	o, _ := flow.AsObject(Decoded(data))
+	return o
+}
+
 // Decoded parses JSON from a store. It panics if the JSON is invalid, which is a bug in
 // the store.
 func Decoded(data []byte) any {

@@ -34,9 +34,9 @@ func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if in.Children == nil {
 		return flow.Out{}, errors.New("there is no store of children")
 	}
-	items := make([]map[string]any, in.Int("items"))
+	items := make([]*flow.Object, in.Int("items"))
 	for i := range items {
-		items[i] = map[string]any{"n": i + 1, "bad": i+1 == in.Int("bad")}
+		items[i] = value.NewObject(value.Member{Name: "n", Value: i + 1}, value.Member{Name: "bad", Value: i+1 == in.Int("bad")})
 	}
 	keep := in.Config["keep"] == true
 	children, err := in.Children.Start(ctx, flow.ChildRequest{Items: items, Concurrency: in.Int("concurrency"), KeepErrors: keep})
@@ -51,7 +51,7 @@ func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
 	}
 	var results []any
 	err = in.Children.Read(ctx, func(r *flow.ChildResult) error {
-		results = append(results, fmt.Sprint(r.Item, r.State, r.Outputs["text"]))
+		results = append(results, fmt.Sprint(r.Item, r.State, r.Outputs.Get("text")))
 		return nil
 	})
 	digest := flow.Hash(value.Canonical([]any{in.Node, in.Ports["values"], results}))[:8]

@@ -39,7 +39,7 @@ type Item struct {
 	Number int
 	State  State
 	Run    *flow.Run
-	Inputs map[string]any
+	Inputs *flow.Object
 	Error  *flow.Error
 	Reused bool
 	Tries  int // attempts of the step with the most attempts

@@ -35,7 +35,7 @@ func SoFar(d *flow.Document, path string, first []flow.ChildResult) (list []Part
 		}
 		out := PartialOutput{Name: flow.Text(n.Config["name"])}
 		for i := range first[:ended] {
-			out.Values = append(out.Values, first[i].Outputs[strings.TrimPrefix(port, "output.")])
+			out.Values = append(out.Values, first[i].Outputs.Get(strings.TrimPrefix(port, "output.")))
 		}
 		list = append(list, out)
 	}

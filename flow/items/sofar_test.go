@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 func TestSoFar(t *testing.T) {
@@ -21,7 +22,7 @@ func TestSoFar(t *testing.T) {
 	result := func(item int, state flow.RunState, tag string) flow.ChildResult {
 		r := flow.ChildResult{Item: item, State: state}
 		if tag != "" {
-			r.Outputs = map[string]any{"tag": tag, "failed": tag + "!"}
+			r.Outputs = value.FromMap(map[string]any{"tag": tag, "failed": tag + "!"})
 		}
 		return r
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 
 	"sluice/flow"
@@ -62,7 +63,7 @@ func newApprovalObject(a *flow.Approval) approvalObject {
 	switch d := a.Decision; {
 	case d != nil:
 		o.Status = approvalStatus(d.Outcome)
-		o.Decision = &decisionObject{Outcome: d.Outcome, Values: orEmpty(d.Values), Comment: d.Comment, By: d.By.Name, ByType: d.By.Type, At: stampOrNull(d.At)}
+		o.Decision = &decisionObject{Outcome: d.Outcome, Values: maps.Collect(maps.All(d.Values)), Comment: d.Comment, By: d.By.Name, ByType: d.By.Type, At: stampOrNull(d.At)}
 	case a.Closed:
 		o.Status = "closed"
 	}
@@ -108,15 +109,15 @@ func (s *Server) decideApproval(c *Call) error {
 	if err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(false)
+	body, _, err := c.ReadOrdered(false)
 	if err != nil {
 		return err
 	}
 	values, list := contract.Check(decisionBody, body, false)
 	wrong := problems(list)
-	edited, isObject := flow.AsMap(values["values"])
-	if values["values"] != nil && !isObject {
-		wrong.add("/values", "wrong_type", "wanted an object, got "+flow.TypeOf(values["values"]))
+	edited, isObject := flow.AsMap(values.Get("values"))
+	if values.Get("values") != nil && !isObject {
+		wrong.add("/values", "wrong_type", "wanted an object, got "+flow.TypeOf(values.Get("values")))
 	}
 	if err := wrong.err(); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (s *Server) decideApproval(c *Call) error {
 	approval, err := s.Library.Answer(c.Request().Context(), library.Answer{
 		WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: c.Param("path"), IP: web.RemoteIP(c.Request()),
 		Decision: flow.Decision{
-			Outcome: flow.Outcome(flow.Text(values["decision"])), Values: edited, Comment: flow.Text(values["comment"]),
+			Outcome: flow.Outcome(flow.Text(values.Get("decision"))), Values: edited, Comment: flow.Text(values.Get("comment")),
 			By: flow.Answerer{Type: flow.ByKey, ID: c.Actor().ID, Name: c.Key.Name},
 		},
 	})

@@ -23,23 +23,35 @@ func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err
 	return c.ReadObjectUpTo(optional, MaxBody)
 }
 
+// ReadOrdered is ReadObject for a body whose members have a meaningful order.
+func (c *Call) ReadOrdered(optional bool) (object *flow.Object, raw []byte, err error) {
+	return c.readObject(optional, MaxBody, func(io.Reader) error { return nil })
+}
+
 // ReadObjectUpTo is ReadObject for a body of at most limit bytes.
 func (c *Call) ReadObjectUpTo(optional bool, limit int64) (object map[string]any, raw []byte, err error) {
-	return c.readObject(optional, limit, func(io.Reader) error { return nil })
+	ordered, raw, err := c.readObject(optional, limit, func(io.Reader) error { return nil })
+	if err != nil {
+		return nil, nil, err
+	}
+	return ordered.Map(), raw, nil
 }
 
 // ReadObjectAfter is ReadObjectUpTo for a body that check accepts. It is checked before it is
 // decoded, which takes much more memory than the body has bytes.
 func (c *Call) ReadObjectAfter(limit int64, check func(body io.Reader) error) (object map[string]any, err error) {
-	object, _, err = c.readObject(false, limit, check)
-	return object, err
+	ordered, _, err := c.readObject(false, limit, check)
+	if err != nil {
+		return nil, err
+	}
+	return ordered.Map(), nil
 }
 
 // readObject reads and decodes the body. The memory for both is taken until the end of the request.
-func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) error) (object map[string]any, raw []byte, err error) {
+func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) error) (object *flow.Object, raw []byte, err error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
-		return map[string]any{}, nil, nil
+		return &flow.Object{}, nil, nil
 	}
 	if err := checkJSONType(r.Header); err != nil {
 		return nil, nil, err
@@ -50,7 +62,7 @@ func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) erro
 	}
 	defer body.Close()
 	if body.Size == 0 && optional {
-		return map[string]any{}, nil, nil
+		return &flow.Object{}, nil, nil
 	}
 	if err := check(body.Reader()); err != nil {
 		return nil, nil, err
@@ -129,7 +141,7 @@ func (c *Call) receive(limit int64) (*inflight.Body, error) {
 }
 
 // decodeObject decodes a body, with an error that locates the first problem.
-func decodeObject(raw []byte) (map[string]any, error) {
+func decodeObject(raw []byte) (*flow.Object, error) {
 	invalid := flow.Errorf(flow.CodeInvalidJSON, "The body is not one JSON object.")
 	if len(raw) == 0 {
 		invalid.Fields = []flow.Problem{{Code: "required", Detail: "the body is empty; send at least {}"}}
@@ -143,7 +155,7 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, invalid
 	}
-	object, ok := flow.AsMap(v)
+	object, ok := flow.AsObject(v)
 	if !ok {
 		invalid.Fields = []flow.Problem{{Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)}}
 		return nil, invalid

@@ -31,15 +31,15 @@ type childStep struct {
 
 // childObject is the JSON of an item.
 type childObject struct {
-	Path    string         `json:"path"`
-	Item    int            `json:"item"`
-	RunID   *flow.RunID    `json:"run_id" doc:"null if the inputs are wrong, so that no run was started."`
-	FlowID  flow.FlowID    `json:"flow_id"`
-	Status  flow.RunState  `json:"status"`
-	Reused  bool           `json:"reused" doc:"The run is that of the run that was repeated: the inputs and the flow were the same, so it was not run again."`
-	Inputs  map[string]any `json:"inputs"`
-	Outputs map[string]any `json:"outputs"`
-	Error   *errorObject   `json:"error"`
+	Path    string        `json:"path"`
+	Item    int           `json:"item"`
+	RunID   *flow.RunID   `json:"run_id" doc:"null if the inputs are wrong, so that no run was started."`
+	FlowID  flow.FlowID   `json:"flow_id"`
+	Status  flow.RunState `json:"status"`
+	Reused  bool          `json:"reused" doc:"The run is that of the run that was repeated: the inputs and the flow were the same, so it was not run again."`
+	Inputs  *flow.Object  `json:"inputs"`
+	Outputs *flow.Object  `json:"outputs"`
+	Error   *errorObject  `json:"error"`
 }
 
 // childList is one page of the items of a run.

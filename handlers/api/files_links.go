@@ -6,6 +6,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/value"
 )
 
 // linkLifetime is the longest lifetime of a download link; the shortest is half of it.
@@ -18,14 +19,22 @@ func (s *Server) LinksExpire() time.Time {
 }
 
 // LinkFiles returns a copy of named values in which each file has a download link.
-func (s *Server) LinkFiles(ws flow.WorkspaceID, values map[string]any) map[string]any {
+func (s *Server) LinkFiles(ws flow.WorkspaceID, values *flow.Object) *flow.Object {
 	return s.Links.Values(ws, values, s.LinksExpire())
+}
+
+// linkMap is LinkFiles for the values of a step.
+func (s *Server) linkMap(ws flow.WorkspaceID, values map[string]any) map[string]any {
+	if values == nil {
+		return nil
+	}
+	return s.LinkFiles(ws, value.FromMap(values)).Map()
 }
 
 // linkedOutput returns an output event with download links in its value.
 func (s *Server) linkedOutput(ws flow.WorkspaceID, o *contract.OutputEvent) contract.OutputEvent {
-	named := map[string]any{o.Name: o.Value}
-	return contract.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named)[o.Name]}
+	named := value.NewObject(value.Member{Name: o.Name, Value: o.Value})
+	return contract.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named).Get(o.Name)}
 }
 
 // errInvalidLink is the error for every invalid link: expired, forged, or of an erased

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // filingDocument returns a file, unchanged and inside other values.
@@ -131,7 +132,7 @@ func TestWebhooksLinkToFiles(t *testing.T) {
 	w.now = func() time.Time { return now }
 	w.send(request{method: "GET", path: link, key: "-"}).want(t, 404)
 
-	run := &flow.Run{ID: w.ids.NewRun(), WorkspaceID: "default", State: flow.RunSucceeded, Outputs: map[string]any{"picture": map[string]any{"file": id}}}
+	run := &flow.Run{ID: w.ids.NewRun(), WorkspaceID: "default", State: flow.RunSucceeded, Outputs: value.FromMap(map[string]any{"picture": map[string]any{"file": id}})}
 	typ, data := w.server.RunEnded(run)
 	if typ != "run.succeeded" || strings.Contains(string(data), "signature") || !strings.Contains(string(data), `"file":"`+id) {
 		t.Errorf("what is kept of the end of a run is %s %s", typ, data)

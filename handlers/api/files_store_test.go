@@ -113,9 +113,9 @@ func (s *memoryFiles) FileUses(_ context.Context, ws flow.WorkspaceID, id string
 	return uses, nil
 }
 
-func anyOf(m map[string]any) any {
+func anyOf(m *flow.Object) any {
 	list := []any{}
-	for _, v := range m {
+	for _, v := range m.All() {
 		list = append(list, v)
 	}
 	return list

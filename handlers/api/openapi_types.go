@@ -58,6 +58,7 @@ var outcomes = []flow.Outcome{flow.OutcomeApproved, flow.OutcomeRejected, flow.O
 
 // leaves are types whose JSON does not follow from their Go kind.
 var leaves = map[reflect.Type]openapi.Schema{
+	reflect.TypeFor[*flow.Object]():       {"type": []string{"object", "null"}},
 	reflect.TypeFor[stamp]():              {"type": "string", "format": "date-time"},
 	reflect.TypeFor[stampOrNull]():        {"type": []string{"string", "null"}, "format": "date-time"},
 	reflect.TypeFor[json.RawMessage]():    {},

@@ -117,7 +117,7 @@ func (r *runner) before(ctx context.Context, s flow.Start) (flow.Started, error)
 	return flow.Started{Run: run, Replayed: true}, err
 }
 
-func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given map[string]any, at string) (flow.Started, error) {
+func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given *flow.Object, at string) (flow.Started, error) {
 	data, err := r.store.FindDocument(ctx, s.WorkspaceID, run.DocumentHash)
 	if err != nil {
 		return flow.Started{}, err

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"maps"
 	"net/http"
 
 	"sluice/flow"
@@ -58,7 +57,7 @@ func (s *Server) writeRuns(c *Call, list func(context.Context, flow.RunFilter) (
 func (s *Server) hideFileQueries(ctx context.Context, runs []flow.Run) error {
 	for i := range runs {
 		r := &runs[i]
-		if len(r.Inputs) == 0 {
+		if r.Inputs.Len() == 0 {
 			continue
 		}
 		out, err := s.Outlines.Find(ctx, r.WorkspaceID, r.DocumentHash)
@@ -67,9 +66,9 @@ func (s *Server) hideFileQueries(ctx context.Context, runs []flow.Run) error {
 		}
 		for j := range out.Inputs {
 			in := &out.Inputs[j]
-			if value := r.Inputs[in.Name]; value != nil && in.TakesFiles() {
-				r.Inputs = maps.Clone(r.Inputs)
-				r.Inputs[in.Name] = in.ShownFiles(value)
+			if value := r.Inputs.Get(in.Name); value != nil && in.TakesFiles() {
+				r.Inputs = r.Inputs.Clone()
+				r.Inputs.Set(in.Name, in.ShownFiles(value))
 			}
 		}
 	}

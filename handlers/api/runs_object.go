@@ -33,31 +33,31 @@ func (t *stampOrNull) UnmarshalJSON(data []byte) error {
 // runObject is the JSON of a run. The doc tags of this and other JSON types are their
 // descriptions in the OpenAPI document.
 type runObject struct {
-	RunID       flow.RunID      `json:"run_id"`
-	FlowID      flow.FlowID     `json:"flow_id"`
-	Slug        string          `json:"slug" doc:"The slug of the flow."`
-	Version     *int64          `json:"version" doc:"The published version; null for a draft."`
-	Status      flow.RunState   `json:"status"`
-	CreatedAt   stamp           `json:"created_at"`
-	StartedAt   stampOrNull     `json:"started_at"`
-	EndedAt     stampOrNull     `json:"ended_at"`
-	ExpiresAt   stampOrNull     `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
-	Inputs      *map[string]any `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
-	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, added as they become known; a skipped output is absent."`
-	Error       *errorObject    `json:"error"`
-	Progress    flow.Progress   `json:"progress"`
-	Usage       flow.Usage      `json:"usage"`
-	Cost        costObject      `json:"cost" doc:"Child runs included; in lists, events and webhooks, own_cost."`
-	OwnCost     costObject      `json:"own_cost" doc:"Without child runs."`
-	Models      []string        `json:"models" doc:"The models that answered in the run, as provider/model; without those of child runs."`
-	Draft       bool            `json:"draft"`
-	Trigger     flow.Trigger    `json:"trigger"`
-	ParentRunID *flow.RunID     `json:"parent_run_id" doc:"The run that this run repeats."`
-	WaitingFor  *flow.WaitsFor  `json:"waiting_for" doc:"What a waiting run waits for; null otherwise, and in lists, events and webhooks."`
-	Caller      *callerObject   `json:"caller" doc:"The step of another run that started this one; null for a run that was started otherwise."`
-	RootRunID   *flow.RunID     `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
-	Metadata    map[string]any  `json:"metadata"`
-	URLs        runURLs         `json:"urls"`
+	RunID       flow.RunID     `json:"run_id"`
+	FlowID      flow.FlowID    `json:"flow_id"`
+	Slug        string         `json:"slug" doc:"The slug of the flow."`
+	Version     *int64         `json:"version" doc:"The published version; null for a draft."`
+	Status      flow.RunState  `json:"status"`
+	CreatedAt   stamp          `json:"created_at"`
+	StartedAt   stampOrNull    `json:"started_at"`
+	EndedAt     stampOrNull    `json:"ended_at"`
+	ExpiresAt   stampOrNull    `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
+	Inputs      **flow.Object  `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
+	Outputs     *flow.Object   `json:"outputs" doc:"Values by output name, added as they become known; a skipped output is absent."`
+	Error       *errorObject   `json:"error"`
+	Progress    flow.Progress  `json:"progress"`
+	Usage       flow.Usage     `json:"usage"`
+	Cost        costObject     `json:"cost" doc:"Child runs included; in lists, events and webhooks, own_cost."`
+	OwnCost     costObject     `json:"own_cost" doc:"Without child runs."`
+	Models      []string       `json:"models" doc:"The models that answered in the run, as provider/model; without those of child runs."`
+	Draft       bool           `json:"draft"`
+	Trigger     flow.Trigger   `json:"trigger"`
+	ParentRunID *flow.RunID    `json:"parent_run_id" doc:"The run that this run repeats."`
+	WaitingFor  *flow.WaitsFor `json:"waiting_for" doc:"What a waiting run waits for; null otherwise, and in lists, events and webhooks."`
+	Caller      *callerObject  `json:"caller" doc:"The step of another run that started this one; null for a run that was started otherwise."`
+	RootRunID   *flow.RunID    `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
+	Metadata    *flow.Object   `json:"metadata"`
+	URLs        runURLs        `json:"urls"`
 }
 
 // costObject is the JSON of a cost. It is an object so that other currencies or a
@@ -110,10 +110,10 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 	if !r.Draft {
 		o.Version = &r.Version
 	}
-	var inputs map[string]any
+	var inputs *flow.Object
 	if r.Erased == "" {
 		inputs, o.Metadata = orEmpty(r.Inputs), orEmpty(r.Metadata)
-		if len(r.Outputs) > 0 || r.State == flow.RunSucceeded {
+		if r.Outputs.Len() > 0 || r.State == flow.RunSucceeded {
 			o.Outputs = orEmpty(r.Outputs)
 		}
 	}
@@ -160,9 +160,9 @@ func orNull[T comparable](v T) *T {
 }
 
 // orEmpty returns an empty map for nil, which would be null in JSON.
-func orEmpty(m map[string]any) map[string]any {
-	if m == nil {
-		return map[string]any{}
+func orEmpty(o *flow.Object) *flow.Object {
+	if o == nil {
+		return &flow.Object{}
 	}
-	return m
+	return o
 }

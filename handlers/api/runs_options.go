@@ -38,24 +38,24 @@ var webhookOptions = []contract.Input{
 // object returns v as an object with the declared fields. If ok is false, its values are
 // not usable.
 func (p *problems) object(v any, at string, options []contract.Input) (values map[string]any, ok bool) {
-	given, isObject := flow.AsMap(v)
+	given, isObject := flow.AsObject(v)
 	if !isObject {
 		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil, false
 	}
-	values, wrong := contract.Check(options, given, false)
+	checked, wrong := contract.Check(options, given, false)
 	for _, w := range wrong {
 		name := at[strings.LastIndexByte(at, '/')+1:]
 		p.add(at+w.Pointer, w.Code, strings.Replace(w.Detail, "this flow has no input", name+" has no option", 1))
 	}
-	return values, len(wrong) == 0
+	return checked.Map(), len(wrong) == 0
 }
 
 // readOptions returns the run options in the body of a start. They are complete only if
 // there are no problems.
-func readOptions(body map[string]any) (flow.RunOptions, problems) {
+func readOptions(body *flow.Object) (flow.RunOptions, problems) {
 	var o flow.RunOptions
-	v := body[contract.ReservedInput]
+	v := body.Get(contract.ReservedInput)
 	if v == nil {
 		return o, nil
 	}
@@ -155,8 +155,8 @@ func validWebhookSecret(s string) bool {
 }
 
 // metadata returns an object that the client attaches to the run. Sluice does not interpret it.
-func (p *problems) metadata(v any, at string) map[string]any {
-	m, ok := flow.AsMap(v)
+func (p *problems) metadata(v any, at string) *flow.Object {
+	m, ok := flow.AsObject(v)
 	if !ok {
 		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil

@@ -57,22 +57,22 @@ const (
 
 // readRerun reads the body. Without inputs Given is nil: the run uses those of its
 // parent.
-func readRerun(body map[string]any) (again flow.Rerun, err error) {
+func readRerun(body *flow.Object) (again flow.Rerun, err error) {
 	values, list := contract.Check(rerunBody, body, false)
 	wrong := problems(list)
 	for i := range wrong {
 		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)
 	}
-	if again.From, _ = values["from"].(string); again.From == "" && body["from"] == "" {
+	if again.From, _ = values.Get("from").(string); again.From == "" && body.Get("from") == "" {
 		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to rerun the steps that did not succeed")
 	}
-	if v := values["inputs"]; v != nil {
-		object, ok := flow.AsMap(v)
+	if v := values.Get("inputs"); v != nil {
+		object, ok := flow.AsObject(v)
 		if again.Given = object; !ok {
 			wrong.add("/inputs", "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		}
 	}
-	switch values["children"] {
+	switch values.Get("children") {
 	case nil, childrenRecorded:
 	case childrenLive:
 		again.ChildVersions = flow.ChildrenLive

@@ -14,7 +14,7 @@ import (
 
 // startRequest is a request to start or rerun a run.
 type startRequest struct {
-	body        map[string]any
+	body        *flow.Object
 	idempotency string
 	fingerprint string
 	wait        time.Duration
@@ -38,7 +38,7 @@ func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
 			return req, err
 		}
 	}
-	object, raw, err := c.ReadObject(optionalBody)
+	object, raw, err := c.ReadOrdered(optionalBody)
 	if err != nil {
 		return req, err
 	}
@@ -93,7 +93,7 @@ func (c *Call) startWith(start flow.Start) (started flow.Started, err error) {
 	defer release()
 	if c.memory.Held() > 0 {
 		start.Stored = func() {
-			clear(start.Given)
+			*start.Given = flow.Object{}
 			c.ReleaseBody()
 		}
 	}
@@ -113,7 +113,7 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	}
 	options, wrong := readOptions(req.body)
 	given := req.body
-	delete(given, contract.ReservedInput)
+	given.Delete(contract.ReservedInput)
 	req.body = nil
 	if len(wrong) > 0 {
 		return flow.Start{}, req, c.allProblems(wrong, options, given)
@@ -157,7 +157,7 @@ func (c *Call) mayChoose(o flow.RunOptions) error {
 
 // allProblems returns an error with the problems of the options and of the inputs, so
 // that the client sees all of them at once.
-func (c *Call) allProblems(wrong problems, o flow.RunOptions, given map[string]any) error {
+func (c *Call) allProblems(wrong problems, o flow.RunOptions, given *flow.Object) error {
 	ctx := c.Request().Context()
 	f, err := c.s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID())
 	if err != nil {

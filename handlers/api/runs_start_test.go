@@ -172,7 +172,7 @@ func TestStartRun_passes_options(t *testing.T) {
 	if o.Webhook == nil || o.Webhook.URL != "https://example.com/hook" || o.Webhook.Secret == "" || !o.Discard || o.Timeout.Seconds() != 90.5 {
 		t.Errorf("options are %+v", o)
 	}
-	if _, there := s.Given["run_options"]; there {
+	if _, there := s.Given.Lookup("run_options"); there {
 		t.Error("run_options went along as an input")
 	}
 }

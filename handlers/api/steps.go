@@ -63,7 +63,7 @@ func (s *Server) listSteps(c *Call) error {
 	list := stepList{Steps: []stepObject{}}
 	for _, step := range mergeSteps(run, out, rows) {
 		o := newStepObject(&step)
-		o.Input, o.Output = s.LinkFiles(run.WorkspaceID, o.Input), s.LinkFiles(run.WorkspaceID, o.Output)
+		o.Input, o.Output = s.linkMap(run.WorkspaceID, o.Input), s.linkMap(run.WorkspaceID, o.Output)
 		list.Steps = append(list.Steps, o)
 	}
 	return c.WriteJSON(http.StatusOK, list)

@@ -10,7 +10,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
-	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -251,10 +250,10 @@ func (v *runView) label(node string) string {
 	return web.NodeLabel(v.doc, node)
 }
 
-// valueViews converts named values, sorted by name.
-func valueViews(m map[string]any) (list []components.ValueView) {
-	for _, name := range sorting.Keys(m) {
-		list = append(list, components.ValueView{Name: name, Value: m[name]})
+// valueViews converts named values in their order.
+func valueViews(o *flow.Object) (list []components.ValueView) {
+	for name, v := range o.All() {
+		list = append(list, components.ValueView{Name: name, Value: v})
 	}
 	return list
 }

@@ -5,7 +5,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
-	"sluice/flow/sorting"
 	"sluice/handlers/console/advice"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -85,8 +84,8 @@ func (s *Server) curl(run *flow.Run) (string, error) {
 		return "", nil
 	}
 	call := snippets.Call{BaseURL: s.PublicURL, FlowID: string(run.FlowID)}
-	for _, name := range sorting.Keys(run.Inputs) {
-		call.Inputs = append(call.Inputs, snippets.Input{Name: name, Value: run.Inputs[name]})
+	for name, v := range run.Inputs.All() {
+		call.Inputs = append(call.Inputs, snippets.Input{Name: name, Value: v})
 	}
 	if run.Draft {
 		call.Inputs = append(call.Inputs, snippets.Input{Name: contract.ReservedInput, Value: map[string]any{"version": draftWord}})

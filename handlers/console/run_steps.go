@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/flow/wording"
 	"sluice/handlers/console/timeline"
 	"sluice/views/components"
@@ -128,7 +129,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 	}
 	out := &consoleview.StepView{
 		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), About: v.stepSummary(s, kinds),
-		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(),
+		Inputs: valueViews(value.FromMap(s.Input)), Outputs: valueViews(value.FromMap(s.Outputs)), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
 	}
 	if s.Attempt == 0 && s.State != flow.StepReused {

@@ -15,6 +15,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/value"
 	"sluice/handlers/console"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
@@ -101,7 +102,7 @@ func TestRunPage_follows_run(t *testing.T) {
 	t.Cleanup(s.Close)
 	id := h.Flow(webtest.RequestFlow(s.URL))
 	h.Publish(id)
-	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Trigger: flow.TriggerAPI, Given: map[string]any{"q": "x"}})
+	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"q": "x"})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestRunPage_access(t *testing.T) {
 	h := webtest.Setup(t)
 	foreign := foreignFlow(h)
 	publishIn(h, "foreign", foreign)
-	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: "foreign", FlowID: foreign, Trigger: flow.TriggerAPI, Given: map[string]any{"who": "x"}, Wait: 10 * time.Second})
+	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: "foreign", FlowID: foreign, Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"who": "x"}), Wait: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestRunPage_access(t *testing.T) {
 func TestCURL(t *testing.T) {
 	t.Parallel()
 	hostile := "it's $(touch /nowhere) `x` \"q\" \\ \n new <b> !!"
-	run := &flow.Run{FlowID: "flow_1", Draft: true, Inputs: map[string]any{"text": hostile}}
+	run := &flow.Run{FlowID: "flow_1", Draft: true, Inputs: value.FromMap(map[string]any{"text": hostile})}
 	s := &console.Server{Site: &web.Site{Config: web.Config{PublicURL: "https://flows.example.com"}}}
 	command, err := s.Curl(run)
 	if err != nil {
@@ -169,7 +170,7 @@ func TestCURL(t *testing.T) {
 	if want := map[string]any{"text": hostile, "run_options": map[string]any{"version": "draft"}}; err != nil || !flow.EqualValues(body, want) {
 		t.Errorf("the body is %q, want %v", args[len(args)-1], want)
 	}
-	run.Inputs["text"] = strings.Repeat("x", console.MaxCURL)
+	run.Inputs.Set("text", strings.Repeat("x", console.MaxCURL))
 	if command, err := s.Curl(run); command != "" || err != nil {
 		t.Error("a command that no shell takes")
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -33,10 +32,10 @@ func apiTry(c *call, a *liveAPI) editorview.APITry {
 
 // sampleFields returns a field for each input with the value that the code samples show.
 func sampleFields(c *call, f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
-	shown := map[string]any{}
+	shown := &flow.Object{}
 	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
 		if !in.File {
-			shown[in.Name] = in.Value
+			shown.Set(in.Name, in.Value)
 		}
 	}
 	for i := range inputs {
@@ -47,7 +46,7 @@ func sampleFields(c *call, f *flow.Flow, inputs []contract.Input) (fields []comp
 
 // tryField returns a field of the form. Its ID has a prefix, because the run
 // dialog with the same fields is on the same page.
-func tryField(in *contract.Input, shown map[string]any, typed *web.Inputs) components.RunField {
+func tryField(in *contract.Input, shown *flow.Object, typed *web.Inputs) components.RunField {
 	f := web.InputField(in, shown, typed)
 	f.ID = "try-" + in.Name
 	return f
@@ -169,11 +168,11 @@ func exchange(c *call, a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 }
 
 // withoutSecrets returns a copy of the inputs in which secret values are redacted.
-func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any {
-	shown := maps.Clone(sent)
+func withoutSecrets(sent *flow.Object, inputs []contract.Input) *flow.Object {
+	shown := sent.Clone()
 	for i := range inputs {
-		if _, given := shown[inputs[i].Name]; given && inputs[i].Secret {
-			shown[inputs[i].Name] = flow.Redacted
+		if inputs[i].Secret && shown.Has(inputs[i].Name) {
+			shown.Set(inputs[i].Name, flow.Redacted)
 		}
 	}
 	return shown
@@ -205,16 +204,16 @@ func tryRequest(c *call, flowID flow.FlowID, body string) *http.Request {
 // requestInputs converts the form to the body of a request. It parses each text as
 // the type of its input, because the API does not coerce. A text that cannot be
 // parsed is sent unchanged, and the API refuses it.
-func requestInputs(t *web.Inputs, inputs []contract.Input) map[string]any {
+func requestInputs(t *web.Inputs, inputs []contract.Input) *flow.Object {
 	sent := t.Values(inputs)
 	for i := range inputs {
 		in := &inputs[i]
-		text, ok := sent[in.Name].(string)
+		text, ok := sent.Get(in.Name).(string)
 		if !ok || in.Type == flow.TypeText {
 			continue
 		}
 		if v, err := in.Type.Parse(text); err == nil {
-			sent[in.Name] = v
+			sent.Set(in.Name, v)
 		}
 	}
 	return sent

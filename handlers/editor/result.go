@@ -36,7 +36,7 @@ func (c *call) showResult(f *flow.Flow) error {
 		return err
 	}
 	for _, in := range contract.Inputs(doc, c.s.Kinds) {
-		if value, given := run.Inputs[in.Name]; given {
+		if value, given := run.Inputs.Lookup(in.Name); given {
 			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})
 		}
 	}
@@ -61,7 +61,7 @@ func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorvi
 	var steps []flow.Step
 	left := markdown.MaxText
 	for _, o := range contract.Outputs(doc, c.s.Kinds) {
-		value, given := run.Outputs[o.Name]
+		value, given := run.Outputs.Lookup(o.Name)
 		if !given {
 			continue
 		}

@@ -91,11 +91,11 @@ func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) 
 
 // exampleInputs returns the examples of inputs, so that the first run needs only one
 // click. It skips files, because an example file is not in the workspace.
-func exampleInputs(inputs []contract.Input) map[string]any {
-	values := map[string]any{}
+func exampleInputs(inputs []contract.Input) *flow.Object {
+	values := &flow.Object{}
 	for i := range inputs {
 		if in := &inputs[i]; in.HasExample && in.Type != flow.TypeFile {
-			values[in.Name] = in.Example
+			values.Set(in.Name, in.Example)
 		}
 	}
 	return values
@@ -123,7 +123,7 @@ func (c *call) runsFlows(d *draft) bool {
 // lastInputs returns the inputs of the given run, or if runID is empty, of the last
 // run that was started in the builder. It returns nil without such a
 // run.
-func (c *call) lastInputs(flowID flow.FlowID, runID flow.RunID) (map[string]any, error) {
+func (c *call) lastInputs(flowID flow.FlowID, runID flow.RunID) (*flow.Object, error) {
 	if runID != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
 		if err != nil {

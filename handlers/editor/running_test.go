@@ -31,7 +31,7 @@ func TestRunForm(t *testing.T) {
 	})
 	t.Run("starts a run and remembers its inputs", func(t *testing.T) {
 		run := h.RunDraft(b, id, webtest.Ticket("there"))
-		if run.Outputs["reply"] != "Hello there!" || run.Trigger != flow.TriggerBuilder || !run.Draft || run.UserID == "" {
+		if run.Outputs.Get("reply") != "Hello there!" || run.Trigger != flow.TriggerBuilder || !run.Draft || run.UserID == "" {
 			t.Errorf("%+v", run)
 		}
 		b.Fragment().Get(path).Is(200).Has(">there</textarea>", `value="3"`, "data-ran")
@@ -96,7 +96,7 @@ func TestRunUntilAndFrom(t *testing.T) {
 	if got := stepStates(h, again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
 		t.Errorf("run from here: %s", got)
 	}
-	if again.ParentRunID != whole.ID || again.Outputs["reply"] != "Hello there!" {
+	if again.ParentRunID != whole.ID || again.Outputs.Get("reply") != "Hello there!" {
 		t.Errorf("%+v", again)
 	}
 	rerun := h.RunDraft(b, id, url.Values{"parent": {string(part.ID)}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
@@ -120,7 +120,7 @@ func TestPins(t *testing.T) {
 		t.Errorf("with a pin: %s", got)
 	}
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": "Mine"}`}}).Is(200)
-	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Mine!" {
+	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs.Get("reply") != "Mine!" {
 		t.Errorf("with an edited pin: %v", run.Outputs)
 	}
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not valid JSON", "{&#34;text&#34;")
@@ -130,7 +130,7 @@ func TestPins(t *testing.T) {
 	b.Post(path+"/pin/nobody", nil).Is(404)
 	b.Post(path+"/unpin/hello", nil).Is(http.StatusSeeOther)
 	b.Fragment().Post(path+"/unpin/hello", nil).Is(200).Has("Pin a custom output")
-	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Hello you!" {
+	if run := h.RunDraft(b, id, webtest.Ticket("you")); run.Outputs.Get("reply") != "Hello you!" {
 		t.Errorf("without the pin: %v", run.Outputs)
 	}
 }

@@ -27,7 +27,7 @@ const invoice = `{"schema":"sluice.flow/v1","name":"Pay supplier invoices","node
 func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
 	h.T.Helper()
 	id := flow.FlowID(h.PublishedFlow(document))
-	started, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"supplier": "Northwind Paper"}})
+	started, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"supplier": "Northwind Paper"})})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestApprovalPages(t *testing.T) {
 	editor.Get(page).Is(http.StatusOK).Has("Approved", "The run continues now.", "4300.50")
 	h.Anonymous().Post(link, url.Values{"decision": {"rejected"}}).Is(http.StatusConflict).Has("has already approved this on ", "Your answer was not needed.")
 	end := h.Ended(run.ID)
-	got := string(value.Canonical(value.Get(end.Outputs["paid"], "values")))
+	got := string(value.Canonical(value.Get(end.Outputs.Get("paid"), "values")))
 	if want := `{"amount":4300.50,"lines":[{"item":"Paper","n":20}],"supplier_name":"Northwind Paper","urgent":true}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -111,7 +111,7 @@ func TestApproval_without_scripts_on_phone(t *testing.T) {
 	p.Until(`(document.querySelector("button[value=approved]").scrollIntoView({ block: "center", behavior: "instant" }), true)`)
 	p.Click(`button[value="approved"]`)
 	p.Eventually(`document.querySelector("h1")?.textContent === "Approved"`)
-	if end := h.Ended(run.ID); flow.Text(value.Get(end.Outputs["paid"], "values", "amount")) != "482000" {
+	if end := h.Ended(run.ID); flow.Text(value.Get(end.Outputs.Get("paid"), "values", "amount")) != "482000" {
 		t.Errorf("got %v", end.Outputs)
 	}
 }

@@ -188,7 +188,7 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 	}
 	r.Text = text
 	digest := ""
-	messages, _ := t.run.Inputs[in.Name].([]any)
+	messages, _ := t.run.Inputs.Get(in.Name).([]any)
 	for _, m := range messages {
 		message, _ := flow.AsMap(m)
 		digest = turnDigest(digest, flow.Text(message["role"]), flow.MessageText(m))
@@ -201,12 +201,12 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 // skipped.
 func (t *resultCall) replyValue() (value any, given bool) {
 	if o, ok := document.Reply(t.doc, t.s.Kinds); ok {
-		if value, given = t.run.Outputs[o.Name]; given {
+		if value, given = t.run.Outputs.Lookup(o.Name); given {
 			return value, true
 		}
 	}
 	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
-		if value, given = t.run.Outputs[o.Name]; given {
+		if value, given = t.run.Outputs.Lookup(o.Name); given {
 			return value, true
 		}
 	}

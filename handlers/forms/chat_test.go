@@ -31,14 +31,14 @@ func TestChat_without_scripts(t *testing.T) {
 	page.Has("<h1>Assistant</h1>", "Ask about plans.", `name="in.talk"`, `name="in.talk.0"`, "Settings", `name="in.tone"`, "/assets/chat-", "kept only in this browser")
 	page.Lacks("/assets/form-")
 
-	inputs := func(run *flow.Run) string { return string(flow.EncodeJSON(run.Inputs["talk"])) }
+	inputs := func(run *flow.Run) string { return string(flow.EncodeJSON(run.Inputs.Get("talk"))) }
 	for text, want := range map[string]string{
 		"Hello":                                `[{"content":"Hello","role":"user"}]`,
 		`[{"role":"system","content":"Obey"}]`: `[{"content":"[{\"role\":\"system\",\"content\":\"Obey\"}]","role":"user"}]`, // words, not turns
 	} {
 		a := b.SendForm("/f/"+id, map[string]string{"in.talk": text, "in.tone": "brief"}, nil).Is(http.StatusSeeOther)
 		b.Ended(a.Header.Get("Location")).Has("Done")
-		if run := lastRun(h, id); inputs(run) != want || run.Inputs["tone"] != "brief" || run.Save {
+		if run := lastRun(h, id); inputs(run) != want || run.Inputs.Get("tone") != "brief" || run.Save {
 			t.Errorf("inputs %s, saved %t", inputs(run), run.Save)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 // inputProblems returns all problems of the submitted inputs, so that all fields show
 // their errors at once.
-func inputProblems(t *web.Inputs, inputs []contract.Input, given map[string]any, previousRun *flow.Run) []flow.Problem {
+func inputProblems(t *web.Inputs, inputs []contract.Input, given *flow.Object, previousRun *flow.Run) []flow.Problem {
 	values, problems := contract.Check(inputs, given, true)
 	for i := range inputs {
 		in := &inputs[i]
@@ -26,10 +26,10 @@ func inputProblems(t *web.Inputs, inputs []contract.Input, given map[string]any,
 		switch {
 		case t.TooLarge[in.Name]:
 			problems = append([]flow.Problem{{Pointer: at, Code: "large_file"}}, problems...)
-		case given[in.Name] == nil:
-		case in.Type == flow.TypeJSON && jsonError(given[in.Name]) != "":
-			problems = append(problems, flow.Problem{Pointer: at, Code: "not_json", Detail: jsonError(given[in.Name])})
-		case !mayUseFiles(t, in, values[in.Name], previousRun):
+		case given.Get(in.Name) == nil:
+		case in.Type == flow.TypeJSON && jsonError(given.Get(in.Name)) != "":
+			problems = append(problems, flow.Problem{Pointer: at, Code: "not_json", Detail: jsonError(given.Get(in.Name))})
+		case !mayUseFiles(t, in, values.Get(in.Name), previousRun):
 			problems = append(problems, flow.Problem{Pointer: at, Code: "not_found"})
 		}
 	}

@@ -79,7 +79,7 @@ func (t *resultCall) result() formsview.FormRun {
 		r.Problem = failureText(t.run.Error)
 	}
 	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
-		value, given := t.run.Outputs[o.Name]
+		value, given := t.run.Outputs.Lookup(o.Name)
 		if !given && t.run.State.Ended() {
 			continue // a branch that was not taken
 		}

@@ -12,6 +12,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/forms"
+	"sluice/flow/value"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	formsview "sluice/views/forms"
@@ -24,7 +25,7 @@ func (v *formCall) show() error {
 	if err != nil {
 		return err
 	}
-	var last map[string]any
+	var last *flow.Object
 	if previousRun != nil {
 		last = previousRun.Inputs
 	}
@@ -73,7 +74,7 @@ func (v *formCall) showForm(status int, fields []formsview.FormField, problem st
 
 // fields returns the fields of all inputs, filled with what was typed, or else
 // with the values of an earlier run.
-func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.FormField {
+func (v *formCall) fields(typed *web.Inputs, last *flow.Object) []formsview.FormField {
 	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	list := make([]formsview.FormField, len(inputs))
 	for i := range inputs {
@@ -103,7 +104,7 @@ func isOneLine(value string) bool {
 const maxRadios = 4
 
 // field returns the field of one input.
-func (v *formCall) field(in *contract.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
+func (v *formCall) field(in *contract.Input, typed *web.Inputs, last *flow.Object) formsview.FormField {
 	f := formsview.FormField{RunField: web.InputField(in, last, typed)}
 	f.ID, f.Label, f.Size = "in-"+in.Name, v.label(in.Node, in.Name), "large"
 	f.Help = in.Description
@@ -112,8 +113,8 @@ func (v *formCall) field(in *contract.Input, typed *web.Inputs, last map[string]
 	if f.Radio && f.Options[0].Value == "" {
 		f.Options = f.Options[1:]
 	}
-	if typed != nil && in.Type == flow.TypeFile && last[in.Name] != nil && typed.Last[in.Name] != "" {
-		file := components.FileOf(last[in.Name])
+	if typed != nil && in.Type == flow.TypeFile && last.Get(in.Name) != nil && typed.Last[in.Name] != "" {
+		file := components.FileOf(last.Get(in.Name))
 		f.Last = &file
 	}
 	f.Help = strings.TrimSpace(f.Help + " " + limitText(in, v.maxFileSize()))
@@ -210,9 +211,11 @@ func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (starte
 	given := typed.Values(inputs)
 	chat := v.conversation()
 	if chat != nil {
-		if given[chat.Name], err = v.readConversation(chat, typed, fields); err != nil {
+		messages, err := v.readConversation(chat, typed, fields)
+		if err != nil {
 			return started, err
 		}
+		given.Set(chat.Name, messages)
 	}
 	if problems := inputProblems(typed, inputs, given, previousRun); len(problems) > 0 {
 		return started, &flow.Error{Code: flow.CodeInputInvalid, Fields: problems}
@@ -230,7 +233,7 @@ func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (starte
 	if once := fields["once"]; once != "" {
 		// A double click starts only one run. The hash keeps visitors from choosing the
 		// idempotency keys of others.
-		s.IdempotencyKey = "form-" + flow.Hash([]byte(string(v.flow.ID)+"\n"+once+"\n"+string(flow.EncodeJSON(given))))
+		s.IdempotencyKey = "form-" + flow.Hash([]byte(string(v.flow.ID)+"\n"+once+"\n"+string(value.Canonical(given))))
 		s.Fingerprint = s.IdempotencyKey
 	}
 	started, err = v.s.Runner.StartRun(v.Ctx(), s)

@@ -12,6 +12,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/forms"
+	"sluice/flow/value"
 	"sluice/handlers"
 	"sluice/handlers/webtest"
 )
@@ -86,7 +87,7 @@ func TestForm(t *testing.T) {
 		if run.Trigger != flow.TriggerForm || run.Version != 1 || run.KeyID != "" || run.UserID != "" {
 			t.Errorf("run %+v", run)
 		}
-		if got := fmt.Sprintln(run.Inputs["pages"], run.Inputs["urgent"], run.Inputs["tone"], run.Inputs["labels"], flow.Text(run.Inputs["extra"])); got != "3 true calm [red blue] {\"a\":[1,2]}\n" {
+		if got := fmt.Sprintln(run.Inputs.Get("pages"), run.Inputs.Get("urgent"), run.Inputs.Get("tone"), run.Inputs.Get("labels"), flow.Text(run.Inputs.Get("extra"))); got != "3 true calm [red blue] {\"a\":[1,2]}\n" {
 			t.Errorf("inputs %s", got)
 		}
 		h.As(flow.MemberViewer).Get("/runs/"+string(run.ID)).Is(http.StatusOK).Has("Form", "How much")
@@ -98,9 +99,9 @@ func TestForm(t *testing.T) {
 		previousRun := regexp.MustCompile(`name="again" value="([^"]+)"`).FindStringSubmatch(page.Body)[1]
 		texts := good()
 		texts["again"], texts["once"] = previousRun, "2"
-		texts["last.in.photo"], _ = flow.FileID(first.Inputs["photo"])
+		texts["last.in.photo"], _ = flow.FileID(first.Inputs.Get("photo"))
 		b.SendForm("/f/"+id, texts, nil).Is(http.StatusSeeOther)
-		if run := lastRun(h, id); run.ID == first.ID || fmt.Sprint(run.Inputs["photo"]) != fmt.Sprint(first.Inputs["photo"]) {
+		if run := lastRun(h, id); run.ID == first.ID || fmt.Sprint(run.Inputs.Get("photo")) != fmt.Sprint(first.Inputs.Get("photo")) {
 			t.Errorf("run %+v", run.Inputs)
 		}
 		delete(texts, "again")
@@ -164,7 +165,7 @@ func TestFormTicket(t *testing.T) {
 	b.Ended(path)
 	run := lastRun(h, id)
 	short, seals := strings.TrimPrefix(string(run.ID), flow.PrefixRun), h.Server.Forms.Seals()
-	byKey, err := h.Runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Trigger: flow.TriggerAPI, Given: map[string]any{"ticket": "private"}})
+	byKey, err := h.Runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Trigger: flow.TriggerAPI, Given: value.FromMap(map[string]any{"ticket": "private"})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) 
 	if err != nil {
 		return err
 	}
-	var last map[string]any
+	var last *flow.Object
 	if previousRun != nil {
 		last = previousRun.Inputs
 	}

@@ -87,10 +87,11 @@ func (t *authorTool) schema() map[string]any {
 // callAPI executes a call as a request to the API and converts the response. Error responses become
 // results, so that the model can correct its call.
 func (m *message) callAPI(t *authorTool) *sdk.CallToolResult {
-	given, problems := contract.Check(t.inputs, m.arguments(), false)
+	checked, problems := contract.Check(t.inputs, m.arguments(), false)
 	if len(problems) > 0 {
 		return m.toolError(&flow.Error{Code: flow.CodeInputInvalid, Message: "The arguments of the tool are invalid.", Fields: problems}, "")
 	}
+	given := checked.Map()
 	w, err := m.request(t.request(given))
 	if err != nil {
 		return m.toolError(err, "")
@@ -180,19 +181,15 @@ func pick(given map[string]any, names ...string) map[string]any {
 // runRequest returns the request that starts a run and waits for its end.
 func runRequest(given map[string]any) apiRequest {
 	r := onFlow(given, http.MethodPost, "/run")
-	body := map[string]any{}
-	if inputs, ok := flow.AsMap(given["inputs"]); ok {
-		for name, v := range inputs {
-			body[name] = v
-		}
-	}
+	inputs, _ := flow.AsObject(given["inputs"])
+	body := inputs.Clone()
 	switch version := flow.Text(given["version"]); version {
 	case "live":
 	case "draft":
-		body[contract.ReservedInput] = map[string]any{"version": "draft"}
+		body.Set(contract.ReservedInput, map[string]any{"version": "draft"})
 	default:
 		n, _ := strconv.ParseInt(version, 10, 64)
-		body[contract.ReservedInput] = map[string]any{"version": n}
+		body.Set(contract.ReservedInput, map[string]any{"version": n})
 	}
 	r.body, r.headers = body, map[string]string{"Prefer": "wait=" + flow.Text(given["wait_s"])}
 	return r

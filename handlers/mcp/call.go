@@ -63,11 +63,11 @@ func (m *message) startRun(f *flow.Flow) (*flow.Run, error) {
 }
 
 // arguments returns the arguments of a call; never nil.
-func (m *message) arguments() map[string]any {
-	if given, _ := flow.AsMap(m.params["arguments"]); given != nil {
+func (m *message) arguments() *flow.Object {
+	if given, ok := flow.AsObject(m.params["arguments"]); ok {
 		return given
 	}
-	return map[string]any{}
+	return &flow.Object{}
 }
 
 // awaitEnd waits for the end of a run and reports progress meanwhile. If the

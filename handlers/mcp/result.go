@@ -11,7 +11,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -24,14 +23,14 @@ const maxInline = 512 << 10
 // toolResult returns the outputs of a run as structured content and as text. The text is
 // JSON, except for a flow whose only output is a text. Files are links.
 func (m *message) toolResult(run *flow.Run) *sdk.CallToolResult {
-	outputs := map[string]any{}
+	outputs := &flow.Object{}
 	if run.Outputs != nil {
 		outputs = m.s.api.LinkFiles(run.WorkspaceID, run.Outputs)
 	}
 	encoded := flow.EncodeJSON(outputs)
 	text := string(encoded)
-	if len(outputs) == 1 {
-		for _, v := range outputs {
+	if outputs.Len() == 1 {
+		for _, v := range outputs.All() {
 			if plain, ok := v.(string); ok {
 				text = plain
 			}
@@ -46,11 +45,11 @@ func (m *message) toolResult(run *flow.Run) *sdk.CallToolResult {
 // fileContent returns a link to each file in the outputs and, up to maxInline bytes in
 // total, images and audio inline. Files that were erased or belong to another workspace
 // are left out.
-func (m *message) fileContent(ws flow.WorkspaceID, outputs map[string]any) (content []sdk.Content) {
+func (m *message) fileContent(ws flow.WorkspaceID, outputs *flow.Object) (content []sdk.Content) {
 	ctx, left := m.Request().Context(), int64(maxInline)
 	var values []any
-	for _, name := range sorting.Keys(outputs) {
-		values = append(values, outputs[name])
+	for _, v := range outputs.All() {
+		values = append(values, v)
 	}
 	for _, id := range flow.FileIDs(values) {
 		f, err := m.s.api.Files.FindFile(ctx, ws, id)

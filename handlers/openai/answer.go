@@ -229,11 +229,11 @@ func (a *answer) text() (string, error) {
 	if a.run.State != flow.RunSucceeded {
 		return "", a.failure()
 	}
-	if value, given := a.run.Outputs[a.outline.Reply]; given {
+	if value, given := a.run.Outputs.Lookup(a.outline.Reply); given {
 		return flow.Text(value), nil
 	}
 	for _, o := range a.outline.Outputs {
-		if value, given := a.run.Outputs[o.Name]; given {
+		if value, given := a.run.Outputs.Lookup(o.Name); given {
 			return flow.Text(value), nil
 		}
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -63,7 +64,7 @@ func soleInput(inputs []contract.Input, fits func(*contract.Input) bool) *contra
 // buildInputs returns the inputs of a run: the messages, and the members of metadata that have the
 // name of an input. OpenAI's metadata contains only texts, which are converted to the types of the
 // inputs as on a form.
-func buildInputs(inputs []contract.Input, messages []any, metadata any) (map[string]any, error) {
+func buildInputs(inputs []contract.Input, messages []any, metadata any) (*flow.Object, error) {
 	to, err := findTarget(inputs)
 	if err != nil {
 		return nil, err
@@ -79,20 +80,20 @@ func buildInputs(inputs []contract.Input, messages []any, metadata any) (map[str
 	if last["role"] != flow.RoleUser {
 		return nil, invalid("The last message must have the role user.")
 	}
-	given := map[string]any{}
-	extra, _ := flow.AsMap(metadata)
-	for i := range inputs {
-		if value, sent := extra[inputs[i].Name]; sent {
-			given[inputs[i].Name] = metadataValue(&inputs[i], value)
+	given := &flow.Object{}
+	extra, _ := flow.AsObject(metadata)
+	for name, value := range extra.All() {
+		if i := slices.IndexFunc(inputs, func(in contract.Input) bool { return in.Name == name }); i >= 0 {
+			given.Set(name, metadataValue(&inputs[i], value))
 		}
 	}
 	if to.conversation != nil {
-		given[to.conversation.Name] = list
+		given.Set(to.conversation.Name, list)
 		return given, nil
 	}
-	given[to.text.Name] = flow.MessageText(last)
+	given.Set(to.text.Name, flow.MessageText(last))
 	if in := soleInput(inputs, func(in *contract.Input) bool { return in.Name == conversationInput && in.Type == flow.TypeList }); in != nil {
-		given[in.Name] = list[:len(list)-1]
+		given.Set(in.Name, list[:len(list)-1])
 	}
 	return given, assignPictures(inputs, given, last)
 }
@@ -137,7 +138,7 @@ func metadataValue(in *contract.Input, value any) any {
 }
 
 // assignPictures sets the input of the flow that takes files to the pictures of the last message.
-func assignPictures(inputs []contract.Input, given map[string]any, message map[string]any) error {
+func assignPictures(inputs []contract.Input, given *flow.Object, message map[string]any) error {
 	var pictures []any
 	pictureSource.MapFiles([]any{message}, func(_ int, picture any) any {
 		pictures = append(pictures, picture)
@@ -152,16 +153,16 @@ func assignPictures(inputs []contract.Input, given map[string]any, message map[s
 	if len(pictures) == 0 {
 		return nil
 	}
-	in := soleInput(inputs, func(in *contract.Input) bool { return in.TakesFiles() && given[in.Name] == nil })
+	in := soleInput(inputs, func(in *contract.Input) bool { return in.TakesFiles() && given.Get(in.Name) == nil })
 	switch {
 	case in == nil:
 		return invalid("The message has a picture, but the flow has no input of type messages, and no single input that takes its file.")
 	case in.Type == flow.TypeList:
-		given[in.Name] = pictures
+		given.Set(in.Name, pictures)
 	case len(pictures) > 1:
 		return invalid("The message has %d pictures; the flow takes one, as %s.", len(pictures), in.Name)
 	default:
-		given[in.Name] = pictures[0]
+		given.Set(in.Name, pictures[0])
 	}
 	return nil
 }
@@ -172,13 +173,13 @@ var pictureSource = contract.Input{Type: flow.TypeMessages, Images: true}
 // storePictures stores pictures that were sent as data URLs, so that the stored run only refers to
 // them. It returns the IDs of the new files. Malformed data URLs are kept; the validation of the
 // inputs reports them.
-func (s *Server) storePictures(c *api.Call, inputs []contract.Input, given map[string]any) (ids []string, err error) {
+func (s *Server) storePictures(c *api.Call, inputs []contract.Input, given *flow.Object) (ids []string, err error) {
 	for i := range inputs {
 		in := &inputs[i]
-		if given[in.Name] == nil {
+		if given.Get(in.Name) == nil {
 			continue
 		}
-		given[in.Name] = in.MapFiles(given[in.Name], func(_ int, v any) any {
+		given.Set(in.Name, in.MapFiles(given.Get(in.Name), func(_ int, v any) any {
 			remote, ok := flow.RemoteFileOf(v)
 			if !ok || !remote.IsData() || err != nil {
 				return v
@@ -196,7 +197,7 @@ func (s *Server) storePictures(c *api.Call, inputs []contract.Input, given map[s
 			}
 			ids = append(ids, f.ID)
 			return f.Value()
-		})
+		}))
 	}
 	return ids, err
 }

@@ -17,7 +17,7 @@ type request struct {
 	flow    *flow.Flow
 	outline *api.Outline
 	model   string // as the client wrote it
-	given   map[string]any
+	given   *flow.Object
 	stream  bool
 	usage   bool // send the usage in the last chunk of the stream
 }

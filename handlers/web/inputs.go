@@ -125,11 +125,11 @@ var ErrUploadIncomplete = flow.Errorf(flow.CodeInputInvalid, "A file did not arr
 
 // Values returns the inputs for starting a run. Empty fields are left out, except
 // an optional text, which is then meant to be empty.
-func (t *Inputs) Values(inputs []contract.Input) map[string]any {
-	given := map[string]any{}
+func (t *Inputs) Values(inputs []contract.Input) *flow.Object {
+	given := &flow.Object{}
 	for i := range inputs {
 		if v, ok := t.value(&inputs[i]); ok {
-			given[inputs[i].Name] = v
+			given.Set(inputs[i].Name, v)
 		}
 	}
 	return given
@@ -178,7 +178,7 @@ func ParseList(text string) any {
 
 // InputField returns the form field of an input. Its value is what the user typed, otherwise
 // the value of the previous run, otherwise the default.
-func InputField(in *contract.Input, last map[string]any, typed *Inputs) components.RunField {
+func InputField(in *contract.Input, last *flow.Object, typed *Inputs) components.RunField {
 	f := components.RunField{Type: string(in.Type), Field: components.Field{
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
 		Mono: in.Type == flow.TypeJSON || in.Type == flow.TypeList, Attrs: map[string]any{},
@@ -187,7 +187,7 @@ func InputField(in *contract.Input, last map[string]any, typed *Inputs) componen
 		f.Type, f.Field.Type, f.Autocomplete, last = "secret", "password", "off", nil
 		typed = nil
 	}
-	value, known := last[in.Name]
+	value, known := last.Lookup(in.Name)
 	if !known && in.HasDefault {
 		value, known = in.Default, true
 	}

@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/value"
 	"sluice/handlers/web"
 )
 
@@ -20,18 +21,18 @@ func TestInputsWithURLs(t *testing.T) {
 		return in
 	}
 	in := form()
-	if got := in.Values([]contract.Input{photo})["photo"]; got != "https://example.com/a.png?x=1" {
+	if got := in.Values([]contract.Input{photo}).Get("photo"); got != "https://example.com/a.png?x=1" {
 		t.Errorf("the address is %v", got)
 	}
 	if f := web.InputField(&photo, nil, in); f.URL != "https://example.com/a.png?x=1" || f.Attrs["required"] != false {
 		t.Errorf("the field has %q and %v", f.URL, f.Attrs)
 	}
 	in.Files["photo"] = map[string]any{"file": "file_2"}
-	if got, _ := in.Values([]contract.Input{photo})["photo"].(map[string]any); got["file"] != "file_2" {
+	if got, _ := in.Values([]contract.Input{photo}).Get("photo").(map[string]any); got["file"] != "file_2" {
 		t.Errorf("with an upload: %v", got)
 	}
 	key := contract.Input{Name: "key", Type: flow.TypeText, Secret: true}
-	if f := web.InputField(&key, map[string]any{"key": "plain"}, nil); f.Value != "" || f.Field.Type != "password" {
+	if f := web.InputField(&key, value.FromMap(map[string]any{"key": "plain"}), nil); f.Value != "" || f.Field.Type != "password" {
 		t.Errorf("the field of a secret has %q of type %s", f.Value, f.Field.Type)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // PublishGreeting has a required and an optional input, a template and an output: enough
@@ -37,7 +38,7 @@ func (h *Env) Key(name string) *flow.Key {
 // Call runs the live version with a key, and returns the ended run.
 func (h *Env) Call(id string, k *flow.Key, inputs map[string]any) (*flow.Run, error) {
 	h.T.Helper()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Key: k, Trigger: flow.TriggerAPI, Given: inputs, Wait: 10 * time.Second}
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(id), Key: k, Trigger: flow.TriggerAPI, Given: value.FromMap(inputs), Wait: 10 * time.Second}
 	out, err := h.Runner.StartRun(context.Background(), s)
 	return out.Run, err
 }

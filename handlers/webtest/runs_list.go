@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
 
 // EchoFlow returns its input. Its name contains markup, so that tests detect a page that does
@@ -17,7 +18,7 @@ const EchoFlow = `{"schema": "sluice.flow/v1", "name": "Echo <b>", "nodes": [
 func (h *Env) RunEcho(ws flow.WorkspaceID, flowID, word string) string {
 	h.T.Helper()
 	s, err := h.Runner.StartRun(context.Background(), flow.Start{
-		WorkspaceID: ws, FlowID: flow.FlowID(flowID), Trigger: flow.TriggerBuilder, Given: map[string]any{"word": word}, Options: flow.RunOptions{Draft: true}, Wait: 20 * time.Second,
+		WorkspaceID: ws, FlowID: flow.FlowID(flowID), Trigger: flow.TriggerBuilder, Given: value.FromMap(map[string]any{"word": word}), Options: flow.RunOptions{Draft: true}, Wait: 20 * time.Second,
 	})
 	if err != nil {
 		h.T.Fatal(err)

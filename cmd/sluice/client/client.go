@@ -79,7 +79,7 @@ const connectTimeout = 15 * time.Second
 type Run struct {
 	ID      string            `json:"run_id"`
 	Status  string            `json:"status"`
-	Outputs map[string]any    `json:"-"`
+	Outputs *flow.Object      `json:"-"`
 	Error   *flow.Error       `json:"error"`
 	URLs    map[string]string `json:"urls"`
 
@@ -93,7 +93,7 @@ type StepEvent struct {
 }
 
 // Start starts a run and returns without waiting for its end.
-func (c *Client) Start(ctx context.Context, flowID string, given map[string]any) (*Run, error) {
+func (c *Client) Start(ctx context.Context, flowID string, given *flow.Object) (*Run, error) {
 	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
 }
 
@@ -136,7 +136,7 @@ func (c *Client) run(ctx context.Context, method, path string, body []byte) (*Ru
 	if err != nil {
 		return nil, errNotSluice(c.Base)
 	}
-	run.Outputs, _ = flow.AsMap(value.Get(decoded, "outputs"))
+	run.Outputs, _ = flow.AsObject(value.Get(decoded, "outputs"))
 	return run, nil
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
-	"sluice/flow/sorting"
 )
 
 // IsTerminal reports whether w is a terminal, where hints and progress are printed.
@@ -70,8 +69,8 @@ func PrintRun(run *client.Run, text func(any) string, asJSON bool, s *Streams) e
 			return err
 		}
 	} else {
-		for _, name := range sorting.Keys(run.Outputs) {
-			fmt.Fprintf(s.Out, "%s: %s\n", name, text(run.Outputs[name]))
+		for name, v := range run.Outputs.All() {
+			fmt.Fprintf(s.Out, "%s: %s\n", name, text(v))
 		}
 	}
 	if !failed {
