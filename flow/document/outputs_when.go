@@ -102,7 +102,9 @@ func (t *typer) reached(n *typedNode) conditions {
 		var here conditions
 		for _, e := range n.fed[port] {
 			id, from := e.Source()
-			here = here.or(t.when(id, from))
+			if here = here.or(t.when(id, from)); len(here) > maxAlternatives {
+				break // unknown in any case
+			}
 		}
 		if some = some.or(here); len(some) > maxAlternatives {
 			some = unknown(n.ID)
