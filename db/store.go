@@ -173,7 +173,7 @@ type Maintenance struct{ DB *core.DB }
 // Open opens the store, migrates it and reads its master key. It returns an error if
 // the database was encrypted with another key.
 func Open(ctx context.Context, cfg core.Config) (*Store, error) {
-	cfg.FoldChildren = children.Fold
+	cfg.CountEndedChildren = children.CountEnded
 	c, err := core.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func TestKeyWebhookSecret(t *testing.T) {
 		w.must(err)
 		secret, err := w.KeyWebhookSecret(w.ctx, ws, k.ID)
 		w.must(err)
-		_, _, err = ring.Roll(w.ctx, flow.Actor{ID: "cli"}, ws, k.ID, k.Prefix, time.Hour)
+		_, _, err = ring.Rotate(w.ctx, flow.Actor{ID: "cli"}, ws, k.ID, k.Prefix, time.Hour)
 		w.must(err)
 		again, err := w.KeyWebhookSecret(w.ctx, ws, k.ID)
 		w.must(err)

@@ -12,7 +12,7 @@ import (
 const anthropicMaxTokens = 4096
 
 // askAnthropic sends a conversation to Anthropic's Messages API and reads the streamed answer.
-func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
+func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *textEmitter) (*reply, error) {
 	base := *s.base
 	base.Path = strings.TrimSuffix(base.Path, "/v1") // optional in a base URL
 	stream, err := s.stream(ctx, base.JoinPath("v1/messages").String(), talk.anthropicBody(), talk.key())

@@ -83,7 +83,7 @@ type anthropicStream struct {
 
 // readAnthropic reads an answer to its end, streamed or not. It is complete once the stop
 // reason has arrived, even if the connection breaks afterwards.
-func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply, error) {
+func (s *session) readAnthropic(stream *events, out *textEmitter, form bool) (*reply, error) {
 	got := anthropicStream{form: form}
 	for !got.ended && stream.next() {
 		err := s.takeAnthropic(&got, stream.data, out)
@@ -107,7 +107,7 @@ func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply,
 
 // useBlocks takes the answer from elsewhere if no input of the tool was streamed: from the
 // start of its block, or from the text of a model that did not use the tool.
-func (got *anthropicStream) useBlocks(out *outlet) error {
+func (got *anthropicStream) useBlocks(out *textEmitter) error {
 	if !got.form || out.began() {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (got *anthropicStream) useBlocks(out *outlet) error {
 }
 
 // takeAnthropic handles one event of the stream, or a whole message.
-func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) error {
+func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *textEmitter) error {
 	var event anthropicEvent
 	if json.Unmarshal(data, &event) != nil {
 		return s.notUnderstood()
@@ -148,7 +148,7 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 }
 
 // takeMessage handles an answer that is not streamed.
-func (s *session) takeMessage(got *anthropicStream, data []byte, out *outlet) error {
+func (s *session) takeMessage(got *anthropicStream, data []byte, out *textEmitter) error {
 	var message anthropicMessage
 	if json.Unmarshal(data, &message) != nil {
 		return s.notUnderstood()
@@ -160,7 +160,7 @@ func (s *session) takeMessage(got *anthropicStream, data []byte, out *outlet) er
 }
 
 // takeBlocks adds content blocks.
-func (got *anthropicStream) takeBlocks(blocks []json.RawMessage, out *outlet) error {
+func (got *anthropicStream) takeBlocks(blocks []json.RawMessage, out *textEmitter) error {
 	for _, block := range blocks {
 		if err := got.takeBlock(block, out); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (got *anthropicStream) takeBlocks(blocks []json.RawMessage, out *outlet) er
 }
 
 // takeBlock adds what a content block has from its start: usually nothing, as deltas follow.
-func (got *anthropicStream) takeBlock(data json.RawMessage, out *outlet) error {
+func (got *anthropicStream) takeBlock(data json.RawMessage, out *textEmitter) error {
 	block := gjson.ParseBytes(data)
 	switch input := block.Get("input"); {
 	case block.Get("type").Str == "tool_use" && fault.IsFilled(input):

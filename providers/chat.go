@@ -212,7 +212,7 @@ func (u *Usage) add(more Usage) {
 // parameter. With an error it also returns the known part of an answer that had begun.
 func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)) (*reply, error) {
 	for {
-		out := &outlet{emit: emit, session: s}
+		out := &textEmitter{emit: emit, session: s}
 		r, err := s.askOnce(ctx, talk, out)
 		if r != nil {
 			r.usage.Incomplete = r.usage.Incomplete || !r.billed || !r.whole
@@ -228,7 +228,7 @@ func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)
 
 // settle marks the error of a call whose bill is unknown, because the answer had begun or the
 // request was not refused. A complete answer has its usage.
-func (s *session) settle(out *outlet, r *reply, err error) error {
+func (s *session) settle(out *textEmitter, r *reply, err error) error {
 	switch {
 	case r != nil && r.whole && r.billed:
 		return err
@@ -240,7 +240,7 @@ func (s *session) settle(out *outlet, r *reply, err error) error {
 
 // askOnce sends the request in the provider's wire format. A provider with its own format or
 // signed requests is added here and in authorize.
-func (s *session) askOnce(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
+func (s *session) askOnce(ctx context.Context, talk *conversation, out *textEmitter) (*reply, error) {
 	switch {
 	case s.preset.Wire == WireAnthropic:
 		return s.askAnthropic(ctx, talk, out)

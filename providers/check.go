@@ -33,11 +33,11 @@ func (c *Client) Test(ctx context.Context, ep Endpoint) error {
 		}
 		return s.get(ctx, page)
 	case !s.preset.Models:
-		return s.knock(ctx)
+		return s.checkWithEmptyChat(ctx)
 	}
 	_, err = c.Models(ctx, ep)
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassNotFound {
-		return s.knock(ctx) // a server without a list of models
+		return s.checkWithEmptyChat(ctx) // a server without a list of models
 	}
 	return err
 }
@@ -48,9 +48,9 @@ func (s *session) get(ctx context.Context, target string) error {
 	return s.getJSON(ctx, target, &answer)
 }
 
-// knock sends an empty chat request. A provider that rejects the request itself has
+// checkWithEmptyChat sends an empty chat request. A provider that rejects the request itself has
 // accepted the secret, and generates nothing. Some gateways refuse with the status 200.
-func (s *session) knock(ctx context.Context) error {
+func (s *session) checkWithEmptyChat(ctx context.Context) error {
 	resp, err := s.post(ctx, "chat/completions", map[string]any{}, "")
 	if err == nil {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // any response is sufficient

@@ -41,9 +41,9 @@ var (
 	errHugeNumber = errors.New("it has a number with more than 1,000 digits before or behind its point")
 )
 
-// effort is the remaining budget for validating one answer. The library does not support
+// validationBudget is the remaining budget for validating one answer. The library does not support
 // contexts, so checks report to it, and it aborts them by a panic that validate recovers.
-type effort struct {
+type validationBudget struct {
 	ctx      context.Context //nolint:containedctx // set while validate runs
 	left     int
 	patterns int // work spent on compiling patterns, of maxPatterns
@@ -54,7 +54,7 @@ type gaveUp struct{ err error }
 
 // validate validates a value within the limits. The error is the context's, errEffort or
 // the library's.
-func (e *effort) validate(ctx context.Context, check *jsonschema.Schema, value any) (err error) {
+func (e *validationBudget) validate(ctx context.Context, check *jsonschema.Schema, value any) (err error) {
 	e.ctx, e.left = ctx, maxEffort
 	defer func() {
 		e.ctx = nil
@@ -71,7 +71,7 @@ func (e *effort) validate(ctx context.Context, check *jsonschema.Schema, value a
 
 // spend subtracts steps from the budget and aborts the check by a panic when it is used up,
 // because the library cannot be stopped otherwise.
-func (e *effort) spend(n int) {
+func (e *validationBudget) spend(n int) {
 	if e.left -= n; e.left < 0 {
 		panic(gaveUp{errEffort})
 	}
@@ -82,7 +82,7 @@ func (e *effort) spend(n int) {
 
 // watch makes every schema report its application through its format check, which is the
 // first check of a value of the right type.
-func (e *effort) watch(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
+func (e *validationBudget) watch(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
 	if seen[s] || s.Bool != nil {
 		return
 	}
@@ -131,7 +131,7 @@ func size(v any) int {
 type compiledPattern struct {
 	*pattern.Pattern
 	source string
-	effort *effort
+	effort *validationBudget
 }
 
 // String implements jsonschema.Regexp.
@@ -149,7 +149,7 @@ func (p *compiledPattern) MatchString(text string) bool {
 
 // compilePattern compiles a regular expression of a schema, within limits on its text and its
 // program.
-func (e *effort) compilePattern(text string) (jsonschema.Regexp, error) {
+func (e *validationBudget) compilePattern(text string) (jsonschema.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, errors.New("the pattern is longer than 1,000 characters")
 	}

@@ -18,7 +18,7 @@ type form struct {
 	object bool   // describes an object, which the schema modes of providers require
 	strict *value.Object
 	check  *jsonschema.Schema
-	effort effort
+	effort validationBudget
 }
 
 // prompt returns instructions with the schema for a model without a schema mode.

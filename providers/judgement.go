@@ -9,7 +9,7 @@ import (
 
 // An answer of a provider is judged in one place, whatever its wire format: by its status if
 // that is an error (session.refused), and by its body if the status is 200 (session.errorIn).
-// Both end in session.judge, which chooses the class and the message.
+// Both end in session.classify, which chooses the class and the message.
 
 // errorIn returns the error that a body or an event with the status 200 contains, or nil. name
 // is the name of the event; data need not be JSON.
@@ -24,5 +24,5 @@ func (s *session) errorIn(name string, data []byte) error {
 	default:
 		return nil
 	}
-	return s.judge(status, parseRefusal(text))
+	return s.classify(status, parseRefusal(text))
 }

@@ -17,7 +17,7 @@ const answerName = "answer"
 
 // askOpenAI makes a call of OpenAI's chat completions, which most providers and local
 // servers implement. It returns the partial reply together with an error.
-func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
+func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *textEmitter) (*reply, error) {
 	stream, err := s.stream(ctx, s.base.JoinPath("chat/completions").String(), s.openAIBody(talk), talk.key())
 	if err != nil {
 		return nil, err

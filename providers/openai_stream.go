@@ -40,7 +40,7 @@ type openAIStream struct {
 
 // readOpenAI reads an answer, streamed or not. If a stream ends without "[DONE]" or a finish
 // reason, it was cut off, and the reply so far is returned with an error.
-func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
+func (s *session) readOpenAI(stream *events, out *textEmitter) (*reply, error) {
 	var got openAIStream
 	for stream.next() {
 		if err := s.takeOpenAI(&got, stream, out); err != nil {
@@ -55,7 +55,7 @@ func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 }
 
 // takeOpenAI adds a chunk to the reply and emits its text.
-func (s *session) takeOpenAI(got *openAIStream, stream *events, out *outlet) error {
+func (s *session) takeOpenAI(got *openAIStream, stream *events, out *textEmitter) error {
 	var chunk openAIChunk
 	if json.Unmarshal(stream.data, &chunk) != nil {
 		return s.notUnderstood()
@@ -87,7 +87,7 @@ func (s *session) takeOpenAI(got *openAIStream, stream *events, out *outlet) err
 
 // takeChoice adds the text of a choice. Perplexity repeats the whole message beside each delta,
 // and others after the last one, so a message counts only before any text.
-func (s *session) takeChoice(got *openAIStream, choice *openAIChoice, out *outlet) error {
+func (s *session) takeChoice(got *openAIStream, choice *openAIChoice, out *textEmitter) error {
 	s.setUsage(&got.reply, choice.Usage)
 	if choice.FinishReason != "" {
 		got.stop, got.ended = string(choice.FinishReason), true

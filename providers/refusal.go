@@ -25,12 +25,12 @@ func (s *session) refused(ctx context.Context, resp *http.Response) error {
 	}
 	said := parseRefusal(data)
 	said.after = cmp.Or(outbound.RetryAfter(resp.Header, time.Now()), said.after)
-	return s.judge(resp.StatusCode, said)
+	return s.classify(resp.StatusCode, said)
 }
 
-// judge converts an error of a provider by its status, for both error responses and errors
+// classify converts an error of a provider by its status, for both error responses and errors
 // in a body with the status 200. Providers do not charge for requests that they refuse.
-func (s *session) judge(status int, said refusal) *Error {
+func (s *session) classify(status int, said refusal) *Error {
 	e := &Error{Status: status, RequestID: s.requestID, unbilled: true, about: said.param + " " + said.code + " " + said.sentence}
 	sentence := redact(said.sentence, s.secret)
 	name := s.name

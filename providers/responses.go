@@ -4,7 +4,7 @@ import "context"
 
 // askResponses calls OpenAI's Responses API, which is used only for web search, because chat
 // completions do not support that.
-func (s *session) askResponses(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
+func (s *session) askResponses(ctx context.Context, talk *conversation, out *textEmitter) (*reply, error) {
 	if len(talk.Stop) > 0 {
 		return nil, &Error{Class: ClassIncompatible, Message: s.name + " takes no stop sequences together with web search. Remove one of them."}
 	}

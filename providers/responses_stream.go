@@ -39,7 +39,7 @@ type responseAnswer struct {
 
 // readResponses reads a response up to its final event, streamed or not. A stream that ends
 // without one was cut off.
-func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
+func (s *session) readResponses(stream *events, out *textEmitter) (*reply, error) {
 	var got openAIStream
 	for !got.ended && stream.next() {
 		if err := s.takeResponses(&got, stream.data, out); err != nil {
@@ -55,7 +55,7 @@ func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
 
 // takeResponses adds an event to the reply and emits its text. Unknown types of events,
 // such as those about searches, are ignored.
-func (s *session) takeResponses(got *openAIStream, data []byte, out *outlet) error {
+func (s *session) takeResponses(got *openAIStream, data []byte, out *textEmitter) error {
 	var event responsesEvent
 	if json.Unmarshal(data, &event) != nil {
 		return s.notUnderstood()
@@ -80,7 +80,7 @@ func (s *session) takeResponses(got *openAIStream, data []byte, out *outlet) err
 
 // endResponse processes the whole response, which has the usage. Its text counts unless it was
 // streamed before.
-func (s *session) endResponse(got *openAIStream, r *responseAnswer, out *outlet) error {
+func (s *session) endResponse(got *openAIStream, r *responseAnswer, out *textEmitter) error {
 	got.end(r)
 	if fault.IsFilled(gjson.ParseBytes(r.Error)) {
 		return s.errorIn("error", []byte(`{"error":`+string(r.Error)+`}`))

@@ -124,7 +124,7 @@ func (s *Children) StartChildren(ctx context.Context, step flow.CallingStep, tot
 		if err != nil {
 			return err
 		}
-		c, err = advance(tx, r)
+		c, err = startNext(tx, r)
 		return err
 	})
 	return c, err
@@ -145,7 +145,7 @@ func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (
 		if err != nil {
 			return err
 		}
-		c, err = advance(tx, r)
+		c, err = startNext(tx, r)
 		return err
 	})
 	return c, err

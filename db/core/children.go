@@ -22,10 +22,10 @@ func callerOf(runID flow.RunID, path string, round, item int64) *flow.CallingSte
 // foldChildren counts the child runs that ended in this transaction. All ends of a step
 // are one update, so that items do not wait for each other's row locks.
 func (tx *Tx) foldChildren() error {
-	for len(tx.Batch.children) > 0 && tx.Store.Config.FoldChildren != nil {
+	for len(tx.Batch.children) > 0 && tx.Store.Config.CountEndedChildren != nil {
 		ends := tx.Batch.children
 		tx.Batch.children = nil
-		if err := tx.Store.Config.FoldChildren(tx, ends); err != nil {
+		if err := tx.Store.Config.CountEndedChildren(tx, ends); err != nil {
 			return err
 		}
 	}

@@ -61,9 +61,9 @@ type Config struct {
 
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
-	// FoldChildren counts the ends of child runs within the transaction that ends
+	// CountEndedChildren counts the ends of child runs within the transaction that ends
 	// them, and continues their callers. Package db sets it.
-	FoldChildren func(tx *Tx, ends []ChildEnd) error
+	CountEndedChildren func(tx *Tx, ends []ChildEnd) error
 
 	Version string // of the program; an older one names it when it refuses the database
 

@@ -162,7 +162,7 @@ func (s *DB) resetPools(unlessWithin time.Duration) {
 // openLent makes the connections of a pool usable through database/sql. Idle
 // connections stay in the pool.
 func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, onOutage func(error)) *sql.DB {
-	db := sql.OpenDB(dbconn.NewLender(pool, slots, onOutage))
+	db := sql.OpenDB(dbconn.NewBoundedConnector(pool, slots, onOutage))
 	db.SetMaxIdleConns(0)
 	return db
 }

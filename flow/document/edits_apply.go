@@ -165,7 +165,7 @@ func (b *editor) set(e *Edit) {
 		return
 	}
 	old, had := n.Config[e.Field]
-	b.own(n)
+	b.cloneConfig(n)
 	if e.Unset {
 		delete(n.Config, e.Field)
 	} else {
@@ -175,8 +175,8 @@ func (b *editor) set(e *Edit) {
 	b.did(*e, Edit{Op: OpSet, Node: e.Node, Field: e.Field, Value: old, Unset: !had})
 }
 
-// own replaces the config of a node by a copy that may be modified.
-func (b *editor) own(n *flow.Node) {
+// cloneConfig replaces the config of a node by a copy that may be modified.
+func (b *editor) cloneConfig(n *flow.Node) {
 	if b.owned[n.ID] {
 		return
 	}

@@ -103,12 +103,12 @@ func (x *secretExtractor) field(n *flow.Node, k *flow.Kind, f *flow.Field, value
 		fed := x.fed != nil && x.fed(n.ID, f.Name)
 		switch v := value.(type) {
 		case string:
-			return x.urlText(at.to(v, fed), v)
+			return x.urlText(at.withHost(v, fed), v)
 		case []any:
 			out := slices.Clone(v)
 			for i := range out {
 				if s, ok := out[i].(string); ok {
-					out[i] = x.urlText(at.to(s, fed), s)
+					out[i] = x.urlText(at.withHost(s, fed), s)
 				}
 			}
 			return out
@@ -140,9 +140,9 @@ type place struct {
 	host string
 }
 
-// to returns the place in a URL, whose secrets are sent to the host of the URL. If an edge leads to
+// withHost returns the place in a URL, whose secrets are sent to the host of the URL. If an edge leads to
 // the field, the URL is not used.
-func (at place) to(address string, fed bool) place {
+func (at place) withHost(address string, fed bool) place {
 	at.host = ""
 	if !fed {
 		at.host = flow.FixedHost(address)

@@ -138,10 +138,10 @@ func (r *Keyring) checkChange(ctx context.Context, before, k *flow.Key) error {
 	return r.check(ctx, k, now)
 }
 
-// Roll rotates a key and returns its new secret. The old secret, which begins with the
+// Rotate replaces the secret of a key and returns the new one. The old secret, which begins with the
 // prefix, keeps working for the overlap, but not beyond its own expiry. A key that expires
 // gets as much time again as its old secret had, but not more than the calling key has.
-func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id, prefix string, overlap time.Duration) (*flow.Key, string, error) {
+func (r *Keyring) Rotate(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id, prefix string, overlap time.Duration) (*flow.Key, string, error) {
 	k, err := r.Find(ctx, ws, id)
 	switch {
 	case err != nil:

@@ -290,7 +290,7 @@ func (s *Server) rotateKey(c *api.Call) error {
 	if err != nil {
 		return keyError(err)
 	}
-	k, text, err := ring.Roll(ctx, c.Actor(), k.WorkspaceID, k.ID, k.Prefix, overlap)
+	k, text, err := ring.Rotate(ctx, c.Actor(), k.WorkspaceID, k.ID, k.Prefix, overlap)
 	if err != nil {
 		return keyError(err)
 	}

@@ -83,7 +83,7 @@ func (e *env) rotated(k, by *flow.Key) string {
 	if err != nil {
 		e.T.Fatal(err)
 	}
-	_, text, err := e.ring(by).Roll(e.T.Context(), flow.Actor{ID: actor}, k.WorkspaceID, k.ID, now.Prefix, 0)
+	_, text, err := e.ring(by).Rotate(e.T.Context(), flow.Actor{ID: actor}, k.WorkspaceID, k.ID, now.Prefix, 0)
 	if err != nil {
 		e.T.Fatal(err)
 	}

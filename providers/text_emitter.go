@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// outlet collects a streamed answer and emits it in whole characters.
-type outlet struct {
+// textEmitter collects a streamed answer and emits it in whole characters.
+type textEmitter struct {
 	session *session
 	emit    func(string)
 	text    strings.Builder // valid UTF-8
@@ -16,7 +16,7 @@ type outlet struct {
 
 // write adds a piece. A character may be split between two pieces, in its bytes or between the
 // halves of its surrogate pair.
-func (o *outlet) write(piece string) error {
+func (o *textEmitter) write(piece string) error {
 	if o.text.Len()+len(o.rest)+len(piece) > maxText {
 		return o.session.tooLarge(maxText)
 	}
@@ -28,14 +28,14 @@ func (o *outlet) write(piece string) error {
 }
 
 // end emits the rest and returns the whole text as valid UTF-8.
-func (o *outlet) end() string {
+func (o *textEmitter) end() string {
 	o.pass(o.rest)
 	o.rest = ""
 	return o.text.String()
 }
 
 // pass emits a piece of the text. Invalid UTF-8 is replaced, since the text is sent on as JSON.
-func (o *outlet) pass(piece string) {
+func (o *textEmitter) pass(piece string) {
 	piece = wellFormed(piece)
 	o.text.WriteString(piece)
 	if piece != "" && o.emit != nil {
@@ -45,12 +45,12 @@ func (o *outlet) pass(piece string) {
 
 // began reports whether any text has arrived. The call is not repeated after that,
 // because its text was already emitted.
-func (o *outlet) began() bool { return o.text.Len()+len(o.rest) > 0 }
+func (o *textEmitter) began() bool { return o.text.Len()+len(o.rest) > 0 }
 
 // begun returns the partial reply of a call that broke off, or nil if neither text nor
 // token counts arrived. Providers charge for partial replies, so their usage must be
 // recorded.
-func (o *outlet) begun(r *reply) *reply {
+func (o *textEmitter) begun(r *reply) *reply {
 	if r != nil && !o.began() && r.usage.InputTokens+r.usage.OutputTokens == 0 && !r.usage.CostKnown {
 		return nil
 	}
@@ -63,7 +63,7 @@ const runAgain = " The call may have cost money, so it is not retried automatica
 
 // broken makes a transient error permanent if the answer had begun: a retry would be
 // charged again, so the user decides about it. Other errors are returned unchanged.
-func (o *outlet) broken(err error) error {
+func (o *textEmitter) broken(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !o.began() || e.Class != ClassUnavailable && !e.Retryable {
 		return err

@@ -13,10 +13,10 @@ import (
 	"sluice/flow/sorting"
 )
 
-// Fold counts the child runs that end in a transaction, starts the next items, and wakes
+// CountEnded counts the child runs that end in a transaction, starts the next items, and wakes
 // the callers that need not wait any longer. The steps are in a fixed order, so that
 // transactions cannot deadlock on the rows of children.
-func Fold(tx *core.Tx, ends []core.ChildEnd) error {
+func CountEnded(tx *core.Tx, ends []core.ChildEnd) error {
 	sorting.By(ends, func(a, b core.ChildEnd) int {
 		return cmp.Or(dbconn.CompareTexts(string(a.Caller.RunID), string(b.Caller.RunID), a.Caller.Path, b.Caller.Path), cmp.Compare(a.Caller.Round, b.Caller.Round))
 	})
@@ -26,7 +26,7 @@ func Fold(tx *core.Tx, ends []core.ChildEnd) error {
 		if n < 0 {
 			n = len(ends)
 		}
-		if err := fold(tx, step, ends[:n]); err != nil {
+		if err := countEndedOf(tx, step, ends[:n]); err != nil {
 			return err
 		}
 		ends = ends[n:]
@@ -34,9 +34,9 @@ func Fold(tx *core.Tx, ends []core.ChildEnd) error {
 	return nil
 }
 
-// fold counts the ends of children of one step, starts the next items, and wakes the caller
+// countEndedOf counts the ends of children of one step, starts the next items, and wakes the caller
 // when the outcome is decided or the last child has ended.
-func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
+func countEndedOf(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 	p, err := counted(tx, step, ends)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 		return err
 	}
 	notified := row.Stopped != 0 // the step has failed already, and the run ends after the last child
-	c, err := advance(tx, row)
+	c, err := startNext(tx, row)
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func lock(tx *core.Tx, step flow.CallingStep) (*gen.Child, error) {
 	return &r, nil
 }
 
-// advance starts as many items as may run, or stops if one has failed and the step fails
+// startNext starts as many items as may run, or stops if one has failed and the step fails
 // with it. The row must be locked.
-func advance(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
+func startNext(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
 	c, err := childrenOf(r)
 	if err != nil {
 		return nil, err

@@ -17,22 +17,22 @@ import (
 // then is answered with 503, so that callers do not pile up.
 const acquireTimeout = 5 * time.Second
 
-// lender provides the connections of a pool to database/sql, bounded by slots and
+// boundedConnector provides the connections of a pool to database/sql, bounded by slots and
 // with a limited wait. Here, in one place for reads and writes, errors of an
 // unreachable server become CodeUnavailable.
-type lender struct {
+type boundedConnector struct {
 	driver.Connector
 	slots *Slots
 	lost  func(error) // called for each outage
 }
 
-// NewLender returns a connector for database/sql.
-func NewLender(pool *pgxpool.Pool, slots *Slots, onOutage func(error)) *lender {
-	return &lender{stdlib.GetPoolConnector(pool), slots, onOutage}
+// NewBoundedConnector returns a connector for database/sql.
+func NewBoundedConnector(pool *pgxpool.Pool, slots *Slots, onOutage func(error)) *boundedConnector {
+	return &boundedConnector{stdlib.GetPoolConnector(pool), slots, onOutage}
 }
 
 // Connect takes a connection of the pool.
-func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *boundedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, acquireTimeout, ErrNoConnection)
 	defer cancel()
 	if err := c.slots.Acquire(limited); err != nil {
@@ -63,7 +63,7 @@ func IsTooMany(err error) bool {
 
 // publicError converts an outage, or a statement that took too long, to its public error.
 // The end of the caller's context is not an outage.
-func (c *lender) publicError(ctx context.Context, err error) error {
+func (c *boundedConnector) publicError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *lender) publicError(ctx context.Context, err error) error {
 // lentConn is a connection in use by database/sql.
 type lentConn struct {
 	*stdlib.Conn
-	c *lender
+	c *boundedConnector
 }
 
 // PgxOf returns the pgx connection from the argument that (*sql.Conn).Raw passes.
@@ -117,7 +117,7 @@ func (l *lentConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 type lentRows struct {
 	*stdlib.Rows
 	ctx context.Context
-	c   *lender
+	c   *boundedConnector
 }
 
 // Next reads a row. The connection may be lost between two rows.

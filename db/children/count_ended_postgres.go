@@ -16,7 +16,7 @@ import (
 // for each item that it takes, and once without one.
 //
 // The items are those that were visible before it waited for the lock of the row. If another
-// transaction took some of them meanwhile, it takes fewer than may start; advance takes the
+// transaction took some of them meanwhile, it takes fewer than may start; startNext takes the
 // rest.
 const countAndStartQuery = `
 WITH old AS (
