@@ -10,11 +10,6 @@ import (
 	"sluice/flow"
 )
 
-// Audit adds an entry for an action of the command line to the audit log.
-func (s *AuditLog) Audit(ctx context.Context, ws flow.WorkspaceID, actor, action, target, detail string) error {
-	return s.AddAudit(ctx, flow.AuditEntry{WorkspaceID: ws, Actor: actor, Action: action, Target: target, Detail: detail})
-}
-
 // AddAudit adds an entry to the audit log. It sets ID and time.
 func (s *AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{

@@ -238,3 +238,8 @@ func (s *Store) WakeRun(ctx context.Context, ws flow.WorkspaceID, runID flow.Run
 func (s *Store) KeepFiles(ctx context.Context, ws flow.WorkspaceID, ids ...string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return keepFiles(tx, ws, ids) })
 }
+
+// Audit adds an entry to the audit log.
+func (s *AuditLog) Audit(ctx context.Context, ws flow.WorkspaceID, actor, action, target, detail string) error {
+	return s.AddAudit(ctx, flow.AuditEntry{WorkspaceID: ws, Actor: actor, Action: action, Target: target, Detail: detail})
+}

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/client"
-	"sluice/db"
-	"sluice/flow"
 	"sluice/handlers/admin"
 )
 
@@ -31,35 +29,19 @@ type auditVerifyCmd struct {
 // workspace.
 var errAuditBroken = errors.New("an audit log does not match its chain; see above")
 
-// RunOn verifies the audit logs. The server may be running.
-func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	chains, err := store.VerifyAudit(ctx, flow.WorkspaceID(cfg.Workspace))
-	if err != nil {
-		return err
-	}
-	if len(chains) == 0 && cfg.Workspace != "" {
-		return fmt.Errorf("workspace %s does not exist or has no audit log; 'sluice workspace limits list' lists the workspaces", cfg.Workspace)
-	}
-	return c.print(s.Out, admin.AuditObject(chains))
-}
-
-// RunAPI has the server verify the audit log of the key's workspace. That detects damage
-// and changes that bypassed the server, but not a compromised server: only a verification
-// on another machine does.
+// RunAPI has the server verify the audit log of the workspace, for the operator those of all
+// workspaces unless --workspace is given. That detects damage and changes that bypassed the server,
+// but not a compromised server: only a verification on another machine does. A broken chain is an
+// error, so that the exit code reports it.
 func (c auditVerifyCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	report, err := fetch[admin.AuditReport](ctx, api, "GET", "/v1/audit/verify", nil)
 	if err != nil {
 		return err
 	}
-	return c.print(s.Out, report)
-}
-
-// print prints the result. A broken chain is an error, so that the exit code reports it.
-func (c auditVerifyCmd) print(out io.Writer, report admin.AuditReport) (err error) {
 	if c.JSON {
-		err = printJSON(out, report)
+		err = printJSON(s.Out, report)
 	} else {
-		err = printChains(out, report.Workspaces)
+		err = printChains(s.Out, report.Workspaces)
 	}
 	if err == nil && !report.Intact {
 		err = errAuditBroken

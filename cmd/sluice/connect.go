@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -73,23 +74,22 @@ func (l *localAPI) open(ctx context.Context, to *client.Client) error {
 	if l.cfg.Workspace == "" {
 		return nil
 	}
-	id, err := findRemoteWorkspace(ctx, found, l.cfg.Workspace)
+	id, err := findWorkspaceID(ctx, found, l.cfg.Workspace)
 	to.Header = http.Header{api.WorkspaceHeader: {string(id)}}
 	return err
 }
 
 // serve serves the API in this process.
 func (l *localAPI) serve(ctx context.Context) (*client.Client, error) {
-	mustExist := l.need != needCreated
+	mustExist, log := l.need != needCreated, l.cfg.logger(l.streams.Err)
 	if l.need == needNothing && l.cfg.needDatabase() != nil {
-		mustExist = false
+		mustExist, log = false, slog.New(slog.DiscardHandler)
 		remove, err := l.cfg.useTemporaryDir()
 		if err != nil {
 			return nil, err
 		}
 		l.onClose = append(l.onClose, remove)
 	}
-	log := l.cfg.logger(l.streams.Err)
 	store, err := l.cfg.openStore(ctx, log, storeOptions{mustExist: mustExist})
 	if err != nil {
 		return nil, err

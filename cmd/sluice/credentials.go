@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -14,12 +15,11 @@ import (
 
 	"golang.org/x/term"
 
+	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/upstream"
-	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/admin"
-	"sluice/nodes"
 	"sluice/providers"
 )
 
@@ -46,45 +46,55 @@ type credentialAddCmd struct {
 	AnyHost  bool     `help:"Let a plain secret be sent to any host. Anyone who can run a flow whose URL is an input could then have it sent to themselves."`
 }
 
-// Run stores a credential and replaces an existing one of the same name.
-func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	created, err := c.credential()
-	if err != nil {
+// RunAPI stores a credential. Replacing a credential keeps its limits. The API never returns a secret
+// and requires hosts for each, so that the holder of a key cannot have a stored secret sent to another
+// host; the operator may do without.
+func (c credentialAddCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	if err := c.check(); err != nil {
 		return err
 	}
 	secret, err := c.secret(s)
 	if err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg, s)
+	verb, body := "replaced", map[string]any{"secret": secret}
+	was, err := fetch[admin.Credential](ctx, api, "GET", credentialPath(c.Name), nil)
+	if flow.IsNotFound(err) {
+		verb, err = "stored", nil
+	}
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	created.WorkspaceID = cfg.workspace()
-	if err := checkOpenFlows(ctx, store, created); err != nil {
+	body["max_calls"], body["calls_per_minute"] = was.MaxCalls, was.PerMinute
+	for name, text := range map[string]string{"provider": c.Provider, "base_url": c.BaseURL} {
+		if text != "" {
+			body[name] = text
+		}
+	}
+	if len(c.Host) > 0 {
+		body["hosts"] = c.Host
+	}
+	now, err := fetch[admin.Credential](ctx, api, "PUT", credentialPath(c.Name), body)
+	if err != nil {
 		return err
 	}
-	_, err = store.FindCredential(ctx, created.WorkspaceID, created.Name)
-	verb := "stored"
-	if err == nil {
-		verb = "replaced"
-	}
-	if err := store.SaveCredential(ctx, *created, secret); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Out, "%s is %s%s.\n", created.Name, verb, allowedHosts(created.Hosts))
-	return store.Audit(ctx, created.WorkspaceID, "cli", "credential.save", created.Name, created.Provider)
+	_, err = fmt.Fprintf(s.Out, "%s is %s%s.\n", now.Name, verb, allowedHosts(now.Hosts))
+	return err
 }
 
-// checkOpenFlows rejects a credential without hosts if a published flow sends it to a host
-// that the caller chooses: any caller could then read the secret.
-func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) error {
-	if !c.Unbound() {
-		return nil
+// overHTTP refuses what only the operator may do.
+func (c credentialAddCmd) overHTTP() error {
+	switch {
+	case c.AnyHost:
+		return usageError("over HTTP, a secret must be bound to hosts, because anyone with the key could otherwise have it sent to any host; give --host, or run this on the server's machine")
+	case c.Provider != "" && len(c.Host) > 0:
+		return usageError("over HTTP, a secret for a provider is bound to the provider's address; leave out --host")
 	}
-	return library.CheckAnyHost(ctx, store, c.WorkspaceID, c.Name, nodes.New(nodes.Deps{}))
+	return nil
 }
+
+// credentialPath returns the path of a credential in the API.
+func credentialPath(name string) string { return "/v1/credentials/" + url.PathEscape(name) }
 
 // allowedHosts completes a message with the hosts that a credential may be sent to.
 func allowedHosts(hosts []string) string {
@@ -94,47 +104,38 @@ func allowedHosts(hosts []string) string {
 	return " and may be sent to " + strings.Join(hosts, ", ")
 }
 
-// credential returns the credential that the flags describe, with the hosts that it
-// may be sent to.
-func (c credentialAddCmd) credential() (*flow.Credential, error) {
-	if !library.ValidCredentialName(c.Name) {
-		return nil, usageError(fmt.Sprintf("%q is not a valid credential name; use up to 64 letters, digits, _, . and -", c.Name))
-	}
-	k := &flow.Credential{
-		Name: c.Name, Provider: c.Provider,
-		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Overlap: flow.SigningOverlap,
-	}
+// check returns a usage error for flags that describe no valid credential. The server checks the rest.
+func (c credentialAddCmd) check() error {
 	p, known := providers.FindPreset(c.Provider)
-	var err error
-	if k.Hosts, err = flow.ParseHosts(c.Host); err != nil {
-		return nil, usageError("--host " + err.Error())
-	}
-	if other, taken := providers.FindPreset(c.Name); taken && c.Name != c.Provider {
-		return nil, usageError(fmt.Sprintf("%s is the name of a provider, so a credential of that name is for it; choose another name, or --provider %s", other.Name, other.Name))
-	}
+	other, taken := providers.FindPreset(c.Name)
 	switch {
+	case !library.ValidCredentialName(c.Name):
+		return usageError(fmt.Sprintf("%q is not a valid credential name; use up to 64 letters, digits, _, . and -", c.Name))
+	case taken && c.Name != c.Provider:
+		return usageError(fmt.Sprintf("%s is the name of a provider, so a credential of that name is for it; choose another name, or --provider %s", other.Name, other.Name))
 	case p.Local && c.BaseURL == "":
-		return nil, usageError(fmt.Sprintf("%s on this machine needs no credential; for a server on another machine add --base-url, such as http://gpu-1:8000/v1", p.Title))
+		return usageError(fmt.Sprintf("%s on this machine needs no credential; for a server on another machine add --base-url, such as http://gpu-1:8000/v1", p.Title))
 	case c.Provider != "" && !known:
-		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them; for any other server with OpenAI's API use openai_compatible with --base-url", c.Provider))
+		return usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them; for any other server with OpenAI's API use openai_compatible with --base-url", c.Provider))
 	case p.Wire == providers.WireHost && c.BaseURL != "":
-		return nil, usageError(fmt.Sprintf("%s has a fixed address; leave out --base-url", p.Title))
+		return usageError(fmt.Sprintf("%s has a fixed address; leave out --base-url", p.Title))
 	case known && p.BaseURL == "" && c.BaseURL == "":
-		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
-	case c.Provider == "" && c.BaseURL == "":
-		return k, checkBound(k.Hosts, c.AnyHost)
-	case c.BaseURL == "":
-		k.Hosts = append(k.Hosts, p.Hosts...)
-		return k, nil
+		return usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
+	case c.Provider == "" && c.BaseURL != "":
+		return usageError("--base-url is the address of a provider; give --provider, or --host for a plain secret")
 	}
-	u, err := upstream.BaseURL(c.BaseURL)
-	if err != nil {
-		return nil, usageError(err.Error())
+	if _, err := flow.ParseHosts(c.Host); err != nil {
+		return usageError("--host " + err.Error())
 	}
-	if host := flow.BoundHost(u); host != "" && !slices.Contains(k.Hosts, host) {
-		k.Hosts = append(k.Hosts, host)
+	if c.BaseURL != "" {
+		if _, err := upstream.BaseURL(c.BaseURL); err != nil {
+			return usageError(err.Error())
+		}
 	}
-	return k, nil
+	if c.Provider == "" {
+		return checkBound(c.Host, c.AnyHost)
+	}
+	return nil
 }
 
 // checkBound returns an error unless a plain secret is either bound to hosts or
@@ -157,37 +158,26 @@ type credentialHostsCmd struct {
 	AnyHost bool     `help:"Let it be sent to any host."`
 }
 
-// Run sets the hosts of a plain credential. The hosts of a credential for a
-// provider follow from its base URL.
-func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	hosts, err := flow.ParseHosts(c.Host)
-	if err != nil {
+// RunAPI sets the hosts of a plain credential. The hosts of a credential for a provider follow from
+// its base URL.
+func (c credentialHostsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	if _, err := flow.ParseHosts(c.Host); err != nil {
 		return usageError("--host " + err.Error())
 	}
-	if err := checkBound(hosts, c.AnyHost); err != nil {
+	if err := checkBound(c.Host, c.AnyHost); err != nil {
 		return err
 	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	k, err := store.FindCredential(ctx, cfg.workspace(), c.Name)
+	k, err := fetch[admin.Credential](ctx, api, "PUT", "/v1/local/credentials/"+url.PathEscape(c.Name)+"/hosts", map[string]any{"hosts": append([]string{}, c.Host...)})
 	if err != nil {
 		return noSuchCredential(err, c.Name)
 	}
-	if !k.Plain() {
-		return fmt.Errorf("%s is bound to the address of %s; to change the address, add the credential again", k.Name, k.Provider)
-	}
-	k.Hosts = hosts
-	if err := checkOpenFlows(ctx, store, &k); err != nil {
-		return err
-	}
-	if err := store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, hosts); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Out, "Changed %s%s.\n", k.Name, allowedHosts(hosts))
-	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
+	_, err = fmt.Fprintf(s.Out, "Changed %s%s.\n", k.Name, allowedHosts(k.Hosts))
+	return err
+}
+
+// overHTTP refuses: the API changes hosts only together with the secret.
+func (c credentialHostsCmd) overHTTP() error {
+	return usageError(fmt.Sprintf("over HTTP, hosts change only together with the secret, so that a key cannot have a stored secret sent elsewhere; use 'sluice credential add --name %s --host HOST', or run this on the machine of the server", c.Name))
 }
 
 // credentialLimitsCmd sets how many calls model nodes make with a credential.
@@ -197,44 +187,27 @@ type credentialLimitsCmd struct {
 	PerMinute *int64 `help:"Calls a minute; 0 for no limit." placeholder:"N"`
 }
 
-// Run sets the limits that have flags.
-func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
+// RunAPI sets the limits that have flags, or shows the limits if there are no flags.
+func (c credentialLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	body := map[string]any{}
+	for name, n := range map[string]*int64{"max_calls": c.AtOnce, "calls_per_minute": c.PerMinute} {
+		if n == nil {
+			continue
+		}
+		if body[name] = *n; *n < 0 || *n > flow.MaxCallLimit {
+			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
+		}
 	}
-	defer store.Close()
-	k, err := store.FindCredential(ctx, cfg.workspace(), c.Name)
+	method, sent := "GET", any(nil)
+	if len(body) > 0 {
+		method, sent = "PATCH", body
+	}
+	k, err := fetch[admin.Credential](ctx, api, method, credentialPath(c.Name), sent)
 	if err != nil {
 		return noSuchCredential(err, c.Name)
 	}
-	if err := c.apply(&k.Limits); err != nil {
-		return err
-	}
-	if c.AtOnce != nil || c.PerMinute != nil {
-		if err := store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
-			return err
-		}
-		if err := store.Audit(ctx, k.WorkspaceID, "cli", "credential.limits", k.Name, k.Limits.String()); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(s.Out, "%s: %s.\n", k.Name, k.Limits)
-	return nil
-}
-
-// apply sets the limits that have flags. A limit out of range is a usage error.
-func (c credentialLimitsCmd) apply(l *flow.CallLimits) error {
-	for _, one := range []struct{ flag, to *int64 }{{c.AtOnce, &l.AtOnce}, {c.PerMinute, &l.PerMinute}} {
-		if one.flag == nil {
-			continue
-		}
-		if *one.flag < 0 || *one.flag > flow.MaxCallLimit {
-			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
-		}
-		*one.to = *one.flag
-	}
-	return nil
+	_, err = fmt.Fprintf(s.Out, "%s: %s.\n", k.Name, flow.CallLimits{AtOnce: k.MaxCalls, PerMinute: k.PerMinute})
+	return err
 }
 
 // secret reads and checks the secret. It may be empty only for servers that may work
@@ -277,29 +250,18 @@ type credentialTestCmd struct {
 	Name string `arg:"" help:"Name of the credential, or of a provider whose secret is in the environment."`
 }
 
-// RunOn sends the secret to the provider and prints the result.
-func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	models, err := newUpstreams(ctx, cfg)
+// RunAPI has the server test a stored credential. A credential that the provider rejects
+// is an error, so that the exit code reports it.
+func (c credentialTestCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	result, err := fetch[admin.CredentialTest](ctx, api, "POST", credentialPath(c.Name)+"/test", nil)
 	if err != nil {
-		return err
+		return noSuchCredential(err, c.Name)
 	}
-	defer models.HTTP.Close()
-	access, err := models.Resolver(store).Access(ctx, cfg.workspace(), c.Name, map[string]any{"credential": c.Name})
-	if _, missing := store.FindCredential(ctx, cfg.workspace(), c.Name); flow.IsNotFound(missing) { // it may be in the environment
-		access, err = models.Resolver(store).Access(ctx, cfg.workspace(), c.Name, nil)
+	if !result.Accepted {
+		return errors.New(uncapitalized(result.Message))
 	}
-	if errors.Is(err, flow.ErrNoAccess) {
-		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
-	}
-	if err != nil {
-		return err
-	}
-	result, err := models.Test(ctx, access)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(s.Out, result)
-	return nil
+	_, err = fmt.Fprintln(s.Out, result.Message)
+	return err
 }
 
 // credentialListCmd lists credentials without their secrets. It also tries to decrypt
@@ -308,67 +270,42 @@ type credentialListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// RunOn lists the stored credentials and those from the environment.
-func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	list, err := store.ListCredentials(ctx, cfg.workspace())
+// RunAPI lists the stored credentials, for the operator also those from the environment.
+func (c credentialListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	list, err := fetch[admin.OperatorCredentials](ctx, api, "GET", "/v1/credentials", nil)
 	if err != nil {
 		return err
-	}
-	uses, err := library.CredentialUses(ctx, store, cfg.workspace(), nodes.ProviderOf)
-	if err != nil {
-		return err
-	}
-	readable := map[string]bool{}
-	for _, k := range list {
-		_, _, err := store.OpenCredential(ctx, cfg.workspace(), k.Name)
-		readable[k.Name] = err == nil
-	}
-	all := make([]admin.Credential, len(list))
-	for i := range list {
-		all[i] = admin.CredentialObject(&list[i], readable[list[i].Name], uses[list[i].Name])
 	}
 	if c.JSON {
-		return printJSON(s.Out, all)
+		return printJSON(s.Out, list.Credentials)
 	}
-	var rows []string
-	env := upstream.Environment()
-	for _, p := range providers.Presets() {
-		if a, ok := env[p.Name]; ok {
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", a.Name, p.Name, orDash(strings.Join(a.Hosts, ",")), "environment", "-"))
-		}
-	}
-	proposed, err := library.ProposeHosts(ctx, store, cfg.workspace(), nodes.New(nodes.Deps{}))
-	if err != nil {
-		return err
-	}
-	return printCredentials(s, all, rows, proposed)
+	return printCredentials(s, list)
 }
 
-// printCredentials prints a table of credentials, followed by the additional rows in more. It
-// warns on standard error of credentials that cannot be decrypted or may be sent to any
-// host. proposed has the hosts that flows send each credential to, by credential name.
-func printCredentials(s *streams, list []admin.Credential, more []string, proposed map[string][]string) error {
+// printCredentials prints a table of credentials. It warns on standard error of credentials that
+// cannot be decrypted or may be sent to any host.
+func printCredentials(s *streams, list admin.OperatorCredentials) error {
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
-	for _, k := range list {
+	for _, k := range list.Credentials {
 		hosts := orDash(strings.Join(k.Hosts, ","))
 		if k.Unbound {
 			hosts = "any"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hosts, shortTime(time.Time(k.UpdatedAt)), usedBy(k.UsedBy))
 	}
-	for _, row := range more {
-		fmt.Fprintln(w, row)
+	for _, k := range list.Environment {
+		fmt.Fprintf(w, "%s\t%s\t%s\tenvironment\t-\n", k.Name, k.Provider, orDash(strings.Join(k.Hosts, ",")))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, k := range list {
+	for _, k := range list.Credentials {
 		if !k.Readable {
 			fmt.Fprintf(s.Err, "%s\n", flow.SealedError(k.Name).Message)
 		}
 		if k.Unbound {
-			hosts := proposed[k.Name]
+			hosts := list.ProposedHosts[k.Name]
 			if len(hosts) == 0 {
 				hosts = []string{"HOST"}
 			}
@@ -405,29 +342,20 @@ type credentialRemoveCmd struct {
 	Force bool   `help:"Remove it even if flows use it."`
 }
 
-// RunOn removes a credential. Flows that use it would fail, so they are listed
-// first.
-func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	uses, err := library.CredentialUses(ctx, store, cfg.workspace(), nodes.ProviderOf)
+// RunAPI removes a credential. One that flows use is removed only with --force.
+func (c credentialRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	k, err := fetch[admin.Credential](ctx, api, "GET", credentialPath(c.Name), nil)
 	if err != nil {
-		return err
-	}
-	if err := c.checkUnused(admin.CredentialObject(&flow.Credential{}, false, uses[c.Name]).UsedBy); err != nil {
-		return err
-	}
-	if err := store.RemoveCredential(ctx, cfg.workspace(), c.Name); err != nil {
 		return noSuchCredential(err, c.Name)
 	}
-	fmt.Fprintf(s.Out, "%s is removed.\n", c.Name)
-	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
-}
-
-// checkUnused returns an error if flows use the credential and --force is not given.
-func (c credentialRemoveCmd) checkUnused(uses []admin.CredentialUse) error {
-	if len(uses) > 0 && !c.Force {
-		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses))
+	if len(k.UsedBy) > 0 && !c.Force {
+		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(k.UsedBy))
 	}
-	return nil
+	if _, err := api.Call(ctx, "DELETE", credentialPath(c.Name), nil); err != nil {
+		return noSuchCredential(err, c.Name)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s is removed.\n", c.Name)
+	return err
 }
 
 // noSuchCredential rewords err if it means that the credential does not exist.

@@ -8,12 +8,15 @@
 //
 // A command is a struct in the file of its noun: "sluice key rotate" is
 // keyRotateCmd in keys.go. Its tagged fields declare flags and arguments (see
-// package command), and its method Run or RunOn does the work. To add one, write
-// the struct, add it as a field to the struct of its group, and update docs/cli.md:
-// go test ./cmd/sluice -run TestReference -update.
+// package command), and its method RunAPI does the work through the API. To add one, write
+// the struct, add it as a field to the struct of its group, add a line to the table of
+// TestCommands_print_the_same_on_every_transport, and update docs/cli.md:
+// go test ./cmd/sluice -run TestReference -update. A route that only the operator may use
+// has api.Route.Operator and a path below /v1/local.
 //
 //	main.go         parses the command line, runs the command, reports its error
 //	config.go       settings: flags, environment variables and their checks
+//	connect.go      finds or serves the API that a command calls
 //	store.go        opens the database, for commands and for the server
 //	serve.go        the server as a command: start, welcome text, signals
 //	app.go          wiring and shutdown of the server
@@ -30,14 +33,18 @@
 //
 // # How commands reach the data
 //
-// With a server in the settings, commands call its API in their method RunAPI. Otherwise
-// most open the database directly and work with or without a running server: SQLite
-// allows other processes beside the one that executes runs, and a file lock ensures that
-// only one process does. Changes are visible to the server immediately, because it
-// revalidates everything that it caches. Both ways end in the same print method, which takes
-// the JSON of the API (package admin), so that their output cannot differ. Without a server
-// in the settings, only "flow run" goes through the API of the running server, and starts a
-// temporary server if no server is running.
+// Commands call the API, and print its JSON or a table of it, so that their output cannot
+// depend on where it comes from. connect returns the API of
+//
+//   - the server in the settings, over the network, with a key;
+//   - else the server that runs on the local database, with the token in its lock file;
+//   - else this process, which serves the handlers of the API on the local database.
+//
+// The latter two act for the operator, who may do what no key may and names any workspace.
+// The API of this process executes no runs. SQLite allows other processes beside the one
+// that does, so it also works beside a server that cannot be reached. "flow run" needs one
+// that executes: without a server, it starts a temporary one. Commands that change the
+// database as a whole, such as "backup" and "migrate", and "doctor" open it themselves.
 //
 // # The server
 //

@@ -110,6 +110,21 @@ func (f *findings) budgets(ctx context.Context, store *db.Store) {
 // quotaWarnShare is the fraction of a quota at which doctor warns.
 const quotaWarnShare = 0.9
 
+// allStorage returns the storage and quotas of every workspace, ordered by ID. A server with open
+// sign-up can have very many.
+func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStorage, err error) {
+	const page = 500
+	for after := ""; ; after = all[len(all)-1].ID {
+		list, err := store.ListStorage(ctx, after, page)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, list...); len(list) < page {
+			return all, nil
+		}
+	}
+}
+
 // quotas reports the workspaces that have used most of a quota, fullest first, at most
 // five of them: a server with open sign-up can have thousands.
 func (f *findings) quotas(ctx context.Context, store *db.Store) {

@@ -9,18 +9,15 @@ import (
 	"text/tabwriter"
 
 	"sluice/cmd/sluice/client"
-	"sluice/db"
 	"sluice/flow"
-	"sluice/flow/audittext"
 	"sluice/handlers/admin"
-	"sluice/nodes"
 )
 
 // flowLimitsCmd shows the limits of a flow and changes those that have flags. Limits apply
 // to runs that start later; queued and running ones are unaffected. Budgets are per UTC day
 // because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
-	ID            string   `arg:"" help:"ID of the flow; on a server also its slug."`
+	ID            string   `arg:"" help:"ID or slug of the flow."`
 	MaxRunning    *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
 	MaxQueued     *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
 	RunsPerDay    *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
@@ -29,31 +26,7 @@ type flowLimitsCmd struct {
 	JSON          bool     `help:"Print as JSON."`
 }
 
-// RunOn sets the limits that have flags, keeps the others, and shows all of them.
-func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	f, err := store.FindFlow(ctx, cfg.workspace(), flow.FlowID(c.ID))
-	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
-	}
-	if err := c.set(ctx, store, f); err != nil {
-		return err
-	}
-	budgets, err := store.FlowBudgets(ctx, f)
-	if err != nil {
-		return err
-	}
-	book, err := cfg.priceBook(store, store.Now)
-	if err != nil {
-		return err
-	}
-	unpriced, err := admin.UnpricedModels(ctx, f, nodes.New(nodes.Deps{}), book)
-	if err != nil {
-		return err
-	}
-	return c.print(s, admin.FlowLimitsObject(f, budgets, unpriced))
-}
-
-// RunAPI sets the limits of the flags over HTTP and shows all limits. 0 removes a limit.
+// RunAPI sets the limits that have flags, keeps the others, and shows all of them. 0 removes a limit.
 func (c flowLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	var none flow.Limits
 	if _, err := c.apply(&none); err != nil {
@@ -132,21 +105,6 @@ func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
 		return false, usageError("a limit must be a whole number from 0 (unlimited) to 1,000,000,000")
 	}
 	return given, nil
-}
-
-// set stores the limits of the flags, if any, in the database and in f, and records the change
-// in the audit log.
-func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
-	limits := f.Limits
-	if given, err := c.apply(&limits); err != nil || !given {
-		return err
-	}
-	if err := store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, limits); err != nil {
-		return err
-	}
-	before := f.Limits
-	f.Limits = limits
-	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", string(f.ID), audittext.LimitChanges(before, limits))
 }
 
 // limitsJSON returns the limits as the API does, and the ID of the flow also as "id", its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -11,9 +12,9 @@ import (
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
-	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 // flowRunCmd runs a flow as an API client would: it starts a run, follows its steps
@@ -21,7 +22,7 @@ import (
 // a temporary database and runs it there, with the credentials and prices of the
 // configured database. The exit code is 1 if the run does not succeed.
 type flowRunCmd struct {
-	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, on a server also its slug, or a document, which runs in a temporary database."`
+	Flow  string   `arg:"" name:"id-or-file" help:"ID or slug of a flow, or a document, which runs in a temporary database."`
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
@@ -93,26 +94,23 @@ func (t *runTarget) close() {
 // open finds or starts the server that runs the flow.
 func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
 	_, err := os.Stat(c.Flow)
-	isFile := err == nil
+	isFile := err == nil || c.Flow == "-"
 	if t.flowID = c.Flow; !isFile && cfg.usesServer() {
 		t.api, _, err = cfg.connect(s, needExisting)
 		return err
 	}
-	if isFile || !flow.ValidID(flow.PrefixFlow, c.Flow) {
+	missing := cfg.needDatabase()
+	if isID := flow.ValidID(flow.PrefixFlow, c.Flow); isFile || !isID && (missing != nil || !document.ValidSlug(c.Flow)) {
 		return c.openFile(ctx, cfg, s, t)
 	}
-	info, running, err := db.ReadEngine(cfg.DataDir)
-	switch {
-	case err != nil:
+	if t.api, err = cfg.runningServer(ctx); t.api != nil || err != nil {
 		return err
-	case running:
-		t.api = &client.Client{Base: info.Addr, Token: info.Token}
-		return nil
-	case cfg.DatabaseURL != "":
+	}
+	if cfg.DatabaseURL != "" {
 		return errors.New("no server is running here; start 'sluice serve' and run the flow again")
 	}
-	if err := cfg.needDatabase(); err != nil {
-		return err
+	if missing != nil {
+		return missing
 	}
 	return t.startServer(ctx, *cfg, appOptions{})
 }
@@ -131,8 +129,8 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *ru
 		return err
 	}
 	t.onClose = append(t.onClose, func() { _ = remove() })
-	if t.flowID, err = publishInto(ctx, &own, data); err != nil {
-		return fmt.Errorf("%s: %w", c.Flow, err)
+	if t.flowID, err = publishInto(ctx, own, remote.ImportFile{Name: c.Flow, Data: data}); err != nil {
+		return err
 	}
 	if cfg.needDatabase() != nil {
 		return t.startServer(ctx, own, appOptions{userCache: true})
@@ -145,20 +143,15 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *ru
 	return t.startServer(ctx, own, appOptions{secrets: secrets, userCache: true})
 }
 
-// publishInto imports and publishes a document and returns the ID of its flow.
-func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) {
-	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{})
+// publishInto creates the database of the settings with a flow, and returns its ID.
+func publishInto(ctx context.Context, cfg Config, file remote.ImportFile) (id string, err error) {
+	l := &localAPI{cfg: cfg, streams: &streams{Err: io.Discard}, need: needCreated}
+	defer func() { err = errors.Join(err, l.close()) }()
+	list, err := remote.Import{Files: []remote.ImportFile{file}, Publish: true}.Flows(ctx, &client.Client{Open: l.open})
 	if err != nil {
 		return "", err
 	}
-	defer store.Close()
-	library := cfg.library(store)
-	f, err := library.Import(ctx, flow.DefaultWorkspace, "", data)
-	if err != nil {
-		return "", err
-	}
-	_, _, err = library.Publish(ctx, flow.DefaultWorkspace, f.ID, "cli")
-	return string(f.ID), err
+	return list[0].ID, nil
 }
 
 // startServer starts Sluice in this process on a free local port. Settings that would

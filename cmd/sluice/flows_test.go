@@ -45,11 +45,16 @@ func TestFlowImport(t *testing.T) {
 	t.Run("imports nothing when one of the files is bad", func(t *testing.T) {
 		t.Parallel()
 		s := prepare(t)
-		one, two, three := s.file("one.json", secret), s.file("two.json", bad), s.file("three.json", `{"schema":`)
+		one, two, three := s.file("one.json", secret), s.file("two.json", bad), s.file("three.json", strings.ReplaceAll(bad, "inptu", "otuput"))
+		cut := []string{s.file("four.json", `{"schema":`), s.file("five.json", `{`)}
 		for _, args := range [][]string{{one, two, three}, {two, one, three, "--publish"}, {three, two, one, "--publish", "--json"}} {
 			code, out, errs := s.call(append([]string{"flow", "import"}, args...)...)
-			if code != exitError || out != "" || !strings.Contains(errs, two+": ") || !strings.Contains(errs, "inptu") || !strings.Contains(errs, three+": ") || strings.Contains(errs, one+": ") || !strings.Contains(errs, "Nothing was imported") {
+			if code != exitError || out != "" || !strings.Contains(errs, two+":1: ") || !strings.Contains(errs, "inptu") || !strings.Contains(errs, three+":1: ") || !strings.Contains(errs, "otuput") || strings.Contains(errs, one+":") || !strings.Contains(errs, "Nothing was changed") {
 				t.Errorf("exit %d, %q, %s", code, out, errs)
+			}
+			code, out, errs = s.call(append(append([]string{"flow", "import"}, cut...), args...)...)
+			if code != exitError || out != "" || !strings.Contains(errs, cut[0]+":1: ") || !strings.Contains(errs, cut[1]+":1: ") {
+				t.Errorf("without valid JSON: exit %d, %q, %s", code, out, errs)
 			}
 		}
 		for _, list := range []string{"flow", "credential"} {
@@ -115,13 +120,13 @@ func TestFlowImport(t *testing.T) {
 	caller := func(slug, more string) string {
 		return `{"schema": "sluice.flow/v1", "name": "NAME", "nodes": [{"id": "s", "kind": "subflow", "config": {"flow": "` + slug + `"` + more + `}}, {"id": "o", "kind": "output", "config": {"name": "o"}}], "edges": [{"from": "s.outputs", "to": "o.value"}]}`
 	}
-	callee := strings.Replace(good, `"name"`, `"slug": "NAME", "name"`, 1)
+	callee := strings.Replace(strings.Replace(good, `"name"`, `"slug": "NAME", "name"`, 1), `{"name": "x"}`, `{"name": "x", "type": "text", "default": "a"}`, 1)
 	t.Run("publishes no flow that runs a missing one", func(t *testing.T) {
 		t.Parallel()
 		s := prepare(t)
 		for _, more := range []string{"", `, "version": 3`} {
 			file := s.file("caller.json", caller("absent", more))
-			if code, out, errs := s.call("flow", "import", file, "--publish"); code != exitError || !strings.Contains(errs, `"absent"`) || !strings.Contains(errs, "/nodes/0/config/flow") {
+			if code, out, errs := s.call("flow", "import", file, "--publish"); code != exitError || !strings.Contains(errs, `"absent"`) || !strings.Contains(errs, file+":1: nodes/0/config/flow") {
 				t.Errorf("exit %d: %s%s", code, out, errs)
 			}
 			code, id, errs := s.call("flow", "import", file) // a draft may be saved before the other flow exists

@@ -62,19 +62,18 @@ type cli struct {
 	Version    versionCmd        `cmd:"" help:"Print the version."`
 }
 
-// A command implements one or two of three interfaces. A storeRunner works on an existing
-// database, which execute opens and closes. A apiRunner works through the API of a
-// server; if it implements another interface too, only if a server is configured. All
-// others are runners and open what they need themselves.
+// A command implements one of three interfaces. An apiRunner, as most are, works through the API;
+// see Config.connect. A storeRunner works on an existing local database, which execute opens and
+// closes. A runner opens what it needs itself.
 type (
-	runner interface {
-		Run(ctx context.Context, cfg *Config, s *streams) error
+	apiRunner interface {
+		RunAPI(ctx context.Context, api *client.Client, s *streams) error
 	}
 	storeRunner interface {
 		RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error
 	}
-	apiRunner interface {
-		RunAPI(ctx context.Context, api *client.Client, s *streams) error
+	runner interface {
+		Run(ctx context.Context, cfg *Config, s *streams) error
 	}
 )
 
@@ -101,37 +100,43 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{In: in, Out: out, Err: errs}))
 }
 
-// execute runs a command, on the configured server or database if it needs one.
+// execute runs a command.
 func execute(ctx context.Context, command any, cfg *Config, s *streams) error {
-	if c, ok := command.(apiRunner); ok && (cfg.usesServer() || !isLocal(command)) {
-		need := needExisting
-		if c, ok := command.(interface{ need() databaseNeed }); ok {
-			need = c.need()
-		}
-		api, end, err := cfg.connect(s, need)
+	switch c := command.(type) {
+	case apiRunner:
+		return executeAPI(ctx, c, cfg, s)
+	case storeRunner:
+		store, err := openLocal(ctx, cfg, s)
 		if err != nil {
 			return err
 		}
-		err = c.RunAPI(ctx, api, s)
-		if e := end(); err == nil {
-			err = e
+		defer store.Close()
+		return c.RunOn(ctx, cfg, store, s)
+	}
+	return command.(runner).Run(ctx, cfg, s)
+}
+
+// executeAPI runs a command that works through the API. Two methods are optional: overHTTP returns
+// an error if only the operator may use the command, and need what it needs of the database.
+func executeAPI(ctx context.Context, c apiRunner, cfg *Config, s *streams) error {
+	if c, ok := c.(interface{ overHTTP() error }); ok && cfg.usesServer() {
+		if err := c.overHTTP(); err != nil {
+			return err
 		}
-		return err
 	}
-	c, ok := command.(storeRunner)
-	if !ok {
-		return command.(runner).Run(ctx, cfg, s)
+	need := needExisting
+	if c, ok := c.(interface{ need() databaseNeed }); ok {
+		need = c.need()
 	}
-	open := openStore
-	if _, ok := command.(backupCmd); ok {
-		open = openLocal // a backup is always of the local database, even if SLUICE_URL is set
-	}
-	store, err := open(ctx, cfg, s)
+	api, end, err := cfg.connect(s, need)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	return c.RunOn(ctx, cfg, store, s)
+	err = c.RunAPI(ctx, api, s)
+	if e := end(); err == nil {
+		err = e
+	}
+	return err
 }
 
 // newProgram returns the command line that c declares. Parsing it fills in c.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"sluice/cmd/sluice/catalog"
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
 	"sluice/flow/wording"
@@ -25,63 +24,36 @@ type modelCmd struct {
 	Compare modelCompareCmd `cmd:"" help:"Compare two versions of a hosted model."`
 }
 
-// withDirectory calls use with the platform's directory of models. It works without a
-// database, because featured models can be shown without a secret.
-func withDirectory(ctx context.Context, cfg *Config, s *streams, use func(d *catalog.Directory) error) error {
-	models, err := newUpstreams(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer models.HTTP.Close()
-	if cfg.needDatabase() != nil {
-		return use(catalog.NewDirectory(models, nil, nil, hosted.NewDirectory(models.Host)))
-	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	return use(catalog.NewDirectory(models, nil, store, hosted.NewDirectory(models.Host)))
-}
+// withoutDatabase is embedded in commands that work without a database.
+type withoutDatabase struct{}
+
+func (withoutDatabase) need() databaseNeed { return needNothing }
 
 // modelListCmd lists models. Without a credential it can list only the featured
 // models, which are part of the program.
 type modelListCmd struct {
+	withoutDatabase
 	Query    []string `arg:"" optional:"" help:"Words that describe the model."`
 	Category string   `help:"Only this category; the list shows their names." placeholder:"C"`
 	JSON     bool     `help:"Print as JSON."`
 }
 
-// Run lists models. If the platform cannot be reached, it lists the featured ones and prints
-// a warning.
-func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
-		list, notice, err := d.ListHosted(ctx, cfg.workspace(), strings.Join(c.Query, " "), c.Category)
-		return c.print(s, list, notice, err)
-	})
-}
-
-// RunAPI lists hosted models through a server: search results, the models of a category,
-// or the featured models.
+// RunAPI lists hosted models: search results, the models of a category, or the featured models. If
+// the platform cannot be reached, it lists the featured ones and prints a warning. An unknown
+// category is a usage error that names the known ones.
 func (c modelListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}, "category": {c.Category}}
 	list, err := fetch[admin.HostedModelList](ctx, api, "GET", "/v1/hosted-models?"+query.Encode(), nil)
-	return c.print(s, list.Models, list.Notice, err)
-}
-
-// print prints the models. A notice is printed as a warning. An unknown category is a usage
-// error that names the known ones.
-func (c modelListCmd) print(s *streams, list []admin.HostedModel, notice string, err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 && e.Fields[0].Pointer == "/category" {
 		return usageError(e.Fields[0].Detail)
 	}
 	if err != nil {
 		return err
 	}
-	if notice != "" {
-		fmt.Fprintf(s.Err, "sluice: only the featured models are listed. %s\n", notice)
+	if list.Notice != "" {
+		fmt.Fprintf(s.Err, "sluice: only the featured models are listed. %s\n", list.Notice)
 	}
-	return printList(s.Out, c.JSON, list, identity, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
+	return printList(s.Out, c.JSON, list.Models, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", l.Model, orDash(l.Category), orDash(l.Output), l.Description)
 	})
 }
@@ -89,23 +61,14 @@ func (c modelListCmd) print(s *streams, list []admin.HostedModel, notice string,
 // modelShowCmd shows a model's inputs and outputs. With --node it prints a node for a
 // flow document, in which the version is pinned: a new version may have other inputs.
 type modelShowCmd struct {
+	withoutDatabase
 	Model string `arg:"" help:"owner/name, owner/name:version, or the address of the model's page."`
 	JSON  bool   `help:"Print as JSON."`
 	Node  bool   `help:"Print a node for a flow document, with pinned version and schema."`
 }
 
-// Run shows a model with the fields and ports of its node.
-func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
-		m, err := d.FindHosted(ctx, cfg.workspace(), c.Model)
-		if err != nil {
-			return err
-		}
-		return c.print(s.Out, m)
-	})
-}
-
-// RunAPI has the server request the model with the workspace's credential.
+// RunAPI shows a model with the fields and ports of its node. The server requests the model with the
+// workspace's credential.
 func (c modelShowCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	path, version, err := hostedPath(c.Model)
 	if err != nil {
@@ -179,21 +142,11 @@ func modelType(f admin.HostedInput) string {
 // modelCompareCmd compares two versions of a model by their schemas and marks the
 // changes that break a flow using the old one.
 type modelCompareCmd struct {
+	withoutDatabase
 	Model string `arg:"" help:"owner/name."`
 	Old   string `arg:"" help:"The version in use."`
 	New   string `arg:"" optional:"" help:"The version to upgrade to; default is the newest."`
 	JSON  bool   `help:"Print as JSON."`
-}
-
-// Run compares two versions.
-func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
-		changes, err := d.CompareHosted(ctx, cfg.workspace(), c.Model, c.Old, c.New)
-		if err != nil {
-			return err
-		}
-		return c.print(s.Out, changes)
-	})
 }
 
 // RunAPI has the server compare two versions of a model with the workspace's credential.

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"net/url"
 	"time"
 
 	"sluice/cmd/sluice/client"
-	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/admin"
 	"sluice/providers"
@@ -56,36 +54,8 @@ func (c priceSetCmd) check() (map[string]float64, error) {
 	return given, nil
 }
 
-// Run sets a price for future runs. Parts without a flag keep their price. The cost of past
+// RunAPI sets a price for future runs. The server keeps the parts without a flag. The cost of past
 // runs does not change.
-func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	given, err := c.check()
-	if err != nil {
-		return err
-	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	p, _, err := store.FindPrice(ctx, cfg.workspace(), c.Model) // parts without a flag keep their price
-	if err != nil {
-		return err
-	}
-	p.WorkspaceID, p.Model = cfg.workspace(), c.Model
-	for part, of := range map[string]*flow.NanoUSD{"input": &p.Input, "output": &p.Output, "second": &p.Second, "call": &p.Call} {
-		if usd, set := given[part]; set {
-			*of = flow.USDOf(usd)
-		}
-	}
-	if err := store.SavePrice(ctx, p); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Out, "The price of %s is set.\n", c.Model)
-	return store.Audit(ctx, cfg.workspace(), "cli", "price.set", c.Model, "")
-}
-
-// RunAPI sets a price over HTTP. The server keeps the parts without a flag.
 func (c priceSetCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	given, err := c.check()
 	if err != nil {
@@ -108,34 +78,15 @@ type priceListCmd struct {
 	JSON  bool   `help:"Print as JSON."`
 }
 
-// RunOn lists the prices in dollars. JSON has them as strings, because numbers could lose
-// digits.
-func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	book, err := cfg.priceBook(store, store.Now)
-	if err != nil {
-		return err
-	}
-	found, err := admin.FindPrices(ctx, store, book.List, cfg.workspace(), c.Query, store.Now())
-	if err != nil {
-		return err
-	}
-	return c.print(s.Out, found)
-}
-
-// RunAPI lists the prices of the workspace and the matching prices of the price list over
-// HTTP.
+// RunAPI lists the prices of the workspace and the matching prices of the price list, in dollars. JSON
+// has them as strings, because numbers could lose digits. Without a query it adds the source of the
+// price list, which applies to all other models.
 func (c priceListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	found, err := fetch[admin.Prices](ctx, api, "GET", "/v1/prices?"+url.Values{"query": {c.Query}}.Encode(), nil)
 	if err != nil {
 		return err
 	}
-	return c.print(s.Out, found)
-}
-
-// print prints the prices. Without a query it adds the source of the price list, which
-// applies to all other models.
-func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
-	err := printList(out, c.JSON, found.Prices, identity, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
+	err = printList(s.Out, c.JSON, found.Prices, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
 		source := p.Source
 		if p.Date != nil {
 			source += ", " + *p.Date
@@ -143,7 +94,7 @@ func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
 		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", p.Model, p.Input, p.Output, p.Second, p.Call, source)
 	})
 	if err == nil && !c.JSON && c.Query == "" {
-		_, err = fmt.Fprintf(out, "\nOther models: %s of %s, %d models. 'sluice price list NAME' searches them.\n", found.List.Source, found.List.Date, found.List.Models)
+		_, err = fmt.Fprintf(s.Out, "\nOther models: %s of %s, %d models. 'sluice price list NAME' searches them.\n", found.List.Source, found.List.Date, found.List.Models)
 	}
 	return err
 }
@@ -166,25 +117,11 @@ type priceRemoveCmd struct {
 	Model string `arg:"" help:"provider/model."`
 }
 
-// RunOn removes a price.
-func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	if err := store.RemovePrice(ctx, cfg.workspace(), c.Model); err != nil {
-		return c.notFound(err)
-	}
-	fmt.Fprintf(s.Out, "The price of %s is removed.\n", c.Model)
-	return store.Audit(ctx, cfg.workspace(), "cli", "price.remove", c.Model, "")
-}
-
-// RunAPI removes a price of the workspace over HTTP. The price list then applies again.
+// RunAPI removes a price of the workspace. The price list then applies again.
 func (c priceRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	if _, err := api.Call(ctx, "DELETE", "/v1/prices?"+url.Values{"model": {c.Model}}.Encode(), nil); err != nil {
-		return c.notFound(err)
+		return notFound(err, fmt.Sprintf("there is no price for %s; 'sluice price list' lists them", c.Model))
 	}
 	_, err := fmt.Fprintf(s.Out, "The price of %s is removed.\n", c.Model)
 	return err
-}
-
-// notFound rewords err if it means that the workspace has no price for the model.
-func (c priceRemoveCmd) notFound(err error) error {
-	return notFound(err, fmt.Sprintf("there is no price for %s; 'sluice price list' lists them", c.Model))
 }

@@ -37,18 +37,13 @@ func table[T any](w io.Writer, header string, list []T, row func(*T) string) err
 	return columns.Flush()
 }
 
-// printList prints a list as a table or, for --json, as an array of objects. An
-// empty list is [] as JSON, and a header without rows as a table, so that scripts
-// need no special case.
-func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, header string, row func(*T) string) error {
+// printList prints a list as a table or, for --json, as an array. An empty list is [] as JSON, and a
+// header without rows as a table, so that scripts need no special case.
+func printList[T any](w io.Writer, asJSON bool, list []T, header string, row func(*T) string) error {
 	if !asJSON {
 		return table(w, header, list, row)
 	}
-	objects := make([]O, len(list))
-	for i := range list {
-		objects[i] = object(&list[i])
-	}
-	return printJSON(w, objects)
+	return printJSON(w, append([]T{}, list...))
 }
 
 // printPages prints all pages of a list of the API: as a table, or for --json its elements as
@@ -63,9 +58,6 @@ func printPages[T any](ctx context.Context, api *client.Client, s *streams, asJS
 	}
 	return table(s.Out, header, list, row)
 }
-
-// identity is the object function for printList that encodes elements unchanged.
-func identity[T any](v *T) T { return *v }
 
 // fetch sends a request to the API and decodes the JSON of the response. If the server refuses
 // the request, the error is a *client.Rejection and wraps a flow.Error with its code.

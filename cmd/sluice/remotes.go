@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"sluice/cmd/sluice/remote"
 )
@@ -29,15 +28,6 @@ type flowFmtCmd struct{ remote.Fmt }
 // Run formats the files.
 func (c flowFmtCmd) Run(_ context.Context, _ *Config, s *streams) error { return c.Format(s) }
 
-// isLocal reports whether a command can work without a server.
-func isLocal(command any) bool {
-	switch command.(type) {
-	case runner, storeRunner:
-		return true
-	}
-	return false
-}
-
 // usesServer reports whether commands that can work on the database call a server instead: the
 // configured one or that of the saved login. A configured database takes precedence over the
 // login.
@@ -47,13 +37,4 @@ func (c *Config) usesServer() bool {
 	}
 	saved, err := remote.SavedLogin()
 	return err == nil && saved.URL != "" && c.DatabaseURL == "" && isDefaultDataDir(c.DataDir)
-}
-
-// localOnly returns a usage error if a server is configured for a command that works on the
-// local database: it would change another installation than the user means.
-func (c *Config) localOnly() error {
-	if c.Server == "" {
-		return nil
-	}
-	return usageError(fmt.Sprintf("this command works on the database, not over HTTP; run it on the machine of %s, without --server and SLUICE_URL", c.Server))
 }

@@ -11,27 +11,18 @@ import (
 	"time"
 
 	"sluice/db"
-	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/nodes"
 )
 
-// openStore opens the configured database for a command. The database must exist, so that a
-// mistyped directory is an error and not a new database with a new master key. Warnings are
-// logged to standard error.
-func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
-	if err := cfg.localOnly(); err != nil {
-		return nil, err
-	}
-	return openLocal(ctx, cfg, s)
-}
-
-// openLocal is like openStore for commands that ignore the server in the settings.
+// openLocal opens the configured database for a command that works on it directly. The database must
+// exist, so that a mistyped directory is an error and not a new database with a new master key.
+// Warnings are logged to standard error.
 func openLocal(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	return cfg.openStore(ctx, cfg.logger(s.Err), storeOptions{mustExist: true})
 }
 
-// createStore is like openStore for commands that create a missing database.
+// createStore is like openLocal for commands that create a missing database.
 func createStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	return cfg.openStore(ctx, cfg.logger(s.Err), storeOptions{})
 }
@@ -59,13 +50,7 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions
 	if err != nil {
 		return nil, err
 	}
-	err = bindCredentials(ctx, store, log)
-	if err == nil && c.Workspace != "" && o.instance == "" {
-		var id flow.WorkspaceID
-		id, err = findWorkspace(ctx, store, c.Workspace)
-		c.Workspace = string(id)
-	}
-	if err != nil {
+	if err := bindCredentials(ctx, store, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
@@ -112,7 +97,16 @@ func (c *Config) needDatabase() error {
 // commands that create one.
 func (c *Config) noDatabase() error {
 	if c.DatabaseURL != "" {
-		return errors.New("the database in DATABASE_URL has no Sluice tables; correct DATABASE_URL, or create the tables with 'sluice migrate' or 'sluice serve'")
+		return noDatabaseError("the database in DATABASE_URL has no Sluice tables; correct DATABASE_URL, or create the tables with 'sluice migrate' or 'sluice serve'")
 	}
-	return fmt.Errorf("there is no database in %s; if that is not the server's data directory, set SLUICE_DATA_DIR or --data-dir, else create one with 'sluice serve', 'sluice migrate', 'sluice restore' or 'sluice user add'", c.DataDir)
+	return noDatabaseError(fmt.Sprintf("there is no database in %s; if that is not the server's data directory, set SLUICE_DATA_DIR or --data-dir, else create one with 'sluice serve', 'sluice migrate', 'sluice restore' or 'sluice user add'; for a server elsewhere, give --server and --key or use 'sluice login URL'", c.DataDir))
 }
+
+// noDatabaseError is the error for a missing database.
+type noDatabaseError string
+
+// Error implements error.
+func (e noDatabaseError) Error() string { return string(e) }
+
+// Is makes the error a db.ErrNoDatabase.
+func (e noDatabaseError) Is(target error) bool { return target == db.ErrNoDatabase }

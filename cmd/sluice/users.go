@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,8 @@ import (
 
 	"golang.org/x/term"
 
-	"sluice/db"
+	"sluice/cmd/sluice/client"
 	"sluice/flow"
-	"sluice/handlers/passwords"
 )
 
 // userCmd groups the commands for people.
@@ -40,67 +38,45 @@ type newPassword struct {
 	PasswordStdin bool `help:"Read the password from standard input instead of asking. It must have at least 10 characters and must not be common."`
 }
 
-// Run adds a person. An existing account keeps its password and name; only its
-// membership is added.
-func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+func (userAddCmd) need() databaseNeed { return needCreated }
+
+// RunAPI adds a person. An existing account keeps its password and name; only its membership is
+// added, so the password is read only if there is no account.
+func (c userAddCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	address, err := mail.ParseAddress(c.Email)
 	if err != nil || address.Address != c.Email {
 		return usageError(fmt.Sprintf("%q is not an email address; write it like ada@example.com", c.Email))
 	}
-	store, err := createStore(ctx, cfg, s)
+	body := map[string]any{"email": c.Email, "name": c.Name, "role": c.Role}
+	_, err = api.Call(ctx, "POST", "/v1/local/users", body)
+	if e, ok := passwordProblem(err); ok && e.Code == "required" {
+		if body["password"], err = c.read(s); err != nil {
+			return err
+		}
+		_, err = api.Call(ctx, "POST", "/v1/local/users", body)
+	}
 	if err != nil {
-		return err
+		return passwordError(err)
 	}
-	defer store.Close()
-	u, err := c.add(ctx, cfg, store, s)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Out, "%s may sign in as %s.\n", c.Email, c.Role)
-	return store.Audit(ctx, cfg.workspace(), "cli", "member.add", u.Email, c.Role)
-}
-
-// add finds or creates the account and adds it to the workspace.
-func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *streams) (*flow.User, error) {
-	u, err := store.FindUserByEmail(ctx, c.Email)
-	if err == nil {
-		return u, c.addExisting(ctx, cfg, store, u)
-	}
-	if !flow.IsNotFound(err) {
-		return nil, err
-	}
-	hash, err := c.hash(s, c.Email)
-	if err != nil {
-		return nil, err
-	}
-	u = &flow.User{Email: c.Email, Name: cmp.Or(strings.TrimSpace(c.Name), c.Email), PasswordHash: hash}
-	return u, store.CreateUser(ctx, cfg.workspace(), u, flow.MemberRole(c.Role))
-}
-
-// addExisting adds an existing account to the workspace.
-func (c userAddCmd) addExisting(ctx context.Context, cfg *Config, store *db.Store, u *flow.User) error {
-	err := store.AddMember(ctx, cfg.workspace(), u.ID, flow.MemberRole(c.Role))
-	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
-		return fmt.Errorf("there is already a person with the email address %s in this workspace", u.Email)
-	}
+	_, err = fmt.Fprintf(s.Out, "%s may sign in as %s.\n", c.Email, c.Role)
 	return err
 }
 
-// hash reads a password, checks it by the rules of the sign-up page (a minimum length and a
-// list of common passwords) and returns its hash.
-func (c newPassword) hash(s *streams, email string) (string, error) {
-	text, err := c.read(s)
-	if err != nil {
-		return "", err
+// passwordProblem returns the problem with a password that an error of the API is about.
+func passwordProblem(err error) (p flow.Problem, ok bool) {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || len(e.Fields) == 0 || e.Fields[0].Pointer != "/password" {
+		return p, false
 	}
-	if wrong := passwords.Check(text, email); wrong != "" {
-		return "", errors.New(uncapitalized(wrong))
+	return e.Fields[0], true
+}
+
+// passwordError turns an error about a password into an error message.
+func passwordError(err error) error {
+	if p, ok := passwordProblem(err); ok {
+		return errors.New(uncapitalized(p.Detail))
 	}
-	hash, err := passwords.Hash(text)
-	if err != nil {
-		return "", fmt.Errorf("hash the password: %w", err)
-	}
-	return hash, nil
+	return err
 }
 
 // read reads the password from standard input, or prompts for it on a terminal.

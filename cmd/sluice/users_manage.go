@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"net/url"
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
-	"sluice/db"
-	"sluice/flow"
 )
 
 // Removing people and setting passwords is possible only on the machine of the server: over
@@ -46,31 +44,20 @@ type userRemoveCmd struct {
 	KeysTo string `name:"keys-to" help:"Hand the keys that the person created over to this editor or owner, instead of revoking them." placeholder:"EMAIL"`
 }
 
-// RunOn removes the person.
-func (c userRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	m, err := findPerson(ctx, store, cfg.workspace(), c.Email)
-	if err != nil {
-		return err
-	}
-	handover := flow.KeyHandover{By: flow.Actor{ID: "cli"}}
-	if c.KeysTo != "" {
-		heir, err := findPerson(ctx, store, cfg.workspace(), c.KeysTo)
-		if err != nil {
-			return err
-		}
-		handover.HeirID = heir.UserID
-	}
-	err = store.InTransaction(ctx, func(ctx context.Context) error {
-		if err := store.RemoveMember(ctx, m.WorkspaceID, m.UserID, handover); err != nil {
-			return err
-		}
-		return store.Audit(ctx, m.WorkspaceID, "cli", "member.remove", m.Email, "")
-	})
+// RunAPI removes the person.
+func (c userRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	query := url.Values{"email": {c.Email}, "keys_to": {c.KeysTo}}
+	m, err := fetch[userEmail](ctx, api, "DELETE", "/v1/local/users?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s is no longer a member.\n", m.Email)
 	return err
+}
+
+// userEmail is the response to a change of a person.
+type userEmail struct {
+	Email string `json:"email"`
 }
 
 // userPasswordCmd sets the password of a person who forgot it. The operator of the server
@@ -80,58 +67,24 @@ type userPasswordCmd struct {
 	newPassword
 }
 
-// RunOn sets the password.
-func (c userPasswordCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	m, err := findPerson(ctx, store, cfg.workspace(), c.Email)
+// RunAPI sets the password.
+func (c userPasswordCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	text, err := c.read(s)
 	if err != nil {
 		return err
 	}
-	hash, err := c.hash(s, m.Email)
+	m, err := fetch[userEmail](ctx, api, "PUT", "/v1/local/users/password", map[string]any{"email": c.Email, "password": text})
 	if err != nil {
-		return err
-	}
-	err = store.InTransaction(ctx, func(ctx context.Context) error {
-		if err := store.SetPassword(ctx, m.UserID, hash, ""); err != nil {
-			return err
-		}
-		return store.Audit(ctx, m.WorkspaceID, "cli", "password.set", m.Email, "")
-	})
-	if err != nil {
-		return err
+		return passwordError(err)
 	}
 	_, err = fmt.Fprintf(s.Out, "The password of %s is set; their sessions have ended.\n", m.Email)
 	return err
-}
-
-// findPerson returns the member of a workspace with an email address.
-func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email string) (*flow.Member, error) {
-	members, err := store.ListMembers(ctx, ws)
-	if err != nil {
-		return nil, err
-	}
-	for i := range members {
-		if strings.EqualFold(members[i].Email, strings.TrimSpace(email)) {
-			return &members[i], nil
-		}
-	}
-	return nil, fmt.Errorf("this workspace has no member with the email address %s; 'sluice user list' lists the people", email)
 }
 
 // errUsersOverHTTP is returned by commands that change people if a server is configured. It is
 // a usage error, because the command works on the server's machine.
 const errUsersOverHTTP = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
 
-// RunAPI refuses: a key could otherwise make an owner; see errPeople.
-func (userAddCmd) RunAPI(context.Context, *client.Client, *streams) error {
-	return errUsersOverHTTP
-}
-
-// RunAPI refuses: a key could otherwise remove the owners; see errPeople.
-func (userRemoveCmd) RunAPI(context.Context, *client.Client, *streams) error {
-	return errUsersOverHTTP
-}
-
-// RunAPI refuses: a key could otherwise sign in as an owner; see errPeople.
-func (userPasswordCmd) RunAPI(context.Context, *client.Client, *streams) error {
-	return errUsersOverHTTP
-}
+func (userAddCmd) overHTTP() error      { return errUsersOverHTTP }
+func (userRemoveCmd) overHTTP() error   { return errUsersOverHTTP }
+func (userPasswordCmd) overHTTP() error { return errUsersOverHTTP }

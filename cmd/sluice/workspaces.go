@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"sluice/cmd/sluice/client"
-	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/admin"
 )
@@ -36,58 +33,21 @@ type workspaceLimitsListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// workspacesPage is the number of workspaces per query. A server with open sign-up
-// can have very many.
-const workspacesPage = 500
+// workspacesPath is the path of the workspaces in the API.
+const workspacesPath = "/v1/workspaces"
 
-// RunOn lists all workspaces.
-func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	found, err := allStorage(ctx, store)
-	if err != nil {
-		return err
-	}
-	list := make([]admin.Workspace, len(found))
-	for i := range found {
-		list[i] = admin.WorkspaceObject(&found[i])
-	}
-	return c.print(s.Out, list)
-}
-
-// RunAPI lists the workspaces that the key may see: all for an operator's key, otherwise
-// its own.
+// RunAPI lists the workspaces that the key may see, with their use of each quota: all for the
+// operator, otherwise the key's own.
 func (c workspaceLimitsListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	list, err := remoteWorkspaces(ctx, api)
-	if err != nil {
-		return err
-	}
-	return c.print(s.Out, list)
-}
-
-// print prints the workspaces with their use of each quota.
-func (c workspaceLimitsListCmd) print(out io.Writer, list []admin.Workspace) error {
-	return printList(out, c.JSON, list, identity, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
+	return printPages(ctx, api, s, c.JSON, workspacesPath, "workspaces", "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws.Bytes, flow.Size), usedOf(ws.Flows, number), usedOf(ws.Runs, number), ws.Name)
 	})
 }
 
-// remoteWorkspaces reads the workspaces that the key may see, page by page.
-func remoteWorkspaces(ctx context.Context, api *client.Client) (all []admin.Workspace, err error) {
-	for query := ""; ; {
-		page, err := fetch[admin.WorkspaceList](ctx, api, "GET", "/v1/workspaces"+query, nil)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page.Workspaces...); page.NextCursor == nil {
-			return all, nil
-		}
-		query = "?cursor=" + url.QueryEscape(*page.NextCursor)
-	}
-}
-
-// findRemoteWorkspace returns the ID of the workspace with an ID or a unique name. An ID takes
+// findWorkspaceID returns the ID of the workspace with an ID or a unique name. An ID takes
 // precedence over names.
-func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (flow.WorkspaceID, error) {
-	all, err := remoteWorkspaces(ctx, api)
+func findWorkspaceID(ctx context.Context, api *client.Client, text string) (flow.WorkspaceID, error) {
+	all, _, err := client.List[admin.Workspace](ctx, api, workspacesPath, "workspaces")
 	if err != nil {
 		return "", err
 	}
@@ -103,49 +63,10 @@ func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (
 	return onlyWorkspace(text, named)
 }
 
-// allStorage returns the storage and quotas of every workspace, ordered by ID.
-func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStorage, err error) {
-	for after := ""; ; after = all[len(all)-1].ID {
-		page, err := store.ListStorage(ctx, after, workspacesPage)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, page...); len(page) < workspacesPage {
-			return all, nil
-		}
-	}
-}
-
-// workspace returns the workspace that commands work on. The name in the settings has been
-// replaced by the ID when the store was opened.
-func (c *Config) workspace() flow.WorkspaceID {
-	return cmp.Or(flow.WorkspaceID(c.Workspace), flow.DefaultWorkspace)
-}
-
-// findWorkspace returns the ID of the workspace with an ID or a unique name.
-func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.WorkspaceID, error) {
-	ws, err := store.FindWorkspace(ctx, flow.WorkspaceID(text))
-	if err == nil {
-		return ws.ID, nil
-	}
-	if !flow.IsNotFound(err) {
-		return "", err
-	}
-	all, err := allStorage(ctx, store)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for i := range all {
-		if all[i].Name == text {
-			found = append(found, all[i].ID)
-		}
-	}
-	return onlyWorkspace(text, found)
-}
-
 // workspacePath returns the path of a workspace in the API.
-func workspacePath(id flow.WorkspaceID) string { return "/v1/workspaces/" + url.PathEscape(string(id)) }
+func workspacePath(id flow.WorkspaceID) string {
+	return workspacesPath + "/" + url.PathEscape(string(id))
+}
 
 // onlyWorkspace returns the only ID of found, the workspaces with a name. Several are a usage
 // error.
@@ -165,18 +86,9 @@ type workspaceLimitsShowCmd struct {
 	JSON      bool   `help:"Print as JSON."`
 }
 
-// RunOn shows one workspace.
-func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	id, err := findWorkspace(ctx, store, c.Workspace)
-	if err != nil {
-		return err
-	}
-	return showStorage(ctx, store, s, string(id), c.JSON)
-}
-
 // RunAPI shows the storage and the quotas of one workspace, named by its ID or its name.
 func (c workspaceLimitsShowCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	id, err := findRemoteWorkspace(ctx, api, c.Workspace)
+	id, err := findWorkspaceID(ctx, api, c.Workspace)
 	if err != nil {
 		return err
 	}
@@ -185,15 +97,6 @@ func (c workspaceLimitsShowCmd) RunAPI(ctx context.Context, api *client.Client, 
 		return err
 	}
 	return printStorage(s.Out, ws, c.JSON)
-}
-
-// showStorage prints the storage and the quotas of a workspace.
-func showStorage(ctx context.Context, store *db.Store, s *streams, id string, asJSON bool) error {
-	ws, err := store.FindStorage(ctx, flow.WorkspaceID(id))
-	if err != nil {
-		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
-	}
-	return printStorage(s.Out, admin.WorkspaceObject(ws), asJSON)
 }
 
 // printStorage prints the storage of one workspace, and for each quota whether it was set for
@@ -250,44 +153,8 @@ func (c workspaceLimitsSetCmd) given() (map[flow.QuotaUnit]int64, error) {
 	return given, nil
 }
 
-// Run sets the quotas that have flags, keeps the others and shows the result. The change is
-// recorded in the audit log of the workspace, which its members can read.
-func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	given, err := c.given()
-	if err != nil {
-		return err
-	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	id, err := findWorkspace(ctx, store, c.Workspace)
-	if err != nil {
-		return err
-	}
-	ws, err := store.FindStorage(ctx, id)
-	if err != nil {
-		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
-	}
-	own := ws.Own
-	for k, n := range given {
-		switch n {
-		case quotaUnlimited:
-			n = 0
-		case quotaDefault:
-			n = flow.DefaultQuota
-		}
-		own.Set(k, n)
-	}
-	if err := store.SetQuota(ctx, flow.WorkspaceID(ws.ID), own); err != nil {
-		return err
-	}
-	err = store.Audit(ctx, flow.WorkspaceID(ws.ID), "cli", "workspace.limits", ws.ID, admin.QuotaChanges(ws.Own, own))
-	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
-}
-
-// RunAPI sets quotas over HTTP, which only an operator's key may do.
+// RunAPI sets the quotas that have flags, keeps the others and shows the result. Only the operator
+// may do so. The change is recorded in the audit log of the workspace, which its members can read.
 func (c workspaceLimitsSetCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	given, err := c.given()
 	if err != nil {
@@ -304,7 +171,7 @@ func (c workspaceLimitsSetCmd) RunAPI(ctx context.Context, api *client.Client, s
 			body[k] = n
 		}
 	}
-	id, err := findRemoteWorkspace(ctx, api, c.Workspace)
+	id, err := findWorkspaceID(ctx, api, c.Workspace)
 	if err != nil {
 		return err
 	}

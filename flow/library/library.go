@@ -88,8 +88,7 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 	if err := l.FillContracts(ctx, ws, d); err != nil {
 		return nil, err
 	}
-	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
-	extracted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
+	keep := ExtractSecrets(ctx, l, f, d)
 	cycles, err := cycleProblems(ctx, l, f, d) // a draft may run flows that do not exist yet
 	if err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 	if err := documentInvalid(flow.MergeProblems(flow.MergeProblems(problems, document.Validate(d, l.Kinds)), cycles)); err != nil {
 		return nil, err
 	}
-	if err := names.keep(ctx, extracted); err != nil {
+	if err := keep(ctx); err != nil {
 		return nil, err
 	}
 	if was, _ := document.ParseDocument(f.Draft); was != nil {
@@ -115,6 +114,14 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 		return f, l.Store.CreateFlow(ctx, f)
 	}
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
+}
+
+// ExtractSecrets replaces the literal secrets of a document for a flow by references to credentials,
+// and returns a function that stores these.
+func ExtractSecrets(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document) (keep func(ctx context.Context) error) {
+	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
+	extracted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
+	return func(ctx context.Context) error { return names.keep(ctx, extracted) }
 }
 
 // otherSlug is the problem of a document with another slug than the flow whose draft it replaces.

@@ -60,8 +60,8 @@ type AuditBreak struct {
 	Reason string `json:"reason"`
 }
 
-// AuditObject returns the JSON of verified logs. The report is intact if every log is.
-func AuditObject(chains []flow.AuditChain) AuditReport {
+// auditObject returns the JSON of verified logs. The report is intact if every log is.
+func auditObject(chains []flow.AuditChain) AuditReport {
 	o := AuditReport{Intact: true, Workspaces: []AuditChain{}}
 	for _, c := range chains {
 		one := AuditChain{
@@ -87,9 +87,13 @@ func (s *Server) verifyAudit(c *api.Call) error {
 		return err
 	}
 	defer release()
-	chains, err := s.store.VerifyAudit(c.Request().Context(), c.Key.WorkspaceID)
+	ws := c.Key.WorkspaceID
+	if c.AllWorkspaces() {
+		ws = ""
+	}
+	chains, err := s.store.VerifyAudit(c.Request().Context(), ws)
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, AuditObject(chains))
+	return c.WriteJSON(http.StatusOK, auditObject(chains))
 }

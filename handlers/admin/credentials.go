@@ -22,6 +22,7 @@ type CredentialStore interface {
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error)
 	SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error
+	SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
@@ -34,6 +35,12 @@ type Providers interface {
 	// Credential validates a credential and returns it with the hosts that its secret
 	// may be sent to. Fields of its flow.Error name what is wrong.
 	Credential(c flow.Credential, secret string) (flow.Credential, error)
+	// OperatorCredential is Credential with the rights of the operator of the server.
+	OperatorCredential(c flow.Credential, secret string) (flow.Credential, error)
+	// Environment returns the credentials of the server's environment that a workspace may use.
+	Environment(ws flow.WorkspaceID) []flow.Credential
+	// ProposeHosts returns the hosts that flows send each credential to, by its name.
+	ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error)
 	// Test sends a request to the provider, at the address to which the credential is bound, to
 	// find out whether it accepts the secret.
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
@@ -113,7 +120,9 @@ func (s *Server) credentialRoutes() []api.Route {
 		ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
 		Text:   "Calls only the address that the credential is bound to.",
 		Status: http.StatusOK, Answer: "The response of the provider.", JSON: CredentialTest{},
-	}}
+	},
+		{Method: http.MethodPut, Path: "/v1/local/credentials/:name/hosts", Operator: true, Handle: s.setCredentialHosts},
+	}
 }
 
 // Credential is the JSON of a credential. It has no secret.
@@ -145,6 +154,13 @@ type CredentialList struct {
 	Credentials []Credential `json:"credentials"`
 }
 
+// OperatorCredentials is the response to GET credentials for the operator.
+type OperatorCredentials struct {
+	CredentialList
+	Environment   []Credential        `json:"environment"`    // secrets in the environment of the server
+	ProposedHosts map[string][]string `json:"proposed_hosts"` // hosts that flows send each credential to, by its name
+}
+
 // CredentialTest is the JSON of a test. A secret that the provider rejects is not an error of the
 // request.
 type CredentialTest struct {
@@ -170,9 +186,9 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
-// CredentialObject returns the JSON of a credential. readable reports whether the master key
+// newCredential returns the JSON of a credential. readable reports whether the master key
 // decrypts its secret.
-func CredentialObject(k *flow.Credential, readable bool, uses []library.CredentialUse) Credential {
+func newCredential(k *flow.Credential, readable bool, uses []library.CredentialUse) Credential {
 	o := Credential{
 		Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute,
 		CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt), Unbound: k.Unbound(), Readable: readable, UsedBy: []CredentialUse{},
@@ -190,7 +206,7 @@ func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Cred
 	uses, err := s.providers.CredentialUses(ctx, c.Key.WorkspaceID)
 	for i := range list {
 		_, _, sealed := s.store.OpenCredential(ctx, c.Key.WorkspaceID, list[i].Name)
-		all = append(all, CredentialObject(&list[i], sealed == nil, uses[list[i].Name]))
+		all = append(all, newCredential(&list[i], sealed == nil, uses[list[i].Name]))
 	}
 	return all, err
 }
@@ -208,7 +224,17 @@ func (s *Server) listCredentials(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, CredentialList{all})
+	out := OperatorCredentials{CredentialList: CredentialList{Credentials: all}}
+	if !c.Operator() {
+		return c.WriteJSON(http.StatusOK, out.CredentialList)
+	}
+	for _, k := range s.providers.Environment(c.Key.WorkspaceID) {
+		out.Environment = append(out.Environment, newCredential(&k, true, nil))
+	}
+	if out.ProposedHosts, err = s.providers.ProposeHosts(c.Request().Context(), c.Key.WorkspaceID); err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, out)
 }
 
 // showCredential is GET credentials/name.
@@ -224,8 +250,8 @@ func (s *Server) showCredential(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, all[0])
 }
 
-// setCredential is PUT credentials/name. The base URL is never trusted: only the operator of the
-// server may allow requests to private addresses.
+// setCredential is PUT credentials/name. Only a base URL from the operator of the server is trusted:
+// it may be a private address.
 func (s *Server) setCredential(c *api.Call) error {
 	if err := requireAllFlows(c, "credentials"); err != nil {
 		return err
@@ -234,16 +260,23 @@ func (s *Server) setCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	wanted, secret, err := readCredential(body)
+	wanted, secret, err := readCredential(body, c.Operator())
 	if err != nil {
 		return err
 	}
 	wanted.WorkspaceID, wanted.Name = c.Key.WorkspaceID, c.Param("name")
-	k, err := s.providers.Credential(wanted, secret)
+	check := s.providers.Credential
+	if c.Operator() {
+		check = s.providers.OperatorCredential
+	}
+	k, err := check(wanted, secret)
 	if err != nil {
 		return requestFields(err)
 	}
-	k.Trusted, k.Overlap = false, flow.SigningOverlap
+	if err := s.checkAnyHost(c, &k); err != nil {
+		return err
+	}
+	k.Overlap = flow.SigningOverlap
 	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if err := s.store.SaveCredential(ctx, k, secret); err != nil {
 			return err
@@ -259,6 +292,54 @@ func (s *Server) setCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
+// checkAnyHost rejects a credential without hosts if a published flow sends it to a host that the
+// caller chooses: any caller could then read the secret.
+func (s *Server) checkAnyHost(c *api.Call, k *flow.Credential) error {
+	if !k.Unbound() {
+		return nil
+	}
+	return library.CheckAnyHost(c.Request().Context(), s.store, k.WorkspaceID, k.Name, s.kinds)
+}
+
+// setCredentialHosts is PUT local/credentials/name/hosts. Only the operator may change the hosts of
+// a stored secret, because others could have it sent to themselves.
+func (s *Server) setCredentialHosts(c *api.Call) error {
+	k, err := s.findCredential(c)
+	if err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	r := newSettings[flow.Credential](body)
+	read(r, "hosts", "wanted a list of texts", asTexts, func(k *flow.Credential, v []string) { k.Hosts = v })
+	set, err := r.apply(unknownSetting("a credential"))
+	if err != nil {
+		return err
+	}
+	if !k.Plain() {
+		return flow.Errorf(flow.CodeInputInvalid, "%s is bound to the address of %s; to change the address, add the credential again.", k.Name, k.Provider)
+	}
+	set(&k)
+	if k.Hosts, err = flow.ParseHosts(k.Hosts); err != nil {
+		return invalid(flow.Problem{Pointer: "/hosts", Code: "invalid", Detail: err.Error()})
+	}
+	if err := s.checkAnyHost(c, &k); err != nil {
+		return err
+	}
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, k.Hosts); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "credential.hosts", k.Name, strings.Join(k.Hosts, ", "))
+	})
+	if err != nil {
+		return err
+	}
+	return s.showCredential(c)
+}
+
 // audit records an action of the key in the audit log. ctx may carry a transaction.
 func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail string) error {
 	by := c.Actor()
@@ -266,8 +347,8 @@ func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail 
 }
 
 // readCredential reads the body of a request. The error has every problem of the body, and never
-// contains the secret.
-func readCredential(body map[string]any) (k flow.Credential, secret string, err error) {
+// contains the secret. The operator may leave out the hosts, and add some to those of a provider.
+func readCredential(body map[string]any, operator bool) (k flow.Credential, secret string, err error) {
 	var wrong []flow.Problem
 	text := func(name string) string {
 		s, isText := body[name].(string)
@@ -304,11 +385,11 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 		wrong = append(wrong, flow.Problem{Pointer: "/secret", Code: "required", Detail: "send the secret with every change"})
 	}
 	switch {
-	case k.Provider == "" && len(k.Hosts) == 0 && len(wrong) == 0:
+	case k.Provider == "" && len(k.Hosts) == 0 && len(wrong) == 0 && !operator:
 		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "required", Detail: "enter the hosts that the secret may be sent to, such as api.example.com"})
 	case k.Provider == "" && k.BaseURL != "":
 		wrong = append(wrong, flow.Problem{Pointer: "/base_url", Code: "invalid", Detail: "only a provider has a base URL"})
-	case k.Provider != "" && len(k.Hosts) > 0:
+	case k.Provider != "" && len(k.Hosts) > 0 && !operator:
 		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "invalid", Detail: "a provider has hosts of its own"})
 	}
 	if len(wrong) > 0 {
@@ -391,10 +472,23 @@ func (s *Server) removeCredential(c *api.Call) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// findEnvironment finds the credential of the environment for the provider of the path.
+func (s *Server) findEnvironment(c *api.Call) (flow.Credential, error) {
+	for _, k := range s.providers.Environment(c.Key.WorkspaceID) {
+		if k.Provider == c.Param("name") {
+			return flow.Credential{WorkspaceID: c.Key.WorkspaceID, Name: k.Provider, Provider: k.Provider}, nil
+		}
+	}
+	return flow.Credential{}, flow.Errorf(flow.CodeNotFound, "There is no such credential.")
+}
+
 // testCredential is POST credentials/name/test. If the provider rejects the secret, that is the
 // result and not an error of the request.
 func (s *Server) testCredential(c *api.Call) error {
 	k, err := s.findCredential(c)
+	if flow.IsNotFound(err) && c.Operator() {
+		k, err = s.findEnvironment(c)
+	}
 	if err != nil {
 		return err
 	}

@@ -68,9 +68,9 @@ type FlowLimits struct {
 	Unpriced      []string    `json:"unpriced" doc:"With a limit in dollars: models of the draft without a price."`
 }
 
-// FlowLimitsObject returns the JSON of the limits of a flow, of its budgets for today, and of
+// newFlowLimits returns the JSON of the limits of a flow, of its budgets for today, and of
 // the models of its draft without a price.
-func FlowLimitsObject(f *flow.Flow, budgets []flow.Budget, unpriced []string) FlowLimits {
+func newFlowLimits(f *flow.Flow, budgets []flow.Budget, unpriced []string) FlowLimits {
 	o := FlowLimits{
 		FlowID: f.ID, MaxRunning: orNull(f.MaxRunning), MaxQueued: orNull(f.MaxQueued), RunsPerDay: orNull(f.RunsPerDay),
 		AllowUnpriced: f.AllowUnpriced, Unpriced: append([]string{}, unpriced...),
@@ -94,9 +94,9 @@ func FlowLimitsObject(f *flow.Flow, budgets []flow.Budget, unpriced []string) Fl
 	return o
 }
 
-// UnpricedModels returns the models of a flow's draft that have no price. A budget in dollars
+// unpricedModels returns the models of a flow's draft that have no price. A budget in dollars
 // rejects starts with such models, or lacks their cost. Without such a budget it returns nil.
-func UnpricedModels(ctx context.Context, f *flow.Flow, kinds *flow.Registry, prices flow.PriceStore) ([]string, error) {
+func unpricedModels(ctx context.Context, f *flow.Flow, kinds *flow.Registry, prices flow.PriceStore) ([]string, error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {
 		return nil, nil
@@ -121,11 +121,11 @@ func (s *Server) writeLimits(c *api.Call, f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	unpriced, err := UnpricedModels(ctx, f, s.kinds, s.Prices)
+	unpriced, err := unpricedModels(ctx, f, s.kinds, s.Prices)
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, FlowLimitsObject(f, budgets, unpriced))
+	return c.WriteJSON(http.StatusOK, newFlowLimits(f, budgets, unpriced))
 }
 
 // changeLimits is PATCH flow/limits. A request that changes no limit writes no audit entry.

@@ -123,9 +123,9 @@ type PriceListInfo struct {
 	Models int    `json:"models" doc:"How many models it has."`
 }
 
-// PriceObject returns the JSON of a price. Only prices of the list have Tokens; they get its
+// newPriceObject returns the JSON of a price. Only prices of the list have Tokens; they get its
 // source and date.
-func PriceObject(p *flow.Price, list PriceList) Price {
+func newPriceObject(p *flow.Price, list PriceList) Price {
 	o := Price{Model: p.Model, Input: p.Input.String(), Output: p.Output.String(), Second: p.Second.String(), Call: p.Call.String(), Source: "workspace"}
 	if t := p.Tokens; t != nil {
 		source, date := list.About()
@@ -155,9 +155,9 @@ func rateOf(r *flow.TokenRate) *string {
 	return &text
 }
 
-// FindPrices returns the prices of a workspace. With a query, it returns only those whose model
+// findPrices returns the prices of a workspace. With a query, it returns only those whose model
 // contains it, and adds the ones of the list that do.
-func FindPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.WorkspaceID, query string, now time.Time) (Prices, error) {
+func findPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.WorkspaceID, query string, now time.Time) (Prices, error) {
 	found, err := store.ListPrices(ctx, ws)
 	if err != nil {
 		return Prices{}, err
@@ -169,7 +169,7 @@ func FindPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.W
 		found = append(found, list.Search(query, now)...)
 	}
 	for i := range found {
-		out.Prices = append(out.Prices, PriceObject(&found[i], list))
+		out.Prices = append(out.Prices, newPriceObject(&found[i], list))
 	}
 	return out, nil
 }
@@ -180,7 +180,7 @@ func (s *Server) listPrices(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	found, err := FindPrices(c.Request().Context(), s.store, s.PriceList, c.Key.WorkspaceID, q["query"], s.now())
+	found, err := findPrices(c.Request().Context(), s.store, s.PriceList, c.Key.WorkspaceID, q["query"], s.now())
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *Server) setPrice(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, PriceObject(&p, s.PriceList))
+	return c.WriteJSON(http.StatusOK, newPriceObject(&p, s.PriceList))
 }
 
 // readPrice returns the model of a body, and a function that sets the parts of the price that

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/api"
 )
 
 // Store is the part of *db.Store that the routes use.
 type Store interface {
 	Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error)
+	library.FlowReader
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
 	ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error)
 	AuditStore

@@ -1,17 +1,28 @@
 package admin
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"sluice/flow"
 	"sluice/handlers/api"
+	"sluice/handlers/passwords"
 )
 
-// UserStore lists the members of a workspace.
+// UserStore keeps accounts and the members of workspaces.
 type UserStore interface {
 	ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error)
+	FindUserByEmail(ctx context.Context, email string) (*flow.User, error)
+	CreateUser(ctx context.Context, ws flow.WorkspaceID, u *flow.User, role flow.MemberRole) error
+	AddMember(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole) error
+	RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyHandover) error
+	// SetPassword ends all sessions of the user except one.
+	SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error
 }
 
 // userNames maps the Go types of responses to the names of their schemas in the OpenAPI
@@ -21,8 +32,8 @@ var userNames = map[reflect.Type]string{
 	reflect.TypeFor[userList]():   "UserList",
 }
 
-// userRoutes returns the routes of users, which only read: a key that could set a password, add an
-// owner or remove a member could escalate its rights.
+// userRoutes returns the routes of users. Only the operator changes them: a key that could set a
+// password, add an owner or remove a member could escalate its rights.
 func (s *Server) userRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/users", Scope: flow.ScopeAdmin, Handle: s.listUsers,
@@ -30,7 +41,11 @@ func (s *Server) userRoutes() []api.Route {
 		Text:     "Only for a key without a list of flows. People are changed in the dashboard or on the machine of the server.",
 		Problems: []flow.Code{flow.CodeFlowNotAllowed},
 		Status:   http.StatusOK, Answer: "All members.", JSON: userList{},
-	}}
+	},
+		{Method: http.MethodPost, Path: "/v1/local/users", Operator: true, Handle: s.addUser},
+		{Method: http.MethodDelete, Path: "/v1/local/users", Operator: true, Handle: s.removeUser},
+		{Method: http.MethodPut, Path: "/v1/local/users/password", Operator: true, Handle: s.setPassword},
+	}
 }
 
 // userObject is the JSON of a member of the workspace.
@@ -61,4 +76,159 @@ func (s *Server) listUsers(c *api.Call) error {
 		list.Users = append(list.Users, userObject{m.UserID, m.Name, m.Email, m.Role, api.Time(m.JoinedAt)})
 	}
 	return c.WriteJSON(http.StatusOK, list)
+}
+
+// userRequest is the body of a request of the operator.
+type userRequest struct {
+	email, name, password string
+	role                  flow.MemberRole
+}
+
+// readUser reads the body of a request of the operator.
+func readUser(c *api.Call) (of userRequest, err error) {
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return of, err
+	}
+	r := newSettings[userRequest](body)
+	read(r, "email", "wanted text", asText, func(of *userRequest, v string) { of.email = strings.TrimSpace(v) })
+	read(r, "name", "wanted text", asText, func(of *userRequest, v string) { of.name = strings.TrimSpace(v) })
+	read(r, "password", "wanted text", asText, func(of *userRequest, v string) { of.password = v })
+	read(r, "role", "wanted owner, editor or viewer", asRole, func(of *userRequest, v flow.MemberRole) { of.role = v })
+	set, err := r.apply(unknownSetting("a person"))
+	if err != nil {
+		return of, err
+	}
+	set(&of)
+	return of, nil
+}
+
+// asRole reads the role of a member.
+func asRole(v any) (flow.MemberRole, bool) {
+	text, _ := v.(string)
+	role := flow.MemberRole(text)
+	return role, role == flow.MemberOwner || role == flow.MemberEditor || role == flow.MemberViewer
+}
+
+// hashPassword checks a password by the rules of the sign-up page and returns its hash.
+func hashPassword(password, email string) (string, error) {
+	problem := flow.Problem{Pointer: "/password", Code: "required", Detail: "A new account needs a password."}
+	if password != "" {
+		problem.Code, problem.Detail = "invalid", passwords.Check(password, email)
+	}
+	if problem.Detail != "" {
+		return "", &flow.Error{Code: flow.CodeInputInvalid, Message: problem.Detail, Fields: []flow.Problem{problem}}
+	}
+	hash, err := passwords.Hash(password)
+	if err != nil {
+		return "", fmt.Errorf("hash the password: %w", err)
+	}
+	return hash, nil
+}
+
+// addUser is POST local/users. An existing account keeps its password and name; only its membership
+// is added. An error with the pointer /password and the code required means that there is no
+// account yet.
+func (s *Server) addUser(c *api.Call) error {
+	of, err := readUser(c)
+	if err != nil {
+		return err
+	}
+	u, err := s.store.FindUserByEmail(c.Request().Context(), of.email)
+	exists := err == nil
+	if flow.IsNotFound(err) {
+		u = &flow.User{Email: of.email, Name: cmp.Or(of.name, of.email)}
+		u.PasswordHash, err = hashPassword(of.password, of.email)
+	}
+	if err != nil {
+		return err
+	}
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
+		if exists {
+			err = s.store.AddMember(ctx, c.Key.WorkspaceID, u.ID, of.role)
+		} else {
+			err = s.store.CreateUser(ctx, c.Key.WorkspaceID, u, of.role)
+		}
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "member.add", u.Email, string(of.role))
+	})
+	if exists && errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
+		return flow.Errorf(flow.CodeInputInvalid, "There is already a person with the email address %s in this workspace.", u.Email)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// findMember returns the member of the workspace with an email address.
+func (s *Server) findMember(c *api.Call, email string) (*flow.Member, error) {
+	members, err := s.store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		if strings.EqualFold(members[i].Email, strings.TrimSpace(email)) {
+			return &members[i], nil
+		}
+	}
+	return nil, flow.Errorf(flow.CodeInputInvalid, "This workspace has no member with the email address %s; 'sluice user list' lists the people.", email)
+}
+
+// removeUser is DELETE local/users?email=&keys_to=. The account stays, for other workspaces.
+func (s *Server) removeUser(c *api.Call) error {
+	q, err := c.QueryTexts("email", "keys_to")
+	if err != nil {
+		return err
+	}
+	m, err := s.findMember(c, q["email"])
+	if err != nil {
+		return err
+	}
+	handover := flow.KeyHandover{By: c.Actor()}
+	if q["keys_to"] != "" {
+		heir, err := s.findMember(c, q["keys_to"])
+		if err != nil {
+			return err
+		}
+		handover.HeirID = heir.UserID
+	}
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.RemoveMember(ctx, m.WorkspaceID, m.UserID, handover); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "member.remove", m.Email, "")
+	})
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, map[string]string{"email": m.Email})
+}
+
+// setPassword is PUT local/users/password.
+func (s *Server) setPassword(c *api.Call) error {
+	of, err := readUser(c)
+	if err != nil {
+		return err
+	}
+	m, err := s.findMember(c, of.email)
+	if err != nil {
+		return err
+	}
+	hash, err := hashPassword(of.password, m.Email)
+	if err != nil {
+		return err
+	}
+	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.SetPassword(ctx, m.UserID, hash, ""); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "password.set", m.Email, "")
+	})
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, map[string]string{"email": m.Email})
 }

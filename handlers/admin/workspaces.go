@@ -219,7 +219,7 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 	}
 	before, ctx := ws.Own, c.Request().Context()
 	set(&ws.Own)
-	if changes := QuotaChanges(before, ws.Own); changes != "" {
+	if changes := quotaChanges(before, ws.Own); changes != "" {
 		if err := s.setQuota(ctx, c, ws, changes); err != nil {
 			return err
 		}
@@ -254,8 +254,8 @@ func asQuota(v any) (int64, bool) {
 	return asWhole(v, 1, maxQuota)
 }
 
-// QuotaChanges returns one line for the audit log with the quotas that differ.
-func QuotaChanges(before, after flow.Storage) string {
+// quotaChanges returns one line for the audit log with the quotas that differ.
+func quotaChanges(before, after flow.Storage) string {
 	var list []string
 	for _, k := range flow.QuotaUnits {
 		if before.Get(k) != after.Get(k) {

@@ -102,22 +102,26 @@ func (s *Server) flowURLs(f *flow.Flow) flowURLs {
 }
 
 // readDocument reads a flow document from the body and checks it. f is the flow that it is for; nil
-// for a new one.
-func (c *Call) readDocument(f *flow.Flow) (*flow.Document, error) {
+// for a new one. The operator may send literal secrets of a flow, which keep moves to credentials.
+func (c *Call) readDocument(f *flow.Flow) (_ *flow.Document, keep func(ctx context.Context) error, err error) {
 	object, _, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d, problems := document.ParseDocumentValue(object)
 	if f != nil { // before anything is read of the flows that it runs
 		if err := c.calls().CheckDraft(c.Request().Context(), f, d); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := c.s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, d); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d, c.s.Library.CheckSent(d, problems)
+	keep = func(context.Context) error { return nil }
+	if f != nil && d != nil && c.Operator() {
+		keep = library.ExtractSecrets(c.Request().Context(), c.s.Library, f, d)
+	}
+	return d, keep, c.s.Library.CheckSent(d, problems)
 }
 
 // createFlow is POST flow: makes a flow from a document.
@@ -125,7 +129,7 @@ func (s *Server) createFlow(c *Call) error {
 	if err := c.requireAllFlows(); err != nil {
 		return err
 	}
-	d, err := c.readDocument(nil)
+	d, _, err := c.readDocument(nil)
 	if err != nil {
 		return err
 	}
@@ -202,7 +206,7 @@ func (s *Server) replaceDraft(c *Call) error {
 	case !present:
 		return flow.Errorf(flow.CodePreconditionRequired, "Send the ETag of the draft that you have read as If-Match, so that no other change is overwritten. GET …/document?version=draft returns both.")
 	}
-	d, err := c.readDocument(f)
+	d, keep, err := c.readDocument(f)
 	if err != nil {
 		return err
 	}
@@ -215,7 +219,13 @@ func (s *Server) replaceDraft(c *Call) error {
 			return err
 		}
 	}
-	if err := s.Library.ReplaceDraft(c.Request().Context(), f, c.Actor(), f.Rev, d, takeAlias); err != nil {
+	err = s.Library.Store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
+		if err := keep(ctx); err != nil {
+			return err
+		}
+		return s.Library.ReplaceDraft(ctx, f, c.Actor(), f.Rev, d, takeAlias)
+	})
+	if err != nil {
 		return err
 	}
 	return c.writeDraft(http.StatusOK, f.ID)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"sluice/flow"
@@ -24,7 +25,7 @@ type importedList struct {
 
 // importFlows is POST flow/import. It creates a flow from each document, in one transaction.
 // Documents with literal secrets are refused, as everywhere in the API: only an import in the
-// dashboard or on the command line moves them to encrypted storage.
+// dashboard or by the operator moves them to encrypted storage.
 func (s *Server) importFlows(c *Call) error {
 	if err := c.requireAllFlows(); err != nil {
 		return err
@@ -61,6 +62,9 @@ func (s *Server) importFlows(c *Call) error {
 		}
 		return nil
 	})
+	if problems, ok := errors.AsType[library.ImportErrors](err); ok {
+		return documentErrors(problems)
+	}
 	if err != nil {
 		return err
 	}

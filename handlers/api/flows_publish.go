@@ -297,11 +297,11 @@ func newAppliedObject(a *library.Applied) appliedObject {
 	return o
 }
 
-// readDocuments parses and checks all documents. The error has the problems of all of them,
-// with pointers that start with /documents and the index. With identify, slugs identify flows,
-// so each may occur only once.
+// readDocuments parses and checks all documents. The error has the problems of all of them; see
+// documentErrors. With identify, slugs identify flows, so each may occur only once. Without it, the
+// operator may send literal secrets.
 func (c *Call) readDocuments(list []any, identify bool) ([]*flow.Document, error) {
-	documents, first := make([]*flow.Document, len(list)), (*flow.Error)(nil)
+	documents, errs := make([]*flow.Document, len(list)), make([]error, len(list))
 	seen, faults := map[string]bool{}, make([][]flow.Problem, len(list))
 	for i, v := range list {
 		documents[i], faults[i] = document.ParseDocumentValue(v)
@@ -312,34 +312,55 @@ func (c *Call) readDocuments(list []any, identify bool) ([]*flow.Document, error
 	if err := c.s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, documents...); err != nil {
 		return nil, err
 	}
-	for i, d := range documents {
-		err := c.s.Library.CheckSent(d, faults[i])
-		if err == nil {
-			slug := document.WantedSlug(d)
-			if identify && seen[slug] {
-				err = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
-			}
-			seen[slug] = true
+	check := c.s.Library.CheckSent
+	if !identify && c.Operator() {
+		check = func(d *flow.Document, problems []flow.Problem) error {
+			return library.CheckParsed(c.s.Library, d, problems)
 		}
+	}
+	for i, d := range documents {
+		if errs[i] = check(d, faults[i]); errs[i] != nil {
+			continue
+		}
+		slug := document.WantedSlug(d)
+		if identify && seen[slug] {
+			errs[i] = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
+		}
+		seen[slug] = true
+	}
+	return documents, documentErrors(errs)
+}
+
+// documentErrors returns an error with the problems of all documents of a request, or nil. Their
+// pointers start with /documents and the index.
+func documentErrors(errs []error) error {
+	var first *flow.Error
+	for i, err := range errs {
 		if err == nil {
 			continue
 		}
 		e := flow.AsError(err)
+		if e.Code == flow.CodeInternal {
+			return err
+		}
 		if first == nil {
 			first = &flow.Error{Code: e.Code, Message: "Some documents are invalid. Nothing was changed."}
 		}
 		if e.Code == flow.CodeSecretInDocument {
 			first.Code, first.Message = e.Code, e.Message
 		}
+		if len(e.Fields) == 0 {
+			first.Fields = append(first.Fields, flow.Problem{Pointer: flow.Pointer("documents", i), Code: string(e.Code), Detail: e.Message})
+		}
 		for _, p := range e.Fields {
 			p.Pointer = flow.Pointer("documents", i) + p.Pointer
 			first.Fields = append(first.Fields, p)
 		}
 	}
-	if first != nil {
-		return nil, first
+	if first == nil {
+		return nil
 	}
-	return documents, nil
+	return first
 }
 
 // options reads members of a JSON object and collects their problems.

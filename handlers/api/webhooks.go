@@ -64,6 +64,11 @@ func (s *Server) listWebhooks(c *Call) error {
 		live, _ = document.ParseDocument(data)
 	}
 	draft, _ := document.ParseDocument(f.Draft)
+	if c.Operator() {
+		if err := c.audit("flow.secret.read", string(f.ID), ""); err != nil {
+			return err
+		}
+	}
 	list := webhookList{Webhooks: []webhookObject{}}
 	for _, w := range document.Webhooks(live, draft) {
 		o, err := s.newWebhookObject(c, f, &w)

@@ -38,6 +38,11 @@ func (f FakeProviders) Credential(c flow.Credential, secret string) (flow.Creden
 	return c, nil
 }
 
+// OperatorCredential is Credential.
+func (f FakeProviders) OperatorCredential(c flow.Credential, secret string) (flow.Credential, error) {
+	return f.Credential(c, secret)
+}
+
 // CheckSecret rejects only an empty secret.
 func (FakeProviders) CheckSecret(secret string) string {
 	if secret == "" {

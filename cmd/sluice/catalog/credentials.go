@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/cmd/sluice/upstream"
@@ -49,9 +50,21 @@ func fieldError(field, format string, args ...any) error {
 // Credential validates a form and binds the credential to its hosts. Errors name the
 // field of the form, which shows them beside it.
 func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credential, error) {
+	return checkCredential(c, secret, false)
+}
+
+// OperatorCredential implements admin.Providers. The operator may choose the address of every
+// provider but the hosting platform, also a private one, and hosts in addition to it.
+func (p *Credentials) OperatorCredential(c flow.Credential, secret string) (flow.Credential, error) {
+	c.Trusted = c.BaseURL != ""
+	return checkCredential(c, secret, true)
+}
+
+// checkCredential validates a credential and binds it to its hosts.
+func checkCredential(c flow.Credential, secret string, operator bool) (flow.Credential, error) {
 	preset, known := providers.FindPreset(c.Provider)
 	other, taken := providers.FindPreset(c.Name)
-	own := preset.Local || known && preset.BaseURL == ""
+	own := preset.Local || known && preset.BaseURL == "" || operator && known && c.BaseURL != "" && preset.Wire != providers.WireHost
 	switch {
 	case !library.ValidCredentialName(c.Name):
 		return c, fieldError("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
@@ -79,16 +92,26 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	if err != nil {
 		return c, fieldError("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
 	}
-	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{flow.BoundHost(u)}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if host := flow.BoundHost(u); !operator {
+		c.Hosts = []string{host}
+	} else if !slices.Contains(c.Hosts, host) {
+		c.Hosts = append(c.Hosts, host)
+	}
 	return c, nil
 }
 
 // CheckSecret implements console.Providers.
 func (p *Credentials) CheckSecret(secret string) string { return library.CheckSecret(secret) }
 
-// Test checks a credential with its provider.
+// Test checks a credential with its provider. name may also be that of a provider whose secret is in
+// the environment.
 func (p *Credentials) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
-	access, err := p.upstreams.Resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
+	ref := any(map[string]any{"credential": name})
+	if _, _, err := p.store.OpenCredential(ctx, ws, name); flow.IsNotFound(err) {
+		ref = nil
+	}
+	access, err := p.upstreams.Resolver(p.store).Access(ctx, ws, name, ref)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,16 +59,28 @@ type Import struct {
 // Send imports the documents, all or none, and prints the IDs of the flows. With Flow set it
 // replaces the draft of that flow instead.
 func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error {
-	sources := make([]*source, len(m.Files))
+	list, err := m.Flows(ctx, api)
+	if err != nil {
+		return err
+	}
+	return PrintImported(s, list, m.JSON)
+}
+
+// Flows is Send without output.
+func (m Import) Flows(ctx context.Context, api *client.Client) ([]Imported, error) {
+	sources, problems := make([]*source, len(m.Files)), []string{}
 	for i, f := range m.Files {
-		value, err := flow.DecodeJSON(f.Data)
+		value, err := flow.DecodeJSON(bytes.TrimPrefix(f.Data, []byte("\ufeff")))
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", f.Name, lastLine(f.Data), err)
+			problems = append(problems, fmt.Sprintf("%s:%d: %v", f.Name, lastLine(f.Data), err))
 		}
 		sources[i] = &source{path: f.Name, data: f.Data, value: value}
 	}
+	if len(problems) > 0 {
+		return nil, errors.New(strings.Join(problems, "\n  "))
+	}
 	if m.Flow != "" {
-		return m.replace(ctx, api, s, sources[0])
+		return m.replace(ctx, api, sources[0])
 	}
 	documents := make([]any, len(sources))
 	for i, f := range sources {
@@ -75,7 +88,7 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	}
 	raw, err := api.Call(ctx, "POST", "/v1/flow/import", map[string]any{"documents": documents, "publish": m.Publish})
 	if err != nil {
-		return m.importError(err, sources)
+		return nil, m.importError(err, sources)
 	}
 	var made struct {
 		Flows []struct {
@@ -85,13 +98,13 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 		} `json:"flows"`
 	}
 	if err := json.Unmarshal(raw, &made); err != nil {
-		return err
+		return nil, err
 	}
 	list := make([]Imported, len(made.Flows))
 	for i, f := range made.Flows {
 		list[i] = Imported{f.ID, f.Name, m.Files[i].Name, f.Version, m.Files[i].Losses}
 	}
-	return PrintImported(s, list, m.JSON)
+	return list, nil
 }
 
 // importError returns an error that names the file and line of each problem. Errors without fields
@@ -118,10 +131,10 @@ func checkSlug(f *source, data []byte) error {
 
 // replace replaces the draft of a flow with a document, and publishes it if m.Publish is set.
 // These are two requests, so the new draft stays even if publishing fails.
-func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
+func (m Import) replace(ctx context.Context, api *client.Client, f *source) ([]Imported, error) {
 	data, tag, err := api.Document(ctx, m.Flow, "draft")
 	if flow.IsNotFound(err) {
-		return errors.New("there is no such flow; 'sluice flow list' lists the flows")
+		return nil, errors.New("there is no such flow; 'sluice flow list' lists the flows")
 	}
 	if err == nil {
 		err = checkSlug(f, data)
@@ -135,16 +148,16 @@ func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *
 		for i, p := range e.Fields {
 			list[i] = f.located(p)
 		}
-		return fmt.Errorf("%s\n  %s", e.Message, strings.Join(list, "\n  "))
+		return nil, fmt.Errorf("%s\n  %s", e.Message, strings.Join(list, "\n  "))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	done := Imported{ID: updated.ID, Name: updated.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
 	if m.Publish {
 		if _, done.Version, err = publish(ctx, api, updated.ID, map[string]any{}); err != nil {
-			return fmt.Errorf("the draft was replaced, but not published: %w", err)
+			return nil, fmt.Errorf("the draft was replaced, but not published: %w", err)
 		}
 	}
-	return PrintImported(s, []Imported{done}, m.JSON)
+	return []Imported{done}, nil
 }
