@@ -124,24 +124,21 @@ func (c credentialAddCmd) check() error {
 	case c.Provider == "" && c.BaseURL != "":
 		return usageError("--base-url is the address of a provider; give --provider, or --host for a plain secret")
 	}
-	if _, err := flow.ParseHosts(c.Host); err != nil {
-		return usageError("--host " + err.Error())
-	}
 	if c.BaseURL != "" {
 		if _, err := upstream.BaseURL(c.BaseURL); err != nil {
 			return usageError(err.Error())
 		}
 	}
-	if c.Provider == "" {
-		return checkBound(c.Host, c.AnyHost)
-	}
-	return nil
+	return checkHosts(c.Host, c.AnyHost || c.Provider != "" && len(c.Host) == 0)
 }
 
-// checkBound returns an error unless a plain secret is either bound to hosts or
-// explicitly allowed to go to any host.
-func checkBound(hosts []string, anyHost bool) error {
+// checkHosts returns an error unless a secret is either bound to valid hosts or allowed to go to any
+// host.
+func checkHosts(texts []string, anyHost bool) error {
+	hosts, err := flow.ParseHosts(texts)
 	switch {
+	case err != nil:
+		return usageError("--host " + err.Error())
 	case len(hosts) > 0 && anyHost:
 		return usageError("--host and --any-host cannot be used together; choose one")
 	case len(hosts) == 0 && !anyHost:
@@ -161,10 +158,7 @@ type credentialHostsCmd struct {
 // RunAPI sets the hosts of a plain credential. The hosts of a credential for a provider follow from
 // its base URL.
 func (c credentialHostsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	if _, err := flow.ParseHosts(c.Host); err != nil {
-		return usageError("--host " + err.Error())
-	}
-	if err := checkBound(c.Host, c.AnyHost); err != nil {
+	if err := checkHosts(c.Host, c.AnyHost); err != nil {
 		return err
 	}
 	k, err := fetch[admin.Credential](ctx, api, "PUT", "/v1/local/credentials/"+url.PathEscape(c.Name)+"/hosts", map[string]any{"hosts": append([]string{}, c.Host...)})
