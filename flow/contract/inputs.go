@@ -13,6 +13,7 @@ import (
 	"sluice/flow/pattern"
 	"sluice/flow/sorting"
 	"sluice/flow/value"
+	"sluice/flow/wording"
 )
 
 // Input is a parameter of a flow, declared by an input node.
@@ -160,6 +161,22 @@ func Check(inputs []Input, given *flow.Object, coerce bool) (*flow.Object, []flo
 	return values, problems
 }
 
+// maxListed bounds how many allowed values a message lists, and maxListedText their length in
+// characters.
+const (
+	maxListed     = 20
+	maxListedText = 1000
+)
+
+// listed returns allowed values as JSON, or the first of them.
+func listed(values []any) string {
+	text := wording.Truncate(string(flow.EncodeJSON(values[:min(len(values), maxListed)])), maxListedText)
+	if more := len(values) - maxListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // check validates one value and returns it converted for the flow. With coerce, a text is
 // parsed as the type of the input, because forms send only texts.
 func (in *Input) check(v any, coerce bool, work *pattern.Budget) (any, []flow.Problem) {
@@ -199,7 +216,7 @@ func (in *Input) check(v any, coerce bool, work *pattern.Budget) (any, []flow.Pr
 		return v, fail("too_deep", "nested deeper than %d levels", flow.MaxValueDepth)
 	}
 	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return flow.EqualValues(e, v) }) {
-		return v, fail("not_allowed", "wanted one of %s", flow.EncodeJSON(in.Enum))
+		return v, fail("not_allowed", "wanted one of %s", listed(in.Enum))
 	}
 	size, unit := flow.Measure(v)
 	least, most := in.bounds()

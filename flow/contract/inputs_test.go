@@ -291,3 +291,23 @@ func TestCheck_keeps_order(t *testing.T) {
 		t.Errorf("the order is %s, with %v", got, problems)
 	}
 }
+
+// TestCheck_lists_only_the_first_allowed_values keeps the error for one value short, however many others
+// are allowed.
+func TestCheck_lists_only_the_first_allowed_values(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 5000)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	for enum, want := range map[string]string{
+		"1, 2, 3":               "wanted one of [1,2,3]",
+		strings.Join(many, ","): "wanted one of [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19] and 4980 more",
+	} {
+		inputs := inputsOf(t, `{"name": "a", "type": "number", "enum": [`+enum+`]}`)
+		_, problems := contract.Check(inputs, flowtest.DecodedObject([]byte(`{"a": -1}`)), false)
+		if len(problems) != 1 || problems[0].Detail != want {
+			t.Errorf("got %v, want %q", problems, want)
+		}
+	}
+}
