@@ -22,21 +22,22 @@ func AsValue(v any, depth int) (out any, changed bool, err error) {
 	if depth < 0 {
 		return nil, false, Errorf(CodeOutputInvalid, "The result is nested deeper than %d levels.", MaxValueDepth)
 	}
+	given := v // returned as it is, because converting a text to an interface again would allocate
 	switch v := v.(type) {
 	case nil, bool, int, int64:
-		return v, false, nil
+		return given, false, nil
 	case string:
 		if utf8.ValidString(v) {
-			return v, false, nil
+			return given, false, nil
 		}
 		return strings.ToValidUTF8(v, "\uFFFD"), true, nil
 	case json.Number:
 		if IsNumber(string(v)) {
-			return v, false, nil
+			return given, false, nil
 		}
 	case float64:
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			return v, false, nil
+			return given, false, nil
 		}
 	case []any:
 		return asList(v, depth)

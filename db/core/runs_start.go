@@ -29,7 +29,7 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 	if err != nil {
 		return flow.Started{}, err
 	}
-	w := &StartWrite{N: &n, Row: row, steps: stepRows(&run, n.Steps)}
+	w := &StartWrite{N: &n, Row: row, steps: stepRows(&dbconn.Texts{}, &run, n.Steps)}
 	if err := s.DB.writeRun(ctx, Durable, w); err != nil {
 		return flow.Started{}, err
 	}

@@ -68,8 +68,9 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 		}
 		r.ExpiresAt = r.EndedAt.Add(s.DB.Config.Retention)
 	}
-	p.row = updateRow(r, placeOf(r.State), w)
-	p.steps = stepRows(r, w.Steps)
+	var texts dbconn.Texts
+	p.row = updateRow(&texts, r, placeOf(r.State), w)
+	p.steps = stepRows(&texts, r, w.Steps)
 	p.parts = takeParts(p.steps, w.Steps)
 	p.sizes = stepSizes(p.steps)
 	for path, outputs := range p.parts {
@@ -114,10 +115,10 @@ func placeOf(s flow.RunState) int64 {
 
 // updateRow returns the row of a run after a write, for both ways to write it: alone
 // and in a set.
-func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
+func updateRow(texts *dbconn.Texts, r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	return gen.UpdateRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
-		Outputs: dbconn.EncodeObject(r.Outputs), Error: dbconn.EncodeError(r.Error),
+		Outputs: texts.EncodeObject(r.Outputs), Error: dbconn.EncodeError(r.Error),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
 		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: dbconn.EncodeList(r.Models),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,

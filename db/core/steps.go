@@ -59,7 +59,7 @@ func UsageOf(input, output, cached, reasoning, unpriced int64, cost flow.NanoUSD
 }
 
 // stepRows flattens steps into parameters.
-func stepRows(run *flow.Run, steps []flow.Step) []any {
+func stepRows(texts *dbconn.Texts, run *flow.Run, steps []flow.Step) []any {
 	args := make([]any, 0, len(steps)*len(stepColumns))
 	for i := range steps {
 		s := &steps[i]
@@ -67,7 +67,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Usage.CachedTokens, s.Usage.ReasoningTokens, s.Usage.UnpricedSteps, s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
-			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), dbconn.EncodeList(s.Attempts))
+			dbconn.EncodeError(s.Error), texts.EncodeAny(s.Saved), texts.EncodeMap(s.Input), texts.EncodeMap(s.Outputs), dbconn.EncodeList(s.Attempts))
 	}
 	return args
 }

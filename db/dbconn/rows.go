@@ -64,6 +64,33 @@ func EncodeAny(v any) string {
 	return value.Text(v)
 }
 
+// Texts encodes the values of one write, which often share large parts. The zero value is ready to use.
+type Texts struct{ value.Texts }
+
+// EncodeMap returns what the function EncodeMap returns.
+func (t *Texts) EncodeMap(m map[string]any) string {
+	if m == nil {
+		return ""
+	}
+	return t.Text(m)
+}
+
+// EncodeObject returns what the function EncodeObject returns.
+func (t *Texts) EncodeObject(o *value.Object) string {
+	if o == nil {
+		return ""
+	}
+	return t.Text(o)
+}
+
+// EncodeAny returns what the function EncodeAny returns.
+func (t *Texts) EncodeAny(v any) string {
+	if v == nil {
+		return ""
+	}
+	return t.Text(v)
+}
+
 // EncodeError encodes an error as JSON. It returns "" for nil.
 func EncodeError(e *flow.Error) string {
 	if e == nil {

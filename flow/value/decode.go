@@ -89,6 +89,11 @@ type decoder struct {
 	depth int // maximum nesting
 	left  int // number of further values that are accepted
 	names map[string]string
+
+	// Members and items of objects and lists whose end was not reached yet. They are copied at the
+	// end, so that values have no unused space and growing ones leave nothing behind.
+	members []Member
+	items   []any
 }
 
 func newDecoder(data []byte, options ...jsontext.Options) *decoder {
@@ -138,7 +143,7 @@ func (d *decoder) value() (any, error) {
 
 // object decodes the members of an object up to its end.
 func (d *decoder) object() (any, error) {
-	o := &Object{}
+	start := len(d.members)
 	for d.PeekKind() != '}' {
 		t, err := d.ReadToken()
 		if err != nil {
@@ -149,8 +154,11 @@ func (d *decoder) object() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Set(name, v)
+		d.members = append(d.members, Member{name, v})
 	}
+	o := NewObject(d.members[start:]...)
+	clear(d.members[start:])
+	d.members = d.members[:start]
 	_, err := d.ReadToken()
 	return o, err
 }
@@ -171,14 +179,17 @@ func (d *decoder) name(name string) string {
 }
 
 func (d *decoder) list() (any, error) {
-	list := []any{}
+	start := len(d.items)
 	for d.PeekKind() != ']' {
 		v, err := d.value()
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, v)
+		d.items = append(d.items, v)
 	}
+	list := append(make([]any, 0, len(d.items)-start), d.items[start:]...)
+	clear(d.items[start:])
+	d.items = d.items[:start]
 	_, err := d.ReadToken()
 	return list, err
 }

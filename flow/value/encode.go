@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 // Encode returns a value as compact JSON without HTML escapes: the members of an *Object in their
@@ -48,8 +49,11 @@ func withBuffer(e encoder, v any, use func([]byte)) {
 	use(*b)
 }
 
-// encoder appends values as JSON. sorted makes it ignore the order of members.
-type encoder struct{ sorted bool }
+// encoder appends values as JSON.
+type encoder struct {
+	sorted bool   // ignores the order of members
+	texts  *Texts // nil if nothing is remembered
+}
 
 // append encodes the most common types directly, because every step is encoded for its hash, and
 // leaves the rest to encoding/json.
@@ -60,9 +64,10 @@ func (e encoder) append(b []byte, v any) []byte {
 	case bool:
 		return strconv.AppendBool(b, v)
 	case string:
-		if isPlain(v) {
-			return append(append(append(b, '"'), v...), '"')
+		if e.texts != nil && len(v) >= rememberedBytes {
+			return e.texts.once(b, part{unsafe.Pointer(unsafe.StringData(v)), len(v)}, func(b []byte) []byte { return appendText(b, v) })
 		}
+		return appendText(b, v)
 	case json.Number:
 		if IsNumber(string(v)) {
 			return append(b, v...)
@@ -74,10 +79,16 @@ func (e encoder) append(b []byte, v any) []byte {
 			return strconv.AppendFloat(b, v, 'f', -1, 64)
 		}
 	case []any:
+		if e.texts != nil && len(v) > 0 {
+			return e.texts.once(b, part{unsafe.Pointer(unsafe.SliceData(v)), len(v)}, func(b []byte) []byte { return e.appendList(b, v) })
+		}
 		if v != nil {
 			return e.appendList(b, v)
 		}
 	case *Object:
+		if e.texts != nil && v != nil {
+			return e.texts.once(b, part{unsafe.Pointer(v), -1}, func(b []byte) []byte { return e.appendObject(b, v) })
+		}
 		if v != nil {
 			return e.appendObject(b, v)
 		}
@@ -112,7 +123,7 @@ func (e encoder) appendObject(b []byte, o *Object) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(e.append(b, members[i].Name), ':')
+		b = append(appendText(b, members[i].Name), ':')
 		b = e.append(b, members[i].Value)
 	}
 	return append(b, '}')
@@ -133,10 +144,18 @@ func (e encoder) appendMap(b []byte, m map[string]any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(e.append(b, name), ':')
+		b = append(appendText(b, name), ':')
 		b = e.append(b, m[name])
 	}
 	return append(b, '}')
+}
+
+// appendText appends a text. Most need no escapes.
+func appendText(b []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	return appendReflected(b, s)
 }
 
 // isPlain reports whether a text needs no escapes in JSON.
