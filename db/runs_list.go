@@ -111,7 +111,7 @@ func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 	}
 	failure, err := dbconn.Decode[*flow.Error](r.Error)
 	if failure != nil {
-		row.ErrorCode, row.ErrorMessage = failure.Code, failure.Message
+		row.Error, row.ErrorCode, row.ErrorMessage = failure, failure.Code, failure.Message
 	}
 	return row, err
 }

@@ -38,6 +38,7 @@ type RunRow struct {
 	EndedAt       time.Time
 	ErrorCode     Code
 	ErrorMessage  string
+	Error         *Error // nil unless the run failed
 	InputSummary  string // beginning of the inputs
 	Erased        Code   // why the content was erased; empty while it exists
 }

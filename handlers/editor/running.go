@@ -131,13 +131,20 @@ func (c *call) lastInputs(flowID flow.FlowID, runID flow.RunID) (*flow.Object, e
 		}
 		return run.Inputs, nil
 	}
-	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
+	list, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, Limit: maxRuns})
 	if err != nil {
 		return nil, fmt.Errorf("find the last run of %s: %w", flowID, err)
 	}
-	for i := range runs {
-		if runs[i].Trigger == flow.TriggerBuilder && runs[i].Erased == "" && runs[i].Inputs != nil {
-			return runs[i].Inputs, nil
+	for i := range list.Rows {
+		if list.Rows[i].Erased != "" {
+			continue
+		}
+		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, flow.RunID(list.Rows[i].ID))
+		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // deleted in the meantime
+			return nil, err
+		}
+		if run != nil && run.Inputs != nil {
+			return run.Inputs, nil
 		}
 	}
 	return nil, nil
@@ -249,15 +256,19 @@ func (c *call) showFlowRuns(f *flow.Flow) error {
 	return c.Redirect("/flows/" + string(f.ID))
 }
 
-// flowRuns returns the latest runs. current is the ID of the run to mark.
+// flowRuns returns the latest runs, without reading their content. current is the ID of the run to mark.
 func (c *call) flowRuns(flowID flow.FlowID, current string) (editorview.RunList, error) {
 	list := editorview.RunList{FlowID: string(flowID), MayRun: c.MayEdit(), Now: c.s.Now()}
-	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
+	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
 	if err != nil {
 		return list, fmt.Errorf("list the runs of %s: %w", flowID, err)
 	}
-	for i := range runs {
-		m := c.mark(&runs[i])
+	for i := range found.Rows {
+		r := &found.Rows[i]
+		m := c.mark(&flow.Run{
+			ID: flow.RunID(r.ID), FlowID: r.FlowID, Version: r.Version, Draft: r.Draft, State: r.State, Trigger: r.Trigger,
+			Usage: r.Usage, Progress: r.Progress, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error,
+		})
 		m.Current = m.ID == current
 		list.Runs = append(list.Runs, m)
 	}

@@ -9,8 +9,23 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/inflight"
+	"sluice/handlers"
 	"sluice/handlers/webtest"
 )
+
+func TestRuns_of_a_flow_are_listed_without_their_content(t *testing.T) {
+	t.Parallel()
+	const size = 300 << 10
+	h := webtest.Setup(t, func(c *handlers.Config) { c.Memory = inflight.New(30*size, t.TempDir()) })
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	var run *flow.Run
+	for range 4 { // one fits into the memory of a request
+		run = h.RunDraft(b, id, webtest.Ticket(strings.Repeat("x", size)))
+	}
+	b.Fragment().Get("/flows/" + id + "/runs").Is(200).Has(string(run.ID))
+	b.Fragment().Get("/flows/" + id + "/run").Is(200).Has("data-ran")
+}
 
 func TestRunForm(t *testing.T) {
 	t.Parallel()
