@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"errors"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"path"
@@ -74,7 +73,7 @@ func (c *call) readImport() (data []byte, name string, form consoleview.ImportFo
 	values, err := c.ReadForm(maxImport, func(field string, part *multipart.Part) (err error) {
 		if field == "file" {
 			name = part.FileName()
-			file, err = io.ReadAll(io.LimitReader(part, flow.MaxDocumentBytes+1))
+			file, err = c.ReadPart(part, flow.MaxDocumentBytes+1)
 		}
 		return web.BodyError(err)
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/inflight"
 	"sluice/handlers/web/slowbody"
 )
 
@@ -149,21 +150,20 @@ func isFile(part *multipart.Part) bool {
 // readValue adds a value and returns the rest of the limit, which is negative
 // if the value was longer.
 func (c *Call) readValue(values url.Values, part *multipart.Part, most int64) (left int64, err error) {
-	text, err := io.ReadAll(io.LimitReader(part, most+1))
+	text, err := c.ReadPart(part, most+1)
 	if err != nil {
 		return 0, BodyError(err)
-	}
-	if err := c.TakeMemory(memoryPerByte * int64(len(text))); err != nil {
-		return 0, err
 	}
 	values.Add(part.FormName(), string(text))
 	return most - int64(len(text)), nil
 }
 
 // BodyError converts an error of reading a form to the error for the user. Several
-// errors mean that the form is too large.
+// errors mean that the form is too large. Errors of the server, such as missing memory, stay as they are.
 func BodyError(err error) error {
-	if _, large := errors.AsType[*http.MaxBytesError](err); large || err == nil {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	_, own := errors.AsType[*flow.Error](err)
+	if err == nil || large || own || errors.Is(err, inflight.ErrNoSpace) {
 		return err
 	}
 	return errUnreadable

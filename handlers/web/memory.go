@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -48,6 +49,26 @@ func (c *Call) ReadBody(limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if err := c.TakeMemory(2*body.Size + body.Cost.Heap); err != nil {
+		return nil, err
+	}
+	return body.Bytes()
+}
+
+// ReadPart reads a part of a form, at most limit bytes. A large part is received into a file before the
+// memory for what it contains is taken, so that a slow client occupies none.
+func (c *Call) ReadPart(part io.Reader, limit int64) ([]byte, error) {
+	body, err := c.s.Memory.Receive(io.LimitReader(part, limit), false)
+	if body != nil {
+		defer body.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := memoryPerByte * body.Size
+	if body.LooksLikeJSON() {
+		n = max(n, 2*body.Size+body.Cost.Heap)
+	}
+	if err := c.TakeMemory(n); err != nil {
 		return nil, err
 	}
 	return body.Bytes()
