@@ -308,6 +308,19 @@ func TestApply_takes_an_alias_on_request(t *testing.T) {
 }
 
 // TestApply_converts_exports applies an export of AI-Flow: the response says what the flow lacks.
+func TestApply_bounds_documents_and_problems(t *testing.T) {
+	t.Parallel()
+	p := newProgram(webtest.Setup(t), []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
+	for _, path := range []string{"apply", "flow/import"} {
+		for n, want := range map[int]int{10_001: 1, 10_000: 1000, 999: 999} {
+			a, _ := p.send(422, "POST", path, `{"documents": [`+strings.Repeat(`1,`, n-1)+`1]}`)
+			if list := a["errors"].([]any); len(list) != want {
+				t.Errorf("%s of %d documents lists %d problems, want %d", path, n, len(list), want)
+			}
+		}
+	}
+}
+
 func TestApply_converts_exports(t *testing.T) {
 	t.Parallel()
 	p := newProgram(webtest.Setup(t), []flow.Scope{flow.ScopeEdit, flow.ScopeRead})

@@ -44,13 +44,13 @@ func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
 	if d.Schema != flow.Schema && d.Schema != "" {
 		o.problem("schema", "unknown_schema", fmt.Sprintf("this is %q; this version of Sluice reads %q", d.Schema, flow.Schema))
 	}
-	for i, v := range o.list("nodes", true) {
+	for i, v := range o.atMost(flow.MaxNodes, "nodes", true) {
 		d.Nodes = append(d.Nodes, r.node(v, flow.Pointer("nodes", i)))
 	}
-	for i, v := range o.list("edges", false) {
+	for i, v := range o.atMost(flow.MaxEdges, "edges", false) {
 		d.Edges = append(d.Edges, r.edge(v, flow.Pointer("edges", i)))
 	}
-	for i, v := range o.list("groups", false) {
+	for i, v := range o.atMost(flow.MaxNodes, "groups", false) {
 		d.Groups = append(d.Groups, r.group(v, flow.Pointer("groups", i)))
 	}
 	o.rest()
@@ -139,7 +139,7 @@ func (r *reader) group(v any, at string) flow.Group {
 		return flow.Group{Nodes: []string{}}
 	}
 	g := flow.Group{ID: o.text("id", true), Label: o.label("label", false, 200), Color: o.label("color", false, 40), Nodes: []string{}}
-	for i, n := range o.list("nodes", true) {
+	for i, n := range o.atMost(flow.MaxNodes, "nodes", true) {
 		s, ok := n.(string)
 		if !ok {
 			o.problem(fmt.Sprintf("nodes/%d", i), "wrong_type", "wanted the ID of a node as text, got "+flow.TypeOf(n))
@@ -151,8 +151,18 @@ func (r *reader) group(v any, at string) flow.Group {
 	return g
 }
 
+// maxProblems bounds how many problems a reader collects. A document of 4 MiB can have a million.
+const maxProblems = 1000
+
 // reader collects the problems of a decoded document.
 type reader struct{ problems []flow.Problem }
+
+// report adds a problem, unless there are many already.
+func (r *reader) report(p flow.Problem) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, p)
+	}
+}
 
 // object is a JSON object being read. take marks names as known, for rest.
 type object struct {
@@ -169,7 +179,7 @@ type object struct {
 func (r *reader) object(v any, at string) *object {
 	members, ok := flow.AsObject(v)
 	if !ok {
-		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
+		r.report(flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
 		return nil
 	}
 	return &object{r: r, at: at, fields: members.Map(), order: members.Names(), seen: map[string]bool{}}
@@ -181,7 +191,18 @@ func (o *object) problem(name, code, detail string) {
 	if name != "" {
 		at += "/" + name
 	}
-	o.r.problems = append(o.r.problems, flow.Problem{Pointer: at, Code: code, Detail: detail, Node: o.node})
+	o.r.report(flow.Problem{Pointer: at, Code: code, Detail: detail, Node: o.node})
+}
+
+// atMost returns a list without the items beyond a number, which are a problem. They are not read,
+// because a small text can have a million.
+func (o *object) atMost(most int, name string, required bool) []any {
+	list := o.list(name, required)
+	if len(list) <= most {
+		return list
+	}
+	o.problem(name, "too_many", fmt.Sprintf("at most %d %s, this flow has %d", most, name, len(list)))
+	return list[:most]
 }
 
 // take returns a member and marks its name as known, so that rest does not report it.

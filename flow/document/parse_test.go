@@ -171,6 +171,20 @@ func TestParseDocument_rejects_invalid_JSON(t *testing.T) {
 	}
 }
 
+func TestParseDocument_bounds_what_it_reads(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("1,", 20*flow.MaxNodes) + "1"
+	for _, name := range []string{"nodes", "edges", "groups"} {
+		d, problems := ParseDocument([]byte(`{"schema":"sluice.flow/v1","name":"a","` + name + `":[` + many + `]}`))
+		if at := slices.IndexFunc(problems, func(p flow.Problem) bool { return p.Pointer == "/"+name && p.Code == "too_many" }); at < 0 {
+			t.Errorf("%s: too many are accepted: %v", name, problems[:1])
+		}
+		if len(problems) > maxProblems || len(d.Nodes) > flow.MaxNodes || len(d.Edges) > flow.MaxEdges || len(d.Groups) > flow.MaxNodes {
+			t.Errorf("%s: %d problems, %d nodes, %d edges, %d groups", name, len(problems), len(d.Nodes), len(d.Edges), len(d.Groups))
+		}
+	}
+}
+
 func TestDocumentLimits(t *testing.T) {
 	t.Parallel()
 	d := &flow.Document{Schema: flow.Schema, Name: "large"}

@@ -14,6 +14,12 @@ import (
 // maxApply bounds the body of an apply, in bytes.
 const maxApply = 32 << 20
 
+// Bounds of an apply or import. A body can have a million documents, each with a problem.
+const (
+	maxDocuments = 10_000
+	maxProblems  = 1000 // listed
+)
+
 // diffObject is the JSON of the differences between two documents of a flow.
 type diffObject struct {
 	Slug     string           `json:"slug"`
@@ -353,6 +359,9 @@ func documentErrors(errs []error) error {
 			first.Fields = append(first.Fields, flow.Problem{Pointer: flow.Pointer("documents", i), Code: string(e.Code), Detail: e.Message})
 		}
 		for _, p := range e.Fields {
+			if len(first.Fields) == maxProblems {
+				break
+			}
 			p.Pointer = flow.Pointer("documents", i) + p.Pointer
 			first.Fields = append(first.Fields, p)
 		}
@@ -398,7 +407,11 @@ func (o *options) list(name string) []any {
 	if _, present := o.object[name]; !present {
 		o.problems.add("/"+name, "required", fmt.Sprintf("%q is missing", name))
 	}
-	return option[[]any](o, name, "a list")
+	list := option[[]any](o, name, "a list")
+	if len(list) > maxDocuments {
+		o.problems.add("/"+name, "too_many", fmt.Sprintf("at most %d, got %d", maxDocuments, len(list)))
+	}
+	return list
 }
 
 // number returns a whole number of at least 1, or 0 if it is absent.
