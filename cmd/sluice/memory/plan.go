@@ -15,8 +15,9 @@ import (
 
 const (
 	// outsideGo is the memory in bytes that Go's limit does not include and that must remain:
-	// pages of the binary, SQLite's caches, stacks of other threads. At least this, and an eighth.
-	outsideGo = 96 << 20
+	// pages of the binary, and SQLite's caches and copies of a row of up to 30 MiB that it stores,
+	// several at a time. At least this, and an eighth.
+	outsideGo = 160 << 20
 	// memoryPerWorker is the memory in bytes for each concurrent run, by which small machines
 	// have fewer workers.
 	memoryPerWorker = 4 << 20

@@ -55,8 +55,8 @@ func TestPlan_divides_memory(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	for total, want := range map[int64]Plan{
 		128 * mib:  {Heap: 32 * mib, Values: 20 * mib, Pages: 8 * mib, Workers: 32},
-		512 * mib:  {Heap: 416 * mib, Values: 260 * mib, Pages: 16 * mib, Workers: 128},
-		1024 * mib: {Heap: 896 * mib, Values: 560 * mib, Pages: 32 * mib, Workers: 256},
+		512 * mib:  {Heap: 352 * mib, Values: 220 * mib, Pages: 16 * mib, Workers: 128},
+		1024 * mib: {Heap: 864 * mib, Values: 540 * mib, Pages: 32 * mib, Workers: 256},
 		4096 * mib: {Heap: 3584 * mib, Values: 2240 * mib, Pages: 64 * mib, Workers: 256},
 	} {
 		if got := plan(total, 0); got != want {
@@ -67,7 +67,7 @@ func TestPlan_divides_memory(t *testing.T) {
 		t.Errorf("%d workers, the operator has set 7", got)
 	}
 	t.Setenv("GOMEMLIMIT", "1GiB") // Go has read it at the start; here it only says that the operator has set one
-	if got := plan(512*mib, 0).Heap; got > 416*mib {
+	if got := plan(512*mib, 0).Heap; got > 352*mib {
 		t.Errorf("Go's limit is %d", got)
 	}
 }
