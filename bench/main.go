@@ -74,6 +74,7 @@ var rows = []row{
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
 	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow},
+	{"memory", onServer((*benchmark).memoryRow, smallMemory, allowLoopback, "SLUICE_SIGNUP=open", "SLUICE_QUOTA_BYTES=unlimited", "SLUICE_QUOTA_RUNS=unlimited")},
 }
 
 // allowLoopback lets flows call services of this process.
@@ -186,7 +187,7 @@ func run() (err error) {
 	flag.IntVar(&b.streams, "streams", 1_000, "concurrent responses of the row stream")
 	flag.IntVar(&b.runs, "runs", 1_000_000, "runs of the row list")
 	flag.IntVar(&b.items, "items", 10_000, "items of the lists of the row map")
-	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream or map is measured; choose one row, -on and -callers")
+	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream, map or memory is measured; choose one row, -on and -callers")
 	flag.Parse()
 	if b.dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
 		return err

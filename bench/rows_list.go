@@ -259,7 +259,7 @@ const fillChunk = 50_000
 func (s *filled) fill(runs int) {
 	s.key = must(s.server.key())
 	must(s.command([]byte(listPassword+"\n"), "user", "add", "--email", listEmail, "--password-stdin"))
-	s.cookie = s.signIn()
+	s.cookie = s.signIn(listEmail, listPassword)
 	id := must(s.publish(greeting()))
 	check(s.db.QueryRow("SELECT workspace_id FROM flows").Scan(&s.ws))
 	s.end = time.Now().Truncate(time.Second)
@@ -323,9 +323,9 @@ func (s *filled) fillFlows(from string) {
 }
 
 // signIn signs in to the dashboard and returns the session cookie.
-func (s *filled) signIn() string {
+func (s *server) signIn(email, password string) string {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp := must(client.PostForm("http://"+s.addr+"/sign-in", url.Values{"email": {listEmail}, "password": {listPassword}}))
+	resp := must(client.PostForm("http://"+s.addr+"/sign-in", url.Values{"email": {email}, "password": {password}}))
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body)
 	for _, c := range resp.Cookies() {

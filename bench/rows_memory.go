@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	smallMemory    = "SLUICE_MEMORY=512MiB"
+	denseRuns      = 80              // runs that read a dense answer
+	denseAnswer    = 9 << 20         // bytes of JSON
+	longChats      = 24              // conversations with a long message
+	longMessage    = 10 << 20        // bytes of text
+	largeRequests  = 32              // requests of each kind, in parallel
+	largeBody      = 31 << 20        // bytes of JSON
+	memoryPatience = 5 * time.Minute // until everything must have ended
+	neighborPause  = 50 * time.Millisecond
+)
+
+// crowded is a server with little memory and two workspaces: in one runs and requests need much
+// memory, and a neighbor in the other one starts small runs.
+type crowded struct {
+	*server
+	key, cookie string // of the workspace that needs much
+	neighbor    call
+}
+
+// memoryRow measures a server with 512 MiB whose work would need several GiB at once: runs that
+// read large answers, conversations with long messages, and large requests of every kind. Everything
+// must end, or be refused with 413 or 503, and the runs of the neighbor must stay fast.
+func (b *benchmark) memoryRow(s *server) {
+	must(s.command([]byte("bench pass phrase\n"), "user", "add", "--email", "owner@example.com", "--password-stdin"))
+	c := &crowded{server: s, cookie: s.signIn("owner@example.com", "bench pass phrase")}
+	c.key = must(s.command(nil, "key", "create", "--name", "bench", "--scope", "run,read,edit"))
+	id, key := must2(s.guest())
+	c.neighbor = waiting(id, key, greeted)
+	answer := dense(`{"id":123456,"ok":true}`, denseAnswer)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(answer)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"read"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer upstream.Close()
+	c.readDense(b, upstream.URL)
+	c.chatLong(b, upstream.URL+"/v1")
+	c.sendLarge(b)
+}
+
+// readDense measures runs that read a dense answer and return it.
+func (c *crowded) readDense(b *benchmark, url string) {
+	id := must(c.publish(document("Read", []object{node("read", "http_request", object{"method": "GET", "url": url + "/dense"}), node("out", "output", object{"name": "body"})},
+		"read.body", "out.value")))
+	var failed int
+	b.profiling(c.server, func() {
+		l := c.watch(func(*crowd) {
+			for range denseRuns {
+				if status, body := c.send(http.MethodPost, "/v1/flow/"+id+"/run", "application/json", []byte("{}")); status/100 != 2 {
+					check(unexpected(status, body, nil))
+				}
+			}
+			failed = c.awaitRuns(id)
+		})
+		b.errors += failed
+		b.addCrowd(fmt.Sprintf("%d runs that each read %d MiB of dense JSON", denseRuns, denseAnswer>>20), fmt.Sprintf("%d of %d succeeded", denseRuns-failed, denseRuns), l)
+	})
+}
+
+// awaitRuns waits until all runs of a flow have ended and returns how many did not succeed. It lists
+// only runs without outputs, because lists contain them.
+func (c *crowded) awaitRuns(id string) (failed int) {
+	with := func(state string) (n int) {
+		status, body := c.send(http.MethodGet, "/v1/flow/"+id+"/runs?limit=100&status="+state, "", nil)
+		if status != http.StatusOK {
+			check(unexpected(status, body, nil))
+		}
+		return bytes.Count(body, []byte(`"run_id"`))
+	}
+	for start := time.Now(); with("queued")+with("running") > 0; time.Sleep(200 * time.Millisecond) {
+		if time.Since(start) > memoryPatience {
+			check(fmt.Errorf("the runs have not ended after %s", memoryPatience))
+		}
+	}
+	return with("failed") + with("canceled")
+}
+
+// chatLong measures conversations with a long message. Clients repeat requests that the server
+// refuses with 503, as it asks them to.
+func (c *crowded) chatLong(b *benchmark, url string) {
+	must(c.command([]byte("no secret"), "credential", "add", "--name", "bench", "--provider", "openai_compatible", "--base-url", url))
+	must(c.publish(chatting("bench")))
+	body := must(json.Marshal(object{"model": "ask", "messages": []object{{"role": "user", "content": strings.Repeat("a long text ", longMessage/12)}}}))
+	var refused, wrong int
+	l := c.watch(func(r *crowd) {
+		r.each(longChats, func() {
+			for {
+				status, answer := c.send(http.MethodPost, "/v1/chat/completions", "application/json", body)
+				if status == http.StatusServiceUnavailable {
+					r.count(&refused)
+					time.Sleep(time.Second)
+					continue
+				}
+				if status != http.StatusOK || !bytes.Contains(answer, []byte(`"content":"read"`)) {
+					r.count(&wrong)
+					fmt.Fprintf(os.Stderr, "  %v\n", unexpected(status, answer, nil))
+				}
+				return
+			}
+		})
+	})
+	b.errors += wrong
+	b.addCrowd(fmt.Sprintf("%d chats with a message of %d MiB, at once", longChats, longMessage>>20),
+		fmt.Sprintf("%d of %d succeeded, after %d refusals with 503", longChats-wrong, longChats, refused), l)
+}
+
+// sendLarge measures large requests to every kind of route that reads a body.
+func (c *crowded) sendLarge(b *benchmark) {
+	list := dense(`"a text of about thirty characters"`, largeBody) // fewer than 1,000,000 values, which are decoded
+	id := must(c.publish(greeting()))
+	const boundary = "bench"
+	part := func(disposition string) []byte {
+		return append([]byte("--"+boundary+"\r\nContent-Disposition: form-data; "+disposition+"\r\n\r\n"), append(slices.Clone(list), "\r\n--"+boundary+"--\r\n"...)...)
+	}
+	asJSON, asForm, asParts := "application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary="+boundary
+	for _, r := range []struct {
+		name, method, path, contentType string
+		body                            []byte
+	}{
+		{"chat", http.MethodPost, "/v1/chat/completions", asJSON, slices.Concat([]byte(`{"model":"greet","messages":`), list, []byte("}"))},
+		{"apply", http.MethodPost, "/v1/apply", asJSON, slices.Concat([]byte(`{"documents":`), list, []byte("}"))},
+		{"import", http.MethodPost, "/v1/flow/import", asJSON, slices.Concat([]byte(`{"documents":`), list, []byte("}"))},
+		{"create a flow", http.MethodPost, "/v1/flow", asJSON, slices.Concat([]byte(`{"nodes":`), list, []byte("}"))},
+		{"replace a draft", http.MethodPut, "/v1/flow/" + id, asJSON, slices.Concat([]byte(`{"nodes":`), list, []byte("}"))},
+		{"run", http.MethodPost, "/v1/flow/" + id + "/run", asJSON, slices.Concat([]byte(`{"name":`), list, []byte("}"))},
+		{"MCP", http.MethodPost, "/mcp", asJSON, slices.Concat([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":`), list, []byte("}}}"))},
+		{"upload", http.MethodPost, "/v1/files", asParts, part(`name="file"; filename="list.json"`)},
+		{"edits of the builder", http.MethodPost, "/flows/" + id + "/ops", asJSON, slices.Concat([]byte(`{"ops":`), list, []byte("}"))},
+		{"run of the builder", http.MethodPost, "/flows/" + id + "/run", asParts, part(`name="in.name"`)},
+		{"import page", http.MethodPost, "/flows/import", asParts, part(`name="file"; filename="flow.json"`)},
+		{"sign-in", http.MethodPost, "/sign-in", asForm, list},
+	} {
+		statuses := map[int]int{}
+		l := c.watch(func(w *crowd) {
+			w.each(largeRequests, func() {
+				status, answer := c.send(r.method, r.path, r.contentType, r.body)
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if statuses[status]++; status == 0 || status >= 500 && status != http.StatusServiceUnavailable {
+					b.errors++
+					fmt.Fprintf(os.Stderr, "  %v\n", unexpected(status, answer, nil))
+				}
+			})
+		})
+		b.addCrowd(fmt.Sprintf("%d requests of %d MiB at once: %s", largeRequests, largeBody>>20, r.name), "status "+strings.Trim(fmt.Sprint(statuses), "map[]"), l)
+	}
+}
+
+// dense returns a JSON list of about a size in bytes, which repeats an item. Decoded, it takes several
+// times as much memory.
+func dense(item string, size int) []byte {
+	return []byte("[" + strings.Repeat(item+",", size/(len(item)+1)) + item + "]")
+}
+
+// send sends a request with the key, or to the dashboard with the cookie. The status is 0 if no
+// response arrived.
+func (c *crowded) send(method, path, contentType string, body []byte) (status int, answer []byte) {
+	r := must(http.NewRequest(method, "http://"+c.addr+path, bytes.NewReader(body)))
+	r.Header.Set("Content-Type", contentType)
+	if strings.HasPrefix(path, "/v1/") || path == "/mcp" {
+		r.Header.Set("Authorization", "Bearer "+c.key)
+		r.Header.Set("Accept", "application/json, text/event-stream")
+	} else {
+		r.Header.Set("Cookie", c.cookie)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer resp.Body.Close()
+	if answer, err = io.ReadAll(resp.Body); err != nil {
+		return 0, []byte(err.Error())
+	}
+	return resp.StatusCode, answer
+}
+
+// crowd is work that needs much memory, and what it meant for the server and the neighbor.
+type crowd struct {
+	mu       sync.Mutex
+	took     time.Duration
+	before   float64 // MiB of memory before
+	peak     float64 // MiB at most
+	neighbor *load
+}
+
+// each calls f several times at once.
+func (w *crowd) each(n int, f func()) {
+	var running sync.WaitGroup
+	for range n {
+		running.Go(f)
+	}
+	running.Wait()
+}
+
+// count adds one to a counter that callers share.
+func (w *crowd) count(n *int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*n++
+}
+
+// watch does work while the neighbor starts small runs.
+func (c *crowded) watch(work func(*crowd)) *crowd {
+	time.Sleep(settleTime)
+	c.forgetPeak()
+	w, stop := &crowd{before: c.rss(), neighbor: &load{}}, make(chan struct{})
+	var neighbor sync.WaitGroup
+	neighbor.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(neighborPause):
+			}
+			one, err := drive([]string{c.addr}, 1, 0, 1, c.neighbor) // on a new connection, as after an error
+			if err != nil {
+				w.neighbor.errors++
+				continue
+			}
+			w.neighbor.times, w.neighbor.errors = append(w.neighbor.times, one.times...), w.neighbor.errors+one.errors
+		}
+	})
+	start := time.Now()
+	defer func() {
+		w.took = time.Since(start)
+		close(stop)
+		neighbor.Wait()
+		slices.Sort(w.neighbor.times)
+		w.peak = c.peak()
+	}()
+	work(w)
+	return w
+}
+
+// addCrowd adds a line of the table.
+func (b *benchmark) addCrowd(what, result string, w *crowd) {
+	if w.peak == 0 {
+		check(fmt.Errorf("%s: the server was killed", what))
+	}
+	b.errors += w.neighbor.errors
+	b.add(what+", 512 MiB", fmt.Sprintf("%s; %.1f s; at most %.0f MiB (before %.0f); a neighbor's run p50 %s, p95 %s, %d errors", result, w.took.Seconds(), w.peak, w.before,
+		ms(w.neighbor.percentile(.5)), ms(w.neighbor.percentile(.95)), w.neighbor.errors), "≤ 512 MiB; p95 ≤ 1 s", "")
+}
