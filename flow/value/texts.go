@@ -5,7 +5,7 @@ import "unsafe"
 // rememberedBytes is the size of the encoding from which a part is remembered.
 const rememberedBytes = 4 << 10
 
-// Texts encodes values of which later ones contain large parts of earlier ones, as the outputs of a step
+// Texts encodes values that share large parts, as the outputs of a step
 // are the inputs of the next. A part that was encoded before is copied. The values must not change
 // meanwhile. The zero value is ready to use.
 type Texts struct {
