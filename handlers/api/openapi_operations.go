@@ -138,8 +138,9 @@ var (
 		Answers:  []openapi.Answer{{Status: 202, Text: "The delivery is queued.", JSON: reflect.TypeFor[deliveryObject]()}}}
 
 	docListWebhooks = openapi.Operation{ID: "listWebhooks", Tag: "Webhooks", Summary: "List webhook nodes and their signing secrets",
-		Text:    "A secret is created when it is first read or used, so a receiver can be set up before the first message.",
-		Answers: []openapi.Answer{{Status: 200, Text: "The webhook nodes of the live version, and those of the draft that are new or send to another host.", JSON: reflect.TypeFor[webhookList]()}}}
+		Text:     "A secret is created when it is first read or used, so a receiver can be set up before the first message. Reading secrets is recorded in the audit log.",
+		Problems: []flow.Code{flow.CodeStorageFull},
+		Answers:  []openapi.Answer{{Status: 200, Text: "The webhook nodes of the live version, and those of the draft that are new or send to another host.", JSON: reflect.TypeFor[webhookList]()}}}
 
 	docKeySecret = openapi.Operation{ID: "showWebhookSecret", Tag: "Webhooks", Summary: "Read the webhook secret of the key",
 		Text:    "Signs webhooks in run_options.webhook without a secret, for runs started with this key. Rotating the key keeps it.",

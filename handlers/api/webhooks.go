@@ -48,7 +48,8 @@ func (s *Server) showKeySecret(c *Call) error {
 	return c.WriteJSON(http.StatusOK, KeySecret{secret})
 }
 
-// listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets.
+// listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets. The audit entry is
+// written before the secrets are sent.
 func (s *Server) listWebhooks(c *Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -64,18 +65,18 @@ func (s *Server) listWebhooks(c *Call) error {
 		live, _ = document.ParseDocument(data)
 	}
 	draft, _ := document.ParseDocument(f.Draft)
-	if c.Operator() {
-		if err := c.audit("flow.secret.read", string(f.ID), ""); err != nil {
-			return err
-		}
-	}
-	list := webhookList{Webhooks: []webhookObject{}}
+	list, secrets := webhookList{Webhooks: []webhookObject{}}, false
 	for _, w := range document.Webhooks(live, draft) {
 		o, err := s.newWebhookObject(c, f, &w)
 		if err != nil {
 			return err
 		}
-		list.Webhooks = append(list.Webhooks, o)
+		list.Webhooks, secrets = append(list.Webhooks, o), secrets || o.Secret != nil
+	}
+	if secrets {
+		if err := c.audit("flow.secret.read", string(f.ID), ""); err != nil {
+			return err
+		}
 	}
 	return c.WriteJSON(http.StatusOK, list)
 }
