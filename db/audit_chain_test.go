@@ -246,7 +246,7 @@ func TestVerifyAudit_adopts_older_entries(t *testing.T) {
 	}
 }
 
-// testRotatedAudit adds entries before and after a rotation and verifies the chain.
+// TestVerifyAudit_after_rotation adds entries before and after a rotation and verifies the chain.
 func TestVerifyAudit_after_rotation(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {

@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// searchTime bounds a search unless RunChoice.SearchTime is set.
+// searchTime bounds a search unless flow.RunQuery.SearchTime is set.
 const searchTime = 2 * time.Second
 
 // matchText returns a condition of lists.Search for a text in the inputs or

@@ -95,9 +95,9 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, "text", got.Text, c.want.Text)
-			got.Encoding, got.Warnings = "", nil // see TestEncodings
+			got.Encoding, got.Warnings = "", nil // see TestEncoding_that_does_not_fit_is_reported
 			for i := range got.Tables {
-				got.Tables[i].Columns = nil // see TestTables
+				got.Tables[i].Columns = nil // see TestTables_read_like_spreadsheets
 			}
 			same(t, "document", got, c.want)
 		})

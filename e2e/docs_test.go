@@ -68,7 +68,7 @@ func TestFlowsAsFiles(t *testing.T) {
 	s.cwd = t.TempDir()
 	s.start()
 	document, commands := sampleBlocks(t, "flows", "json"), sampleBlocks(t, "flows", "sh")
-	if len(document) != 2 || len(commands) < 1 { // the second document is a setting of VS Code; commands after the first need a server; see TestRemote
+	if len(document) != 2 || len(commands) < 1 { // the second document is a setting of VS Code; commands after the first need a server; see TestRemoteRuns
 		t.Fatal("the page has other samples than this test knows")
 	}
 	if err := os.WriteFile(filepath.Join(s.cwd, "greet.json"), []byte(document[0]), 0o600); err != nil {

@@ -79,7 +79,7 @@ type point struct {
 	Y float64 `json:"y"`
 }
 
-// testPort is written "side name type", with "many" for a list port.
+// testKinds are the ports of kinds, written "side name type", with "many" for a list port.
 var testKinds = map[string][]string{
 	"input":   {"out value text"},
 	"number":  {"out value number"},

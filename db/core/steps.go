@@ -14,7 +14,7 @@ import (
 	"sluice/flow/sorting"
 )
 
-// stepColumns are the columns of a step in the order of stepRow.
+// stepColumns are the columns of a step in the order of stepRows.
 var stepColumns = []string{
 	"run_id", "path", "workspace_id", "node", "kind", "state", "attempt", "failures", "node_hash", "input_hash",
 	"input_tokens", "output_tokens", "cost_nano_usd", "cached_tokens", "reasoning_tokens", "unpriced_steps", "seq", "output_seq", "started_at", "ended_at", "wait_until",

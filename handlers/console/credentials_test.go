@@ -194,7 +194,7 @@ func TestCredentials_access(t *testing.T) {
 	}
 }
 
-// shelvedModels are fakeModels with a catalog.
+// shelvedModels are FakeModels with a catalog.
 type shelvedModels struct{ webtest.FakeModels }
 
 func (s shelvedModels) ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup {

@@ -16,7 +16,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 )
 
-// sessionTouch is the minimum interval between two updates of the last use of a
+// sessionTouchInterval is the minimum interval between two updates of the last use of a
 // session, because each update is a write to disk.
 const sessionTouchInterval = time.Minute
 

@@ -18,7 +18,7 @@ import (
 // Where an expression only passes a value on or compares it, the text counts, so that the value
 // stays exact. Where it computes, the value is the nearest number of CEL.
 //
-// The planner of CEL cannot know that. Before it plans an expression, passedOn finds the places
+// The planner of CEL cannot know that. Before it plans an expression, placesOf finds the places
 // that pass values on, and decorate replaces the instructions there.
 
 // exactNumber is a JSON number that CEL cannot represent exactly.
