@@ -25,7 +25,7 @@ var auditNames = map[reflect.Type]string{
 // auditRoutes returns the routes of the audit log. Only the dashboard shows its entries.
 func (s *Server) auditRoutes() []api.Route {
 	return []api.Route{{
-		Method: get, Path: "/v1/audit/verify", Scope: flow.ScopeAdmin, Handle: s.verifyAudit,
+		Method: get, Path: "/v1/audit/verify", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.verifyAudit,
 		ID: "verifyAudit", Tag: "Audit log", Summary: "Verify the audit log of the workspace",
 		Text:     "Checks that no entry was changed, inserted or deleted since it was written. The server answers for itself: to check a server that you do not trust, verify a backup elsewhere. Only for a key without a list of flows.",
 		Problems: []flow.Code{flow.CodeFlowNotAllowed},

@@ -94,29 +94,29 @@ func (s *Server) credentialRoutes() []api.Route {
 	const path, tag = "/v1/credentials/:name", "Credentials"
 	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
 	return []api.Route{{
-		Method: get, Path: "/v1/credentials", Scope: flow.ScopeAdmin, Handle: s.listCredentials,
+		Method: get, Path: "/v1/credentials", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listCredentials,
 		ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
 		Status: http.StatusOK, Answer: "All credentials, by name.", JSON: CredentialList{},
 	}, {
-		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.showCredential,
+		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showCredential,
 		ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
 		Status: http.StatusOK, Answer: "The credential.", JSON: Credential{},
 	}, {
-		Method: http.MethodPut, Path: path, Scope: flow.ScopeAdmin, Handle: s.setCredential,
+		Method: http.MethodPut, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.setCredential,
 		ID: "setCredential", Tag: tag, Summary: "Set a credential",
 		Text: "Creates it or replaces all of it. The secret is always part of the request, so that a stored one cannot be sent to another address. Flows use the new secret immediately; a plain secret that is replaced continues to sign webhooks beside the new one for a day.",
 		Body: "SetCredential", Problems: invalid, Status: http.StatusOK, Answer: "The credential, without its secret.", JSON: Credential{},
 	}, {
-		Method: http.MethodPatch, Path: path, Scope: flow.ScopeAdmin, Handle: s.limitCredential,
+		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.limitCredential,
 		ID: "limitCredential", Tag: tag, Summary: "Limit the calls with a credential",
 		Text: "What is left out stays. Nothing else of a credential can be changed without its secret. A key with limits may only lower them.",
 		Body: "LimitCredential", Problems: append([]flow.Code{flow.CodeExceedsKey}, invalid...), Status: http.StatusOK, Answer: "The credential after the change.", JSON: Credential{},
 	}, {
-		Method: http.MethodDelete, Path: path, Scope: flow.ScopeAdmin, Handle: s.removeCredential,
+		Method: http.MethodDelete, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.removeCredential,
 		ID: "removeCredential", Tag: tag, Summary: "Remove a credential", Text: "Flows that use it fail.",
 		Status: http.StatusNoContent, Answer: "Removed.",
 	}, {
-		Method: http.MethodPost, Path: path + "/test", Scope: flow.ScopeAdmin, Handle: s.testCredential,
+		Method: http.MethodPost, Path: path + "/test", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.testCredential,
 		ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
 		Text:   "Calls only the address that the credential is bound to.",
 		Status: http.StatusOK, Answer: "The response of the provider.", JSON: CredentialTest{},

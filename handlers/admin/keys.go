@@ -43,41 +43,41 @@ func (s *Server) keyRoutes() []api.Route {
 	const within = "The key in the request manages only keys within its own rights: their scopes and flows are among its own, they expire no later, and their limits are not higher."
 	body := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey}
 	return []api.Route{{
-		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.listKeys,
+		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listKeys,
 		ID: "listKeys", Tag: tag, Summary: "List keys, newest first",
 		Text:   "Without their secrets, and revoked ones too. A key with a list of flows gets only keys for these flows.",
 		Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 		Status: http.StatusOK, Answer: "One page of keys.", JSON: keyList{},
 	}, {
-		Method: http.MethodPost, Path: path, Scope: flow.ScopeAdmin, Handle: s.createKey,
+		Method: http.MethodPost, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.createKey,
 		ID: "createKey", Tag: tag, Summary: "Create a key",
 		Text: within + " What is left out is as in that key, except for the scopes, which are run and read. What the new key uses counts against the limits of the key that made it, too.",
 		Body: "CreateKey", Problems: append([]flow.Code{flow.CodeQuotaExceeded}, body...),
 		Status: http.StatusCreated, Answer: "The key with its secret, which no other response contains.", JSON: createdKey{},
 	}, {
-		Method: get, Path: path + "/:key_id", Scope: flow.ScopeAdmin, Handle: s.showKey,
+		Method: get, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showKey,
 		ID: "showKey", Tag: tag, Summary: "Show a key, without its secret", Problems: []flow.Code{flow.CodeExceedsKey},
 		Status: http.StatusOK, Answer: "The key.", JSON: keyObject{},
 	}, {
-		Method: get, Path: path + "/:key_id/webhook-secret", Scope: flow.ScopeAdmin, Handle: s.showKeySecret,
+		Method: get, Path: path + "/:key_id/webhook-secret", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showKeySecret,
 		ID: "showSecretOfKey", Tag: tag, Summary: "Read the webhook secret of a key",
 		Text:     "Only of the key in the request and of keys that it made, directly or through others. Reading it is recorded in the audit log.",
 		Problems: []flow.Code{flow.CodeExceedsKey, flow.CodeStorageFull},
 		Status:   http.StatusOK, Answer: "The secret that signs the webhooks which requests with this key ask for.", JSON: api.KeySecret{},
 	}, {
-		Method: http.MethodPatch, Path: path + "/:key_id", Scope: flow.ScopeAdmin, Handle: s.changeKey,
+		Method: http.MethodPatch, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.changeKey,
 		ID: "changeKey", Tag: tag, Summary: "Change the name, flows, expiry or limits of a key",
 		Text: "What is left out stays. Scopes never change. " + within + " That holds before and after the change. A key with limits may not loosen keys that it did not make.",
 		Body: "ChangeKey", Problems: body,
 		Status: http.StatusOK, Answer: "The key after the change.", JSON: keyObject{},
 	}, {
-		Method: http.MethodPost, Path: path + "/:key_id/rotate", Scope: flow.ScopeAdmin, Handle: s.rotateKey,
+		Method: http.MethodPost, Path: path + "/:key_id/rotate", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.rotateKey,
 		ID: "rotateKey", Tag: tag, Summary: "Rotate a key",
 		Text: "Issues a new secret; the old one keeps working for overlap_s seconds. A key with an expiry gets a new term of the same length, at most that of the key in the request. " + within + " A key with limits, or without the scope read, rotates only itself and keys that it made.",
 		Body: "RotateKey", OptionalBody: true, Problems: body,
 		Status: http.StatusOK, Answer: "The key with its new secret, which no other response contains.", JSON: rotatedKey{},
 	}, {
-		Method: http.MethodDelete, Path: path + "/:key_id", Scope: flow.ScopeAdmin, Handle: s.revokeKey,
+		Method: http.MethodDelete, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.revokeKey,
 		ID: "revokeKey", Tag: tag, Summary: "Revoke a key",
 		Text:   "It stops working immediately; runs that it started continue. The keys that it made keep working unless cascade is true. Revoking a key again changes nothing.",
 		Params: []string{"cascade"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeStorageFull, flow.CodeExceedsKey},

@@ -42,11 +42,11 @@ var limitSchemas = map[string]map[string]any{"LimitFlow": {
 func (s *Server) limitRoutes() []api.Route {
 	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
 	return []api.Route{{
-		Method: get, Path: path, Scope: flow.ScopeManage, Or: flow.ScopeAdmin, Handle: s.showLimits,
+		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeManage, flow.ScopeAdmin}, Handle: s.showLimits,
 		ID: "showLimits", Tag: tag, Summary: "Show the limits of a flow and what was used today",
 		Status: http.StatusOK, Answer: "The limits.", JSON: FlowLimits{},
 	}, {
-		Method: http.MethodPatch, Path: path, Scope: flow.ScopeAdmin, Handle: s.changeLimits,
+		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.changeLimits,
 		ID: "changeLimits", Tag: tag, Summary: "Change the limits of a flow",
 		Text: "What is left out stays. Runs that were accepted before are unaffected. A key with limits may only lower them.",
 		Body: "LimitFlow", Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey},

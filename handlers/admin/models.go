@@ -58,25 +58,25 @@ func (s *Server) modelRoutes() []api.Route {
 	const tag, hosted = "Models", "/v1/hosted-models"
 	problems := []flow.Code{flow.CodeInputInvalid}
 	return []api.Route{{
-		Method: get, Path: "/v1/providers", Scope: flow.ScopeRead, Or: flow.ScopeAdmin, Handle: s.listProviders,
+		Method: get, Path: "/v1/providers", Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeAdmin}, Handle: s.listProviders,
 		ID: "listProviders", Tag: tag, Summary: "List the known model providers and what they support",
 		Status: http.StatusOK, Answer: "All providers.", JSON: ProviderList{},
 	}, {
-		Method: get, Path: "/v1/providers/:provider/models", Scope: flow.ScopeEdit, Or: flow.ScopeAdmin, Handle: s.listModels,
+		Method: get, Path: "/v1/providers/:provider/models", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.listModels,
 		ID: "listProviderModels", Tag: tag, Summary: "List the models of a provider",
 		Text:   "Asks the provider, with the credential that a run of the workspace would use.",
 		Params: []string{"model_query"}, Problems: problems, Status: http.StatusOK, Answer: "The models, as nodes take them.", JSON: ModelList{},
 	}, {
-		Method: get, Path: hosted, Scope: flow.ScopeEdit, Or: flow.ScopeAdmin, Handle: s.listHosted,
+		Method: get, Path: hosted, Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.listHosted,
 		ID: "listHostedModels", Tag: tag, Summary: "List hosted models",
 		Text:   "The featured ones and, with a credential for the platform, those that it finds.",
 		Params: []string{"model_query", "hosted_category"}, Problems: problems, Status: http.StatusOK, Answer: "The models.", JSON: HostedModelList{},
 	}, {
-		Method: get, Path: hosted + "/:owner/:model", Scope: flow.ScopeEdit, Or: flow.ScopeAdmin, Handle: s.showHosted,
+		Method: get, Path: hosted + "/:owner/:model", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.showHosted,
 		ID: "showHostedModel", Tag: tag, Summary: "Show the inputs and outputs of a hosted model",
 		Params: []string{"hosted_version"}, Problems: problems, Status: http.StatusOK, Answer: "The model, also as a node for a document.", JSON: HostedForm{},
 	}, {
-		Method: get, Path: hosted + "/:owner/:model/diff", Scope: flow.ScopeEdit, Or: flow.ScopeAdmin, Handle: s.compareHosted,
+		Method: get, Path: hosted + "/:owner/:model/diff", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.compareHosted,
 		ID: "compareHostedModel", Tag: tag, Summary: "Compare two versions of a hosted model",
 		Params: []string{"hosted_from", "hosted_to"}, Problems: problems, Status: http.StatusOK, Answer: "The differences.", JSON: HostedChanges{},
 	}}

@@ -76,19 +76,19 @@ func (s *Server) priceRoutes() []api.Route {
 	const path, tag = "/v1/prices", "Prices"
 	problems := []flow.Code{flow.CodeInputInvalid, flow.CodeExceedsKey, flow.CodeFlowNotAllowed, flow.CodeStorageFull}
 	return []api.Route{{
-		Method: get, Path: path, Scope: flow.ScopeRead, Or: flow.ScopeAdmin, Handle: s.listPrices,
+		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeAdmin}, Handle: s.listPrices,
 		ID: "listPrices", Tag: tag, Summary: "List prices of models",
 		Text:   "Those that the workspace has set and, with query, those of the price list.",
 		Params: []string{"price_query"}, Problems: []flow.Code{flow.CodeInputInvalid},
 		Status: http.StatusOK, Answer: "The prices, by model.", JSON: Prices{},
 	}, {
-		Method: http.MethodPatch, Path: path, Scope: flow.ScopeAdmin, Handle: s.setPrice,
+		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.setPrice,
 		ID: "setPrice", Tag: tag, Summary: "Set the price of a model",
 		Text: "It applies to later runs if the provider reports no cost, and wins over the price list. Parts that are left out keep their price. Only for a key without limits and without a list of flows, because budgets count these prices.",
 		Body: "SetPrice", Problems: append([]flow.Code{flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge}, problems...),
 		Status: http.StatusOK, Answer: "The price.", JSON: Price{},
 	}, {
-		Method: http.MethodDelete, Path: path, Scope: flow.ScopeAdmin, Handle: s.removePrice,
+		Method: http.MethodDelete, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.removePrice,
 		ID: "removePrice", Tag: tag, Summary: "Remove the price of a model", Text: "Later runs cost what the price list says.",
 		Params: []string{"price_model"}, Problems: append([]flow.Code{flow.CodeNotFound}, problems...),
 		Status: http.StatusNoContent, Answer: "Removed.",

@@ -36,7 +36,7 @@ var userNames = map[reflect.Type]string{
 // password, add an owner or remove a member could escalate its rights.
 func (s *Server) userRoutes() []api.Route {
 	return []api.Route{{
-		Method: get, Path: "/v1/users", Scope: flow.ScopeAdmin, Handle: s.listUsers,
+		Method: get, Path: "/v1/users", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listUsers,
 		ID: "listUsers", Tag: "Users", Summary: "List the people of the workspace",
 		Text:     "Only for a key without a list of flows. People are changed in the dashboard or on the machine of the server.",
 		Problems: []flow.Code{flow.CodeFlowNotAllowed},

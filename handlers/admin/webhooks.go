@@ -40,7 +40,7 @@ var webhookSchemas = map[string]map[string]any{"RotateWebhookSecret": {
 // in package api.
 func (s *Server) webhookRoutes() []api.Route {
 	return []api.Route{{
-		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scope: flow.ScopeAdmin, Handle: s.rotateWebhookSecret,
+		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.rotateWebhookSecret,
 		ID: "rotateWebhookSecret", Tag: "Webhooks", Summary: "Rotate the signing secret of a webhook node",
 		Text: "The node gets a secret of its own; the old one signs too for overlap_s seconds, so that receivers can switch at any time.",
 		Body: "RotateWebhookSecret", OptionalBody: true, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull},

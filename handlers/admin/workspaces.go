@@ -59,16 +59,16 @@ func (s *Server) workspaceRoutes() []api.Route {
 	const path, tag = "/v1/workspaces", "Workspaces"
 	const whose = "A key of the operator gets those of all workspaces, any other key those of its own. A key of the operator is for the default workspace, without limits and without a list of flows, and was made by an owner or on the machine of the server, directly or through keys."
 	return []api.Route{{
-		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.listWorkspaces,
+		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listWorkspaces,
 		ID: "listWorkspaces", Tag: tag, Summary: "List the storage and quotas of workspaces", Text: whose,
 		Params: []string{"cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeFlowNotAllowed},
 		Status: http.StatusOK, Answer: "One page of workspaces, by ID.", JSON: WorkspaceList{},
 	}, {
-		Method: get, Path: path + "/:workspace_id", Scope: flow.ScopeAdmin, Handle: s.showWorkspace,
+		Method: get, Path: path + "/:workspace_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showWorkspace,
 		ID: "showWorkspace", Tag: tag, Summary: "Show the storage and quotas of a workspace", Text: whose,
 		Status: http.StatusOK, Answer: "The workspace.", JSON: Workspace{},
 	}, {
-		Method: http.MethodPatch, Path: path + "/:workspace_id", Scope: flow.ScopeAdmin, Handle: s.limitWorkspace,
+		Method: http.MethodPatch, Path: path + "/:workspace_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.limitWorkspace,
 		ID: "limitWorkspace", Tag: tag, Summary: "Set the quotas of a workspace",
 		Text: "Only with a key of the operator. What is left out stays. A quota below the current use deletes nothing. The change is in the audit logs of both workspaces.",
 		Body: "LimitWorkspace", Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey},

@@ -56,17 +56,17 @@ func (c *Call) authorize(need access) error {
 	if keyInURL(r.URL) {
 		return flow.Errorf(flow.CodeKeyInURL, "A key does not belong in a URL, where logs keep it. Send it as a header: Authorization: Bearer. Replace this key, as it may have been seen.")
 	}
-	if need == accessFile {
+	if need.link {
 		if followed, err := c.followLink(); followed || err != nil {
 			return err
 		}
 	}
 	find := c.s.Store.FindKeyByHash
-	if need == accessStart {
+	if need.recent {
 		find = c.s.Store.RecentKey
 	}
 	key, err := c.s.findKeyWith(r, find)
-	if err != nil && need == accessStart {
+	if err != nil && need.recent {
 		key, err = c.s.FindKey(r)
 	}
 	if err != nil {
@@ -85,8 +85,8 @@ func (c *Call) authorize(need access) error {
 
 // checkAccess checks that the key has one of the scopes and may call the flow of the path.
 func (c *Call) checkAccess(need access) error {
-	if !slices.ContainsFunc(accessScopes[need], c.Key.Has) {
-		return ErrMissingScope(accessScopes[need][0])
+	if !slices.ContainsFunc(need.scopes, c.Key.Has) {
+		return ErrMissingScope(need.scopes[0])
 	}
 	return c.checkFlow()
 }

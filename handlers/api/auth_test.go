@@ -15,21 +15,21 @@ import (
 func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	declared := map[string]access{}
+	declared := map[string]bool{}
 	for _, r := range w.server.routes {
-		declared[r.method+" "+r.path] = r.access
-		if r.access == accessUndeclared {
+		declared[r.method+" "+r.path] = true
+		if !r.access.open && len(r.access.scopes) == 0 {
 			t.Errorf("%s %s declares no access", r.method, r.path)
 		}
-		if (r.doc.ID == "") != (r.access == accessOperator) {
+		if (r.doc.ID == "") != r.access.operator {
 			t.Errorf("%s %s is not described", r.method, r.path)
 		}
-		if strings.HasPrefix(r.path, "/v1/") && r.access == accessOpen && r.path != "/v1/openapi.json" {
+		if strings.HasPrefix(r.path, "/v1/") && r.access.open && r.path != "/v1/openapi.json" {
 			t.Errorf("%s %s needs no key", r.method, r.path)
 		}
 	}
 	for _, r := range w.server.echo.Routes() {
-		if _, ok := declared[r.Method+" "+r.Path]; !ok {
+		if !declared[r.Method+" "+r.Path] {
 			t.Errorf("%s %s is in the router, not in the table", r.Method, r.Path)
 		}
 	}
@@ -119,16 +119,16 @@ func TestAuthorizationMatrix(t *testing.T) {
 			req.key, req.headers = test.key, append(req.headers, test.headers...)
 			a := m.send(req)
 			switch {
-			case r.access == accessOperator: // does not exist, whatever the key
+			case r.access.operator: // does not exist, whatever the key
 				a.wantCode(t, 404, flow.CodeNotFound)
-			case r.access == accessOpen, slices.Contains([]string{"GET /v1/flow", "GET /v1/runs", "POST /mcp"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case r.access.open, slices.Contains([]string{"GET /v1/flow", "GET /v1/runs", "POST /mcp"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // lists what there is for the key
 			case slices.Contains([]string{"POST /v1/flow", "POST /v1/flow/import", "POST /v1/flow/validate", "POST /v1/apply"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				// No flow is named yet; a key with a list is refused, or the empty body.
 				if a.status != 415 && a.body["code"] != "flow_not_allowed" {
 					t.Errorf("%s %s with %s: %d %v", r.method, r.path, test.name, a.status, a.body["code"])
 				}
-			case r.access == accessKey && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case len(r.access.scopes) == len(flow.Scopes) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // the secret of that key
 			case r.path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 201) // keeps it for the key
@@ -155,14 +155,14 @@ func TestScopes(t *testing.T) {
 	m := setupMatrix(t)
 	for i := range m.server.routes {
 		r := &m.server.routes[i]
-		if r.access == accessOpen {
+		if r.access.open {
 			continue
 		}
 		for _, scope := range flow.Scopes {
 			req := m.request(r)
 			req.key = m.addKey(flow.Key{Scopes: []flow.Scope{scope}})
 			a := m.send(req)
-			may := slices.Contains(accessScopes[r.access], scope)
+			may := slices.Contains(r.access.scopes, scope)
 			if (a.status == 403) == may || !may && r.method != "HEAD" && a.body["code"] != "scope_missing" {
 				t.Errorf("%s %s with scope %s: %d %v", r.method, r.path, scope, a.status, a.body["code"])
 			}

@@ -19,12 +19,11 @@ type Extension struct {
 // Route is one route of an Extension.
 type Route struct {
 	Method, Path           string
-	Scope                  flow.Scope // that the key needs; "" for a route that needs no key
-	Or                     flow.Scope // a scope that also suffices
-	Operator               bool       // exists only for the command line on the same machine, and not in the OpenAPI document
-	ID, Tag, Summary, Text string     // of the operation in the OpenAPI document
-	Params                 []string   // query and header parameters
-	Body                   string     // name of the schema of the request body; "" for none
+	Scopes                 []flow.Scope // the key needs one of them; none for a route without a key
+	Operator               bool         // exists only for the command line on the same machine, and not in the OpenAPI document
+	ID, Tag, Summary, Text string       // of the operation in the OpenAPI document
+	Params                 []string     // query and header parameters
+	Body                   string       // name of the schema of the request body; "" for none
 	OptionalBody           bool
 	Status                 int    // of success
 	Answer                 string // description of the response
@@ -33,12 +32,6 @@ type Route struct {
 	Headers                []string
 	Problems               []flow.Code // in addition to those of keys and paths
 	Handle                 func(*Call) error
-}
-
-// scopeAccess are the classes of the scopes that a Route can have.
-var scopeAccess = map[[2]flow.Scope]access{
-	{}: accessOpen, {flow.ScopeRead}: accessRead, {flow.ScopeAdmin}: accessAdmin,
-	{flow.ScopeRead, flow.ScopeAdmin}: accessReadOrAdmin, {flow.ScopeManage, flow.ScopeAdmin}: accessManageOrAdmin, {flow.ScopeEdit, flow.ScopeAdmin}: accessEditOrAdmin,
 }
 
 // RouteAccess is a route and the scopes that open it: a key needs one of them. A route
@@ -51,8 +44,8 @@ type RouteAccess struct {
 // RouteTable returns all routes, those of extensions too, except those for the operator only.
 func (s *Server) RouteTable() (list []RouteAccess) {
 	for i := range s.routes {
-		if r := &s.routes[i]; r.access != accessOperator {
-			list = append(list, RouteAccess{r.method, r.path, accessScopes[r.access]})
+		if r := &s.routes[i]; !r.access.operator {
+			list = append(list, RouteAccess{r.method, r.path, r.access.scopes})
 		}
 	}
 	return list
@@ -74,7 +67,7 @@ func (r *Route) route() *route {
 	if r.JSON != nil {
 		success.JSON = reflect.TypeOf(r.JSON)
 	}
-	need := scopeAccess[[2]flow.Scope{r.Scope, r.Or}]
+	need := access{open: len(r.Scopes) == 0, scopes: r.Scopes}
 	if r.Operator {
 		need = accessOperator
 	}

@@ -28,7 +28,7 @@ func (s *Server) apiDocument() []byte {
 		}
 	}
 	for i := range s.routes {
-		if r := &s.routes[i]; r.access != accessOperator {
+		if r := &s.routes[i]; !r.access.operator {
 			d.Add(r.described(pathOf(r.path)))
 		}
 	}
@@ -51,20 +51,13 @@ func (s *Server) newDocument(title, text, version string, names map[reflect.Type
 // described returns the route for an OpenAPI document. The path is a parameter, because the
 // document of a single flow contains the ID of the flow.
 func (r *route) described(path string) *openapi.Route {
-	d := &openapi.Route{Method: r.method, Path: path, Operation: r.doc, KeyOptional: r.access == accessFile, Codes: append(accessProblems(r), r.doc.Problems...)}
-	if r.access != accessOpen {
-		d.Scopes = scopeNames(r.access)
+	d := &openapi.Route{Method: r.method, Path: path, Operation: r.doc, KeyOptional: r.access.link, Codes: append(accessProblems(r), r.doc.Problems...)}
+	names := make([]string, len(r.access.scopes))
+	for i, s := range r.access.scopes {
+		names[i] = string(s)
 	}
+	d.Scopes = strings.Join(names, " or ")
 	return d
-}
-
-// scopeNames returns the scopes of a class as text, such as "read or run".
-func scopeNames(a access) string {
-	names := []string{}
-	for _, s := range accessScopes[a] {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, " or ")
 }
 
 // exampleProblem returns the status of a code and an example of its response.

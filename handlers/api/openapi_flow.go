@@ -3,7 +3,6 @@ package api
 import (
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -42,7 +41,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	run["outputs"] = knownNames(outputs, run["outputs"].(openapi.Schema))
 	for i := range s.routes {
 		switch r := &s.routes[i]; {
-		case slices.Contains(notForCallers, r.access):
+		case !r.access.forCallers():
 		case strings.Contains(r.path, ":flow_id"):
 			d.Add(r.described(strings.Replace(pathOf(r.path), "{flow_id}", string(f.ID), 1)))
 		case strings.HasPrefix(r.path, "/v1/files") && openapi.TakesFiles(out.Inputs):
@@ -52,10 +51,6 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("SentOutputs"))
 	return d.JSON()
 }
-
-// notForCallers are the classes of routes for authors and operators, which the document of one
-// flow leaves out.
-var notForCallers = []access{accessEdit, accessDraft, accessDocument, accessAdmin, accessManageOrAdmin, accessEditOrAdmin}
 
 // startSchema returns the schema of a start: the inputs and run_options.
 func startSchema(inputs openapi.Schema, list []contract.Input) openapi.Schema {

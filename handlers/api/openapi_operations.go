@@ -190,7 +190,7 @@ var (
 
 // accessProblems returns the error codes that follow from the access class of a route.
 func accessProblems(r *route) []flow.Code {
-	if r.access == accessOpen {
+	if r.access.open {
 		return nil
 	}
 	codes := []flow.Code{

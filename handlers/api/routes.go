@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -12,61 +13,43 @@ import (
 	"sluice/handlers/web"
 )
 
-// access is what a route requires of the key. The zero value is invalid, so that a test
-// finds routes that do not declare it.
-type access int
+// access says who may call a route. The zero value is invalid, so that a test finds routes that do
+// not declare it.
+type access struct {
+	scopes   []flow.Scope // a key needs one of them
+	open     bool         // without a key
+	recent   bool         // the key may be cached, see authorize
+	link     bool         // a signed link is enough
+	operator bool         // only with the local token; without it the route does not exist
+}
 
-const (
-	accessUndeclared access = iota
-	accessOpen              // no key
-	accessRun               // scope run
-	accessStart             // scope run; the key may be cached, see authorize
-	accessSee               // scope read, or run for runs that the key started
-	accessRead              // scope read
-	accessManage            // scope manage
-	accessFile              // scope read, or run for files that the key may use, or a signed link
-	accessErase             // scope manage, or run for files that the key uploaded
-	accessEdit              // scope edit
-	accessDocument          // scope read or edit; drafts and older versions need edit or manage
-	accessDraft             // scope edit or manage
-	accessApprovals         // scope read or approve, or run for runs that the key started
-	accessApprove           // scope approve
-	accessAdmin             // scope admin
-	accessTools             // scope read, run or edit; package mcp checks what a tool needs
-	accessKey               // any scope, for routes about the key itself
-	accessOperator          // only the local token; without it the route does not exist
-
-	// For the routes of package admin that a second scope may read too.
-	accessReadOrAdmin
-	accessManageOrAdmin
-	accessEditOrAdmin
+var (
+	accessOpen      = access{open: true}
+	accessRun       = needs(flow.ScopeRun)
+	accessStart     = access{scopes: accessRun.scopes, recent: true}
+	accessSee       = needs(flow.ScopeRead, flow.ScopeRun) // with run, what the key started
+	accessRead      = needs(flow.ScopeRead)
+	accessManage    = needs(flow.ScopeManage)
+	accessFile      = access{scopes: accessSee.scopes, link: true} // with run, files that the key may use
+	accessEdit      = needs(flow.ScopeEdit)
+	accessDocument  = needs(flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage) // with read, the live version only
+	accessDraft     = needs(flow.ScopeEdit, flow.ScopeManage)
+	accessApprovals = needs(flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove) // with run, those of runs that the key started
+	accessApprove   = needs(flow.ScopeApprove)
+	accessErase     = needs(flow.ScopeManage, flow.ScopeRun)               // with run, files that the key uploaded
+	accessTools     = needs(flow.ScopeRead, flow.ScopeRun, flow.ScopeEdit) // package mcp checks what a tool needs
+	accessKey       = needs(flow.Scopes...)                                // routes about the key itself
+	accessOperator  = access{scopes: flow.Scopes, operator: true}
 )
 
-// accessScopes lists the scopes of a class; a key needs one of them.
-var accessScopes = map[access][]flow.Scope{
-	accessRun:    {flow.ScopeRun},
-	accessStart:  {flow.ScopeRun},
-	accessSee:    {flow.ScopeRead, flow.ScopeRun},
-	accessFile:   {flow.ScopeRead, flow.ScopeRun},
-	accessRead:   {flow.ScopeRead},
-	accessManage: {flow.ScopeManage},
-	accessTools:  {flow.ScopeRead, flow.ScopeRun, flow.ScopeEdit},
-	accessKey:    flow.Scopes,
-	accessErase:  {flow.ScopeManage, flow.ScopeRun},
-	accessEdit:   {flow.ScopeEdit},
-	accessAdmin:  {flow.ScopeAdmin},
+// needs returns the access of keys with one of the scopes. Errors name the first.
+func needs(scopes ...flow.Scope) access { return access{scopes: scopes} }
 
-	accessOperator: flow.Scopes,
-
-	accessReadOrAdmin:   {flow.ScopeRead, flow.ScopeAdmin},
-	accessManageOrAdmin: {flow.ScopeManage, flow.ScopeAdmin},
-	accessEditOrAdmin:   {flow.ScopeEdit, flow.ScopeAdmin},
-
-	accessApprovals: {flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove},
-	accessApprove:   {flow.ScopeApprove},
-
-	accessDraft:    {flow.ScopeEdit, flow.ScopeManage},
-	accessDocument: {flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage},
+// forCallers reports whether a route is for programs that call flows, not only for authors and
+// operators.
+func (a *access) forCallers() bool {
+	has := func(s flow.Scope) bool { return slices.Contains(a.scopes, s) }
+	return !has(flow.ScopeEdit) && (!has(flow.ScopeAdmin) || has(flow.ScopeRead))
 }
 
 // route is one line of the table of routes.
@@ -155,13 +138,13 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		defer web.RecoverPanic(r.method+" "+r.path, &err)
 		c := &Call{Exchange: ec, s: s}
 		defer func() { c.memory.Close() }()
-		if r.access == accessOperator && !c.Operator() {
+		if r.access.operator && !c.Operator() {
 			return errNotFound
 		}
 		if err := s.admit(ec.Request(), r); err != nil {
 			return err
 		}
-		if r.access == accessOpen {
+		if r.access.open {
 			return r.handle(c)
 		}
 		if !s.gate.enter() {
