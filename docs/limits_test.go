@@ -60,11 +60,13 @@ var limits = map[string]string{
 	"`approval`: message, with the values": `{{bytes "flow" "MaxQuestion"}}; it is rendered once, with quotes and lists up to {{number "markdown" "maxDepth"}} levels deep and tables up to {{number "markdown" "maxCells"}} cells. Paragraphs that would take long to render appear as they were typed`,
 	"Matching the `pattern` of inputs":     `{{number "flow/contract" "maxPatternWork"}} steps for all inputs of a request`,
 
-	"Nodes":                    `{{number "flow" "MaxNodes"}}`,
-	"Edges":                    `{{number "flow" "MaxEdges"}}`,
-	"Document":                 `{{bytes "flow" "MaxDocumentBytes"}}`,
-	"Tags":                     `{{number "flow/library" "MaxTags"}}, of {{number "flow/library" "MaxTagLetters"}} characters each`,
-	"Pinned outputs of a node": `{{bytes "flow" "MaxPinBytes"}}`,
+	"Nodes":                           `{{number "flow" "MaxNodes"}}`,
+	"Edges":                           `{{number "flow" "MaxEdges"}}`,
+	"Document":                        `{{bytes "flow" "MaxDocumentBytes"}}`,
+	"Documents of an apply or import": `{{number "handlers/api" "maxDocuments"}}, {{bytes "handlers/api" "maxApply"}}`,
+	"Problems that an error lists":    `{{number "flow/document" "maxProblems"}} of a document, {{number "handlers/api" "maxProblems"}} of an apply or import`,
+	"Tags":                            `{{number "flow/library" "MaxTags"}}, of {{number "flow/library" "MaxTagLetters"}} characters each`,
+	"Pinned outputs of a node":        `{{bytes "flow" "MaxPinBytes"}}`,
 	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Settings* of the flow, or `sluice flow limits ID`",
 
 	"One file":              "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
