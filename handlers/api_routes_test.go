@@ -101,6 +101,33 @@ func TestAPIRoutes_require_a_scope(t *testing.T) {
 	}
 }
 
+// TestOperatorRoutes_do_not_exist_for_keys asks for the routes of the command line on the same machine
+// with a key that may do everything.
+func TestOperatorRoutes_do_not_exist_for_keys(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/v1/local", ""}, {"POST", "/v1/local/users", `{"email": "eve@example.com", "role": "owner", "password": "violin harbor seventeen moss"}`},
+		{"DELETE", "/v1/local/users?email=ada@example.com", ""}, {"PUT", "/v1/local/users/password", `{"email": "ada@example.com", "password": "violin harbor seventeen moss"}`},
+		{"PUT", "/v1/local/credentials/openai/hosts", `{"hosts": ["evil.example.com"]}`},
+	} {
+		if status, code, raw := p.send(r.method, r.path, r.body); status != http.StatusNotFound || code != string(flow.CodeNotFound) {
+			t.Errorf("%s %s: %d %s", r.method, r.path, status, raw)
+		}
+	}
+	status, _, raw := p.send("GET", "/v1/openapi.json", "")
+	if status != http.StatusOK || strings.Contains(raw, "/v1/local") {
+		t.Errorf("the OpenAPI document (%d) has routes of the operator", status)
+	}
+	// What the operator may send on other routes is refused too.
+	for _, body := range []string{`{"secret": "sk-right"}`, `{"secret": "sk-right", "provider": "openai", "hosts": ["evil.example.com"]}`} {
+		if status, code, raw := p.send("PUT", "/v1/credentials/openai", body); code != string(flow.CodeInputInvalid) {
+			t.Errorf("%s: %d %s", body, status, raw)
+		}
+	}
+}
+
 // beyondList are the routes without a flow in their path, with what a key for other flows gets:
 // the code of an error, or "" for a response that has nothing of the other flow.
 var beyondList = map[string]struct{ path, body, code string }{

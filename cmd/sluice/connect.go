@@ -70,7 +70,7 @@ func (l *localAPI) open(ctx context.Context, to *client.Client) error {
 	if err != nil {
 		return err
 	}
-	to.Base, to.Token, to.HTTP = found.Base, found.Token, found.HTTP
+	to.Base, to.Token, to.HTTP, to.Idle = found.Base, found.Token, found.HTTP, found.Idle
 	if l.cfg.Workspace == "" {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (l *localAPI) serve(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	l.onClose = append(l.onClose, func() error { return errors.Join(a.server.Close(), a.close()) })
-	return &client.Client{Base: a.local, Token: a.token, HTTP: client.NewHTTP(dial)}, nil
+	return &client.Client{Base: a.local, Token: a.token, HTTP: client.NewHTTP(dial), Idle: !store.IsPostgres()}, nil
 }
 
 // useTemporaryDir replaces the database in the settings with one in a new directory, until the

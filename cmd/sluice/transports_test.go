@@ -41,6 +41,7 @@ type step struct {
 	in       string
 	code     int
 	operator bool   // only for the operator; over the network it is refused
+	idle     bool   // only without a server
 	executes bool   // prints what a server does meanwhile, so its output differs without one
 	keep     string // name for the first word of standard output
 }
@@ -80,6 +81,7 @@ var transportSteps = []step{
 	{args: "run list greet"}, {args: "run list greet --json"}, {args: "run list greet --status nothing", code: exitError},
 	{args: "run show greet {run}"}, {args: "run show greet {run} --json"}, {args: "run show greet run_none", code: exitError},
 	{args: "run watch greet {run}"}, {args: "run watch greet {run} --json"}, {args: "run watch greet run_none", code: exitError},
+	{args: "run watch ask {third}", code: exitError, idle: true},
 	{args: "run children greet {run}"}, {args: "run children greet {run} --json"}, {args: "run children greet run_none", code: exitError},
 	{args: "usage --by flow"}, {args: "usage --by key --json"}, {args: "delivery list tell"}, {args: "delivery list tell --json"}, {args: "delivery resend dlv_none", code: exitError},
 	{args: "run approvals ask {waiting}"}, {args: "run approvals ask {waiting} --json"}, {args: "run approvals greet {run}"}, {args: "run approvals ask run_none", code: exitError},
@@ -282,7 +284,7 @@ func (e *transportEnv) untilDelivered() {
 var (
 	anyID     = regexp.MustCompile(`\b([a-z]+)_[0-9a-z]{26}\b`)
 	anySecret = regexp.MustCompile(`\b(slu|whsec)_[A-Za-z0-9+/=]+`)
-	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?`)
+	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?|\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC`)
 	anySize   = regexp.MustCompile(`("bytes": \{\s*"used": )\d+|\b\d+(?:\.\d+)? [KM]iB of`)
 	anySpan   = regexp.MustCompile(`("\w*_ms": )\d+|\b\d+(\.\d+)?m?s\b`)
 )
@@ -329,6 +331,12 @@ func TestCommands_print_the_same_on_every_transport(t *testing.T) {
 		envs = append(envs, e)
 	}
 	for _, s := range transportSteps {
+		if s.idle {
+			if got := envs[0].do(s); !strings.Contains(got, "start 'sluice serve'") {
+				t.Errorf("sluice %s prints %s", s.args, got)
+			}
+			continue
+		}
 		want := ""
 		for i, e := range envs {
 			got := e.do(s)

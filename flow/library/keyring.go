@@ -149,7 +149,7 @@ func (r *Keyring) Rotate(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	case !k.RevokedAt.IsZero():
 		return nil, "", flow.Errorf(flow.CodeInputInvalid, "This key was revoked. Create a new one instead.")
 	case k.Prefix != prefix:
-		return nil, "", errRolledMeanwhile
+		return nil, "", errRotatedMeanwhile
 	case overlap < 0 || overlap > flow.MaxOverlap:
 		return nil, "", flow.Errorf(flow.CodeInputInvalid, "Keep the old key valid for at most 30 days.")
 	}
@@ -170,7 +170,7 @@ func (r *Keyring) Rotate(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 		return r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
 	})
 	if flow.IsNotFound(err) {
-		return nil, "", errRolledMeanwhile
+		return nil, "", errRotatedMeanwhile
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("roll the key %s: %w", id, err)
@@ -193,7 +193,7 @@ func (r *Keyring) addRotator(k *flow.Key) error {
 	return nil
 }
 
-var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "Someone rotated this key meanwhile, so it has a newer secret. Nothing was changed.")
+var errRotatedMeanwhile = flow.Errorf(flow.CodeInputInvalid, "Someone rotated this key meanwhile, so it has a newer secret. Nothing was changed.")
 
 // EndPrevious revokes the previous secret of a key immediately.
 func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) (*flow.Key, error) {

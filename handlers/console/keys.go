@@ -269,11 +269,11 @@ func rotate(c *call) (*flow.Key, string, error) {
 	if !ok && c.FormValue("overlap") != "" { // the form of an expired key has no such field
 		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key keeps working.")
 	}
-	rolled, text, err := keyring(c).Rotate(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
+	rotated, text, err := keyring(c).Rotate(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
 	if err != nil {
 		return k, "", err
 	}
-	return rolled, text, nil
+	return rotated, text, nil
 }
 
 // endPreviousKey is POST /keys/{key}/end: the previous secret stops working

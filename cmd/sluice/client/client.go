@@ -28,6 +28,7 @@ type Client struct {
 	Base, Token string // URL without a path; key or token
 	Temporary   bool   // the server ends with this command, so its URLs must not be shown
 	Remote      bool   // the server may be on another machine: use the proxies of the environment
+	Idle        bool   // nothing executes runs: the API is that of this process, and the only one
 
 	Header http.Header  // sent with every request
 	HTTP   *http.Client // sends the requests; nil for a client that fits Remote

@@ -190,6 +190,9 @@ func (c RunWatch) RunAPI(ctx context.Context, api *client.Client, s *Streams) er
 		return c.notFound(err)
 	}
 	if !flow.RunState(run.Status).Ended() {
+		if api.Idle {
+			return fmt.Errorf("the run is %s, and no server is running here that executes it; start 'sluice serve' and watch it again", run.Status)
+		}
 		if err := Follow(ctx, api, run, s); err != nil {
 			return err
 		}
