@@ -21,9 +21,9 @@ import (
 // flowCmd groups the commands for flows as documents, which can be kept in a repository and
 // deployed from CI.
 type flowCmd struct {
-	Apply    remote.Apply    `cmd:"" help:"Make the flows of a server equal to files, all of them or none. Applying again changes nothing."`
-	Diff     remote.Diff     `cmd:"" help:"Show what publishing files, or the draft of a flow, would change on a server."`
-	Pull     remote.Pull     `cmd:"" help:"Write the flows of a server to files."`
+	Apply    remote.Apply    `cmd:"" help:"Make the flows equal to files, all of them or none. Applying again changes nothing."`
+	Diff     remote.Diff     `cmd:"" help:"Show what publishing files, or the draft of a flow, would change."`
+	Pull     remote.Pull     `cmd:"" help:"Write the flows to files."`
 	Fmt      flowFmtCmd      `cmd:"" help:"Rewrite flow files in canonical form."`
 	Import   flowImportCmd   `cmd:"" help:"Import flow documents, all of them or none; prints each flow's ID."`
 	Publish  flowPublishCmd  `cmd:"" help:"Publish the draft, or make an older version live."`

@@ -39,9 +39,9 @@ type cli struct {
 	Workspace  workspaceCmd      `cmd:"" help:"Workspaces: storage and quotas."`
 	Flow       flowCmd           `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
 	Dev        remote.Dev        `cmd:"" help:"Keep flow files and drafts equal while both are edited. Publishes nothing."`
-	Run        remote.Runs       `cmd:"" help:"Runs of a server: list, show, watch, cancel, rerun."`
-	Delivery   remote.Deliveries `cmd:"" help:"Webhook deliveries of a server: list, resend."`
-	Usage      remote.Usage      `cmd:"" help:"What the flows of a server used: runs, tokens and cost by day, flow, key or model."`
+	Run        remote.Runs       `cmd:"" help:"Runs: list, show, watch, cancel, rerun."`
+	Delivery   remote.Deliveries `cmd:"" help:"Webhook deliveries: list, resend."`
+	Usage      remote.Usage      `cmd:"" help:"What the flows used: runs, tokens and cost by day, flow, key or model."`
 	Key        keyCmd            `cmd:"" help:"API keys: create, list, rotate, revoke."`
 	Credential credentialCmd     `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
 	Provider   providerCmd       `cmd:"" help:"Model providers: list them and their models."`

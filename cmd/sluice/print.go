@@ -11,7 +11,6 @@ import (
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
-	"sluice/flow"
 )
 
 // printJSON prints a value as indented JSON. It does not escape characters such as <, because
@@ -74,15 +73,6 @@ func fetch[T any](ctx context.Context, api *client.Client, method, path string, 
 
 // isTerminal reports whether w is a terminal, where hints and progress are printed.
 func isTerminal(w io.Writer) bool { return remote.IsTerminal(w) }
-
-// timeOrNil formats a time as the API does. It returns nil, which is null in JSON, for the
-// zero time.
-func timeOrNil(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UTC().Format(flow.TimeForm)
-}
 
 // positiveOrNil returns n, or nil, which is null in JSON, if n is not positive.
 func positiveOrNil(n int64) any {

@@ -20,14 +20,13 @@ import (
 // command line list them.
 type Directory struct {
 	upstreams *upstream.Clients
-	store     flow.CredentialStore   // nil without a database; then secrets come from the environment only
-	servers   *upstream.LocalServers // nil for commands
+	store     flow.CredentialStore
+	servers   *upstream.LocalServers
 	hosted    *hosted.Directory
 }
 
-// NewDirectory returns a directory. store may be nil for commands without a database. A server
-// passes the local model servers found on its machine and requests lists only from these,
-// because API clients must not make it call arbitrary private addresses.
+// NewDirectory returns a directory. Of local model servers, it requests lists only from those found on
+// this machine, because API clients must not make a server call arbitrary private addresses.
 func NewDirectory(u *upstream.Clients, servers *upstream.LocalServers, store flow.CredentialStore, platform *hosted.Directory) *Directory {
 	return &Directory{u, store, servers, platform}
 }
@@ -66,7 +65,7 @@ func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provide
 // reports that the provider must not be called: the workspace has no credential for it.
 func (d *Directory) listLocal(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
 	p, known := providers.FindPreset(provider)
-	if d.servers == nil || !known || !p.Local {
+	if !known || !p.Local {
 		return nil, false, nil
 	}
 	if _, err := d.upstreams.Resolver(d.store).Access(ctx, ws, provider, nil); !errors.Is(err, flow.ErrNoAccess) {
@@ -105,9 +104,6 @@ func sentence(err error) string {
 // secret returns the platform secret that a run would use, or "" if no secret may be sent to
 // the platform. Featured models can be shown without a secret.
 func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
-	if d.store == nil {
-		return d.upstreams.Resolver(nil).Environment["replicate"].Secret, nil // the resolver has bound it to the platform's host
-	}
 	access, err := d.upstreams.Resolver(d.store).Access(ctx, ws, "replicate", nil)
 	if errors.Is(err, flow.ErrNoAccess) {
 		return "", nil

@@ -1,7 +1,7 @@
 // Package remote has the commands that work through the API of a server: flows as files, runs,
 // deliveries and usage. It owns the choice of the server, finding and reading flow files, and
-// the output of these commands. It has no access to databases: commands that also work on the
-// local database are declared in package main.
+// the output of these commands. The commands of other nouns are in package main; none of them
+// has access to databases.
 package remote
 
 import (

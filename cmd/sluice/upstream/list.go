@@ -23,9 +23,6 @@ func (u *Clients) List(ctx context.Context, store flow.CredentialStore, ws flow.
 	switch {
 	case errors.Is(err, flow.ErrNoAccess) && !known:
 		return nil, fmt.Errorf("%w %q and no credential of that name; 'sluice provider list' lists them", ErrNoProvider, provider)
-	case errors.Is(err, flow.ErrNoAccess) && p.Local:
-		a = flow.Access{Provider: p.Name, BaseURL: p.BaseURL, Trusted: true}
-		err = u.reach.trust(ctx, p.BaseURL)
 	case errors.Is(err, flow.ErrNoAccess) && p.BaseURL == "":
 		return nil, fmt.Errorf("%s stands for any server; name the credential that has its base URL", p.Title)
 	case errors.Is(err, flow.ErrNoAccess):
