@@ -15,7 +15,7 @@ import (
 
 // filled are the runs that fillRuns inserted.
 type filled struct {
-	rows  []flow.RunRow // the oldest first
+	rows  []flow.Run // the oldest first
 	flows []flow.FlowID
 	start time.Time
 	end   time.Time
@@ -44,7 +44,7 @@ func fillRuns(t testing.TB, s *db.Store, n int) *filled {
 	}
 	const chunk = 2000
 	for at := 0; at < n; at += chunk {
-		rows := make([]flow.RunRow, min(chunk, n-at))
+		rows := make([]flow.Run, min(chunk, n-at))
 		for i := range rows {
 			rows[i] = f.row(random, at+i, n)
 		}
@@ -60,13 +60,13 @@ func fillRuns(t testing.TB, s *db.Store, n int) *filled {
 }
 
 // row is the i-th of n runs.
-func (f *filled) row(random *rand.Rand, i, n int) flow.RunRow {
+func (f *filled) row(random *rand.Rand, i, n int) flow.Run {
 	at := f.start.Add(fillSpan / time.Duration(n) * time.Duration(i)).Truncate(time.Millisecond)
 	ids := flow.IDs{Now: func() time.Time { return at }, Random: randomBytes{random}}
 	which := min(random.IntN(40), random.IntN(40), random.IntN(40))
 	share := float64(i) / float64(n)
-	r := flow.RunRow{
-		ID: ids.New(flow.PrefixRun), FlowID: f.flows[which], Version: 1 + int64(share*float64(1+which%7)), CreatedAt: at, StartedAt: at, EndedAt: at.Add(time.Second),
+	r := flow.Run{
+		ID: ids.NewRun(), FlowID: f.flows[which], Version: 1 + int64(share*float64(1+which%7)), CreatedAt: at, StartedAt: at, EndedAt: at.Add(time.Second),
 		KeyID: fmt.Sprintf("key_%02d", (which*5+random.IntN(3))%12), Trigger: flow.TriggerAPI, State: flow.RunSucceeded,
 	}
 	switch p := random.IntN(1000); {
@@ -103,7 +103,7 @@ func (r randomBytes) Read(p []byte) (int, error) {
 }
 
 // write inserts rows; all other columns have the values of an ordinary run.
-func (f *filled) write(t testing.TB, s *db.Store, rows []flow.RunRow) {
+func (f *filled) write(t testing.TB, s *db.Store, rows []flow.Run) {
 	t.Helper()
 	var text bytes.Buffer
 	var args []any

@@ -44,8 +44,8 @@ func (f *filled) choices() map[string]flow.RunQuery {
 	day := 24 * time.Hour
 	return map[string]flow.RunQuery{
 		"all":                  {},
-		"all_older":            {Before: f.rows[len(f.rows)/3].ID},
-		"all_newer":            {After: f.rows[len(f.rows)/3].ID},
+		"all_older":            {Before: string(f.rows[len(f.rows)/3].ID)},
+		"all_newer":            {After: string(f.rows[len(f.rows)/3].ID)},
 		"flow":                 {FlowID: f.flows[3]},
 		"failed":               {States: states(flow.RunFailed)},
 		"waiting":              {States: states(flow.RunWaiting)},
@@ -109,7 +109,7 @@ func TestListRunRows_random(t *testing.T) {
 // randomChoice filters by each column with a probability of one third.
 func (f *filled) randomChoice(random *rand.Rand) flow.RunQuery {
 	maybe := func() bool { return random.IntN(3) == 0 }
-	row := func() *flow.RunRow { return &f.rows[random.IntN(len(f.rows))] }
+	row := func() *flow.Run { return &f.rows[random.IntN(len(f.rows))] }
 	c := flow.RunQuery{WorkspaceID: ws, Limit: 1 + random.IntN(60)}
 	if random.IntN(5) == 0 {
 		c.WorkspaceID = otherWS
@@ -140,9 +140,9 @@ func (f *filled) randomChoice(random *rand.Rand) flow.RunQuery {
 	}
 	switch random.IntN(4) {
 	case 0:
-		c.Before = row().ID
+		c.Before = string(row().ID)
 	case 1:
-		c.After = row().ID
+		c.After = string(row().ID)
 	}
 	return c
 }
@@ -194,7 +194,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 			p, err = w.ListRunRows(w.ctx, c)
 			w.must(err)
 		}
-		wantEqual(t, "found further back", strings.Join(idsOf(p.Rows), " "), f.rows[0].ID)
+		wantEqual(t, "found further back", flow.RunID(strings.Join(idsOf(p.Rows), " ")), f.rows[0].ID)
 		quoted := w.start(func(n *flow.NewRun) { n.Run.Metadata = value.FromMap(map[string]any{"order": "7\" <b>\nÄ"}) })
 		p, err = w.ListRunRows(w.ctx, flow.RunQuery{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
 		w.must(err)
@@ -207,7 +207,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 func (f *filled) first(c *flow.RunQuery) (ids []string) {
 	for i := len(f.rows) - 1; i >= 0; i-- {
 		if f.has(i, c) {
-			ids = append(ids, f.rows[i].ID)
+			ids = append(ids, string(f.rows[i].ID))
 		}
 	}
 	if c.After != "" {
@@ -221,12 +221,12 @@ func (f *filled) has(i int, c *flow.RunQuery) bool {
 	return (i%1000 == 999) == (c.WorkspaceID == otherWS) && (c.FlowID == "" || c.FlowID == r.FlowID) && (c.KeyID == "" || c.KeyID == r.KeyID) &&
 		(len(c.States) == 0 || slices.Contains(c.States, r.State)) && (c.Version == 0 || c.Version == r.Version) && (!c.Draft || r.Draft) &&
 		(c.Trigger == "" || c.Trigger == r.Trigger) && !r.CreatedAt.Before(c.From) && (c.Until.IsZero() || r.CreatedAt.Before(c.Until)) &&
-		(c.Before == "" || r.ID < c.Before) && (c.After == "" || r.ID > c.After) && c.Text == ""
+		(c.Before == "" || string(r.ID) < c.Before) && (c.After == "" || string(r.ID) > c.After) && c.Text == ""
 }
 
-func idsOf(rows []flow.RunRow) (ids []string) {
+func idsOf(rows []flow.Run) (ids []string) {
 	for _, r := range rows {
-		ids = append(ids, r.ID)
+		ids = append(ids, string(r.ID))
 	}
 	return ids
 }

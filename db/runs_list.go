@@ -3,13 +3,11 @@ package db
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
-	"sluice/db/gen"
 	"sluice/db/lists"
 	"sluice/flow"
 	"sluice/flow/sorting"
@@ -43,7 +41,7 @@ func (s *Runs) listRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, 
 	}
 	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: search.Reached}
 	if n := len(p.Rows); n > 0 {
-		at.Newest, at.Oldest = p.Rows[0].ID, p.Rows[n-1].ID
+		at.Newest, at.Oldest = string(p.Rows[0].ID), string(p.Rows[n-1].ID)
 	}
 	p.Newer, p.Older = at.Neighbors()
 	return p, nil
@@ -75,43 +73,16 @@ func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 	return runs, nil
 }
 
-// rowColumns are the columns of a row in a list. None of them is large.
-const rowColumns = "id, flow_id, version, draft, state, run_trigger, key_id, user_id, input_tokens, output_tokens, cost_nano_usd, cached_tokens, reasoning_tokens, unpriced_steps, " +
-	"progress_done, progress_total, created_at, started_at, ended_at, erased, gist, error"
-
-// runRows reads rows by their IDs and returns them newest first.
-func (s *Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) {
+// runRows reads runs without their content by their IDs, and returns them newest first.
+func (s *Runs) runRows(ctx context.Context, ids []string) ([]flow.Run, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	rows, err := lists.CollectRows(ctx, s.DB, ids, func(ids []string) *lists.Query {
 		q := &lists.Query{}
-		q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
+		q.Add("SELECT ", core.RunHeadColumns, " FROM runs WHERE id IN ", q.List(ids))
 		return q
-	}, readRunRow)
-	sorting.By(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
+	}, core.ScanRunHead)
+	sorting.By(rows, func(a, b flow.Run) int { return dbconn.CompareTexts(string(b.ID), string(a.ID)) })
 	return rows, err
-}
-
-// readRunRow reads a row of the list. It has only the columns that lists show: inputs
-// and outputs can be megabytes.
-func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
-	var r gen.Run
-	err := rows.Scan(&r.ID, &r.FlowID, &r.Version, &r.Draft, &r.State, &r.RunTrigger, &r.KeyID, &r.UserID, &r.InputTokens, &r.OutputTokens, &r.CostNanoUsd, &r.CachedTokens, &r.ReasoningTokens, &r.UnpricedSteps,
-		&r.ProgressDone, &r.ProgressTotal, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.Erased, &r.Gist, &r.Error)
-	if err != nil {
-		return flow.RunRow{}, err
-	}
-	row := flow.RunRow{
-		ID: string(r.ID), FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0, State: flow.RunState(r.State), Trigger: flow.Trigger(r.RunTrigger),
-		KeyID: r.KeyID, UserID: r.UserID,
-		Usage:     core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
-		Progress:  flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), Erased: flow.Code(r.Erased), InputSummary: r.Gist,
-	}
-	failure, err := dbconn.Decode[*flow.Error](r.Error)
-	if failure != nil {
-		row.Error, row.ErrorCode, row.ErrorMessage = failure, failure.Code, failure.Message
-	}
-	return row, err
 }

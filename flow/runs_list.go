@@ -22,29 +22,8 @@ type RunQuery struct {
 	Limit         int
 }
 
-// RunRow is a run in a list, without its inputs and outputs.
-type RunRow struct {
-	ID            string
-	FlowID        FlowID
-	Version       int64
-	Draft         bool
-	State         RunState
-	Trigger       Trigger
-	KeyID, UserID string
-	Usage         Usage
-	Progress      Progress
-	CreatedAt     time.Time
-	StartedAt     time.Time // zero until then, like EndedAt
-	EndedAt       time.Time
-	ErrorCode     Code
-	ErrorMessage  string
-	Error         *Error // nil unless the run failed
-	InputSummary  string // beginning of the inputs
-	Erased        Code   // why the content was erased; empty while it exists
-}
-
 // Duration returns the time from start to end, or to now if the run has not ended.
-func (r *RunRow) Duration(now time.Time) time.Duration {
+func (r *Run) Duration(now time.Time) time.Duration {
 	switch {
 	case r.StartedAt.IsZero():
 		return 0
@@ -56,7 +35,7 @@ func (r *RunRow) Duration(now time.Time) time.Duration {
 
 // RunPage is a page of a list, newest first.
 type RunPage struct {
-	Rows []RunRow
+	Rows []Run // without inputs, outputs and metadata
 	// Older and Newer are the IDs where the adjacent pages begin; empty at the
 	// ends of the list.
 	Older, Newer string

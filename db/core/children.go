@@ -57,7 +57,7 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 			r.Place, r.InstanceID = PlaceWorker, tx.ReserveWorker()
 		}
 		w.occupyPlace(tx)
-		if rows[i] = startRow(r); !tx.Store.IsPostgres() {
+		if rows[i] = insertRuns.row(*r); !tx.Store.IsPostgres() {
 			if err := tx.Queries.InsertRun(tx.Ctx, *r); err != nil {
 				return err
 			}
@@ -77,6 +77,6 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 		tx.Batch.childRows = append(tx.Batch.childRows, rows...)
 		return nil
 	}
-	_, err := tx.DBTX.ExecContext(tx.Ctx, insertRuns, arrays(startColumns, rows)...)
+	_, err := tx.DBTX.ExecContext(tx.Ctx, insertRuns.sql, insertRuns.args(rows)...)
 	return err
 }

@@ -172,41 +172,6 @@ func (s Execution) claim(ctx context.Context, runID flow.RunID, attempt int64) (
 	return r, err
 }
 
-// RunOf converts a row. If some content cannot be read, it returns the rest and
-// an error.
-func RunOf(r *gen.Run) (*flow.Run, error) {
-	run := &flow.Run{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
-		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
-		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
-		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
-		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
-		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
-		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: DurationOf(r.Timeout),
-		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
-		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
-		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
-		Erased: flow.Code(r.Erased),
-	}
-	var failed, err error
-	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
-		failed = fmt.Errorf("error of %s: %w", r.ID, err)
-	}
-	if run.Models, err = dbconn.Decode[[]string](r.Models); err != nil {
-		failed = errors.Join(failed, fmt.Errorf("models of %s: %w", r.ID, err))
-	}
-	for _, f := range []struct {
-		to   **flow.Object
-		text string
-	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
-		if *f.to, err = dbconn.Decode[*flow.Object](f.text); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("content of %s: %w", r.ID, err))
-		}
-	}
-	return run, failed
-}
-
 // Execution stores runs in progress and their steps: starting, claiming,
 // recording and ending them, and admitting queued ones.
 type Execution struct{ DB *DB }

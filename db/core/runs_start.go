@@ -8,7 +8,6 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
-	"sluice/flow/contract"
 	"sluice/flow/fairness"
 )
 
@@ -219,32 +218,6 @@ func (tx *Tx) countOpen(ws flow.WorkspaceID, k *flow.Key) (int64, error) {
 		return tx.Queries.CountOpenOfKeys(tx.Ctx, gen.CountOpenOfKeysParams{WorkspaceID: ws, KeyID: k.ID})
 	}
 	return tx.Queries.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
-}
-
-// RunRow returns the row of a new run. It is encoded before the transaction to
-// keep work off the single writer of SQLite.
-func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[string]string) (gen.InsertRunParams, error) {
-	sealed, err := s.DB.sealWebhook(r, webhook)
-	if err != nil {
-		return gen.InsertRunParams{}, err
-	}
-	sealedInputs := []byte{}
-	if len(secrets) > 0 {
-		sealedInputs, err = s.DB.sealValue(secrets, r.WorkspaceID, string(r.ID), "secrets")
-	}
-	row := gen.InsertRunParams{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
-		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
-		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: int64(r.ChildVersions),
-		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
-		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
-		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
-		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
-	}
-	if c := r.Caller; c != nil {
-		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
-	}
-	return row, err
 }
 
 // FindStarted returns the run that an idempotency key has started, or nil if the

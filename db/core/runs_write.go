@@ -113,21 +113,6 @@ func placeOf(s flow.RunState) int64 {
 	return PlaceWorker
 }
 
-// updateRow returns the row of a run after a write, for both ways to write it: alone
-// and in a set.
-func updateRow(texts *dbconn.Texts, r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
-	return gen.UpdateRunParams{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
-		Outputs: texts.EncodeObject(r.Outputs), Error: dbconn.EncodeError(r.Error),
-		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
-		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: dbconn.EncodeList(r.Models),
-		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
-		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
-		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == PlaceWorker),
-		Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes, CancelAllowed: dbconn.BoolInt(!w.End || r.State == flow.RunCanceled),
-	}
-}
-
 // checkRepeated returns nil if this write was already committed but its answer was
 // lost, ErrCancelRequested if it would end a run whose cancellation was requested, and
 // ErrFenced if the write comes too late.

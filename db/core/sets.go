@@ -350,13 +350,13 @@ func (t *set) finish() error {
 	b := &pgx.Batch{}
 	rows := t.tx.Batch.childRows
 	for _, m := range t.starts {
-		rows = append(rows, startRow(&m.set.(*StartWrite).Row))
+		rows = append(rows, insertRuns.row(m.set.(*StartWrite).Row))
 	}
 	if len(rows) > 0 {
-		b.Queue(insertRuns, arrays(startColumns, rows)...)
+		b.Queue(insertRuns.sql, insertRuns.args(rows)...)
 	}
 	if len(t.steps) > 0 {
-		b.Queue(upsertSteps, arrays(stepSetColumns, t.steps)...)
+		b.Queue(upsertSteps, arrays(stepColumns, t.steps)...)
 	}
 	if err := t.tx.queueCounters(b); err != nil {
 		return err

@@ -34,7 +34,7 @@ func (t *set) queueProgress(b *pgx.Batch) {
 	leaving := false
 	for _, m := range t.members {
 		if p, ok := m.set.(*runWrite); ok {
-			rows = append(rows, progressRow(&p.row))
+			rows = append(rows, updateRuns.row(p.row))
 			byID[string(p.row.ID)] = m
 			m.err = dbconn.ErrFenced // unless the statement returns the row
 			leaving = leaving || p.row.Place != PlaceWorker
@@ -43,7 +43,7 @@ func (t *set) queueProgress(b *pgx.Batch) {
 	if len(rows) == 0 {
 		return
 	}
-	b.Queue(updateRuns, arrays(progressColumns, rows)...).Query(func(found pgx.Rows) error {
+	b.Queue(updateRuns.sql, updateRuns.args(rows)...).Query(func(found pgx.Rows) error {
 		defer found.Close()
 		for found.Next() {
 			var id string
@@ -108,12 +108,6 @@ func (t *set) queueLimits(b *pgx.Batch) {
 		return rows.Err()
 	})
 }
-
-// keyColumns are the columns of gen.Key, in its order. SELECT * would fail once a
-// newer program has added columns.
-const keyColumns = `id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at,
-	expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until,
-	previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced`
 
 // queueKeys adds the query of the keys that starts were checked with.
 func (t *set) queueKeys(b *pgx.Batch) {

@@ -15,19 +15,20 @@ import (
 )
 
 // stepColumns are the columns of a step in the order of stepRows.
-var stepColumns = []string{
-	"run_id", "path", "workspace_id", "node", "kind", "state", "attempt", "failures", "node_hash", "input_hash",
-	"input_tokens", "output_tokens", "cost_nano_usd", "cached_tokens", "reasoning_tokens", "unpriced_steps", "seq", "output_seq", "started_at", "ended_at", "wait_until",
-	"error", "saved", "input", "outputs", "attempts",
+var stepColumns = []column{
+	{"run_id", text}, {"path", text}, {"workspace_id", text}, {"node", text}, {"kind", text}, {"state", text}, {"attempt", integer}, {"failures", integer},
+	{"node_hash", text}, {"input_hash", text}, {"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer}, {"cached_tokens", integer},
+	{"reasoning_tokens", integer}, {"unpriced_steps", integer}, {"seq", integer}, {"output_seq", integer}, {"started_at", integer}, {"ended_at", integer},
+	{"wait_until", integer}, {"error", text}, {"saved", text}, {"input", text}, {"outputs", text}, {"attempts", text},
 }
 
-// stepOutputs is the index of the column outputs in stepColumns. It must follow changes of
-// that list.
-const stepOutputs = 24
-
-// stepContent is the index of the first column in stepColumns that counts toward
-// a quota: error, saved, input, outputs and attempts.
-const stepContent = 21
+var (
+	// stepOutputs is the index of the column outputs in stepColumns.
+	stepOutputs = slices.Index(stepColumns, column{"outputs", text})
+	// stepContent is the index of the first column in stepColumns that counts toward
+	// a quota: error, saved, input, outputs and attempts.
+	stepContent = slices.Index(stepColumns, column{"error", text})
+)
 
 // maxStepRows bounds the rows of one statement. SQLite accepts 32,766 parameters.
 const maxStepRows = 64
@@ -45,8 +46,8 @@ var stepStatements = func() (list [maxStepRows + 1]string) {
 // stepStatement returns the upsert of a number of steps. The text depends only on that
 // number, so prepared statements can be reused.
 func stepStatement(rows int) string {
-	return "INSERT INTO steps (" + strings.Join(stepColumns, ", ") + ") VALUES " + dbconn.Placeholders(rows, len(stepColumns)) +
-		" ON CONFLICT (run_id, path) DO UPDATE SET " + assignExcluded(stepSetColumns[3:]) + endReservation
+	return "INSERT INTO steps (" + names("", stepColumns) + ") VALUES " + dbconn.Placeholders(rows, len(stepColumns)) +
+		" ON CONFLICT (run_id, path) DO UPDATE SET " + assignExcluded(stepColumns[3:]) + endReservation
 }
 
 // endReservation releases the budget reservation of a step that stops running. A step

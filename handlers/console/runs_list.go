@@ -154,11 +154,14 @@ func (n *runLabels) name(r *consoleview.RunLine) {
 
 // runLine converts a row of the list. The duration of an active run is in whole
 // seconds, so that the list changes at most once a second.
-func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
+func runLine(r *flow.Run, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
-		ID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
+		ID: string(r.ID), State: string(r.State), FlowID: string(r.FlowID), Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
 		Duration: r.Duration(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
-		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Failure: string(r.ErrorCode), FailureText: r.ErrorMessage, Erased: r.Erased != "",
+		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Erased: r.Erased != "",
+	}
+	if r.Error != nil {
+		line.Failure, line.FailureText = string(r.Error.Code), r.Error.Message
 	}
 	if line.By == "" || r.Trigger == flow.TriggerRerun {
 		line.By = consoleview.TriggerName(string(r.Trigger))

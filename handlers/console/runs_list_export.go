@@ -137,11 +137,14 @@ func truncationNote(written int, searched bool) string {
 }
 
 // export converts a run.
-func (n *runLabels) export(r *flow.RunRow) *exportedRun {
+func (n *runLabels) export(r *flow.Run) *exportedRun {
 	e := &exportedRun{
-		RunID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Flow: n.flows[string(r.FlowID)], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
+		RunID: string(r.ID), State: string(r.State), FlowID: string(r.FlowID), Flow: n.flows[string(r.FlowID)], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Duration(r.EndedAt).Milliseconds(),
-		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostNanoUSD.Exact(), Unpriced: r.Usage.UnpricedSteps, Cached: r.Usage.CachedTokens, Reasoning: r.Usage.ReasoningTokens, Error: string(r.ErrorCode), Input: r.InputSummary,
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostNanoUSD.Exact(), Unpriced: r.Usage.UnpricedSteps, Cached: r.Usage.CachedTokens, Reasoning: r.Usage.ReasoningTokens, Input: r.InputSummary,
+	}
+	if r.Error != nil {
+		e.Error = string(r.Error.Code)
 	}
 	if !r.Draft {
 		e.Version = &r.Version

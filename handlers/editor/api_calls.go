@@ -46,7 +46,7 @@ func apiCalls(c *call, flowID flow.FlowID, keys []flow.Key) (editorview.APICalls
 	var ended []time.Duration
 	for i := range found.Rows {
 		r := &found.Rows[i]
-		row := editorview.APICall{ID: r.ID, State: string(r.State), At: r.CreatedAt, Key: names[r.KeyID]}
+		row := editorview.APICall{ID: string(r.ID), State: string(r.State), At: r.CreatedAt, Key: names[r.KeyID]}
 		if !r.EndedAt.IsZero() {
 			row.Duration = max(0, r.EndedAt.Sub(r.CreatedAt)) // as the caller saw it, including the time in the queue
 			ended = append(ended, row.Duration)

@@ -116,7 +116,7 @@ func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id str
 		}
 		for i := range found.Rows {
 			if r := &found.Rows[i]; r.UserID == "" && !r.Draft {
-				return r.ID
+				return string(r.ID)
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func (c *call) lastInputs(flowID flow.FlowID, runID flow.RunID) (*flow.Object, e
 		if list.Rows[i].Erased != "" {
 			continue
 		}
-		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, flow.RunID(list.Rows[i].ID))
+		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, list.Rows[i].ID)
 		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // deleted in the meantime
 			return nil, err
 		}
@@ -264,11 +264,7 @@ func (c *call) flowRuns(flowID flow.FlowID, current string) (editorview.RunList,
 		return list, fmt.Errorf("list the runs of %s: %w", flowID, err)
 	}
 	for i := range found.Rows {
-		r := &found.Rows[i]
-		m := c.mark(&flow.Run{
-			ID: flow.RunID(r.ID), FlowID: r.FlowID, Version: r.Version, Draft: r.Draft, State: r.State, Trigger: r.Trigger,
-			Usage: r.Usage, Progress: r.Progress, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Error: r.Error,
-		})
+		m := c.mark(&found.Rows[i])
 		m.Current = m.ID == current
 		list.Runs = append(list.Runs, m)
 	}

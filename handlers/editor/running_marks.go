@@ -17,17 +17,10 @@ func usageOf(u flow.Usage) editorview.Usage {
 
 // markOf converts a run.
 func markOf(run *flow.Run, now time.Time) editorview.RunMark {
-	m := editorview.RunMark{
+	return editorview.RunMark{
 		FlowID: string(run.FlowID), ID: string(run.ID), State: string(run.State), Draft: run.Draft, Version: run.Version, Trigger: string(run.Trigger),
-		Done: run.Progress.Done, All: run.Progress.Total, Usage: usageOf(run.Usage), CreatedAt: run.CreatedAt, Error: failureOf(run.Error),
+		Done: run.Progress.Done, All: run.Progress.Total, Usage: usageOf(run.Usage), CreatedAt: run.CreatedAt, Duration: run.Duration(now), Error: failureOf(run.Error),
 	}
-	switch {
-	case !run.EndedAt.IsZero() && !run.StartedAt.IsZero():
-		m.Duration = max(0, run.EndedAt.Sub(run.StartedAt))
-	case !run.StartedAt.IsZero():
-		m.Duration = max(0, now.Sub(run.StartedAt))
-	}
-	return m
 }
 
 // failureOf converts an error and adds advice. It returns nil for nil.

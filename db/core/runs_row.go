@@ -1,0 +1,118 @@
+package core
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+	"sluice/flow/contract"
+)
+
+// RunRow returns the row of a new run. It is encoded before the transaction to
+// keep work off the single writer of SQLite.
+func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[string]string) (gen.InsertRunParams, error) {
+	sealed, err := s.DB.sealWebhook(r, webhook)
+	if err != nil {
+		return gen.InsertRunParams{}, err
+	}
+	sealedInputs := []byte{}
+	if len(secrets) > 0 {
+		sealedInputs, err = s.DB.sealValue(secrets, r.WorkspaceID, string(r.ID), "secrets")
+	}
+	row := gen.InsertRunParams{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
+		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
+		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: int64(r.ChildVersions),
+		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
+		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
+		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
+		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
+	}
+	if c := r.Caller; c != nil {
+		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
+	}
+	return row, err
+}
+
+// updateRow returns the row of a run after a write, for both ways to write it: alone
+// and in a set.
+func updateRow(texts *dbconn.Texts, r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
+	return gen.UpdateRunParams{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
+		Outputs: texts.EncodeObject(r.Outputs), Error: dbconn.EncodeError(r.Error),
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
+		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: dbconn.EncodeList(r.Models),
+		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
+		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
+		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == PlaceWorker),
+		Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes, CancelAllowed: dbconn.BoolInt(!w.End || r.State == flow.RunCanceled),
+	}
+}
+
+// RunOf converts a row. If some content cannot be read, it returns the rest and
+// an error.
+func RunOf(r *gen.Run) (*flow.Run, error) {
+	run := &flow.Run{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
+		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
+		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
+		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
+		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
+		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
+		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: DurationOf(r.Timeout),
+		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
+		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
+		Erased: flow.Code(r.Erased), InputSummary: r.Gist,
+	}
+	var failed, err error
+	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
+		failed = fmt.Errorf("error of %s: %w", r.ID, err)
+	}
+	if run.Models, err = dbconn.Decode[[]string](r.Models); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("models of %s: %w", r.ID, err))
+	}
+	for _, f := range []struct {
+		to   **flow.Object
+		text string
+	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
+		if *f.to, err = dbconn.Decode[*flow.Object](f.text); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("content of %s: %w", r.ID, err))
+		}
+	}
+	return run, failed
+}
+
+// RunHeadColumns selects the row of a run without its content, which can be megabytes, and
+// its secrets.
+var RunHeadColumns = func() string {
+	list := strings.Split(runColumns, ", ")
+	for i, name := range list {
+		switch name {
+		case "inputs", "outputs", "metadata", "webhook", "secrets":
+			list[i] = "''"
+		}
+	}
+	return strings.Join(list, ", ")
+}()
+
+// ScanRunHead reads a row of RunHeadColumns.
+func ScanRunHead(rows *sql.Rows) (flow.Run, error) {
+	var r gen.Run
+	fields := reflect.ValueOf(&r).Elem()
+	to := make([]any, fields.NumField())
+	for i := range to {
+		to[i] = fields.Field(i).Addr().Interface()
+	}
+	if err := rows.Scan(to...); err != nil {
+		return flow.Run{}, err
+	}
+	run, err := RunOf(&r)
+	return *run, err
+}
