@@ -159,7 +159,7 @@ type Run struct {
 	RerunFrom       string       // of a rerun: the node to start from
 	ChildVersions   ChildVersions
 	Inputs          *Object
-	InputSummary    string // beginning of the inputs; empty until the run was read from the store
+	InputSummary    string // beginning of the inputs; set by the store
 	Outputs         *Object
 	Error           *Error
 	Metadata        *Object

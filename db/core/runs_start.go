@@ -28,6 +28,7 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 	if err != nil {
 		return flow.Started{}, err
 	}
+	run.InputSummary = row.Gist
 	w := &StartWrite{N: &n, Row: row, steps: stepRows(&dbconn.Texts{}, &run, n.Steps)}
 	if err := s.DB.writeRun(ctx, Durable, w); err != nil {
 		return flow.Started{}, err

@@ -180,7 +180,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		return consoleview.RunPage{}, err
 	}
 	r := consoleview.RunPage{
-		ID: string(run.ID), FlowID: string(run.FlowID), FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
+		RunHead: web.RunHead(run, c.s.Now()), FlowName: v.flow.Name,
 		Parent: string(run.ParentRunID), MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
 	if r.Facts, err = c.runFacts(v); err != nil {

@@ -156,9 +156,7 @@ func (n *runLabels) name(r *consoleview.RunLine) {
 // seconds, so that the list changes at most once a second.
 func runLine(r *flow.Run, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
-		ID: string(r.ID), State: string(r.State), FlowID: string(r.FlowID), Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
-		Duration: r.Duration(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
-		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Erased: r.Erased != "",
+		RunHead: web.RunHead(r, now), By: r.KeyID, InputSummary: r.InputSummary, Erased: r.Erased != "",
 	}
 	if r.Error != nil {
 		line.Failure, line.FailureText = string(r.Error.Code), r.Error.Message

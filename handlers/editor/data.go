@@ -138,7 +138,7 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	if err != nil || step == nil {
 		return err
 	}
-	panel.State, panel.Attempts, panel.Usage, panel.Error = string(step.State), step.Attempt, usageOf(step.Usage), failureOf(step.Error)
+	panel.State, panel.Attempts, panel.Usage, panel.Error = string(step.State), step.Attempt, web.UsageView(step.Usage), failureOf(step.Error)
 	panel.Duration, panel.Log = stepTook(step, c.s.Now()), step.Log()
 	panel.Inputs = c.valuesOf(panel, run, "input", step.Input)
 	panel.Outputs = c.valuesOf(panel, run, "output", step.Outputs)

@@ -135,7 +135,7 @@ func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepEvent {
 func (s *runStream) newStepEvent(step *flow.Step) stepEvent {
 	now := s.s.Now()
 	n := stepEvent{
-		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(usageOf(step.Usage)), Cost: editorview.Cost(usageOf(step.Usage)),
+		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(web.UsageView(step.Usage)), Cost: editorview.Cost(web.UsageView(step.Usage)),
 		Error: failureOf(step.Error), At: now.UnixMilli(),
 	}
 	if !step.EndedAt.IsZero() {

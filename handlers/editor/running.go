@@ -273,7 +273,5 @@ func (c *call) flowRuns(flowID flow.FlowID, current string) (editorview.RunList,
 
 // mark converts a run for the current user.
 func (c *call) mark(run *flow.Run) editorview.RunMark {
-	m := markOf(run, c.s.Now())
-	m.MayRun = c.MayEdit()
-	return m
+	return editorview.RunMark{RunHead: web.RunHead(run, c.s.Now()), Error: failureOf(run.Error), MayRun: c.MayEdit()}
 }

@@ -289,7 +289,7 @@ func (d DeliveryPage) run() string {
 }
 
 // shortRun returns the run's ID in the abbreviated form that lists of runs use.
-func (d DeliveryPage) shortRun() string { return RunLine{ID: d.RunID}.shortID() }
+func (d DeliveryPage) shortRun() string { return shortID(d.RunID) }
 
 // answer summarizes the response of the attempt.
 func (a AttemptView) answer() string {

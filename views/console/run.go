@@ -15,11 +15,9 @@ type RunQuestion struct{ Title, Path string }
 
 // RunPage is one run: its facts, steps, inputs and outputs, and actions on it.
 type RunPage struct {
-	ID, FlowID, FlowName string
-	State                string
-	Awaits               string // what a waiting run waits for; "" if unknown
-	Version              int64
-	Draft                bool
+	components.RunHead
+	FlowName string
+	Awaits   string // what a waiting run waits for; "" if unknown
 	// Parent is the run that this is a rerun of. From is the title of the node it started from.
 	Parent, From string
 	Facts        []Fact

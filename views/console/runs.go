@@ -43,18 +43,12 @@ type RunsFilter struct {
 
 // RunLine is one run in the list.
 type RunLine struct {
-	ID, State             string
-	FlowID, Flow          string
-	Version               int // 0 for a draft
-	By                    string
-	At                    time.Time // when it was accepted
-	Duration              time.Duration
-	Started               bool
-	Micros                int64 // cost in millionths of a US dollar
-	Tokens                int64
-	InputSummary, Failure string
-	FailureText           string
-	Erased                bool
+	components.RunHead
+	Flow                 string // name of the flow
+	By                   string
+	InputSummary         string
+	Failure, FailureText string
+	Erased               bool
 }
 
 // Options of the filters that don't depend on the workspace.
@@ -126,7 +120,7 @@ func (p RunsPage) Mark() string {
 // mark identifies what the row shows, except for relative times; see DeliveryRow.mark
 // for its use.
 func (r RunLine) mark() string {
-	return fmt.Sprint(r.ID, " ", r.State, " ", r.Duration, " ", r.Micros, " ", r.Tokens, " ", r.Failure, " ", r.Erased)
+	return fmt.Sprint(r.ID, " ", r.State, " ", r.Duration, " ", r.Usage.Micros(), " ", r.Usage.Tokens(), " ", r.Failure, " ", r.Erased)
 }
 
 func (r RunLine) path() templ.SafeURL { return templ.SafeURL("/runs/" + url.PathEscape(r.ID)) }
@@ -136,15 +130,15 @@ func (r RunLine) version() string {
 	if r.Version == 0 {
 		return "draft"
 	}
-	return version(r.Version)
+	return version(int(r.Version))
 }
 
 // shortID abbreviates the run's ID for tables.
-func (r RunLine) shortID() string {
-	if len(r.ID) < 12 {
-		return r.ID
+func shortID(id string) string {
+	if len(id) < 12 {
+		return id
 	}
-	return "…" + r.ID[len(r.ID)-6:]
+	return "…" + id[len(id)-6:]
 }
 
 // took returns the duration of the run, or a dash if it has not started: 0 s would say

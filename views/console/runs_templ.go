@@ -576,7 +576,7 @@ func runsRow(run RunLine, r RunsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Time(run.At, r.Now).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Time(run.CreatedAt, r.Now).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -597,9 +597,9 @@ func runsRow(run RunLine, r RunsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if run.Tokens > 0 {
+		if run.Usage.Tokens() > 0 {
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(components.Count(int(run.Tokens)))
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(components.Count(int(run.Usage.Tokens())))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/runs.templ`, Line: 117, Col: 39}
 			}
@@ -617,9 +617,9 @@ func runsRow(run RunLine, r RunsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if run.Micros > 0 {
+		if run.Usage.Micros() > 0 {
 			var templ_7745c5c3_Var28 string
-			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(components.Money(run.Micros))
+			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(components.Money(run.Usage.Micros()))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/runs.templ`, Line: 124, Col: 34}
 			}
@@ -651,7 +651,7 @@ func runsRow(run RunLine, r RunsPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var30 string
-		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(run.shortID())
+		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(shortID(run.ID))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/runs.templ`, Line: 130, Col: 55}
 		}

@@ -65,7 +65,7 @@ func sampleRunPage() RunPage {
 	at := viewtest.Noon.Add(-8*time.Second + 731_472*time.Microsecond)
 	failure := &RunError{Code: "provider_auth", Message: "The provider refused the key.", Advice: "Check the credential.", Node: "write", Label: "Write a reply to everybody", Reused: 1}
 	return RunPage{
-		ID: "run_1", FlowID: "flow_1", FlowName: "Route a support ticket", State: "failed", Version: 3, Parent: "run_0", From: "Write a reply", Error: failure,
+		RunHead: components.RunHead{ID: "run_1", FlowID: "flow_1", State: "failed", Version: 3}, FlowName: "Route a support ticket", Parent: "run_0", From: "Write a reply", Error: failure,
 		Facts:   []Fact{{Title: "Flow", Text: "v3", Href: "/flows/flow_1?version=3"}, {Title: "Started", At: at}, {Title: "Duration", Text: "2.4 s"}},
 		Picture: samplePicture(),
 		Fall: Waterfall{Done: 3, Total: 3, Span: 2400 * time.Millisecond, Rows: []WaterfallRow{

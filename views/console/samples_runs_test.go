@@ -35,16 +35,19 @@ func runsSamples(theme layout.Theme) map[string]templ.Component {
 func sampleRuns() []RunLine {
 	line := func(id, state string, ago, took time.Duration) RunLine {
 		return RunLine{
-			ID: "run_01jd6v0q8z" + id, State: state, FlowID: "flow_1", Flow: "Route a support ticket", Version: 3, By: "production", At: viewtest.Noon.Add(-ago), Duration: took, Started: true,
-			Tokens: 1204, Micros: 1_250, InputSummary: "I was charged twice for October and need the second payment back before the end of the month, or I will cancel",
+			RunHead: components.RunHead{
+				ID: "run_01jd6v0q8z" + id, State: state, FlowID: "flow_1", Version: 3, CreatedAt: viewtest.Noon.Add(-ago), Duration: took, Started: true,
+				Usage: components.Usage{InputTokens: 1204, CostNanoUSD: 1_250_000},
+			},
+			Flow: "Route a support ticket", By: "production", InputSummary: "I was charged twice for October and need the second payment back before the end of the month, or I will cancel",
 		}
 	}
 	failed := line("c", "failed", 4*time.Minute, 6420*time.Millisecond)
 	failed.Failure, failed.FailureText = "provider_rate_limited", "openai limits the rate of requests. Try again later, or raise the limit of the account."
 	queued := line("a", "queued", 0, 0)
-	queued.Started, queued.Tokens, queued.Micros = false, 0, 0
+	queued.Started, queued.Usage = false, components.Usage{}
 	draft := line("e", "succeeded", 3*time.Hour, 14*time.Millisecond)
-	draft.Version, draft.By, draft.Flow, draft.Tokens, draft.Micros = 0, "Builder", "Answer from the handbook of everything that a support team may be asked", 0, 0
+	draft.Version, draft.By, draft.Flow, draft.Usage = 0, "Builder", "Answer from the handbook of everything that a support team may be asked", components.Usage{}
 	old := line("f", "succeeded", 40*24*time.Hour, time.Minute)
 	old.Erased, old.InputSummary = true, ""
 	return []RunLine{

@@ -82,21 +82,12 @@ func (f RunForm) hasExamples() bool {
 func (f RunForm) broken() bool { return len(f.Problems.List) > 0 }
 
 // Usage is the tokens that models used, and the cost.
-type Usage struct{ InputTokens, OutputTokens, CostNanoUSD int64 }
+type Usage = components.Usage
 
 // RunMark is the state of a run in the builder.
 type RunMark struct {
-	FlowID, ID string
-	State      string
-	Draft      bool
-	Version    int64
-	Trigger    string
-	Done, All  int
-	// Duration is the duration, up to now for a run in progress.
-	Duration  time.Duration
-	Usage     Usage
-	CreatedAt time.Time
-	Error     *Failure
+	components.RunHead
+	Error *Failure
 	// MayRun is set if the user may start and cancel runs.
 	MayRun bool
 	// Current marks the run that the page shows.
@@ -123,7 +114,7 @@ func Cost(u Usage) string {
 	if u.CostNanoUSD == 0 {
 		return ""
 	}
-	return components.Money(max(1, (u.CostNanoUSD+500)/1000)) // rounded to micro-dollars
+	return components.Money(max(1, u.Micros())) // rounded to micro-dollars
 }
 
 // Tokens formats the input and output tokens: 312 → 48 tokens.

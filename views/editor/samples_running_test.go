@@ -14,7 +14,7 @@ import (
 )
 
 func runningSamples(theme layout.Theme) map[string]templ.Component {
-	mark := RunMark{FlowID: "flow_1", ID: "run_7qxk0m2a9zzz3f", State: "running", Draft: true, Trigger: "builder", Done: 3, All: 6, Duration: 1800 * time.Millisecond, Usage: Usage{InputTokens: 312, OutputTokens: 48, CostNanoUSD: 412_000}, CreatedAt: viewtest.Noon.Add(-3 * time.Minute), MayRun: true}
+	mark := RunMark{RunHead: components.RunHead{FlowID: "flow_1", ID: "run_7qxk0m2a9zzz3f", State: "running", Draft: true, Trigger: "builder", Done: 3, All: 6, Duration: 1800 * time.Millisecond, Usage: Usage{InputTokens: 312, OutputTokens: 48, CostNanoUSD: 412_000}, CreatedAt: viewtest.Noon.Add(-3 * time.Minute)}, MayRun: true}
 	failed := mark
 	failed.ID, failed.State, failed.Version, failed.Draft, failed.Trigger = "run_8", "failed", 3, false, "api"
 	failed.Error = &Failure{Code: "provider_auth", Text: "The provider refused the key.", Do: "Check the credential that the node uses under Credentials, then run from here.", Node: "write"}

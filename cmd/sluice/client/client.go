@@ -75,16 +75,41 @@ func refuseRedirect(req *http.Request, _ []*http.Request) error {
 // request may wait for the end of a run.
 const connectTimeout = 15 * time.Second
 
-// Run has the fields of the API's run object that commands print. Raw is the response as
-// received, for --json: decoding and encoding it again could change numbers.
+// Run has the fields of the API's run object that commands print, of single runs and in lists.
+// Raw is the response as received, for --json: decoding and encoding it again could change
+// numbers. Lists have neither Outputs nor Raw.
 type Run struct {
-	ID      string            `json:"run_id"`
-	Status  string            `json:"status"`
+	ID        string     `json:"run_id"`
+	Status    string     `json:"status"`
+	Version   *int64     `json:"version"` // nil for a draft
+	CreatedAt time.Time  `json:"created_at"`
+	StartedAt *time.Time `json:"started_at"` // nil until then, like EndedAt
+	EndedAt   *time.Time `json:"ended_at"`
+	Trigger   string     `json:"trigger"`
+	Cost      struct {
+		USD string `json:"usd"`
+	} `json:"cost"`
 	Outputs *flow.Object      `json:"-"`
 	Error   *flow.Error       `json:"error"`
 	URLs    map[string]string `json:"urls"`
 
-	Raw []byte
+	Raw []byte `json:"-"`
+}
+
+// VersionName returns the version of the run, such as v3, or draft.
+func (r *Run) VersionName() string {
+	if r.Version == nil {
+		return "draft"
+	}
+	return fmt.Sprintf("v%d", *r.Version)
+}
+
+// Duration returns how long the run took, or "" before its end.
+func (r *Run) Duration() string {
+	if r.StartedAt == nil || r.EndedAt == nil {
+		return ""
+	}
+	return r.EndedAt.Sub(*r.StartedAt).Round(time.Millisecond).String()
 }
 
 // StepEvent has the fields that commands show of a step event.

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
@@ -55,36 +54,6 @@ type RunList struct {
 	JSON   bool   `help:"Print the response of the API as JSON."`
 }
 
-// listedRun has the fields of a run that commands print.
-type listedRun struct {
-	ID        string     `json:"run_id"`
-	Status    string     `json:"status"`
-	Version   *int64     `json:"version"`
-	CreatedAt time.Time  `json:"created_at"`
-	StartedAt *time.Time `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at"`
-	Trigger   string     `json:"trigger"`
-	Cost      struct {
-		USD string `json:"usd"`
-	} `json:"cost"`
-}
-
-// version returns the version of the run, formatted as v3 or draft.
-func (r *listedRun) version() string {
-	if r.Version == nil {
-		return "draft"
-	}
-	return fmt.Sprintf("v%d", *r.Version)
-}
-
-// duration returns how long the run took, or "" before its end.
-func (r *listedRun) duration() string {
-	if r.StartedAt == nil || r.EndedAt == nil {
-		return ""
-	}
-	return r.EndedAt.Sub(*r.StartedAt).Round(time.Millisecond).String()
-}
-
 // RunAPI prints one page of runs.
 func (c RunList) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
@@ -102,7 +71,7 @@ func (c RunList) RunAPI(ctx context.Context, api *client.Client, s *Streams) err
 		return PrintRaw(s.Out, raw)
 	}
 	var page struct {
-		Runs []listedRun `json:"runs"`
+		Runs []client.Run `json:"runs"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return err
@@ -111,7 +80,7 @@ func (c RunList) RunAPI(ctx context.Context, api *client.Client, s *Streams) err
 	fmt.Fprintln(columns, "RUN\tSTATUS\tVERSION\tCREATED\tTIME\tSTARTED BY")
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.version(), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), r.duration(), r.Trigger)
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.VersionName(), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), r.Duration(), r.Trigger)
 	}
 	return columns.Flush()
 }
@@ -131,11 +100,7 @@ func (c RunShow) RunAPI(ctx context.Context, api *client.Client, s *Streams) err
 	if c.JSON {
 		return PrintRaw(s.Out, run.Raw)
 	}
-	var r listedRun
-	if err := json.Unmarshal(run.Raw, &r); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Out, "%s: %s, %s, started by %s, %s USD\n", r.ID, r.Status, r.version(), r.Trigger, r.Cost.USD)
+	fmt.Fprintf(s.Out, "%s: %s, %s, started by %s, %s USD\n", run.ID, run.Status, run.VersionName(), run.Trigger, run.Cost.USD)
 	if err := printSteps(ctx, api, c.path(), s); err != nil {
 		return err
 	}
@@ -212,7 +177,7 @@ func (c RunCancel) RunAPI(ctx context.Context, api *client.Client, s *Streams) e
 	if err != nil {
 		return c.notFound(err)
 	}
-	var r listedRun
+	var r client.Run
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
@@ -247,7 +212,7 @@ func (c RunRerun) RunAPI(ctx context.Context, api *client.Client, s *Streams) er
 	if err != nil {
 		return c.notFound(err)
 	}
-	var r listedRun
+	var r client.Run
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
