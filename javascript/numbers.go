@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,12 +26,15 @@ import (
 type numbers struct {
 	mark      string
 	fractions map[float64]string // digits by rounded value
+	// written are the digits of fractions that a double holds, such as 19.990, which JavaScript writes as
+	// 19.99. It is "" if the inputs write the number in several ways.
+	written map[float64]string
 }
 
 // encodeInputs returns the inputs, a JSON object, with the whole numbers that need it marked.
 func encodeInputs(inputs []byte) (n *numbers, encoded []byte, err error) {
 	sum := sha256.Sum256(inputs)
-	n = &numbers{mark: "bigint:" + hex.EncodeToString(sum[:8]) + ":", fractions: map[float64]string{}}
+	n = &numbers{mark: "bigint:" + hex.EncodeToString(sum[:8]) + ":", fractions: map[float64]string{}, written: map[float64]string{}}
 	encoded, err = rewrite(inputs, func(t jsontext.Token, _ bool) (string, error) {
 		if t.Kind() != '0' {
 			return "", nil
@@ -49,6 +53,7 @@ func (n *numbers) encode(text string) (string, error) {
 	order, _ := value.CompareNumbers(json.Number(text), f)
 	switch known, seen := n.fractions[f]; {
 	case err == nil && order == 0:
+		n.remember(f, text)
 		return "", nil
 	case strings.Trim(text, "-0123456789") == "":
 		return strconv.Quote(n.mark + text), nil
@@ -59,6 +64,17 @@ func (n *numbers) encode(text string) (string, error) {
 	}
 	n.fractions[f] = text
 	return "", nil
+}
+
+// remember keeps how the inputs write a fraction.
+func (n *numbers) remember(f float64, text string) {
+	if math.Trunc(f) == f {
+		return
+	}
+	if known, seen := n.written[f]; seen && known != text {
+		text = ""
+	}
+	n.written[f] = text
 }
 
 // check returns an error if a number that a double holds has the same double as a rounded one.
@@ -85,7 +101,7 @@ func sameNumber(a, b string) error {
 
 // decode returns a result, which is JSON, with the exact numbers.
 func (n *numbers) decode(result string) (string, error) {
-	if len(n.fractions) == 0 && !strings.Contains(result, n.mark) {
+	if len(n.fractions) == 0 && len(n.written) == 0 && !strings.Contains(result, n.mark) {
 		return result, nil
 	}
 	decoded, err := rewrite([]byte(result), func(t jsontext.Token, isName bool) (string, error) {
@@ -96,7 +112,7 @@ func (n *numbers) decode(result string) (string, error) {
 			}
 		case '0':
 			f, _ := strconv.ParseFloat(t.String(), 64)
-			return n.fractions[f], nil
+			return cmp.Or(n.fractions[f], n.written[f]), nil
 		}
 		return "", nil
 	})
