@@ -54,3 +54,20 @@ func TestTogether(t *testing.T) {
 		wantEqual(t, "edits that were announced", len(edits), 1)
 	})
 }
+
+// TestInTransaction_in_another_announces_edits_after_the_commit checks that a transaction which is a
+// part of another one announces no edit before the whole is committed.
+func TestInTransaction_in_another_announces_edits_after_the_commit(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		edits := 0
+		w.FlowEdited = func(flow.WorkspaceID, flow.FlowID, int64) { edits++ }
+		w.must(w.InTransaction(w.ctx, func(ctx context.Context) error {
+			w.must(w.InTransaction(ctx, func(ctx context.Context) error {
+				return w.UpdateDraft(ctx, ws, w.flow.ID, "New", "", []byte(`{"name":"New"}`))
+			}))
+			wantEqual(t, "edits before the commit", edits, 0)
+			return nil
+		}))
+		wantEqual(t, "edits after the commit", edits, 1)
+	})
+}

@@ -13,8 +13,12 @@ type joinedTx struct {
 type joinedKey struct{}
 
 // InTransaction runs all writes that fn makes with its context in one transaction. fn
-// may run more than once. Reads in fn do not see its writes.
+// may run more than once. Reads in fn do not see its writes. A context that belongs to a transaction
+// makes fn a part of that.
 func (s *DB) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
+	if s.joinedWith(ctx) != nil {
+		return fn(ctx)
+	}
 	var j *joinedTx
 	err := s.Write(ctx, Durable, func(tx *Tx) error {
 		j = &joinedTx{s: s, tx: tx}
