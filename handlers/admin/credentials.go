@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
-	"sluice/flow/sorting"
 	"sluice/handlers/api"
 )
 
@@ -63,30 +61,39 @@ var credentialParams = map[string]map[string]any{
 	"name": {"name": "name", "in": "path", "required": true, "description": "Name of the credential.", "schema": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}},
 }
 
-// credentialSchemas are the schemas of request bodies. Unlike the schemas of response types, they
-// describe defaults, limits and the meaning of null.
-var credentialSchemas = map[string]map[string]any{
-	"SetCredential": {
-		"type": "object", "additionalProperties": false, "required": []string{"secret"},
-		"properties": map[string]any{
-			"secret":           map[string]any{"type": "string", "maxLength": library.MaxSecretBytes, "description": "No response contains it."},
-			"provider":         map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
-			"base_url":         map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
-			"hosts":            map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},
-			"max_calls":        map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it at once; further ones wait. Default: 0, no limit."},
-			"calls_per_minute": map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it in a minute; further ones wait. Default: 0, no limit."},
-		},
-		"examples": []any{map[string]any{"secret": "sk-EXAMPLE", "provider": "openai"}},
-	},
-	"LimitCredential": {
-		"type": "object", "additionalProperties": false,
-		"properties": map[string]any{
-			"max_calls":        map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it at once; 0 or null for no limit."},
-			"calls_per_minute": map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it in a minute; 0 or null for no limit."},
-		},
-		"examples": []any{map[string]any{"max_calls": 4}},
-	},
+// credentialRequest is the body of a request that sets a credential.
+type credentialRequest struct {
+	flow.Credential
+	secret string
 }
+
+// callLimitType is the type of a limit of calls.
+var callLimitType = api.Type[int64]{
+	Schema: schema{"type": "integer", "minimum": 0, "maximum": flow.MaxCallLimit}, Code: "out_of_range",
+	Wanted: fmt.Sprintf("a whole number from 0 to %d", flow.MaxCallLimit), As: func(v any) (int64, bool) { return asWhole(v, 0, flow.MaxCallLimit) },
+}.OrNull()
+
+const needsSecret = "only the limits of a credential can be changed without its secret"
+
+// Bodies of requests about credentials.
+var (
+	credentialBody = api.Body[credentialRequest]{Of: "a credential", Example: schema{"secret": "sk-EXAMPLE", "provider": "openai"}, Fields: []api.Field[credentialRequest]{
+		api.Member("max_calls", "Calls of model nodes with it at once; further ones wait. Default: 0, no limit.", callLimitType, func(k *credentialRequest) *int64 { return &k.Limits.AtOnce }),
+		api.Member("calls_per_minute", "Calls of model nodes with it in a minute; further ones wait. Default: 0, no limit.", callLimitType, func(k *credentialRequest) *int64 { return &k.Limits.PerMinute }),
+		api.Member("secret", "No response contains it.", textType.With("maxLength", library.MaxSecretBytes), func(k *credentialRequest) *string { return &k.secret }).Required("send the secret with every change"),
+		api.Member("provider", "Model provider that the secret is for, such as openai. Default: none; then hosts are required.", textType.OrNull(), func(k *credentialRequest) *string { return &k.Provider }),
+		api.Member("base_url", "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody.", textType.OrNull(), func(k *credentialRequest) *string { return &k.BaseURL }),
+		api.Member("hosts", "Hosts that the secret may be sent to. A provider has its own.", textsType.OrNull(), func(k *credentialRequest) *[]string { return &k.Hosts }),
+	}}
+	credentialLimitBody = api.Body[flow.CallLimits]{Of: "the limits of a credential", Example: schema{"max_calls": 4},
+		Refused: map[string]string{"secret": needsSecret, "provider": needsSecret, "base_url": needsSecret, "hosts": needsSecret}, Fields: []api.Field[flow.CallLimits]{
+			api.Member("max_calls", "Calls of model nodes with it at once; 0 or null for no limit.", callLimitType, func(l *flow.CallLimits) *int64 { return &l.AtOnce }),
+			api.Member("calls_per_minute", "Calls of model nodes with it in a minute; 0 or null for no limit.", callLimitType, func(l *flow.CallLimits) *int64 { return &l.PerMinute }),
+		}}
+	credentialHostsBody = api.Body[flow.Credential]{Of: "a credential", Fields: []api.Field[flow.Credential]{
+		api.Member("hosts", "", textsType, func(k *flow.Credential) *[]string { return &k.Hosts }),
+	}}
+)
 
 // credentialRoutes returns the routes of credentials, each with its part of the OpenAPI
 // document.
@@ -308,13 +315,7 @@ func (s *Server) setCredentialHosts(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return err
-	}
-	r := newSettings[flow.Credential](body)
-	read(r, "hosts", "wanted a list of texts", asTexts, func(k *flow.Credential, v []string) { k.Hosts = v })
-	set, err := r.apply(unknownSetting("a credential"))
+	set, err := readBody(c, &credentialHostsBody)
 	if err != nil {
 		return err
 	}
@@ -349,41 +350,10 @@ func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail 
 // readCredential reads the body of a request. The error has every problem of the body, and never
 // contains the secret. The operator may leave out the hosts, and add some to those of a provider.
 func readCredential(body map[string]any, operator bool) (k flow.Credential, secret string, err error) {
-	var wrong []flow.Problem
-	text := func(name string) string {
-		s, isText := body[name].(string)
-		if !isText && body[name] != nil {
-			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "wrong_type", Detail: "wanted text"})
-		}
-		return s
-	}
-	count := func(name string) int64 {
-		n, isNumber := flow.Float(body[name])
-		if body[name] != nil && (!isNumber || n != math.Trunc(n) || n < 0 || n > flow.MaxCallLimit) {
-			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number from 0 to %d", flow.MaxCallLimit)})
-			return 0
-		}
-		return int64(n)
-	}
-	k.Limits = flow.CallLimits{AtOnce: count("max_calls"), PerMinute: count("calls_per_minute")}
-	secret, k.Provider, k.BaseURL = text("secret"), text("provider"), text("base_url")
-	list, isList := body["hosts"].([]any)
-	for _, item := range list {
-		host, isText := item.(string)
-		isList = isList && isText
-		k.Hosts = append(k.Hosts, host)
-	}
-	if !isList && body["hosts"] != nil {
-		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "wrong_type", Detail: "wanted a list of texts"})
-	}
-	for _, name := range sorting.Keys(body) {
-		if !slices.Contains([]string{"secret", "provider", "base_url", "hosts", "max_calls", "calls_per_minute"}, name) {
-			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a credential"})
-		}
-	}
-	if secret == "" && body["secret"] == nil {
-		wrong = append(wrong, flow.Problem{Pointer: "/secret", Code: "required", Detail: "send the secret with every change"})
-	}
+	set, wrong := credentialBody.Read(body)
+	var of credentialRequest
+	set(&of)
+	k, secret = of.Credential, of.secret
 	switch {
 	case k.Provider == "" && len(k.Hosts) == 0 && len(wrong) == 0 && !operator:
 		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "required", Detail: "enter the hosts that the secret may be sent to, such as api.example.com"})
@@ -405,18 +375,7 @@ func (s *Server) limitCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return err
-	}
-	r := newSettings[flow.CallLimits](body)
-	wanted := fmt.Sprintf("wanted a whole number from 0 to %d", flow.MaxCallLimit)
-	limit := orZero(func(v any) (int64, bool) { return asWhole(v, 0, flow.MaxCallLimit) })
-	read(r, "max_calls", wanted, limit, func(l *flow.CallLimits, n int64) { l.AtOnce = n })
-	read(r, "calls_per_minute", wanted, limit, func(l *flow.CallLimits, n int64) { l.PerMinute = n })
-	set, err := r.apply(func(name string) flow.Problem {
-		return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "only the limits of a credential can be changed without its secret"}
-	})
+	set, err := readBody(c, &credentialLimitBody)
 	if err != nil {
 		return err
 	}

@@ -234,15 +234,11 @@ func (s *Server) showKeySecret(c *api.Call) error {
 
 // createKey is POST keys.
 func (s *Server) createKey(c *api.Call) error {
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return err
-	}
 	k := &flow.Key{
 		WorkspaceID: c.Key.WorkspaceID, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Flows: c.Key.Flows, ExpiresAt: c.Key.ExpiresAt,
 		RPM: c.Key.RPM, Concurrency: c.Key.Concurrency, RunsPerDay: c.Key.RunsPerDay, USDPerDay: c.Key.USDPerDay, AllowUnpriced: c.Key.AllowUnpriced,
 	}
-	settings, err := readKeySettings(body, true)
+	settings, err := readBody(c, &createKeyBody)
 	if err != nil {
 		return err
 	}
@@ -260,11 +256,7 @@ func (s *Server) createKey(c *api.Call) error {
 
 // changeKey is PATCH keys/key.
 func (s *Server) changeKey(c *api.Call) error {
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return err
-	}
-	settings, err := readKeySettings(body, false)
+	settings, err := readBody(c, &changeKeyBody)
 	if err != nil {
 		return err
 	}
@@ -277,11 +269,7 @@ func (s *Server) changeKey(c *api.Call) error {
 
 // rotateKey is POST keys/key/rotate.
 func (s *Server) rotateKey(c *api.Call) error {
-	body, _, err := c.ReadObject(true)
-	if err != nil {
-		return err
-	}
-	overlap, err := readOverlap(body, flow.MaxOverlap)
+	overlap, err := readOverlap(c, &rotateKeyBody)
 	if err != nil {
 		return err
 	}

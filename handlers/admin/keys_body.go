@@ -3,109 +3,76 @@ package admin
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/handlers/api"
 )
 
-// Properties of the bodies of requests about keys.
+// Bodies of requests about keys. Package library checks the name of a new one. The scopes of a key can be set only when it is created.
 var (
-	changeableKey = map[string]any{
-		"name":           map[string]any{"type": "string", "minLength": 1, "maxLength": 100, "description": "What the key is for."},
-		"flows":          map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "IDs or slugs of the flows that it may call. Null or empty: all, including future ones."},
-		"expires_at":     map[string]any{"type": []string{"string", "null"}, "format": "date-time", "description": "Null: never."},
-		"rpm":            keyLimit("Requests per minute."),
-		"concurrency":    keyLimit("Runs at once."),
-		"runs_per_day":   keyLimit("Runs per day."),
-		"usd_per_day":    map[string]any{"type": []string{"number", "null"}, "exclusiveMinimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": "Dollars per day; null for no limit."},
-		"allow_unpriced": map[string]any{"type": "boolean", "description": "With a limit in dollars: allow models whose price is unknown."},
-	}
-	keySchemas = map[string]map[string]any{
-		"CreateKey": {
-			"type": "object", "additionalProperties": false, "required": []string{"name"},
-			"properties": withScopes(changeableKey),
-			"examples":   []any{map[string]any{"name": "deploy", "scopes": []string{"run"}, "expires_at": "2027-01-31T00:00:00Z"}},
-		},
-		"ChangeKey": {
-			"type": "object", "additionalProperties": false, "properties": changeableKey,
-			"examples": []any{map[string]any{"rpm": 600}},
-		},
-		"RotateKey": {
-			"type": "object", "additionalProperties": false,
-			"properties": map[string]any{"overlap_s": map[string]any{"type": "integer", "minimum": 0, "maximum": int(flow.MaxOverlap.Seconds()), "default": int(defaultOverlap.Seconds()), "description": "Seconds for which the old secret keeps working."}},
-			"examples":   []any{map[string]any{"overlap_s": 3600}},
-		},
-	}
+	createKeyBody = api.Body[flow.Key]{Of: "a key", Fields: append([]api.Field[flow.Key]{keyFields[0].Required(""),
+		api.Member("scopes", "", scopesType, func(k *flow.Key) *[]flow.Scope { return &k.Scopes })}, keyFields[1:]...),
+		Example: schema{"name": "deploy", "scopes": []string{"run"}, "expires_at": "2027-01-31T00:00:00Z"}}
+	changeKeyBody = api.Body[flow.Key]{Of: "a key", Fields: keyFields, Example: schema{"rpm": 600},
+		Refused: map[string]string{"scopes": "the scopes of a key never change; create another key"}}
+	rotateKeyBody = rotationBody("Seconds for which the old secret keeps working.", flow.MaxOverlap)
 )
+
+// keyFields are the settings of a key that can be changed later. Null removes a limit, an expiry or
+// a list of flows.
+var keyFields = []api.Field[flow.Key]{
+	api.Member("name", "What the key is for.", textType.With("minLength", 1).With("maxLength", 100), func(k *flow.Key) *string { return &k.Name }),
+	api.Member("flows", "IDs or slugs of the flows that it may call. Null or empty: all, including future ones.", textsType.OrNull(), func(k *flow.Key) *[]string { return &k.Flows }),
+	api.Member("expires_at", "Null: never.", timeType, func(k *flow.Key) *time.Time { return &k.ExpiresAt }),
+	api.Member("rpm", "Requests per minute. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RPM }),
+	api.Member("concurrency", "Runs at once. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.Concurrency }),
+	api.Member("runs_per_day", "Runs per day. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RunsPerDay }),
+	api.Member("usd_per_day", "Dollars per day; null for no limit.", dollarsType, func(k *flow.Key) *flow.NanoUSD { return &k.USDPerDay }),
+	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", boolType, func(k *flow.Key) *bool { return &k.AllowUnpriced }),
+}
+
+// scopesType is the type of a list of scopes. Package library checks that they exist.
+var scopesType = api.Type[[]flow.Scope]{
+	Schema: schema{"type": "array", "minItems": 1, "items": schema{"type": "string", "enum": flow.Scopes}, "default": []flow.Scope{flow.ScopeRun, flow.ScopeRead}},
+	Wanted: "a list of texts",
+	As: func(v any) (scopes []flow.Scope, ok bool) {
+		texts, ok := asTexts(v)
+		for _, s := range texts {
+			scopes = append(scopes, flow.Scope(s))
+		}
+		return scopes, ok
+	},
+}
 
 // defaultOverlap is how long the old secret keeps working by default.
 const defaultOverlap = 24 * time.Hour
 
-// keyLimit returns the schema of a limit, which null removes. The bounds are those of asCount.
-func keyLimit(text string) map[string]any {
-	return map[string]any{"type": []string{"integer", "null"}, "minimum": 1, "maximum": 1_000_000_000, "description": text + " Null: no limit."}
-}
-
-// withScopes returns the properties of a new key: those that can be changed later, and
-// the scopes, which cannot.
-func withScopes(properties map[string]any) map[string]any {
-	all := maps.Clone(properties)
-	all["scopes"] = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": flow.Scopes}, "default": []flow.Scope{flow.ScopeRun, flow.ScopeRead}}
-	return all
-}
-
-// readKeySettings returns a function that applies a body to a key. Missing members change nothing;
-// null removes a limit, an expiry or a list of flows.
-func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error) {
-	r := newSettings[flow.Key](body)
-	read(r, "name", "wanted text", asText, func(k *flow.Key, v string) { k.Name = v })
-	read(r, "flows", "wanted a list of texts", orZero(asTexts), func(k *flow.Key, v []string) { k.Flows = v })
-	read(r, "expires_at", "wanted a time such as 2027-01-31T12:00:00Z, or null", orZero(asTime), func(k *flow.Key, v time.Time) { k.ExpiresAt = v })
-	read(r, "rpm", wantedCount, orZero(asCount), func(k *flow.Key, v int64) { k.RPM = v })
-	read(r, "concurrency", wantedCount, orZero(asCount), func(k *flow.Key, v int64) { k.Concurrency = v })
-	read(r, "runs_per_day", wantedCount, orZero(asCount), func(k *flow.Key, v int64) { k.RunsPerDay = v })
-	read(r, "usd_per_day", wantedUSD, orZero(asUSD), func(k *flow.Key, v flow.NanoUSD) { k.USDPerDay = v })
-	read(r, "allow_unpriced", wantedBool, asBool, func(k *flow.Key, v bool) { k.AllowUnpriced = v })
-	if create {
-		read(r, "scopes", "wanted a list of texts", asTexts, func(k *flow.Key, v []string) {
-			k.Scopes = nil
-			for _, s := range v {
-				k.Scopes = append(k.Scopes, flow.Scope(s))
-			}
-		})
+// rotationBody declares the body of a rotation, whose overlap is at most limit.
+func rotationBody(text string, limit time.Duration) api.Body[time.Duration] {
+	seconds := int(limit.Seconds())
+	overlap := api.Type[time.Duration]{
+		Schema: schema{"type": "integer", "minimum": 0, "maximum": seconds, "default": int(defaultOverlap.Seconds())},
+		Code:   "out_of_range", Wanted: fmt.Sprintf("a whole number of seconds from 0 to %d", seconds),
+		As: func(v any) (time.Duration, bool) {
+			n, ok := asWhole(v, 0, limit.Seconds())
+			return time.Duration(n) * time.Second, ok
+		},
 	}
-	return r.apply(unknownKeyField)
+	return api.Body[time.Duration]{Of: "a rotation", Example: schema{"overlap_s": 3600},
+		Fields: []api.Field[time.Duration]{api.Member("overlap_s", text, overlap, func(d *time.Duration) *time.Duration { return d })}}
 }
 
-// unknownKeyField returns the problem of a field that cannot be set. Scopes have a message of their
-// own, because they can be set when a key is created.
-func unknownKeyField(name string) flow.Problem {
-	detail := "this is not a setting of a key"
-	if name == "scopes" {
-		detail = "the scopes of a key never change; create another key"
+// readOverlap reads the optional body of a rotation.
+func readOverlap(c *api.Call, b *api.Body[time.Duration]) (time.Duration, error) {
+	object, _, err := c.ReadObject(true)
+	if err != nil {
+		return 0, err
 	}
-	return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: detail}
-}
-
-// readOverlap reads the overlap, which is at most limit, from the body of a rotation.
-func readOverlap(body map[string]any, limit time.Duration) (time.Duration, error) {
 	overlap := defaultOverlap
-	var wrong []flow.Problem
-	for _, name := range sorting.Keys(body) {
-		n, ok := flow.Float(body[name])
-		switch {
-		case name != "overlap_s":
-			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a rotation"})
-		case !ok || n != math.Trunc(n) || n < 0 || n > limit.Seconds():
-			wrong = append(wrong, flow.Problem{Pointer: "/overlap_s", Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number of seconds from 0 to %d", int(limit.Seconds()))})
-		default:
-			overlap = time.Duration(n) * time.Second
-		}
-	}
+	set, wrong := b.Read(object)
+	set(&overlap)
 	return overlap, invalid(wrong...)
 }
 

@@ -23,18 +23,14 @@ type LimitStore interface {
 // document. Names are part of the API: generated clients name their types after them.
 var limitNames = map[reflect.Type]string{reflect.TypeFor[FlowLimits](): "LimitsOfFlow"}
 
-// limitSchemas are the bodies of requests. A limit is removed with null and never with 0, which
+// limitBody declares the body of a change. A limit is removed with null and never with 0, which
 // could be read as "nothing is allowed".
-var limitSchemas = map[string]map[string]any{"LimitFlow": {
-	"type": "object", "additionalProperties": false,
-	"properties": map[string]any{
-		"max_running":    keyLimit("Runs at once; more wait in the queue."),
-		"max_queued":     keyLimit("Runs in the queue; further starts are rejected."),
-		"runs_per_day":   keyLimit("Runs per UTC day."),
-		"usd_per_day":    map[string]any{"type": []string{"number", "null"}, "exclusiveMinimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": "Dollars per UTC day; null for no limit."},
-		"allow_unpriced": map[string]any{"type": "boolean", "description": "With a limit in dollars: allow models whose price is unknown."},
-	},
-	"examples": []any{map[string]any{"usd_per_day": 5}},
+var limitBody = api.Body[flow.Limits]{Of: "the limits of a flow", Example: schema{"usd_per_day": 5}, Fields: []api.Field[flow.Limits]{
+	api.Member("max_running", "Runs at once; more wait in the queue. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.MaxRunning }),
+	api.Member("max_queued", "Runs in the queue; further starts are rejected. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.MaxQueued }),
+	api.Member("runs_per_day", "Runs per UTC day. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.RunsPerDay }),
+	api.Member("usd_per_day", "Dollars per UTC day; null for no limit.", dollarsType, func(l *flow.Limits) *flow.NanoUSD { return &l.USDPerDay }),
+	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", boolType, func(l *flow.Limits) *bool { return &l.AllowUnpriced }),
 }}
 
 // limitRoutes returns the routes of the limits of flows. The scope manage suffices to read them,
@@ -134,11 +130,7 @@ func (s *Server) changeLimits(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return err
-	}
-	set, err := readLimits(body)
+	set, err := readBody(c, &limitBody)
 	if err != nil {
 		return err
 	}
@@ -159,18 +151,6 @@ func (s *Server) changeLimits(c *api.Call) error {
 		}
 	}
 	return s.writeLimits(c, f)
-}
-
-// readLimits returns a function that applies a body to limits. Missing members change nothing,
-// null removes a limit.
-func readLimits(body map[string]any) (func(l *flow.Limits), error) {
-	r := newSettings[flow.Limits](body)
-	read(r, "max_running", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.MaxRunning = n })
-	read(r, "max_queued", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.MaxQueued = n })
-	read(r, "runs_per_day", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.RunsPerDay = n })
-	read(r, "usd_per_day", wantedUSD, orZero(asUSD), func(l *flow.Limits, usd flow.NanoUSD) { l.USDPerDay = usd })
-	read(r, "allow_unpriced", wantedBool, asBool, func(l *flow.Limits, is bool) { l.AllowUnpriced = is })
-	return r.apply(unknownSetting("the limits of a flow"))
 }
 
 // loosensFlow reports whether any limit of a flow is higher than before or was removed, or

@@ -52,23 +52,20 @@ var priceParams = map[string]map[string]any{
 // may contain more slashes.
 var modelName = regexp.MustCompile(`^[!-.0-~]{1,64}/[!-~]{1,200}$`)
 
-// priceSchemas are the bodies of requests. An amount of 0 is a price too: the model is free.
-var priceSchemas = map[string]map[string]any{"SetPrice": {
-	"type": "object", "additionalProperties": false, "required": []string{"model"}, "minProperties": 2,
-	"properties": map[string]any{
-		"model":  map[string]any{"type": "string", "pattern": modelName.String(), "description": "The model, as provider/model."},
-		"input":  price("Dollars per million input tokens."),
-		"output": price("Dollars per million output tokens."),
-		"second": price("Dollars per second of compute, for hosted models."),
-		"call":   price("Dollars per call."),
-	},
-	"examples": []any{map[string]any{"model": "openai/gpt-x", "input": 2.5, "output": 10}},
+// modelType is the type of the name of a model.
+var modelType = api.Type[string]{Schema: schema{"type": "string", "pattern": modelName.String()}, Code: "invalid", Wanted: "a model as provider/model", As: func(v any) (string, bool) {
+	s, _ := v.(string)
+	return s, modelName.MatchString(s)
 }}
 
-// price describes an amount in dollars. Unlike a limit, it may be 0.
-func price(text string) map[string]any {
-	return map[string]any{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": text}
-}
+// priceBody declares the body of a change. An amount of 0 is a price too: the model is free.
+var priceBody = api.Body[flow.Price]{Of: "a price", Least: 2, Example: schema{"model": "openai/gpt-x", "input": 2.5, "output": 10}, Fields: []api.Field[flow.Price]{
+	api.Member("model", "The model, as provider/model.", modelType, func(p *flow.Price) *string { return &p.Model }).Required(""),
+	api.Member("input", "Dollars per million input tokens.", priceType, func(p *flow.Price) *flow.NanoUSD { return &p.Input }),
+	api.Member("output", "Dollars per million output tokens.", priceType, func(p *flow.Price) *flow.NanoUSD { return &p.Output }),
+	api.Member("second", "Dollars per second of compute, for hosted models.", priceType, func(p *flow.Price) *flow.NanoUSD { return &p.Second }),
+	api.Member("call", "Dollars per call.", priceType, func(p *flow.Price) *flow.NanoUSD { return &p.Call }),
+}}
 
 // priceRoutes returns the routes of prices. The model is not part of the path, because the names
 // of models have slashes, which proxies decode.
@@ -233,21 +230,15 @@ func (s *Server) setPrice(c *api.Call) error {
 // readPrice returns the model of a body, and a function that sets the parts of the price that
 // the body has. At least one part is required.
 func readPrice(body map[string]any) (model string, set func(p *flow.Price), err error) {
-	r := newSettings[flow.Price](body)
-	const wanted = "wanted a number of dollars from 0 to a million"
-	read(r, "input", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Input = usd })
-	read(r, "output", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Output = usd })
-	read(r, "second", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Second = usd })
-	read(r, "call", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Call = usd })
-	if len(r.set)+len(r.wrong) == 0 {
-		r.wrong = append(r.wrong, flow.Problem{Pointer: "/input", Code: "required", Detail: "there is no price to set; send input, output, second or call"})
-	}
+	set, wrong := priceBody.Read(body)
 	model, _ = body["model"].(string)
-	if r.known["model"] = true; !modelName.MatchString(model) {
-		r.wrong = append(r.wrong, flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
+	if _, given := body["model"]; !given {
+		wrong = append(wrong, flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
 	}
-	set, err = r.apply(unknownSetting("a price"))
-	return model, set, err
+	if !slices.ContainsFunc([]string{"input", "output", "second", "call"}, func(name string) bool { _, given := body[name]; return given }) {
+		wrong = append(wrong, flow.Problem{Pointer: "/input", Code: "required", Detail: "there is no price to set; send input, output, second or call"})
+	}
+	return model, set, invalid(wrong...)
 }
 
 // removePrice is DELETE prices?model=. It is 404 if the workspace has set no price for it.

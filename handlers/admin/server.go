@@ -56,13 +56,10 @@ type Server struct {
 func New(a *api.Server, cfg Config) *Server {
 	s := &Server{Config: cfg, store: cfg.Store, ids: cfg.IDs, now: a.Now, kinds: a.Kinds, providers: cfg.Providers,
 		schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) })}
-	e := api.Extension{Schemas: map[string]map[string]any{}, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}, Routes: slices.Concat(
+	e := api.Extension{Schemas: bodySchemas(), Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}, Routes: slices.Concat(
 		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),
 		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(),
 	)}
-	for _, schemas := range []map[string]map[string]any{credentialSchemas, keySchemas, priceSchemas, limitSchemas, workspaceSchemas, webhookSchemas} {
-		maps.Copy(e.Schemas, schemas)
-	}
 	for _, params := range []map[string]map[string]any{usageParams, credentialParams, keyParams, priceParams, workspaceParams, modelParams, webhookParams} {
 		maps.Copy(e.Params, params)
 	}
@@ -71,6 +68,16 @@ func New(a *api.Server, cfg Config) *Server {
 	}
 	a.Extend(e)
 	return s
+}
+
+// bodySchemas returns the schemas of request bodies. The bodies of routes for the operator only have
+// none.
+func bodySchemas() map[string]map[string]any {
+	return map[string]map[string]any{
+		"SetCredential": credentialBody.Schema(), "LimitCredential": credentialLimitBody.Schema(),
+		"CreateKey": createKeyBody.Schema(), "ChangeKey": changeKeyBody.Schema(), "RotateKey": rotateKeyBody.Schema(),
+		"SetPrice": priceBody.Schema(), "LimitFlow": limitBody.Schema(), "LimitWorkspace": workspaceBody.Schema(), "RotateWebhookSecret": rotateSecretBody.Schema(),
+	}
 }
 
 // queryParam returns the OpenAPI description of an optional query parameter.

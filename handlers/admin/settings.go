@@ -5,67 +5,31 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/handlers/api"
 )
 
-// Descriptions of valid values, for the message about an invalid one.
-const (
-	wantedCount = "wanted a whole number from 1 to 1000000000, or null for no limit"
-	wantedUSD   = "wanted an amount such as 0.5, up to a million, or null for no limit"
-	wantedBool  = "wanted true or false"
+// schema is a JSON Schema.
+type schema = map[string]any
+
+// Types of the members of bodies.
+var (
+	textType    = api.Type[string]{Schema: schema{"type": "string"}, Wanted: "text", As: asText}
+	boolType    = api.Type[bool]{Schema: schema{"type": "boolean"}, Wanted: "true or false", As: asBool}
+	textsType   = api.Type[[]string]{Schema: schema{"type": "array", "items": schema{"type": "string"}}, Wanted: "a list of texts", As: asTexts}
+	timeType    = api.Type[time.Time]{Schema: schema{"type": "string", "format": "date-time"}, Wanted: "a time such as 2027-01-31T12:00:00Z, or null", As: asTime}.OrNull()
+	limitType   = api.Type[int64]{Schema: schema{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, Wanted: "a whole number from 1 to 1000000000, or null for no limit", As: asCount}.OrNull()
+	dollarsType = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "exclusiveMinimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "an amount such as 0.5, up to a million, or null for no limit", As: asUSD}.OrNull()
+	priceType   = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "a number of dollars from 0 to a million", As: asPrice}
 )
 
-// settings reads the members of a body that change a T, and collects their problems, so that a
-// response lists all of them.
-type settings[T any] struct {
-	body  map[string]any
-	known map[string]bool
-	wrong []flow.Problem
-	set   []func(of *T)
-}
-
-// newSettings returns the settings in a body. Call read for each valid member, then apply.
-func newSettings[T any](body map[string]any) *settings[T] {
-	return &settings[T]{body: body, known: map[string]bool{}}
-}
-
-// read reads a member of the body. as converts its value and reports whether it is valid; wanted
-// describes valid values in the problem. A missing member changes nothing.
-func read[T, V any](r *settings[T], name, wanted string, as func(v any) (V, bool), set func(of *T, v V)) {
-	r.known[name] = true
-	given, present := r.body[name]
-	if !present {
-		return
+// readBody reads the body of a request, and returns a function that sets its members.
+func readBody[T any](c *api.Call, b *api.Body[T]) (set func(of *T), err error) {
+	object, _, err := c.ReadObject(false)
+	if err != nil {
+		return nil, err
 	}
-	v, ok := as(given)
-	if !ok {
-		r.wrong = append(r.wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "wrong_type", Detail: wanted})
-		return
-	}
-	r.set = append(r.set, func(of *T) { set(of, v) })
-}
-
-// apply returns a function that sets all members that were read, and an error with all problems of
-// the body. unknown returns the problem of a member that was not read.
-func (r *settings[T]) apply(unknown func(name string) flow.Problem) (func(of *T), error) {
-	for _, name := range sorting.Keys(r.body) {
-		if !r.known[name] {
-			r.wrong = append(r.wrong, unknown(name))
-		}
-	}
-	return func(of *T) {
-		for _, set := range r.set {
-			set(of)
-		}
-	}, invalid(r.wrong...)
-}
-
-// unknownSetting returns the function for unknown members that apply takes. of is a noun with an
-// article, such as "a price".
-func unknownSetting(of string) func(name string) flow.Problem {
-	return func(name string) flow.Problem {
-		return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of " + of}
-	}
+	set, wrong := b.Read(object)
+	return set, invalid(wrong...)
 }
 
 // invalid returns the error for a request with problems, or nil without any.
@@ -74,16 +38,6 @@ func invalid(wrong ...flow.Problem) error {
 		return nil
 	}
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + wrong[0].Detail + ".", Fields: wrong}
-}
-
-// orZero reads null as the zero value.
-func orZero[V any](as func(v any) (V, bool)) func(v any) (V, bool) {
-	return func(v any) (zero V, ok bool) {
-		if v == nil {
-			return zero, true
-		}
-		return as(v)
-	}
 }
 
 // asText and the functions below read a value of a JSON body as a type. They report

@@ -84,22 +84,22 @@ type userRequest struct {
 	role                  flow.MemberRole
 }
 
+// userBody declares the body of a request of the operator.
+var userBody = api.Body[userRequest]{Of: "a person", Fields: []api.Field[userRequest]{
+	api.Member("email", "", textType, func(of *userRequest) *string { return &of.email }),
+	api.Member("name", "", textType, func(of *userRequest) *string { return &of.name }),
+	api.Member("password", "", textType, func(of *userRequest) *string { return &of.password }),
+	api.Member("role", "", api.Type[flow.MemberRole]{Schema: schema{"type": "string"}, Wanted: "owner, editor or viewer", As: asRole}, func(of *userRequest) *flow.MemberRole { return &of.role }),
+}}
+
 // readUser reads the body of a request of the operator.
 func readUser(c *api.Call) (of userRequest, err error) {
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return of, err
-	}
-	r := newSettings[userRequest](body)
-	read(r, "email", "wanted text", asText, func(of *userRequest, v string) { of.email = strings.TrimSpace(v) })
-	read(r, "name", "wanted text", asText, func(of *userRequest, v string) { of.name = strings.TrimSpace(v) })
-	read(r, "password", "wanted text", asText, func(of *userRequest, v string) { of.password = v })
-	read(r, "role", "wanted owner, editor or viewer", asRole, func(of *userRequest, v flow.MemberRole) { of.role = v })
-	set, err := r.apply(unknownSetting("a person"))
+	set, err := readBody(c, &userBody)
 	if err != nil {
 		return of, err
 	}
 	set(&of)
+	of.email, of.name = strings.TrimSpace(of.email), strings.TrimSpace(of.name)
 	return of, nil
 }
 

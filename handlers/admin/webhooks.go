@@ -29,12 +29,8 @@ var webhookParams = map[string]map[string]any{
 	"node": {"name": "node", "in": "path", "required": true, "description": "ID of the webhook node.", "schema": map[string]any{"type": "string"}},
 }
 
-// webhookSchemas are the bodies of requests.
-var webhookSchemas = map[string]map[string]any{"RotateWebhookSecret": {
-	"type": "object", "additionalProperties": false,
-	"properties": map[string]any{"overlap_s": map[string]any{"type": "integer", "minimum": 0, "maximum": int(flow.LongestOverlap.Seconds()), "default": int(defaultOverlap.Seconds()), "description": "Seconds for which the old secret signs too."}},
-	"examples":   []any{map[string]any{"overlap_s": 3600}},
-}}
+// rotateSecretBody declares the body of a rotation.
+var rotateSecretBody = rotationBody("Seconds for which the old secret signs too.", flow.LongestOverlap)
 
 // webhookRoutes returns the route that rotates a secret. The route that reads the secrets is
 // in package api.
@@ -66,11 +62,7 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(true)
-	if err != nil {
-		return err
-	}
-	overlap, err := readOverlap(body, flow.LongestOverlap)
+	overlap, err := readOverlap(c, &rotateSecretBody)
 	if err != nil {
 		return err
 	}

@@ -38,17 +38,20 @@ var workspaceParams = map[string]map[string]any{
 	"workspace_id": {"name": "workspace_id", "in": "path", "required": true, "schema": map[string]any{"type": "string"}},
 }
 
-// workspaceSchemas are the bodies of requests.
-var workspaceSchemas = map[string]map[string]any{"LimitWorkspace": {
-	"type": "object", "additionalProperties": false,
-	"properties": map[string]any{"bytes": quota("Bytes that it may store."), "flows": quota("Flows that it may have."), "runs": quota("Runs that it may keep.")},
-	"examples":   []any{map[string]any{"bytes": 5 << 30, "runs": "default"}},
+// workspaceBody declares the body of a change.
+var workspaceBody = api.Body[flow.Storage]{Of: "a workspace", Example: schema{"bytes": 5 << 30, "runs": "default"}, Fields: []api.Field[flow.Storage]{
+	api.Member("bytes", "Bytes that it may store."+quotaNull, quotaType, func(own *flow.Storage) *int64 { return &own.Bytes }),
+	api.Member("flows", "Flows that it may have."+quotaNull, quotaType, func(own *flow.Storage) *int64 { return &own.Flows }),
+	api.Member("runs", "Runs that it may keep."+quotaNull, quotaType, func(own *flow.Storage) *int64 { return &own.Runs }),
 }}
 
-// quota describes a quota. The word "default" keeps a workspace on the default of the server, which
-// the operator may change later; a number does not follow it.
-func quota(text string) map[string]any {
-	return map[string]any{"type": []string{"integer", "string", "null"}, "minimum": 1, "maximum": maxQuota, "pattern": "^default$", "description": text + " Null: no limit. default: the default of the server."}
+const quotaNull = " Null: no limit. default: the default of the server."
+
+// quotaType is the type of a quota. The word "default" keeps a workspace on the default of the
+// server, which the operator may change later; a number does not follow it.
+var quotaType = api.Type[int64]{
+	Schema: schema{"type": []string{"integer", "string", "null"}, "minimum": 1, "maximum": maxQuota, "pattern": "^default$"},
+	Wanted: `a whole number of at least 1, null for no limit, or "default"`, As: asQuota,
 }
 
 // maxQuota bounds a quota, in bytes or items. JSON numbers are exact up to this size.
@@ -205,15 +208,7 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 	if !operator {
 		return flow.Errorf(flow.CodeExceedsKey, "Only the operator of the server may set quotas. Use a key of the default workspace that an owner created, without limits and without a list of flows.")
 	}
-	body, _, err := c.ReadObject(false)
-	if err != nil {
-		return err
-	}
-	r := newSettings[flow.Storage](body)
-	for _, k := range flow.QuotaUnits {
-		read(r, string(k), "wanted a whole number of at least 1, null for no limit, or \"default\"", asQuota, func(own *flow.Storage, n int64) { own.Set(k, n) })
-	}
-	set, err := r.apply(unknownSetting("a workspace"))
+	set, err := readBody(c, &workspaceBody)
 	if err != nil {
 		return err
 	}
