@@ -35,12 +35,12 @@ CONCURRENT := ./cmd/sluice ./cmd/sluice/upstream ./db/... ./documents ./flow/bus
 # WIRED are tests of the whole server with many concurrent requests.
 WIRED := ^(TestCancel|TestCrash|TestEvents|TestFormStreams|TestShutdown|TestTextAcrossServers|TestTwoServers|TestWebhooks)$$
 
-# check tests with the race detector first. Packages whose tests all ran with it do not run
-# again; the others, such as those with browser tests, run a second time without. The
-# target vet has vetted the tests already.
+# check tests with the race detector first. What passed with it does not run again: the second
+# run has the other packages, and the tests that -short skipped, such as those with browsers.
+# The target vet has vetted the tests already.
 check: format vet vuln drift types ## check a change: format, vet, staticcheck, known vulnerabilities, generated files, tests, race detector
 	@done=$$(mktemp) && \
-	go run ./e2e/all -complete $$done -race -short -shuffle=on -vet=off $(CONCURRENT) && \
+	go run ./e2e/all -passed $$done -race -short -shuffle=on -vet=off $(CONCURRENT) && \
 	go run ./e2e/all -except $$done -shuffle=on -vet=off; \
 	code=$$?; rm -f $$done; exit $$code
 

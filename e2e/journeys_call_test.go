@@ -23,7 +23,7 @@ func TestFirstCall(t *testing.T) {
 		t.Skip("handlers/editor has what a browser can race for")
 	}
 	s := newServer(t)
-	tab := chrome.Start(t).Open(t, s.setupLink())
+	tab := chrome.StartAlone(t).Open(t, s.setupLink())
 	tab.AllowClipboard(s.base())
 	startedAt, clicks := time.Now(), 0
 	click := func(selector string) { clicks++; tab.Click(selector) }

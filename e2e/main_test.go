@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/db/dbtest"
+	"sluice/e2e/chrome"
 )
 
 var (
@@ -39,7 +40,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	sluice = filepath.Join(dir, "sluice")
-	args := []string{"build", "-o", sluice, "-ldflags", "-X main.release=" + testRelease + " -X main.skewVariable=" + skewVariable}
+	args := []string{"build", "-o", sluice, "-ldflags", "-w -X main.release=" + testRelease + " -X main.skewVariable=" + skewVariable}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
@@ -49,5 +50,6 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer dbtest.Stop()
+	defer chrome.Stop()
 	return m.Run()
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/performance"
+
+	"sluice/e2e/chrome"
 )
 
 // bigFlow has 500 nodes and 600 edges, which the canvas has to handle smoothly.
@@ -34,7 +36,7 @@ func bigFlow() testDocument {
 func TestCanvasWeight(t *testing.T) {
 	t.Parallel()
 	d := bigFlow()
-	p := open(t, browser(t), serveDraft(t, d).URL)
+	p := open(t, chrome.StartAlone(t).Context(), serveDraft(t, d).URL)
 	p.want(`[c.scene.boxes.size, c.edges.size]`, fmt.Sprintf(`[500,%d]`, len(d.Edges)))
 	p.want(`(() => { const r = c.pane.getBoundingClientRect(); return [...c.scene.elements.values()].every((el) => { const b = el.getBoundingClientRect(); return b.left >= r.left && b.right <= r.right && b.top >= r.top && b.bottom <= r.bottom; }); })()`, `true`) // all of it fits
 	p.want(`c.pane.hasAttribute("data-tiles")`, `true`)

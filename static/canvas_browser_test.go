@@ -25,7 +25,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"sluice/e2e/need"
 	"sluice/static"
 )
 
@@ -101,30 +100,6 @@ func unpack(packed []byte) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(r)
-}
-
-// browser starts one Chromium for all tabs of a test, or skips the test.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("what a browser runs is no different for the race detector")
-	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if p, err := exec.LookPath(name); err == nil && path == "" {
-			path = p
-		}
-	}
-	need.Tool(t, "no Chromium is installed", path != "")
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900),
-		chromedp.Flag("disable-quic", true))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, end := chromedp.NewContext(allocator)
-	t.Cleanup(func() { end(); stop() })
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
-	}
-	return ctx
 }
 
 // page is a tab that shows the flow.

@@ -3,13 +3,15 @@ package static_test
 import (
 	"context"
 	"testing"
+
+	"sluice/e2e/chrome"
 )
 
 // TestCanvas drives the canvas in a real browser against a server that keeps
 // ops in memory.
 func TestCanvas(t *testing.T) {
 	t.Parallel()
-	b := browser(t)
+	b := chrome.StartAlone(t).Context()
 	cases := map[string]func(*testing.T, context.Context){
 		"adopts_rendered_nodes":              adoptsNodes,
 		"drags_by_mouse":                     drags,

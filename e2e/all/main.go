@@ -12,8 +12,8 @@
 // Two flags of its own come first. They keep a second run from repeating what a first one,
 // such as a run with the race detector, has tested already:
 //
-//	-complete FILE  write the packages whose tests all ran, without a skipped one, to FILE
-//	-except FILE    test all packages but those that are listed in FILE
+//	-passed FILE  write the packages that passed, and the tests that they skipped, to FILE
+//	-except FILE  of the packages that are listed in FILE, run the skipped tests only
 package main
 
 import (
@@ -50,64 +50,76 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // run returns the exit code: 0 if all tests passed.
 func run(args []string) int {
-	complete, except, rest := ownFlags(args)
+	passed, except, rest := ownFlags(args)
+	runs := [][]string{rest}
 	if except != "" {
-		packages, err := othersThan(except)
-		if err != nil {
+		var err error
+		if runs, err = remaining(except, rest); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
 		}
-		rest = append(rest, packages...)
 	}
+	var events bytes.Buffer
+	code := 0
+	for _, r := range runs {
+		out, c := goTest(r)
+		events.Write(out)
+		code = max(code, c)
+	}
+	printSkipped(os.Stdout, skipReasons(bytes.NewReader(events.Bytes())))
+	if passed != "" {
+		if err := os.WriteFile(passed, []byte(passedPackages(&events)), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
+	return code
+}
+
+// goTest runs go test and returns its events and its exit code.
+func goTest(args []string) (events []byte, code int) {
 	dir, err := os.MkdirTemp("", "sluice-tests-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 2
+		return nil, 2
 	}
 	defer os.RemoveAll(dir)
-	events := filepath.Join(dir, "events.json")
-	cmd := exec.Command("go", command(events, rest)...)
+	file := filepath.Join(dir, "events.json")
+	cmd := exec.Command("go", command(file, args)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
 		fmt.Fprintln(os.Stderr, "cannot run go:", err)
-		return 2
+		return nil, 2
 	}
-	data, err := os.ReadFile(events)
+	events, err = os.ReadFile(file)
 	if err != nil { // the tests never started, and why has been printed
-		return max(1, cmd.ProcessState.ExitCode())
+		return nil, max(1, cmd.ProcessState.ExitCode())
 	}
-	printSkipped(os.Stdout, skipReasons(bytes.NewReader(data)))
-	if complete != "" {
-		list := strings.Join(completePackages(bytes.NewReader(data)), "\n")
-		if err := os.WriteFile(complete, []byte(list), 0o600); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 2
-		}
-	}
-	return cmd.ProcessState.ExitCode()
+	return events, cmd.ProcessState.ExitCode()
 }
 
 // ownFlags splits the flags of this program, which come first, from the arguments of go test.
-func ownFlags(args []string) (complete, except string, rest []string) {
+func ownFlags(args []string) (passed, except string, rest []string) {
 	for len(args) > 1 {
 		switch args[0] {
-		case "-complete":
-			complete = args[1]
+		case "-passed":
+			passed = args[1]
 		case "-except":
 			except = args[1]
 		default:
-			return complete, except, args
+			return passed, except, args
 		}
 		args = args[2:]
 	}
-	return complete, except, args
+	return passed, except, args
 }
 
-// othersThan lists the packages of the module that are not listed in a file.
-func othersThan(file string) ([]string, error) {
-	listed, err := os.ReadFile(file)
+// remaining returns the arguments of go test for what an earlier run left out: the packages
+// that are not in its file, and the tests that it skipped.
+func remaining(file string, args []string) ([][]string, error) {
+	lines, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -115,23 +127,46 @@ func othersThan(file string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list packages: %w", err)
 	}
-	except := strings.Fields(string(listed))
-	return slices.DeleteFunc(strings.Fields(string(all)), func(p string) bool { return slices.Contains(except, p) }), nil
+	return split(strings.Fields(string(all)), string(lines), args), nil
 }
 
-// completePackages returns the packages that passed without a skipped test, sorted.
-func completePackages(events io.Reader) []string {
-	complete, skipped := map[string]bool{}, map[string]bool{}
+// split returns the arguments for the packages that are not in the lines of passedPackages,
+// and, if there are any, those for the skipped tests of the others.
+func split(packages []string, lines string, args []string) [][]string {
+	var partly, tests []string
+	for line := range strings.Lines(lines) {
+		fields := strings.Fields(line)
+		packages = slices.DeleteFunc(packages, func(p string) bool { return p == fields[0] })
+		if len(fields) > 1 {
+			partly, tests = append(partly, fields[0]), append(tests, fields[1:]...)
+		}
+	}
+	runs := [][]string{slices.Concat(args, packages)}
+	if len(tests) > 0 {
+		runs = append(runs, slices.Concat(args, []string{"-run", "^(" + strings.Join(tests, "|") + ")$"}, partly))
+	}
+	return runs
+}
+
+// passedPackages returns a line for each package that passed: its name and the tests that were
+// skipped, or had a skipped subtest.
+func passedPackages(events io.Reader) string {
+	passed, skipped := map[string]bool{}, map[string][]string{}
 	for e := range testEvents(events) {
 		switch {
 		case e.Action == "pass" && e.Test == "":
-			complete[e.Package] = true
-		case e.Action == "skip":
-			skipped[e.Package] = true
+			passed[e.Package] = true
+		case e.Action == "skip" && e.Test != "":
+			test, _, _ := strings.Cut(e.Test, "/")
+			skipped[e.Package] = append(skipped[e.Package], test)
 		}
 	}
-	maps.DeleteFunc(complete, func(p string, _ bool) bool { return skipped[p] })
-	return slices.Sorted(maps.Keys(complete))
+	var b strings.Builder
+	for _, p := range slices.Sorted(maps.Keys(passed)) {
+		slices.Sort(skipped[p])
+		fmt.Fprintln(&b, strings.Join(append([]string{p}, slices.Compact(skipped[p])...), " "))
+	}
+	return b.String()
 }
 
 // command returns the arguments of go that run the tests and write their events

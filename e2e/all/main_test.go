@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -39,9 +40,11 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-func TestCompletePackages_have_no_skipped_test(t *testing.T) {
+func TestPassedPackages_lists_skipped_tests(t *testing.T) {
 	t.Parallel()
 	const events = `{"Action":"skip","Package":"sluice/db","Test":"TestSlow"}
+{"Action":"skip","Package":"sluice/db","Test":"TestEach/postgres/large"}
+{"Action":"skip","Package":"sluice/db","Test":"TestEach/sqlite/large"}
 {"Action":"pass","Package":"sluice/db"}
 {"Action":"pass","Package":"sluice/jobs","Test":"TestA"}
 {"Action":"pass","Package":"sluice/jobs"}
@@ -49,15 +52,28 @@ func TestCompletePackages_have_no_skipped_test(t *testing.T) {
 {"Action":"fail","Package":"sluice/flow"}
 {"Action":"skip","Package":"sluice/views"}
 `
-	if got := completePackages(strings.NewReader(events)); !slices.Equal(got, []string{"sluice/jobs"}) {
-		t.Errorf("got %q, want sluice/jobs only", got)
+	if got, want := passedPackages(strings.NewReader(events)), "sluice/db TestEach TestSlow\nsluice/jobs\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSplit_runs_each_test_once(t *testing.T) {
+	t.Parallel()
+	packages := []string{"sluice/db", "sluice/flow", "sluice/jobs", "sluice/views"}
+	got := split(packages, "sluice/db TestEach TestSlow\nsluice/jobs\n", []string{"-vet=off"})
+	want := "[[-vet=off sluice/flow sluice/views] [-vet=off -run ^(TestEach|TestSlow)$ sluice/db]]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := split([]string{"sluice/db", "sluice/flow"}, "sluice/db\n", nil); fmt.Sprint(got) != "[[sluice/flow]]" {
+		t.Errorf("without a skipped test: got %s", got)
 	}
 }
 
 func TestOwnFlags_come_first(t *testing.T) {
 	t.Parallel()
-	complete, except, rest := ownFlags(strings.Fields("-except done -race ./flow"))
-	if complete != "" || except != "done" || !slices.Equal(rest, []string{"-race", "./flow"}) {
-		t.Errorf("got %q, %q and %q", complete, except, rest)
+	passed, except, rest := ownFlags(strings.Fields("-except done -race ./flow"))
+	if passed != "" || except != "done" || !slices.Equal(rest, []string{"-race", "./flow"}) {
+		t.Errorf("got %q, %q and %q", passed, except, rest)
 	}
 }

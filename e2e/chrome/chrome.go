@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"sluice/e2e/need"
@@ -24,15 +25,17 @@ import (
 // WaitTimeout bounds every wait for a page. It only ends a test that hangs.
 const WaitTimeout = 2 * time.Minute
 
-// Browser is one Chromium.
-type Browser struct {
-	t   testing.TB
-	ctx context.Context
-}
+// Browser is a profile of a Chromium: its tabs share cookies, storage and permissions with each
+// other only.
+type Browser struct{ ctx context.Context }
 
-// Path returns the path of this machine's Chromium, or skips the test.
+// Path returns the path of this machine's Chromium, or skips the test. With -short it skips the
+// test too: the race detector would slow down the server and find nothing in a browser.
 func Path(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("browsers take long; run without -short")
+	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
 			return p
@@ -42,19 +45,74 @@ func Path(t testing.TB) string {
 	return ""
 }
 
-// Start starts a Chromium that ends with the test.
+// shared is the Chromium of this process. It is started when the first test needs it, because
+// starting one takes longer than most tests.
+var shared struct {
+	mu  sync.Mutex
+	ctx context.Context
+	end func()
+}
+
+// Start returns a new profile, which ends with the test, of the Chromium that all tests of
+// this process share. The TestMain of the package calls Stop.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := Path(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1440, 900))
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.ctx == nil {
+		shared.ctx, shared.end = launch(t, path)
+	}
+	profile, err := cdp.Call(shared.ctx, chromedp.FromContext(shared.ctx).Browser, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := cdp.Call(shared.ctx, chromedp.FromContext(shared.ctx).Browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: profile.BrowserContextID})
+		if err != nil {
+			t.Errorf("end a profile of Chromium: %v", err)
+		}
+	})
+	ctx, end := chromedp.NewContext(shared.ctx, chromedp.WithExistingBrowserContext(profile.BrowserContextID))
+	t.Cleanup(end)
+	return &Browser{ctx}
+}
+
+// StartAlone starts a Chromium that ends with the test, for tests that read the clipboard: all
+// profiles share it.
+func StartAlone(t testing.TB) *Browser {
+	t.Helper()
+	ctx, end := launch(t, Path(t))
+	t.Cleanup(end)
+	return &Browser{ctx}
+}
+
+// Stop stops the Chromium that Start started.
+func Stop() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.ctx != nil {
+		shared.end()
+	}
+}
+
+// launch starts a Chromium.
+func launch(t testing.TB, path string) (ctx context.Context, end func()) {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1440, 900),
+		chromedp.Flag("disable-quic", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, end := chromedp.NewContext(allocator)
-	t.Cleanup(func() { end(); stop() })
+	ctx, cancel := chromedp.NewContext(allocator)
+	end = func() { cancel(); stop() }
 	if err := chromedp.Do(ctx); err != nil {
+		end()
 		t.Fatalf("start %s: %v", path, err)
 	}
-	return &Browser{t, ctx}
+	return ctx, end
 }
+
+// Context returns the parent of chromedp contexts for new tabs.
+func (b *Browser) Context() context.Context { return b.ctx }
 
 // Tab is a page and its faults.
 type Tab struct {
@@ -66,8 +124,7 @@ type Tab struct {
 	allowed []string
 }
 
-// Open opens an address in a new tab. Tabs of one browser share cookies. At the end of
-// the test, every fault of the tab that Allow does not permit is an error.
+// Open opens an address in a new tab. At the end of the test, every fault of the tab that Allow does not permit is an error.
 func (b *Browser) Open(t testing.TB, url string) *Tab {
 	t.Helper()
 	ctx, end := chromedp.NewContext(b.ctx)

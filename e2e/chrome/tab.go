@@ -265,6 +265,7 @@ func (p *Tab) AllowClipboard(origin string) {
 	for _, name := range []string{"clipboard-write", "clipboard-read"} {
 		Call(p, browser.SetPermission, browser.SetPermissionParams{
 			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingGranted, Origin: origin,
+			BrowserContextID: chromedp.FromContext(p.ctx).BrowserContextID,
 		})
 	}
 }

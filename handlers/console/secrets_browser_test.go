@@ -14,9 +14,6 @@ import (
 // TestSecretsInBrowser types secrets into an HTTP request node and checks what is stored.
 func TestSecretsInBrowser(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("what the server does is tested without a browser too")
-	}
 	b := chrome.Start(t)
 	// secretOf opens the credential that a JSON value of the draft refers to.
 	secretOf := func(w *webtest.Inspector, name string) (flow.Credential, string) {

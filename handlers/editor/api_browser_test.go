@@ -7,6 +7,7 @@ import (
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/input"
 
+	"sluice/e2e/chrome"
 	"sluice/flow"
 	"sluice/handlers/webtest"
 )
@@ -21,7 +22,7 @@ func TestAPIPane(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.PublishedFlow(webtest.TicketRouting)
-	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900)
+	p := h.As(flow.MemberEditor).Tab(chrome.StartAlone(t).Context(), 1440, 900)
 	for _, name := range []string{"clipboard-read", "clipboard-write"} {
 		webtest.Send(p, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted, Origin: h.Http.URL})
 	}

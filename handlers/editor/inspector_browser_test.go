@@ -10,9 +10,6 @@ import (
 
 func TestInspectorInBrowser(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("the longest of the scripts; what the server does for it is tested without a browser too")
-	}
 	b := chrome.Start(t)
 	t.Run("saves typed text and undoes it as one step", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -20,33 +19,16 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"sluice/e2e/chrome"
-	"sluice/e2e/need"
 )
 
 // BrowserPatience bounds each wait for a page. A loaded machine needs seconds.
 const BrowserPatience = 2 * time.Minute
 
-// Chromium starts one browser for all tabs of a test. Without Chromium it skips the test.
+// Chromium returns a new profile of a browser, for all tabs of a test. Without Chromium it skips the
+// test.
 func Chromium(t *testing.T) context.Context {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("browsers take long; run without -short")
-	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if p, err := exec.LookPath(name); err == nil && path == "" {
-			path = p
-		}
-	}
-	need.Tool(t, "no Chromium is installed", path != "")
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-quic", true))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, end := chromedp.NewContext(allocator)
-	t.Cleanup(func() { end(); stop() })
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
-	}
-	return ctx
+	return chrome.Start(t).Context()
 }
 
 // Tab is a page in a real browser.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/documents"
+	"sluice/e2e/chrome"
 	"sluice/flow"
 	"sluice/flow/filelinks"
 	"sluice/flow/library"
@@ -33,8 +35,14 @@ import (
 	"sluice/providers/builtin"
 )
 
-// Main runs the tests of a package. Call it in TestMain.
-func Main(m *testing.M) { dbtest.Main(m) }
+// Main runs the tests of a package and stops the servers and the browser that they share. Call
+// it in TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	chrome.Stop()
+	dbtest.Stop()
+	os.Exit(code)
+}
 
 // Env is a running server with a real store, engine and node kinds.
 type Env struct {
