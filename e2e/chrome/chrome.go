@@ -29,14 +29,26 @@ const WaitTimeout = 2 * time.Minute
 // other only.
 type Browser struct{ ctx context.Context }
 
+// Names of programs, best first. A headless shell has the same engine without the windows and
+// pages of the browser itself, which take more than half of the time of most tests.
+var (
+	complete = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
+	shells   = append([]string{"chromium-headless-shell", "chrome-headless-shell"}, complete...)
+)
+
 // Path returns the path of this machine's Chromium, or skips the test. With -short it skips the
 // test too: the race detector would slow down the server and find nothing in a browser.
 func Path(t testing.TB) string {
 	t.Helper()
+	return program(t, shells)
+}
+
+func program(t testing.TB, names []string) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("browsers take long; run without -short")
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+	for _, name := range names {
 		if p, err := exec.LookPath(name); err == nil {
 			return p
 		}
@@ -78,11 +90,12 @@ func Start(t testing.TB) *Browser {
 	return &Browser{ctx}
 }
 
-// StartAlone starts a Chromium that ends with the test, for tests that read the clipboard: all
-// profiles share it.
+// StartAlone starts a complete Chromium that ends with the test. Tests that read the clipboard
+// need it, because all profiles share that, and so do tests of what a headless shell does
+// differently: requests that outlive their page, and focus in frames.
 func StartAlone(t testing.TB) *Browser {
 	t.Helper()
-	ctx, end := launch(t, Path(t))
+	ctx, end := launch(t, program(t, complete))
 	t.Cleanup(end)
 	return &Browser{ctx}
 }
@@ -96,11 +109,15 @@ func Stop() {
 	}
 }
 
+// unused are features of Chromium that only take time: spare processes, and pages of the address
+// bar of each window.
+const unused = "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess,PreloadTopChromeWebUI,WebUIOmniboxPopup,WebUIOmniboxAimPopup"
+
 // launch starts a Chromium.
 func launch(t testing.TB, path string) (ctx context.Context, end func()) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1440, 900),
-		chromedp.Flag("disable-quic", true))
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-features", unused))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	end = func() { cancel(); stop() }

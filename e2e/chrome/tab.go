@@ -3,6 +3,7 @@ package chrome
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,6 +203,14 @@ type networkConditions struct {
 	Latency  float64 `json:"latency"`
 	Download float64 `json:"downloadThroughput"` // -1: as fast as it is
 	Upload   float64 `json:"uploadThroughput"`
+}
+
+// SetCookies sets cookies of the server at an address, in the profile of the tab.
+func (p *Tab) SetCookies(url string, cookies []*http.Cookie) {
+	p.t.Helper()
+	for _, c := range cookies {
+		Call(p, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: url})
+	}
 }
 
 // Shot writes a screenshot if SLUICE_TEST_SHOTS is set to a directory.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"sluice/e2e/chrome"
 	"sluice/flow"
 	"sluice/flow/forms"
 	"sluice/handlers/webtest"
@@ -101,7 +102,7 @@ func TestChat_embedded(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	other := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1) // another site to browsers
 	id := h.FormOf(conversation, func(f *forms.Form) { f.Origins = []string{other} })
-	p := h.Anonymous().Tab(webtest.Chromium(t), 800, 900)
+	p := h.Anonymous().Tab(chrome.StartAlone(t).Context(), 800, 900)
 	p.Do(chromedp.Navigate(other + "/" + id + "?data-height=500"))
 	p.Until(`document.querySelector("p + script + iframe")?.clientHeight === 500 && document.querySelector("iframe").src === "` + h.Http.URL + `/f/` + id + `"`)
 	p.Do(chromedp.Navigate(other + "/" + id + `?data-button`))

@@ -38,6 +38,7 @@ type Tab struct {
 	base   string
 	mu     sync.Mutex
 	errors []string // exceptions and console errors
+	allow  string   // errors that contain it are expected; "" allows none
 
 	scriptless bool
 }
@@ -69,6 +70,14 @@ func (b *Browser) Tab(chromium context.Context, width, height int64) *Tab {
 	return p
 }
 
+// Allow permits console errors that contain a text, such as the status of an error that the test
+// provokes.
+func (p *Tab) Allow(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.allow = text
+}
+
 // DisableScripts lets pages run no scripts, as in a browser whose user has turned them off.
 func (p *Tab) DisableScripts() {
 	p.T.Helper()
@@ -90,7 +99,8 @@ func (p *Tab) recordError(ev any) {
 	case *log.EventEntryAdded:
 		// The inspector may request a new node before the server has it, and then retries.
 		missingNode := strings.Contains(e.Entry.URL, "/node/") && strings.Contains(e.Entry.Text, "404")
-		if e.Entry.Level == log.EntryLevelError && !missingNode {
+		expected := p.allow != "" && strings.Contains(e.Entry.Text, p.allow)
+		if e.Entry.Level == log.EntryLevelError && !missingNode && !expected {
 			p.errors = append(p.errors, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}

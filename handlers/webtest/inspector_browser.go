@@ -33,11 +33,7 @@ func OpenInspector(t *testing.T, b *chrome.Browser) *Inspector {
 	t.Helper()
 	h := Setup(t)
 	w := &Inspector{T: t, Env: h, ID: h.Flow(inspectorFlow)}
-	email := h.Person(flow.MemberEditor)
-	w.Tab = b.Open(t, h.Http.URL+"/sign-in?next=/flows/"+w.ID)
-	w.Type("[name=email]", email)
-	w.Type("[name=password]", Password)
-	w.Click("main button.primary")
+	w.Tab = h.Open(b, flow.MemberEditor, "/flows/"+w.ID)
 	w.Until(`document.querySelector("flow-canvas[ready]") !== null`)
 	w.Has("#inspector h2", "Route a support ticket")
 	return w
