@@ -80,7 +80,7 @@ func Start(t testing.TB) *Browser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, err := cdp.Call(shared.ctx, chromedp.FromContext(shared.ctx).Browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: profile.BrowserContextID})
+		_, err := cdp.Call(shared.ctx, chromedp.FromContext(shared.ctx).Browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams(profile))
 		if err != nil {
 			t.Errorf("end a profile of Chromium: %v", err)
 		}
