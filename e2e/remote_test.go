@@ -247,7 +247,7 @@ func TestLogin(t *testing.T) {
 		cmd.Dir, cmd.Env, cmd.Stdin = r.dir, r.env, strings.NewReader(stdin)
 		return runCommand(t, cmd)
 	}
-	if got := r.run("flow", "pull", "flows"); got.code != 2 || !strings.Contains(got.errs, "sluice login URL") {
+	if got := r.run("flow", "pull", "flows"); got.code != 1 || !strings.Contains(got.errs, "sluice login URL") {
 		t.Errorf("without a server: exit code %d: %s", got.code, got.errs)
 	}
 	for url, want := range map[string]string{"http://sluice.example.com": "https://", "example.com": "is not the address", s.base(): "not a key"} {
@@ -272,7 +272,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("a local command: exit code %d: %s", got.code, got.errs)
 	}
 	r.must("logout")
-	if got := r.run("flow", "pull", "flows"); got.code != 2 {
+	if got := r.run("flow", "pull", "flows"); got.code != 1 {
 		t.Errorf("after the logout: exit code %d: %s", got.code, got.errs)
 	}
 }
