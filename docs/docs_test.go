@@ -180,8 +180,8 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestErrorCodes checks that the page explains every code as package codes does.
-func TestErrorCodes(t *testing.T) {
+// TestErrorPage_explains_every_code checks that the page explains every code as package codes does.
+func TestErrorPage_explains_every_code(t *testing.T) {
 	var requests, runs strings.Builder
 	for _, f := range codes.All() {
 		if f.Request != "" {

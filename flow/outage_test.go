@@ -7,9 +7,9 @@ import (
 	"sluice/flow"
 )
 
-// TestIsBusy has an error that another read would get as well: a stream that retried it would never
+// TestIsBusy_excludes_lasting_refusals has an error that another read would get as well: a stream that retried it would never
 // end.
-func TestIsBusy(t *testing.T) {
+func TestIsBusy_excludes_lasting_refusals(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool

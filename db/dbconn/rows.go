@@ -40,14 +40,6 @@ func BoolInt(b bool) int64 {
 	return 0
 }
 
-// EncodeMap returns "" for a nil map; an empty, non-nil map is "{}".
-func EncodeMap(m map[string]any) string {
-	if m == nil {
-		return ""
-	}
-	return value.Text(m)
-}
-
 // EncodeObject encodes an object as JSON. It returns "" for nil.
 func EncodeObject(o *value.Object) string {
 	if o == nil {
@@ -67,7 +59,7 @@ func EncodeAny(v any) string {
 // Texts encodes the values of one write, which often share large parts. The zero value is ready to use.
 type Texts struct{ value.Texts }
 
-// EncodeMap returns what the function EncodeMap returns.
+// EncodeMap encodes a map as JSON. It returns "" for nil; an empty, non-nil map is "{}".
 func (t *Texts) EncodeMap(m map[string]any) string {
 	if m == nil {
 		return ""

@@ -6,8 +6,17 @@ import (
 	"sluice/flow"
 )
 
-// table has all codes in the order of docs/errors.md. Go test ./docs -update writes the sections of
-// that page.
+// Texts of forms that several codes share.
+const (
+	formBusy       = "This form is busy right now. Wait a moment and send it again; what you typed is still here."
+	formDown       = "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here."
+	inputsUnusable = "These inputs could not be processed. Change them and try again."
+	serviceDown    = "A service that this form uses did not respond. Try again in a few minutes."
+	tookTooLong    = "This took too long and was stopped. Try again, with shorter inputs if possible."
+)
+
+// table has all codes in the order of docs/errors.md. Its sections are written by
+// go test ./docs -run TestErrorPage_explains_every_code -update.
 var table = []Facts{
 	// Codes of rejected requests. Some are also errors of runs.
 	{
@@ -194,7 +203,7 @@ var table = []Facts{
 		Run:           "a node received a value it cannot use, such as an empty text to translate, a file of the wrong type, or an invalid URL. The message says which value, and what is expected.",
 		Advice:        "The node does not accept a value. Compare the input of the step with the types of the node's ports.",
 		BuilderAdvice: "Check the node's input: it received a value that it does not accept.",
-		FormFailure:   "These inputs could not be processed. Change them and try again.",
+		FormFailure:   inputsUnusable,
 	},
 	{
 		Code: flow.CodeDocumentInvalid, Status: 422, Title: "Document invalid",
@@ -217,18 +226,18 @@ var table = []Facts{
 		Code: flow.CodeRateLimited, Status: 429, Title: "Too many requests", After: time.Second,
 		Request: "The key has exceeded its requests per minute, or too many requests with an invalid key came from your IP address (valid keys are still accepted). " +
 			"Wait as long as `Retry-After` says. Responses to a rate-limited key report the remaining quota in `RateLimit` and `RateLimit-Policy`.",
-		FormRefusal: "This form is busy right now. Wait a moment and send it again; what you typed is still here.",
+		FormRefusal: formBusy,
 	},
 	{
 		Code: flow.CodeConcurrencyLimited, Status: 429, Title: "Too many open runs", After: time.Second,
 		Request:     "The key has reached its limit of concurrent runs. Wait for one to end, or raise the [key's limit](keys.md#limits-and-budgets).",
-		FormRefusal: "This form is busy right now. Wait a moment and send it again; what you typed is still here.",
+		FormRefusal: formBusy,
 	},
 	{
 		Code: flow.CodeQueueFull, Status: 429, Title: "Queue full", After: 5 * time.Second,
 		Request:     "The queue of this flow is full. Nothing was accepted. Retry when some of its runs have ended.",
 		Advice:      "Too many runs are queued. Try again later, or raise the queue limit of the flow.",
-		FormRefusal: "This form is busy right now. Wait a moment and send it again; what you typed is still here.",
+		FormRefusal: formBusy,
 	},
 	{
 		Code: flow.CodeInternal, Status: 500, Title: "Internal error",
@@ -240,14 +249,14 @@ var table = []Facts{
 	{
 		Code: flow.CodeDraining, Status: 503, Title: "Shutting down", After: 5 * time.Second,
 		Request:     "This server is shutting down and accepts no new work. Accepted runs continue after its restart, or on another instance. Retry after `Retry-After` seconds.",
-		FormRefusal: "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.",
+		FormRefusal: formDown,
 	},
 	{
 		Code: flow.CodeOverloaded, Status: 503, Title: "Overloaded", After: time.Second,
 		Request: "Too many requests are in progress, waiting, streaming or transferring files, other requests and runs need the memory that the request would take, or " +
 			"another program has held the database lock for 5 seconds. Nothing was accepted. Retry after `Retry-After` seconds; leave out `wait` where you do not " +
 			"need it.",
-		FormRefusal: "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.",
+		FormRefusal: formDown,
 	},
 	{
 		Code: flow.CodeSetupRequired, Status: 503, Title: "Set-up required", After: time.Minute,
@@ -263,7 +272,7 @@ var table = []Facts{
 		Request: "The database cannot be reached, is restarting, or has no free connection. Retry after `Retry-After` seconds. If the request starts a run, send it " +
 			"with the same [`Idempotency-Key`](runs.md#start-it-only-once): if the connection to the database was lost at the wrong moment, the run may have " +
 			"started. Accepted runs continue when the database is back, as do open event streams and waiting requests.",
-		FormRefusal: "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.",
+		FormRefusal: formDown,
 	},
 
 	// Codes of failed runs only.
@@ -289,7 +298,7 @@ var table = []Facts{
 		Run:           "You have exceeded the provider's rate limit or your quota with it. Retryable. Give the node more attempts with a back-off, or lower the flow's concurrency.",
 		Advice:        "The provider limits the rate of requests. Wait a moment and run it again, or give the node retries with a pause.",
 		BuilderAdvice: "Wait a moment and run from here, or turn on retries for the node.",
-		FormFailure:   "A service that this form uses did not respond. Try again in a few minutes.",
+		FormFailure:   serviceDown,
 	},
 	{
 		Code: flow.CodeProviderRejected,
@@ -297,7 +306,7 @@ var table = []Facts{
 			"this input. The message quotes the provider's reason. Retrying rarely helps.",
 		Advice:        "The provider rejected the request. Check the input of the step: its length, its files, and the settings of the model.",
 		BuilderAdvice: "Change the model, the prompt or the options of the node.",
-		FormFailure:   "These inputs could not be processed. Change them and try again.",
+		FormFailure:   inputsUnusable,
 	},
 	{
 		Code: flow.CodeProviderUnavailable,
@@ -305,7 +314,7 @@ var table = []Facts{
 			"`abort`. Retryable, unless an answer had begun, which costs money. For a model server on your machine: check that it runs.",
 		Advice:        "The provider is unavailable, probably for a short time. Run it again, or give the node retries.",
 		BuilderAdvice: "Run from here in a moment, or turn on retries for the node.",
-		FormFailure:   "A service that this form uses did not respond. Try again in a few minutes.",
+		FormFailure:   serviceDown,
 	},
 	{
 		Code:          flow.CodeModelNotFound,
@@ -345,14 +354,14 @@ var table = []Facts{
 		Run:           "A step exceeded its time limit: 60 seconds, or 10 minutes for a model, unless the node sets `timeout_s`. Time spent waiting does not count.",
 		Advice:        "The step took too long. Give the node a longer time limit or less work.",
 		BuilderAdvice: "Raise the time limit of the node, or give it less work.",
-		FormFailure:   "This took too long and was stopped. Try again, with shorter inputs if possible.",
+		FormFailure:   tookTooLong,
 	},
 	{
 		Code:          flow.CodeRunTimeout,
 		Run:           "The run exceeded its time limit: 1 hour, unless `run_options.timeout_s` says otherwise. A [rerun](runs.md#run-again) can reuse what succeeded.",
 		Advice:        "The run took too long. Start it with a longer timeout_s, or split it into several runs.",
 		BuilderAdvice: "Find the slow step. A run may take at most an hour.",
-		FormFailure:   "This took too long and was stopped. Try again, with shorter inputs if possible.",
+		FormFailure:   tookTooLong,
 	},
 	{
 		Code:          flow.CodeExpressionFailed,
@@ -383,7 +392,7 @@ var table = []Facts{
 		Advice: "The server responded with an error. Check the URL and the response in the step. If the error is temporary, give the node retries; if the status is " +
 			"one to expect, add it to the expected statuses.",
 		BuilderAdvice: "Open the URL yourself, or add the status to the codes that count as success.",
-		FormFailure:   "A service that this form uses did not respond. Try again in a few minutes.",
+		FormFailure:   serviceDown,
 	},
 	{
 		Code: flow.CodePoisoned,

@@ -139,7 +139,7 @@ func TestIsInteger_reads_exact_numbers(t *testing.T) {
 	}
 }
 
-func TestLookup(t *testing.T) {
+func TestLookup_tells_null_from_missing(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{NewObject(Member{"a", nil}), map[string]any{"a": nil}} {
 		if item, ok := Lookup(v, "a"); item != nil || !ok {
