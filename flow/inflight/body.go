@@ -31,7 +31,7 @@ var ErrTooManyValues = errors.New("the JSON has more than 1,000,000 values")
 // read no response before they have sent everything.
 func (b *Budget) Receive(content io.Reader, asJSON bool) (*Body, error) {
 	body := &Body{}
-	part := make([]byte, 0, 4<<10)
+	part := make([]byte, 0, 1<<10)
 	for {
 		if len(part) == cap(part) {
 			if len(part) >= Small {

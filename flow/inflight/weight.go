@@ -64,7 +64,7 @@ func (w *Weigher) weigh(v any, keep bool) (total Weight, fresh int64) {
 	case *value.Object:
 		return w.large(part{unsafe.Pointer(v), -1}, keep, func() (total Weight, fresh int64) { return w.object(v, keep) })
 	case map[string]any:
-		return w.object(v, keep)
+		return w.unordered(v, keep)
 	}
 	return Weight{0, 6}, 0
 }
@@ -79,14 +79,29 @@ func (w *Weigher) list(v []any, keep bool) (total Weight, fresh int64) {
 	return total, fresh
 }
 
-func (w *Weigher) object(v any, keep bool) (total Weight, fresh int64) {
+func (w *Weigher) object(o *value.Object, keep bool) (total Weight, fresh int64) {
 	total, fresh = Weight{parentSize, 3}, parentSize
-	for name, item := range value.Members(v) {
-		own := int64(memberSize + slotSize + len(name))
-		t, f := w.weigh(item, keep)
-		total, fresh = total.plus(t).plus(Weight{own, int64(len(name)) + 3}), fresh+own+f
+	for i := range o.Len() {
+		t, f := w.member(o.At(i), keep)
+		total, fresh = total.plus(t), fresh+f
 	}
 	return total, fresh
+}
+
+// unordered is object for a map. It does not sort the members.
+func (w *Weigher) unordered(m map[string]any, keep bool) (total Weight, fresh int64) {
+	total, fresh = Weight{parentSize, 3}, parentSize
+	for name, item := range m {
+		t, f := w.member(value.Member{Name: name, Value: item}, keep)
+		total, fresh = total.plus(t), fresh+f
+	}
+	return total, fresh
+}
+
+func (w *Weigher) member(m value.Member, keep bool) (total Weight, fresh int64) {
+	own := int64(memberSize + slotSize + len(m.Name))
+	t, f := w.weigh(m.Value, keep)
+	return t.plus(Weight{own, int64(len(m.Name)) + 3}), own + f
 }
 
 func (w *Weigher) text(s string, keep bool) (total Weight, fresh int64) {

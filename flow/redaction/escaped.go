@@ -18,12 +18,15 @@ const maxEscape = 20
 // nothing.
 type escapable struct {
 	texts   []string
-	byFirst [256][]int // indexes of texts by their first byte
+	byFirst *[256][]int // indexes of texts by their first byte; nil without texts, because every step has a redactor
 	longest int
 }
 
 // add adds a text to find.
 func (e *escapable) add(text string) {
+	if e.byFirst == nil {
+		e.byFirst = new([256][]int)
+	}
 	first := text[0]
 	e.byFirst[first] = append(e.byFirst[first], len(e.texts))
 	e.texts = append(e.texts, text)

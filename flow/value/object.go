@@ -53,6 +53,9 @@ func (o *Object) Len() int {
 	return len(o.members)
 }
 
+// At returns the member at a position, which counts from 0.
+func (o *Object) At(i int) Member { return o.members[i] }
+
 // position returns the position of a member, or -1.
 func (o *Object) position(name string) int {
 	if o == nil {
