@@ -140,7 +140,7 @@ func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspec
 	for {
 		select {
 		case <-w.changes:
-			if run, err := r.runner.store.FindRunHead(ctx, s.WorkspaceID, s.FlowID, s.RunID); err != nil || run.Crashes == 0 {
+			if run, _, err := r.runner.store.FindRunHead(ctx, s.WorkspaceID, s.FlowID, s.RunID); err != nil || run.Crashes == 0 {
 				return
 			}
 		case <-done:

@@ -82,8 +82,8 @@ type runStore interface {
 	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
-	// FindRunHead is FindRun without inputs, outputs and metadata.
-	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	// FindRunHead is FindRun without large inputs, outputs and metadata; whole reports that the run has them.
+	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, whole bool, err error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
 	LoadRun(ctx context.Context, runID flow.RunID, attempt int64) (*flow.Run, []flow.Step, error)
 	// HoldRun records that this instance still holds the run, or returns flow.ErrFenced

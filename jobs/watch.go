@@ -220,7 +220,7 @@ func (r *Runner) WatchText(runID flow.RunID) flow.Watch {
 func (r *Runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error) {
 	w := r.broker.watch(runID)
 	defer r.broker.removeWatcher(runID, w)
-	run, err := r.store.FindRunHead(ctx, ws, flowID, runID)
+	run, whole, err := r.store.FindRunHead(ctx, ws, flowID, runID)
 	if limit > 0 && flow.IsBusy(err) {
 		return r.await(ctx, w, &flow.Run{WorkspaceID: ws, FlowID: flowID, ID: runID}, limit)
 	}
@@ -228,6 +228,9 @@ func (r *Runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 		return nil, err
 	}
 	if run.State.Ended() || limit <= 0 {
+		if whole {
+			return run, nil
+		}
 		return r.store.FindRun(ctx, ws, flowID, runID)
 	}
 	return r.await(ctx, w, run, limit)
@@ -265,8 +268,8 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		if !last && !r.shared && retry == nil {
 			continue // on SQLite only this process records the end
 		}
-		current, err := r.store.FindRunHead(ctx, run.WorkspaceID, run.FlowID, run.ID)
-		if err == nil && (current.State.Ended() || last) {
+		current, whole, err := r.store.FindRunHead(ctx, run.WorkspaceID, run.FlowID, run.ID)
+		if err == nil && !whole && (current.State.Ended() || last) {
 			current, err = r.store.FindRun(ctx, run.WorkspaceID, run.FlowID, run.ID)
 		}
 		switch {
@@ -280,7 +283,9 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		case err != nil || current.State.Ended() || last:
 			return current, err
 		}
-		current.Inputs, current.Outputs, current.Metadata = run.Inputs, run.Outputs, run.Metadata
+		if !whole {
+			current.Inputs, current.Outputs, current.Metadata = run.Inputs, run.Outputs, run.Metadata
+		}
 		run, retry = current, nil
 	}
 }

@@ -13,6 +13,10 @@ import (
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
 func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
+	run, whole, err := s.FindRunHead(ctx, ws, flowID, runID)
+	if err != nil || whole {
+		return run, err
+	}
 	return ReadRun(ctx, s.DB.Reads, ws, flowID, runID)
 }
 
@@ -36,17 +40,7 @@ func ReadRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID fl
 	if err := countMemory(ctx, string(runID), r.Run.Inputs, r.Run.Outputs, r.Run.Metadata); err != nil {
 		return nil, err
 	}
-	run, err := RunOf(&r.Run)
-	if run != nil {
-		run.FlowSlug = r.FlowSlug
-	}
-	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
-		return run, nil // it failed because its data cannot be read, and its error says so
-	}
-	if err != nil {
-		return nil, dbconn.Unreadable(err, "run", runID)
-	}
-	return run, nil
+	return foundRun(&r)
 }
 
 // WeighRun returns the workspace of a run, and how many bytes LoadRun would read.
@@ -61,19 +55,32 @@ func (s Execution) WeighRun(ctx context.Context, runID flow.RunID) (flow.Workspa
 	return r.WorkspaceID, r.Bytes, nil
 }
 
-// FindRunHead is FindRun without the content: inputs, outputs and metadata are nil. Callers that wait
-// for the end of a run read it often.
-func (s Execution) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
-	r, err := s.DB.Reads.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+// FindRunHead is FindRun in one query and without waiting for memory: whole reports whether the
+// run has its inputs, outputs and metadata, which are left out if they are large.
+func (s Execution) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, whole bool, err error) {
+	r, err := gen.New(headReader{ReaderOf(s.DB)}).FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
-		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
+		return nil, false, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
 	}
-	r.Run.Inputs, r.Run.Outputs, r.Run.Metadata = "", "", ""
+	if whole = r.Run.Inputs != leftOut; !whole {
+		r.Run.Inputs, r.Run.Outputs, r.Run.Metadata = "", "", ""
+	}
+	run, err = foundRun(&r)
+	return run, whole, err
+}
+
+// foundRun converts a row of FindRun.
+func foundRun(r *gen.FindRunRow) (*flow.Run, error) {
 	run, err := RunOf(&r.Run)
-	if err != nil {
-		return nil, dbconn.Unreadable(err, "run", runID)
+	if run != nil {
+		run.FlowSlug = r.FlowSlug
 	}
-	run.FlowSlug = r.FlowSlug
+	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
+		return run, nil // it failed because its data cannot be read, and its error says so
+	}
+	if err != nil {
+		return nil, dbconn.Unreadable(err, "run", r.Run.ID)
+	}
 	return run, nil
 }
 

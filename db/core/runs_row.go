@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sluice/db/gen"
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/inflight"
 )
 
 // RunRow returns the row of a new run. It is encoded before the transaction to
@@ -87,6 +89,28 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		}
 	}
 	return run, failed
+}
+
+// leftOut is what a headReader returns instead of large content. It is not JSON.
+const leftOut = "large"
+
+// contentColumns are the columns of runs that can be megabytes, as generated queries select them.
+const contentColumns = "runs.metadata, runs.inputs, runs.outputs"
+
+var lightColumns = func() string {
+	names := strings.Split(contentColumns, ", ")
+	for i, name := range names {
+		names[i] = fmt.Sprintf("CASE WHEN octet_length(%s) < %d THEN %s ELSE '%s' END", strings.Join(strings.Split(contentColumns, ", "), ") + octet_length("), inflight.Small/4, name, leftOut)
+	}
+	return strings.Join(names, ", ")
+}()
+
+// headReader executes generated queries of one run so that large content is left out.
+type headReader struct{ gen.DBTX }
+
+// QueryRowContext runs a query.
+func (r headReader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return r.DBTX.QueryRowContext(ctx, strings.Replace(query, contentColumns, lightColumns, 1), args...)
 }
 
 // RunHeadColumns selects the row of a run without its content, which can be megabytes, and

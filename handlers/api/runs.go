@@ -102,7 +102,7 @@ func (c *Call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 }
 
 // AwaitHeld is await for a request that already called Hold. It also returns at the next
-// tick, unless that is nil; a run that has not ended by then is without content.
+// tick, unless that is nil; a run that has not ended by then may lack its content.
 func (c *Call) AwaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
@@ -117,8 +117,8 @@ func (c *Call) AwaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Ti
 	}()
 	ended, err := c.s.Runner.AwaitRun(ctx, run.WorkspaceID, run.FlowID, run.ID, limit)
 	if err != nil && ctx.Err() != nil && c.Request().Context().Err() == nil {
-		now, err := c.s.Store.FindRunHead(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
-		if err != nil || !now.State.Ended() && tick != nil {
+		now, whole, err := c.s.Store.FindRunHead(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
+		if err != nil || whole || !now.State.Ended() && tick != nil {
 			return now, err
 		}
 		return c.s.Store.FindRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)

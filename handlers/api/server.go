@@ -65,8 +65,8 @@ type Store interface {
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	// FindStepOutputs returns the outputs of one step, or nil.
 	FindStepOutputs(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (map[string]any, error)
-	// FindRunHead is FindRun without inputs, outputs and metadata.
-	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	// FindRunHead is FindRun without large inputs, outputs and metadata; whole reports that the run has them.
+	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, whole bool, err error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
 	FindChangedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, after int64) ([]flow.Step, error)
 	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error)

@@ -222,8 +222,9 @@ func (m *memory) FindStepOutputs(context.Context, flow.WorkspaceID, flow.RunID, 
 	return nil, nil
 }
 
-func (m *memory) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
-	return m.FindRun(ctx, ws, flowID, runID)
+func (m *memory) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, bool, error) {
+	run, err := m.FindRun(ctx, ws, flowID, runID)
+	return run, true, err
 }
 
 func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error) {
