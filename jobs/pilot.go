@@ -72,7 +72,7 @@ func (p *pilot) insert(ctx context.Context, tx any, jobs []flow.Job) error {
 
 // JobGetAvailable implements riverpilot.Pilot: it fetches jobs. The fields that no
 // query reads are set to constants.
-func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams) ([]*rivertype.JobRow, error) {
+func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams) (*riverdriver.JobGetAvailableResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	jobs, err := p.jobs.fetch(ctx, params.ClientID, params.Queue, params.MaxToLock)
@@ -84,7 +84,7 @@ func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ r
 		j.AttemptedAt, j.AttemptedBy, j.CreatedAt, j.ScheduledAt = &now, []string{params.ClientID}, now, now
 		j.MaxAttempts, j.Metadata, j.Priority, j.Queue, j.State = 1, []byte("{}"), 1, params.Queue, rivertype.JobStateRunning
 	}
-	return jobs, nil
+	return &riverdriver.JobGetAvailableResult{Jobs: jobs}, nil
 }
 
 // JobSetStateIfRunningMany implements riverpilot.Pilot. It deletes completed jobs and

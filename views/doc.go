@@ -11,5 +11,5 @@
 // handlers.
 package views
 
-//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
+//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.1118 generate
 //go:generate go run ./generate
