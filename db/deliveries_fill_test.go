@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,19 +26,39 @@ func fillDeliveries(t testing.TB, s *db.Store, n int) *sent {
 	t.Helper()
 	f := &sent{start: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
 	random := rand.New(rand.NewPCG(3, uint64(n)))
+	tables := []string{"deliveries", "delivery_attempts", "endpoints"}
+	startFresh(t, s, tables...)
 	f.endpoints(t, s)
 	const chunk = 5000
 	for at := 0; at < n; at += chunk {
 		f.write(t, s, random, at, min(n, at+chunk), n)
 	}
-	if s.IsPostgres() {
-		for _, table := range []string{"deliveries", "delivery_attempts", "endpoints"} {
-			if _, err := db.Pool(s).Exec(t.Context(), "ANALYZE "+table); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	analyze(t, s, tables...)
 	return f
+}
+
+// startFresh gives the tables of a PostgreSQL database new, empty files. Test databases are used
+// again: if the rows of an earlier test were vacuumed while new ones are written, these would fill
+// the gaps in any order, and the planner would rightly avoid indexes to read them in order.
+func startFresh(t testing.TB, s *db.Store, tables ...string) {
+	t.Helper()
+	execPostgres(t, s, "TRUNCATE "+strings.Join(tables, ", "))
+}
+
+// analyze updates the statistics of the planner of PostgreSQL.
+func analyze(t testing.TB, s *db.Store, tables ...string) {
+	t.Helper()
+	execPostgres(t, s, "ANALYZE "+strings.Join(tables, ", "))
+}
+
+func execPostgres(t testing.TB, s *db.Store, statement string) {
+	t.Helper()
+	if !s.IsPostgres() {
+		return
+	}
+	if _, err := db.Pool(s).Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (f *sent) exec(t testing.TB, s *db.Store, text string, args ...any) {

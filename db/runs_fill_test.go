@@ -42,6 +42,7 @@ func fillRuns(t testing.TB, s *db.Store, n int) *filled {
 	for i := range 40 {
 		f.flows = append(f.flows, flow.FlowID(fmt.Sprintf("flow_%02d", i)))
 	}
+	startFresh(t, s, "runs")
 	const chunk = 2000
 	for at := 0; at < n; at += chunk {
 		rows := make([]flow.Run, min(chunk, n-at))
@@ -51,11 +52,7 @@ func fillRuns(t testing.TB, s *db.Store, n int) *filled {
 		f.write(t, s, rows)
 		f.rows = append(f.rows, rows...)
 	}
-	if s.IsPostgres() {
-		if _, err := db.Pool(s).Exec(t.Context(), "ANALYZE runs"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	analyze(t, s, "runs")
 	return f
 }
 
