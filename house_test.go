@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/filelinks", "sluice/flow/inflight", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/docs", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web"},
 	"sluice/flow/value":                  {},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
-	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/audittext", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/api", "sluice/handlers/passwords"},
+	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/audittext", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/api", "sluice/handlers/api/openapi", "sluice/handlers/passwords"},
 	"sluice/handlers/api":                {"sluice/flow", "sluice/flow/codes", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/inflight", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/api/openapi", "sluice/handlers/api/uses", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/outbound"},
 	"sluice/handlers/api/openapi":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/handlers/api/uses":           {"sluice/flow"},

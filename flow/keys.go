@@ -24,6 +24,9 @@ const (
 	ScopeAdmin Scope = "admin"
 )
 
+// Scopes lists all scopes, from least to most powerful.
+var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove, ScopeAdmin}
+
 // Key allows a program to call /v1. Only a hash of its secret is stored.
 type Key struct {
 	ID          string

@@ -13,9 +13,6 @@ const (
 	maxMadeKeys = 1_000
 )
 
-// Scopes lists all scopes, from least to most powerful.
-var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove, ScopeAdmin}
-
 // CheckKeyName returns why a name is invalid for a key, or "". A name that looks like a key is
 // rejected, because names are not secret and a pasted key would leak.
 func CheckKeyName(name string) string {

@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // AuditStore verifies the hash chain of a workspace's audit log.
@@ -23,14 +24,14 @@ var auditNames = map[reflect.Type]string{
 }
 
 // auditRoutes returns the routes of the audit log. Only the dashboard shows its entries.
-func (s *Server) auditRoutes() []api.Route {
-	return []api.Route{{
+func (s *Server) auditRoutes() api.Extension {
+	return api.Extension{Names: auditNames, Routes: []api.Route{{
 		Method: get, Path: "/v1/audit/verify", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.verifyAudit,
-		ID: "verifyAudit", Tag: "Audit log", Summary: "Verify the audit log of the workspace",
-		Text:     "Checks that no entry was changed, inserted or deleted since it was written. The server answers for itself: to check a server that you do not trust, verify a backup elsewhere. Only for a key without a list of flows.",
-		Problems: []flow.Code{flow.CodeFlowNotAllowed},
-		Status:   http.StatusOK, Answer: "The result. A log that does not match is not an error of the request.", JSON: AuditReport{},
-	}}
+		Doc: openapi.Operation{ID: "verifyAudit", Tag: "Audit log", Summary: "Verify the audit log of the workspace",
+			Text:     "Checks that no entry was changed, inserted or deleted since it was written. The server answers for itself: to check a server that you do not trust, verify a backup elsewhere. Only for a key without a list of flows.",
+			Problems: []flow.Code{flow.CodeFlowNotAllowed},
+			Answers:  openapi.OK("The result. A log that does not match is not an error of the request.", AuditReport{})},
+	}}}
 }
 
 // AuditReport is the JSON of the verification of audit logs.

@@ -12,6 +12,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // CredentialStore keeps credentials and the audit log.
@@ -77,7 +78,7 @@ const needsSecret = "only the limits of a credential can be changed without its 
 
 // Bodies of requests about credentials.
 var (
-	credentialBody = api.Body[credentialRequest]{Of: "a credential", Example: schema{"secret": "sk-EXAMPLE", "provider": "openai"}, Fields: []api.Field[credentialRequest]{
+	credentialBody = api.Body[credentialRequest]{Name: "SetCredential", Of: "a credential", Example: schema{"secret": "sk-EXAMPLE", "provider": "openai"}, Fields: []api.Field[credentialRequest]{
 		api.Member("max_calls", "Calls of model nodes with it at once; further ones wait. Default: 0, no limit.", callLimitType, func(k *credentialRequest) *int64 { return &k.Limits.AtOnce }),
 		api.Member("calls_per_minute", "Calls of model nodes with it in a minute; further ones wait. Default: 0, no limit.", callLimitType, func(k *credentialRequest) *int64 { return &k.Limits.PerMinute }),
 		api.Member("secret", "No response contains it.", textType.With("maxLength", library.MaxSecretBytes), func(k *credentialRequest) *string { return &k.secret }).Required("send the secret with every change"),
@@ -85,7 +86,7 @@ var (
 		api.Member("base_url", "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody.", textType.OrNull(), func(k *credentialRequest) *string { return &k.BaseURL }),
 		api.Member("hosts", "Hosts that the secret may be sent to. A provider has its own.", textsType.OrNull(), func(k *credentialRequest) *[]string { return &k.Hosts }),
 	}}
-	credentialLimitBody = api.Body[flow.CallLimits]{Of: "the limits of a credential", Example: schema{"max_calls": 4},
+	credentialLimitBody = api.Body[flow.CallLimits]{Name: "LimitCredential", Of: "the limits of a credential", Example: schema{"max_calls": 4},
 		Refused: map[string]string{"secret": needsSecret, "provider": needsSecret, "base_url": needsSecret, "hosts": needsSecret}, Fields: []api.Field[flow.CallLimits]{
 			api.Member("max_calls", "Calls of model nodes with it at once; 0 or null for no limit.", callLimitType, func(l *flow.CallLimits) *int64 { return &l.AtOnce }),
 			api.Member("calls_per_minute", "Calls of model nodes with it in a minute; 0 or null for no limit.", callLimitType, func(l *flow.CallLimits) *int64 { return &l.PerMinute }),
@@ -97,39 +98,39 @@ var (
 
 // credentialRoutes returns the routes of credentials, each with its part of the OpenAPI
 // document.
-func (s *Server) credentialRoutes() []api.Route {
+func (s *Server) credentialRoutes() api.Extension {
 	const path, tag = "/v1/credentials/:name", "Credentials"
-	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
-	return []api.Route{{
+	invalid := []flow.Code{flow.CodeStorageFull}
+	return api.Extension{Names: credentialNames, Params: credentialParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/credentials", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listCredentials,
-		ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
-		Status: http.StatusOK, Answer: "All credentials, by name.", JSON: CredentialList{},
+		Doc: openapi.Operation{ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
+			Answers: openapi.OK("All credentials, by name.", CredentialList{})},
 	}, {
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showCredential,
-		ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
-		Status: http.StatusOK, Answer: "The credential.", JSON: Credential{},
+		Doc: openapi.Operation{ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
+			Answers: openapi.OK("The credential.", Credential{})},
 	}, {
 		Method: http.MethodPut, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.setCredential,
-		ID: "setCredential", Tag: tag, Summary: "Set a credential",
-		Text: "Creates it or replaces all of it. The secret is always part of the request, so that a stored one cannot be sent to another address. Flows use the new secret immediately; a plain secret that is replaced continues to sign webhooks beside the new one for a day.",
-		Body: "SetCredential", Problems: invalid, Status: http.StatusOK, Answer: "The credential, without its secret.", JSON: Credential{},
+		Doc: openapi.Operation{ID: "setCredential", Tag: tag, Summary: "Set a credential",
+			Text: "Creates it or replaces all of it. The secret is always part of the request, so that a stored one cannot be sent to another address. Flows use the new secret immediately; a plain secret that is replaced continues to sign webhooks beside the new one for a day.",
+			Body: credentialBody.Doc(), Problems: invalid, Answers: openapi.OK("The credential, without its secret.", Credential{})},
 	}, {
 		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.limitCredential,
-		ID: "limitCredential", Tag: tag, Summary: "Limit the calls with a credential",
-		Text: "What is left out stays. Nothing else of a credential can be changed without its secret. A key with limits may only lower them.",
-		Body: "LimitCredential", Problems: append([]flow.Code{flow.CodeExceedsKey}, invalid...), Status: http.StatusOK, Answer: "The credential after the change.", JSON: Credential{},
+		Doc: openapi.Operation{ID: "limitCredential", Tag: tag, Summary: "Limit the calls with a credential",
+			Text: "What is left out stays. Nothing else of a credential can be changed without its secret. A key with limits may only lower them.",
+			Body: credentialLimitBody.Doc(), Problems: append([]flow.Code{flow.CodeExceedsKey}, invalid...), Answers: openapi.OK("The credential after the change.", Credential{})},
 	}, {
 		Method: http.MethodDelete, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.removeCredential,
-		ID: "removeCredential", Tag: tag, Summary: "Remove a credential", Text: "Flows that use it fail.",
-		Status: http.StatusNoContent, Answer: "Removed.",
+		Doc: openapi.Operation{ID: "removeCredential", Tag: tag, Summary: "Remove a credential", Text: "Flows that use it fail.",
+			Answers: openapi.NoContent("Removed.")},
 	}, {
 		Method: http.MethodPost, Path: path + "/test", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.testCredential,
-		ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
-		Text:   "Calls only the address that the credential is bound to.",
-		Status: http.StatusOK, Answer: "The response of the provider.", JSON: CredentialTest{},
+		Doc: openapi.Operation{ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
+			Text:    "Calls only the address that the credential is bound to.",
+			Answers: openapi.OK("The response of the provider.", CredentialTest{})},
 	},
 		{Method: http.MethodPut, Path: "/v1/local/credentials/:name/hosts", Operator: true, Handle: s.setCredentialHosts},
-	}
+	}}
 }
 
 // Credential is the JSON of a credential. It has no secret.
@@ -315,7 +316,7 @@ func (s *Server) setCredentialHosts(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	set, err := readBody(c, &credentialHostsBody)
+	set, err := credentialHostsBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (s *Server) setCredentialHosts(c *api.Call) error {
 	}
 	set(&k)
 	if k.Hosts, err = flow.ParseHosts(k.Hosts); err != nil {
-		return invalid(flow.Problem{Pointer: "/hosts", Code: "invalid", Detail: err.Error()})
+		return api.Invalid(flow.Problem{Pointer: "/hosts", Code: "invalid", Detail: err.Error()})
 	}
 	if err := s.checkAnyHost(c, &k); err != nil {
 		return err
@@ -375,7 +376,7 @@ func (s *Server) limitCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	set, err := readBody(c, &credentialLimitBody)
+	set, err := credentialLimitBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // KeyStore keeps keys.
@@ -38,51 +39,51 @@ var keyParams = map[string]map[string]any{
 
 // keyRoutes returns the routes of keys. A key with the scope admin manages other keys, but only
 // within its own rights: no key can create one with more rights than it has.
-func (s *Server) keyRoutes() []api.Route {
+func (s *Server) keyRoutes() api.Extension {
 	const path, tag = "/v1/keys", "Keys"
 	const within = "The key in the request manages only keys within its own rights: their scopes and flows are among its own, they expire no later, and their limits are not higher."
-	body := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey}
-	return []api.Route{{
+	body := []flow.Code{flow.CodeStorageFull, flow.CodeExceedsKey}
+	return api.Extension{Names: keyNames, Params: keyParams, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listKeys,
-		ID: "listKeys", Tag: tag, Summary: "List keys, newest first",
-		Text:   "Without their secrets, and revoked ones too. A key with a list of flows gets only keys for these flows.",
-		Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
-		Status: http.StatusOK, Answer: "One page of keys.", JSON: keyList{},
+		Doc: openapi.Operation{ID: "listKeys", Tag: tag, Summary: "List keys, newest first",
+			Text:   "Without their secrets, and revoked ones too. A key with a list of flows gets only keys for these flows.",
+			Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Answers: openapi.OK("One page of keys.", keyList{})},
 	}, {
 		Method: http.MethodPost, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.createKey,
-		ID: "createKey", Tag: tag, Summary: "Create a key",
-		Text: within + " What is left out is as in that key, except for the scopes, which are run and read. What the new key uses counts against the limits of the key that made it, too.",
-		Body: "CreateKey", Problems: append([]flow.Code{flow.CodeQuotaExceeded}, body...),
-		Status: http.StatusCreated, Answer: "The key with its secret, which no other response contains.", JSON: createdKey{},
+		Doc: openapi.Operation{ID: "createKey", Tag: tag, Summary: "Create a key",
+			Text: within + " What is left out is as in that key, except for the scopes, which are run and read. What the new key uses counts against the limits of the key that made it, too.",
+			Body: createKeyBody.Doc(), Problems: append([]flow.Code{flow.CodeQuotaExceeded}, body...),
+			Answers: openapi.Created("The key with its secret, which no other response contains.", createdKey{})},
 	}, {
 		Method: get, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showKey,
-		ID: "showKey", Tag: tag, Summary: "Show a key, without its secret", Problems: []flow.Code{flow.CodeExceedsKey},
-		Status: http.StatusOK, Answer: "The key.", JSON: keyObject{},
+		Doc: openapi.Operation{ID: "showKey", Tag: tag, Summary: "Show a key, without its secret", Problems: []flow.Code{flow.CodeExceedsKey},
+			Answers: openapi.OK("The key.", keyObject{})},
 	}, {
 		Method: get, Path: path + "/:key_id/webhook-secret", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showKeySecret,
-		ID: "showSecretOfKey", Tag: tag, Summary: "Read the webhook secret of a key",
-		Text:     "Only of the key in the request and of keys that it made, directly or through others. Reading it is recorded in the audit log.",
-		Problems: []flow.Code{flow.CodeExceedsKey, flow.CodeStorageFull},
-		Status:   http.StatusOK, Answer: "The secret that signs the webhooks which requests with this key ask for.", JSON: api.KeySecret{},
+		Doc: openapi.Operation{ID: "showSecretOfKey", Tag: tag, Summary: "Read the webhook secret of a key",
+			Text:     "Only of the key in the request and of keys that it made, directly or through others. Reading it is recorded in the audit log.",
+			Problems: []flow.Code{flow.CodeExceedsKey, flow.CodeStorageFull},
+			Answers:  openapi.OK("The secret that signs the webhooks which requests with this key ask for.", api.KeySecret{})},
 	}, {
 		Method: http.MethodPatch, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.changeKey,
-		ID: "changeKey", Tag: tag, Summary: "Change the name, flows, expiry or limits of a key",
-		Text: "What is left out stays. Scopes never change. " + within + " That holds before and after the change. A key with limits may not loosen keys that it did not make.",
-		Body: "ChangeKey", Problems: body,
-		Status: http.StatusOK, Answer: "The key after the change.", JSON: keyObject{},
+		Doc: openapi.Operation{ID: "changeKey", Tag: tag, Summary: "Change the name, flows, expiry or limits of a key",
+			Text: "What is left out stays. Scopes never change. " + within + " That holds before and after the change. A key with limits may not loosen keys that it did not make.",
+			Body: changeKeyBody.Doc(), Problems: body,
+			Answers: openapi.OK("The key after the change.", keyObject{})},
 	}, {
 		Method: http.MethodPost, Path: path + "/:key_id/rotate", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.rotateKey,
-		ID: "rotateKey", Tag: tag, Summary: "Rotate a key",
-		Text: "Issues a new secret; the old one keeps working for overlap_s seconds. A key with an expiry gets a new term of the same length, at most that of the key in the request. " + within + " A key with limits, or without the scope read, rotates only itself and keys that it made.",
-		Body: "RotateKey", OptionalBody: true, Problems: body,
-		Status: http.StatusOK, Answer: "The key with its new secret, which no other response contains.", JSON: rotatedKey{},
+		Doc: openapi.Operation{ID: "rotateKey", Tag: tag, Summary: "Rotate a key",
+			Text: "Issues a new secret; the old one keeps working for overlap_s seconds. A key with an expiry gets a new term of the same length, at most that of the key in the request. " + within + " A key with limits, or without the scope read, rotates only itself and keys that it made.",
+			Body: rotateKeyBody.Doc(), Problems: body,
+			Answers: openapi.OK("The key with its new secret, which no other response contains.", rotatedKey{})},
 	}, {
 		Method: http.MethodDelete, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.revokeKey,
-		ID: "revokeKey", Tag: tag, Summary: "Revoke a key",
-		Text:   "It stops working immediately; runs that it started continue. The keys that it made keep working unless cascade is true. Revoking a key again changes nothing.",
-		Params: []string{"cascade"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeStorageFull, flow.CodeExceedsKey},
-		Status: http.StatusNoContent, Answer: "Revoked.",
-	}}
+		Doc: openapi.Operation{ID: "revokeKey", Tag: tag, Summary: "Revoke a key",
+			Text:   "It stops working immediately; runs that it started continue. The keys that it made keep working unless cascade is true. Revoking a key again changes nothing.",
+			Params: []string{"cascade"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeStorageFull, flow.CodeExceedsKey},
+			Answers: openapi.NoContent("Revoked.")},
+	}}}
 }
 
 // keyObject is the JSON of a key, without its secret.
@@ -238,7 +239,7 @@ func (s *Server) createKey(c *api.Call) error {
 		WorkspaceID: c.Key.WorkspaceID, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Flows: c.Key.Flows, ExpiresAt: c.Key.ExpiresAt,
 		RPM: c.Key.RPM, Concurrency: c.Key.Concurrency, RunsPerDay: c.Key.RunsPerDay, USDPerDay: c.Key.USDPerDay, AllowUnpriced: c.Key.AllowUnpriced,
 	}
-	settings, err := readBody(c, &createKeyBody)
+	settings, err := createKeyBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func (s *Server) createKey(c *api.Call) error {
 
 // changeKey is PATCH keys/key.
 func (s *Server) changeKey(c *api.Call) error {
-	settings, err := readBody(c, &changeKeyBody)
+	settings, err := changeKeyBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
@@ -293,7 +294,7 @@ func (s *Server) revokeKey(c *api.Call) error {
 	}
 	cascade, known := map[string]bool{"": false, "false": false, "true": true}[q["cascade"]]
 	if !known {
-		return invalid(flow.Problem{Pointer: "/cascade", Code: "not_allowed", Detail: "wanted true or false"})
+		return api.Invalid(flow.Problem{Pointer: "/cascade", Code: "not_allowed", Detail: "wanted true or false"})
 	}
 	if _, _, err := s.keyring(c).Revoke(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, c.Param("key_id"), cascade); err != nil {
 		return keyError(err)

@@ -12,12 +12,12 @@ import (
 
 // Bodies of requests about keys. Package library checks the name of a new one. The scopes of a key can be set only when it is created.
 var (
-	createKeyBody = api.Body[flow.Key]{Of: "a key", Fields: append([]api.Field[flow.Key]{keyFields[0].Required(""),
+	createKeyBody = api.Body[flow.Key]{Name: "CreateKey", Of: "a key", Fields: append([]api.Field[flow.Key]{keyFields[0].Required(""),
 		api.Member("scopes", "", scopesType, func(k *flow.Key) *[]flow.Scope { return &k.Scopes })}, keyFields[1:]...),
 		Example: schema{"name": "deploy", "scopes": []string{"run"}, "expires_at": "2027-01-31T00:00:00Z"}}
-	changeKeyBody = api.Body[flow.Key]{Of: "a key", Fields: keyFields, Example: schema{"rpm": 600},
+	changeKeyBody = api.Body[flow.Key]{Name: "ChangeKey", Of: "a key", Fields: keyFields, Example: schema{"rpm": 600},
 		Refused: map[string]string{"scopes": "the scopes of a key never change; create another key"}}
-	rotateKeyBody = rotationBody("Seconds for which the old secret keeps working.", flow.MaxOverlap)
+	rotateKeyBody = rotationBody("RotateKey", "Seconds for which the old secret keeps working.", flow.MaxOverlap)
 )
 
 // keyFields are the settings of a key that can be changed later. Null removes a limit, an expiry or
@@ -50,7 +50,7 @@ var scopesType = api.Type[[]flow.Scope]{
 const defaultOverlap = 24 * time.Hour
 
 // rotationBody declares the body of a rotation, whose overlap is at most limit.
-func rotationBody(text string, limit time.Duration) api.Body[time.Duration] {
+func rotationBody(name, text string, limit time.Duration) api.Body[time.Duration] {
 	seconds := int(limit.Seconds())
 	overlap := api.Type[time.Duration]{
 		Schema: schema{"type": "integer", "minimum": 0, "maximum": seconds, "default": int(defaultOverlap.Seconds())},
@@ -60,20 +60,19 @@ func rotationBody(text string, limit time.Duration) api.Body[time.Duration] {
 			return time.Duration(n) * time.Second, ok
 		},
 	}
-	return api.Body[time.Duration]{Of: "a rotation", Example: schema{"overlap_s": 3600},
+	return api.Body[time.Duration]{Name: name, Of: "a rotation", Optional: true, Example: schema{"overlap_s": 3600},
 		Fields: []api.Field[time.Duration]{api.Member("overlap_s", text, overlap, func(d *time.Duration) *time.Duration { return d })}}
 }
 
 // readOverlap reads the optional body of a rotation.
 func readOverlap(c *api.Call, b *api.Body[time.Duration]) (time.Duration, error) {
-	object, _, err := c.ReadObject(true)
+	set, err := b.ReadFrom(c)
 	if err != nil {
 		return 0, err
 	}
 	overlap := defaultOverlap
-	set, wrong := b.Read(object)
 	set(&overlap)
-	return overlap, invalid(wrong...)
+	return overlap, nil
 }
 
 // keyError returns an error whose pointers use the names of the API. Package library names the

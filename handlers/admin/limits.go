@@ -10,6 +10,7 @@ import (
 	"sluice/flow/document"
 	"sluice/flow/library"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // LimitStore sets the limits of flows. FindFlow returns them with the flow.
@@ -25,7 +26,7 @@ var limitNames = map[reflect.Type]string{reflect.TypeFor[FlowLimits](): "LimitsO
 
 // limitBody declares the body of a change. A limit is removed with null and never with 0, which
 // could be read as "nothing is allowed".
-var limitBody = api.Body[flow.Limits]{Of: "the limits of a flow", Example: schema{"usd_per_day": 5}, Fields: []api.Field[flow.Limits]{
+var limitBody = api.Body[flow.Limits]{Name: "LimitFlow", Of: "the limits of a flow", Example: schema{"usd_per_day": 5}, Fields: []api.Field[flow.Limits]{
 	api.Member("max_running", "Runs at once; more wait in the queue. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.MaxRunning }),
 	api.Member("max_queued", "Runs in the queue; further starts are rejected. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.MaxQueued }),
 	api.Member("runs_per_day", "Runs per UTC day. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.RunsPerDay }),
@@ -35,19 +36,19 @@ var limitBody = api.Body[flow.Limits]{Of: "the limits of a flow", Example: schem
 
 // limitRoutes returns the routes of the limits of flows. The scope manage suffices to read them,
 // so that clients can find out why a start was rejected. Changing them needs admin.
-func (s *Server) limitRoutes() []api.Route {
+func (s *Server) limitRoutes() api.Extension {
 	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
-	return []api.Route{{
+	return api.Extension{Names: limitNames, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeManage, flow.ScopeAdmin}, Handle: s.showLimits,
-		ID: "showLimits", Tag: tag, Summary: "Show the limits of a flow and what was used today",
-		Status: http.StatusOK, Answer: "The limits.", JSON: FlowLimits{},
+		Doc: openapi.Operation{ID: "showLimits", Tag: tag, Summary: "Show the limits of a flow and what was used today",
+			Answers: openapi.OK("The limits.", FlowLimits{})},
 	}, {
 		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.changeLimits,
-		ID: "changeLimits", Tag: tag, Summary: "Change the limits of a flow",
-		Text: "What is left out stays. Runs that were accepted before are unaffected. A key with limits may only lower them.",
-		Body: "LimitFlow", Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey},
-		Status: http.StatusOK, Answer: "The limits after the change.", JSON: FlowLimits{},
-	}}
+		Doc: openapi.Operation{ID: "changeLimits", Tag: tag, Summary: "Change the limits of a flow",
+			Text: "What is left out stays. Runs that were accepted before are unaffected. A key with limits may only lower them.",
+			Body: limitBody.Doc(), Problems: []flow.Code{flow.CodeStorageFull, flow.CodeExceedsKey},
+			Answers: openapi.OK("The limits after the change.", FlowLimits{})},
+	}}}
 }
 
 // FlowLimits is the JSON of the limits of a flow, with what was used today.
@@ -130,7 +131,7 @@ func (s *Server) changeLimits(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	set, err := readBody(c, &limitBody)
+	set, err := limitBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}

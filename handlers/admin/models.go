@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // Catalog lists providers and their models. Its errors are a flow.Error with CodeNotFound if
@@ -54,32 +55,32 @@ var modelParams = map[string]map[string]any{
 
 // modelRoutes returns the routes of models. Some of them send a secret of the workspace to the
 // provider, so they need a scope that allows using it: edit or admin.
-func (s *Server) modelRoutes() []api.Route {
+func (s *Server) modelRoutes() api.Extension {
 	const tag, hosted = "Models", "/v1/hosted-models"
 	problems := []flow.Code{flow.CodeInputInvalid}
-	return []api.Route{{
+	return api.Extension{Names: modelNames, Params: modelParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/providers", Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeAdmin}, Handle: s.listProviders,
-		ID: "listProviders", Tag: tag, Summary: "List the known model providers and what they support",
-		Status: http.StatusOK, Answer: "All providers.", JSON: ProviderList{},
+		Doc: openapi.Operation{ID: "listProviders", Tag: tag, Summary: "List the known model providers and what they support",
+			Answers: openapi.OK("All providers.", ProviderList{})},
 	}, {
 		Method: get, Path: "/v1/providers/:provider/models", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.listModels,
-		ID: "listProviderModels", Tag: tag, Summary: "List the models of a provider",
-		Text:   "Asks the provider, with the credential that a run of the workspace would use.",
-		Params: []string{"model_query"}, Problems: problems, Status: http.StatusOK, Answer: "The models, as nodes take them.", JSON: ModelList{},
+		Doc: openapi.Operation{ID: "listProviderModels", Tag: tag, Summary: "List the models of a provider",
+			Text:   "Asks the provider, with the credential that a run of the workspace would use.",
+			Params: []string{"model_query"}, Problems: problems, Answers: openapi.OK("The models, as nodes take them.", ModelList{})},
 	}, {
 		Method: get, Path: hosted, Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.listHosted,
-		ID: "listHostedModels", Tag: tag, Summary: "List hosted models",
-		Text:   "The featured ones and, with a credential for the platform, those that it finds.",
-		Params: []string{"model_query", "hosted_category"}, Problems: problems, Status: http.StatusOK, Answer: "The models.", JSON: HostedModelList{},
+		Doc: openapi.Operation{ID: "listHostedModels", Tag: tag, Summary: "List hosted models",
+			Text:   "The featured ones and, with a credential for the platform, those that it finds.",
+			Params: []string{"model_query", "hosted_category"}, Problems: problems, Answers: openapi.OK("The models.", HostedModelList{})},
 	}, {
 		Method: get, Path: hosted + "/:owner/:model", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.showHosted,
-		ID: "showHostedModel", Tag: tag, Summary: "Show the inputs and outputs of a hosted model",
-		Params: []string{"hosted_version"}, Problems: problems, Status: http.StatusOK, Answer: "The model, also as a node for a document.", JSON: HostedForm{},
+		Doc: openapi.Operation{ID: "showHostedModel", Tag: tag, Summary: "Show the inputs and outputs of a hosted model",
+			Params: []string{"hosted_version"}, Problems: problems, Answers: openapi.OK("The model, also as a node for a document.", HostedForm{})},
 	}, {
 		Method: get, Path: hosted + "/:owner/:model/diff", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.compareHosted,
-		ID: "compareHostedModel", Tag: tag, Summary: "Compare two versions of a hosted model",
-		Params: []string{"hosted_from", "hosted_to"}, Problems: problems, Status: http.StatusOK, Answer: "The differences.", JSON: HostedChanges{},
-	}}
+		Doc: openapi.Operation{ID: "compareHostedModel", Tag: tag, Summary: "Compare two versions of a hosted model",
+			Params: []string{"hosted_from", "hosted_to"}, Problems: problems, Answers: openapi.OK("The differences.", HostedChanges{})},
+	}}}
 }
 
 // Provider is the JSON of a provider that Sluice knows.
@@ -217,7 +218,7 @@ func (s *Server) showHosted(c *api.Call) error {
 func (s *Server) compareHosted(c *api.Call) error {
 	return query(c, func(ctx context.Context, q map[string]string) (HostedChanges, error) {
 		if q["from"] == "" {
-			return HostedChanges{}, invalid(flow.Problem{Pointer: "/from", Code: "required", Detail: "send the version in use"})
+			return HostedChanges{}, api.Invalid(flow.Problem{Pointer: "/from", Code: "required", Detail: "send the version in use"})
 		}
 		return s.Catalog.CompareHosted(ctx, c.Key.WorkspaceID, hostedName(c, ""), q["from"], q["to"])
 	}, "from", "to")

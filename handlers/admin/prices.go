@@ -13,6 +13,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // PriceStore stores the prices that workspaces set. Unlike Config.Prices, it excludes the price
@@ -59,7 +60,7 @@ var modelType = api.Type[string]{Schema: schema{"type": "string", "pattern": mod
 }}
 
 // priceBody declares the body of a change. An amount of 0 is a price too: the model is free.
-var priceBody = api.Body[flow.Price]{Of: "a price", Least: 2, Example: schema{"model": "openai/gpt-x", "input": 2.5, "output": 10}, Fields: []api.Field[flow.Price]{
+var priceBody = api.Body[flow.Price]{Name: "SetPrice", Of: "a price", Least: 2, Example: schema{"model": "openai/gpt-x", "input": 2.5, "output": 10}, Fields: []api.Field[flow.Price]{
 	api.Member("model", "The model, as provider/model.", modelType, func(p *flow.Price) *string { return &p.Model }).Required(""),
 	api.Member("input", "Dollars per million input tokens.", priceType, func(p *flow.Price) *flow.NanoUSD { return &p.Input }),
 	api.Member("output", "Dollars per million output tokens.", priceType, func(p *flow.Price) *flow.NanoUSD { return &p.Output }),
@@ -69,27 +70,27 @@ var priceBody = api.Body[flow.Price]{Of: "a price", Least: 2, Example: schema{"m
 
 // priceRoutes returns the routes of prices. The model is not part of the path, because the names
 // of models have slashes, which proxies decode.
-func (s *Server) priceRoutes() []api.Route {
+func (s *Server) priceRoutes() api.Extension {
 	const path, tag = "/v1/prices", "Prices"
 	problems := []flow.Code{flow.CodeInputInvalid, flow.CodeExceedsKey, flow.CodeFlowNotAllowed, flow.CodeStorageFull}
-	return []api.Route{{
+	return api.Extension{Names: priceNames, Params: priceParams, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeAdmin}, Handle: s.listPrices,
-		ID: "listPrices", Tag: tag, Summary: "List prices of models",
-		Text:   "Those that the workspace has set and, with query, those of the price list.",
-		Params: []string{"price_query"}, Problems: []flow.Code{flow.CodeInputInvalid},
-		Status: http.StatusOK, Answer: "The prices, by model.", JSON: Prices{},
+		Doc: openapi.Operation{ID: "listPrices", Tag: tag, Summary: "List prices of models",
+			Text:   "Those that the workspace has set and, with query, those of the price list.",
+			Params: []string{"price_query"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Answers: openapi.OK("The prices, by model.", Prices{})},
 	}, {
 		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.setPrice,
-		ID: "setPrice", Tag: tag, Summary: "Set the price of a model",
-		Text: "It applies to later runs if the provider reports no cost, and wins over the price list. Parts that are left out keep their price. Only for a key without limits and without a list of flows, because budgets count these prices.",
-		Body: "SetPrice", Problems: append([]flow.Code{flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge}, problems...),
-		Status: http.StatusOK, Answer: "The price.", JSON: Price{},
+		Doc: openapi.Operation{ID: "setPrice", Tag: tag, Summary: "Set the price of a model",
+			Text: "It applies to later runs if the provider reports no cost, and wins over the price list. Parts that are left out keep their price. Only for a key without limits and without a list of flows, because budgets count these prices.",
+			Body: priceBody.Doc(), Problems: problems,
+			Answers: openapi.OK("The price.", Price{})},
 	}, {
 		Method: http.MethodDelete, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.removePrice,
-		ID: "removePrice", Tag: tag, Summary: "Remove the price of a model", Text: "Later runs cost what the price list says.",
-		Params: []string{"price_model"}, Problems: append([]flow.Code{flow.CodeNotFound}, problems...),
-		Status: http.StatusNoContent, Answer: "Removed.",
-	}}
+		Doc: openapi.Operation{ID: "removePrice", Tag: tag, Summary: "Remove the price of a model", Text: "Later runs cost what the price list says.",
+			Params: []string{"price_model"}, Problems: append([]flow.Code{flow.CodeNotFound}, problems...),
+			Answers: openapi.NoContent("Removed.")},
+	}}}
 }
 
 // Price is the JSON of a price. All amounts are dollars, as text: a number could lose digits.
@@ -238,7 +239,7 @@ func readPrice(body map[string]any) (model string, set func(p *flow.Price), err 
 	if !slices.ContainsFunc([]string{"input", "output", "second", "call"}, func(name string) bool { _, given := body[name]; return given }) {
 		wrong = append(wrong, flow.Problem{Pointer: "/input", Code: "required", Detail: "there is no price to set; send input, output, second or call"})
 	}
-	return model, set, invalid(wrong...)
+	return model, set, api.Invalid(wrong...)
 }
 
 // removePrice is DELETE prices?model=. It is 404 if the workspace has set no price for it.
@@ -252,7 +253,7 @@ func (s *Server) removePrice(c *api.Call) error {
 	}
 	model := q["model"]
 	if !modelName.MatchString(model) {
-		return invalid(flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
+		return api.Invalid(flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
 	}
 	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
 		if err := s.store.RemovePrice(ctx, c.Key.WorkspaceID, model); err != nil {

@@ -2,10 +2,7 @@ package admin
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,28 +53,13 @@ type Server struct {
 func New(a *api.Server, cfg Config) *Server {
 	s := &Server{Config: cfg, store: cfg.Store, ids: cfg.IDs, now: a.Now, kinds: a.Kinds, providers: cfg.Providers,
 		schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) })}
-	e := api.Extension{Schemas: bodySchemas(), Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}, Routes: slices.Concat(
+	for _, e := range []api.Extension{
 		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),
 		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(),
-	)}
-	for _, params := range []map[string]map[string]any{usageParams, credentialParams, keyParams, priceParams, workspaceParams, modelParams, webhookParams} {
-		maps.Copy(e.Params, params)
+	} {
+		a.Extend(e)
 	}
-	for _, names := range []map[reflect.Type]string{usageNames, credentialNames, keyNames, userNames, priceNames, limitNames, workspaceNames, modelNames, auditNames, webhookNames} {
-		maps.Copy(e.Names, names)
-	}
-	a.Extend(e)
 	return s
-}
-
-// bodySchemas returns the schemas of request bodies. The bodies of routes for the operator only have
-// none.
-func bodySchemas() map[string]map[string]any {
-	return map[string]map[string]any{
-		"SetCredential": credentialBody.Schema(), "LimitCredential": credentialLimitBody.Schema(),
-		"CreateKey": createKeyBody.Schema(), "ChangeKey": changeKeyBody.Schema(), "RotateKey": rotateKeyBody.Schema(),
-		"SetPrice": priceBody.Schema(), "LimitFlow": limitBody.Schema(), "LimitWorkspace": workspaceBody.Schema(), "RotateWebhookSecret": rotateSecretBody.Schema(),
-	}
 }
 
 // queryParam returns the OpenAPI description of an optional query parameter.

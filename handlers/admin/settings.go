@@ -22,24 +22,6 @@ var (
 	priceType   = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "a number of dollars from 0 to a million", As: asPrice}
 )
 
-// readBody reads the body of a request, and returns a function that sets its members.
-func readBody[T any](c *api.Call, b *api.Body[T]) (set func(of *T), err error) {
-	object, _, err := c.ReadObject(false)
-	if err != nil {
-		return nil, err
-	}
-	set, wrong := b.Read(object)
-	return set, invalid(wrong...)
-}
-
-// invalid returns the error for a request with problems, or nil without any.
-func invalid(wrong ...flow.Problem) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + wrong[0].Detail + ".", Fields: wrong}
-}
-
 // asText and the functions below read a value of a JSON body as a type. They report
 // whether it has that type, so that a body with several wrong fields gets one problem
 // for each instead of the decoder's first error.

@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/histogram"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // Bounds of the number of days in a report.
@@ -47,14 +48,14 @@ var usageNames = map[reflect.Type]string{
 }
 
 // usageRoutes returns the route of the usage report. It is limited to the flows of the key.
-func (s *Server) usageRoutes() []api.Route {
-	return []api.Route{{
+func (s *Server) usageRoutes() api.Extension {
+	return api.Extension{Names: usageNames, Params: usageParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/usage", Scopes: []flow.Scope{flow.ScopeRead}, Handle: s.showUsage,
-		ID: "showUsage", Tag: "Usage", Summary: "Sum up runs, tokens and cost",
-		Text:   "Of the flows that the key may call, also by runs of other keys. Runs count on the day on which they ended, tokens and cost on the day on which they were used. Groups with the highest cost come first, days in their order.",
-		Params: []string{"by", "usage_from", "usage_to"}, Problems: []flow.Code{flow.CodeInputInvalid},
-		Status: http.StatusOK, Answer: "The sums.", JSON: usageReport{},
-	}}
+		Doc: openapi.Operation{ID: "showUsage", Tag: "Usage", Summary: "Sum up runs, tokens and cost",
+			Text:   "Of the flows that the key may call, also by runs of other keys. Runs count on the day on which they ended, tokens and cost on the day on which they were used. Groups with the highest cost come first, days in their order.",
+			Params: []string{"by", "usage_from", "usage_to"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Answers: openapi.OK("The sums.", usageReport{})},
+	}}}
 }
 
 // usageReport is the JSON of a report.
@@ -182,7 +183,7 @@ func usageSpan(by, from, to string, now time.Time) (first, last time.Time, err e
 	if len(wrong) == 0 && (last.Before(first) || last.Sub(first) >= maxUsageDays*24*time.Hour) {
 		wrong = append(wrong, flow.Problem{Pointer: "/from", Code: "out_of_range", Detail: "wanted a day that is not after to, and at most 366 days"})
 	}
-	return first, last, invalid(wrong...)
+	return first, last, api.Invalid(wrong...)
 }
 
 // usageGroups returns the sums in their order, with names of flows and keys.

@@ -11,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 	"sluice/handlers/passwords"
 )
 
@@ -34,18 +35,18 @@ var userNames = map[reflect.Type]string{
 
 // userRoutes returns the routes of users. Only the operator changes them: a key that could set a
 // password, add an owner or remove a member could escalate its rights.
-func (s *Server) userRoutes() []api.Route {
-	return []api.Route{{
+func (s *Server) userRoutes() api.Extension {
+	return api.Extension{Names: userNames, Routes: []api.Route{{
 		Method: get, Path: "/v1/users", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listUsers,
-		ID: "listUsers", Tag: "Users", Summary: "List the people of the workspace",
-		Text:     "Only for a key without a list of flows. People are changed in the dashboard or on the machine of the server.",
-		Problems: []flow.Code{flow.CodeFlowNotAllowed},
-		Status:   http.StatusOK, Answer: "All members.", JSON: userList{},
+		Doc: openapi.Operation{ID: "listUsers", Tag: "Users", Summary: "List the people of the workspace",
+			Text:     "Only for a key without a list of flows. People are changed in the dashboard or on the machine of the server.",
+			Problems: []flow.Code{flow.CodeFlowNotAllowed},
+			Answers:  openapi.OK("All members.", userList{})},
 	},
 		{Method: http.MethodPost, Path: "/v1/local/users", Operator: true, Handle: s.addUser},
 		{Method: http.MethodDelete, Path: "/v1/local/users", Operator: true, Handle: s.removeUser},
 		{Method: http.MethodPut, Path: "/v1/local/users/password", Operator: true, Handle: s.setPassword},
-	}
+	}}
 }
 
 // userObject is the JSON of a member of the workspace.
@@ -94,7 +95,7 @@ var userBody = api.Body[userRequest]{Of: "a person", Fields: []api.Field[userReq
 
 // readUser reads the body of a request of the operator.
 func readUser(c *api.Call) (of userRequest, err error) {
-	set, err := readBody(c, &userBody)
+	set, err := userBody.ReadFrom(c)
 	if err != nil {
 		return of, err
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // WebhookStore rotates the signing secrets of webhook nodes, and reads the live version, which
@@ -30,18 +31,18 @@ var webhookParams = map[string]map[string]any{
 }
 
 // rotateSecretBody declares the body of a rotation.
-var rotateSecretBody = rotationBody("Seconds for which the old secret signs too.", flow.LongestOverlap)
+var rotateSecretBody = rotationBody("RotateWebhookSecret", "Seconds for which the old secret signs too.", flow.LongestOverlap)
 
 // webhookRoutes returns the route that rotates a secret. The route that reads the secrets is
 // in package api.
-func (s *Server) webhookRoutes() []api.Route {
-	return []api.Route{{
+func (s *Server) webhookRoutes() api.Extension {
+	return api.Extension{Names: webhookNames, Params: webhookParams, Routes: []api.Route{{
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.rotateWebhookSecret,
-		ID: "rotateWebhookSecret", Tag: "Webhooks", Summary: "Rotate the signing secret of a webhook node",
-		Text: "The node gets a secret of its own; the old one signs too for overlap_s seconds, so that receivers can switch at any time.",
-		Body: "RotateWebhookSecret", OptionalBody: true, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull},
-		Status: http.StatusOK, Answer: "The new secret.", JSON: RotatedSecret{},
-	}}
+		Doc: openapi.Operation{ID: "rotateWebhookSecret", Tag: "Webhooks", Summary: "Rotate the signing secret of a webhook node",
+			Text: "The node gets a secret of its own; the old one signs too for overlap_s seconds, so that receivers can switch at any time.",
+			Body: rotateSecretBody.Doc(), Problems: []flow.Code{flow.CodeStorageFull},
+			Answers: openapi.OK("The new secret.", RotatedSecret{})},
+	}}}
 }
 
 // RotatedSecret is the JSON of the new secret of a webhook node.

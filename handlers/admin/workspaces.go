@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // WorkspaceStore reads what workspaces store, and sets their quotas.
@@ -39,7 +40,7 @@ var workspaceParams = map[string]map[string]any{
 }
 
 // workspaceBody declares the body of a change.
-var workspaceBody = api.Body[flow.Storage]{Of: "a workspace", Example: schema{"bytes": 5 << 30, "runs": "default"}, Fields: []api.Field[flow.Storage]{
+var workspaceBody = api.Body[flow.Storage]{Name: "LimitWorkspace", Of: "a workspace", Example: schema{"bytes": 5 << 30, "runs": "default"}, Fields: []api.Field[flow.Storage]{
 	api.Member("bytes", "Bytes that it may store."+quotaNull, quotaType, func(own *flow.Storage) *int64 { return &own.Bytes }),
 	api.Member("flows", "Flows that it may have."+quotaNull, quotaType, func(own *flow.Storage) *int64 { return &own.Flows }),
 	api.Member("runs", "Runs that it may keep."+quotaNull, quotaType, func(own *flow.Storage) *int64 { return &own.Runs }),
@@ -58,25 +59,25 @@ var quotaType = api.Type[int64]{
 const maxQuota = 1_000_000_000_000_000
 
 // workspaceRoutes returns the routes of workspaces. Keys cannot create or delete workspaces.
-func (s *Server) workspaceRoutes() []api.Route {
+func (s *Server) workspaceRoutes() api.Extension {
 	const path, tag = "/v1/workspaces", "Workspaces"
 	const whose = "A key of the operator gets those of all workspaces, any other key those of its own. A key of the operator is for the default workspace, without limits and without a list of flows, and was made by an owner or on the machine of the server, directly or through keys."
-	return []api.Route{{
+	return api.Extension{Names: workspaceNames, Params: workspaceParams, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listWorkspaces,
-		ID: "listWorkspaces", Tag: tag, Summary: "List the storage and quotas of workspaces", Text: whose,
-		Params: []string{"cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeFlowNotAllowed},
-		Status: http.StatusOK, Answer: "One page of workspaces, by ID.", JSON: WorkspaceList{},
+		Doc: openapi.Operation{ID: "listWorkspaces", Tag: tag, Summary: "List the storage and quotas of workspaces", Text: whose,
+			Params: []string{"cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeFlowNotAllowed},
+			Answers: openapi.OK("One page of workspaces, by ID.", WorkspaceList{})},
 	}, {
 		Method: get, Path: path + "/:workspace_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showWorkspace,
-		ID: "showWorkspace", Tag: tag, Summary: "Show the storage and quotas of a workspace", Text: whose,
-		Status: http.StatusOK, Answer: "The workspace.", JSON: Workspace{},
+		Doc: openapi.Operation{ID: "showWorkspace", Tag: tag, Summary: "Show the storage and quotas of a workspace", Text: whose,
+			Answers: openapi.OK("The workspace.", Workspace{})},
 	}, {
 		Method: http.MethodPatch, Path: path + "/:workspace_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.limitWorkspace,
-		ID: "limitWorkspace", Tag: tag, Summary: "Set the quotas of a workspace",
-		Text: "Only with a key of the operator. What is left out stays. A quota below the current use deletes nothing. The change is in the audit logs of both workspaces.",
-		Body: "LimitWorkspace", Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey},
-		Status: http.StatusOK, Answer: "The workspace after the change.", JSON: Workspace{},
-	}}
+		Doc: openapi.Operation{ID: "limitWorkspace", Tag: tag, Summary: "Set the quotas of a workspace",
+			Text: "Only with a key of the operator. What is left out stays. A quota below the current use deletes nothing. The change is in the audit logs of both workspaces.",
+			Body: workspaceBody.Doc(), Problems: []flow.Code{flow.CodeStorageFull, flow.CodeExceedsKey},
+			Answers: openapi.OK("The workspace after the change.", Workspace{})},
+	}}}
 }
 
 // Workspace is the JSON of what a workspace stores, and of its quotas.
@@ -144,7 +145,7 @@ func (s *Server) listWorkspaces(c *api.Call) error {
 	}
 	after, ctx := q["cursor"], c.Request().Context()
 	if after != "" && after != flow.DefaultWorkspace && !flow.ValidID(flow.PrefixWorkspace, after) {
-		return invalid(flow.Problem{Pointer: "/cursor", Code: "invalid", Detail: "wanted the next_cursor of an earlier answer"})
+		return api.Invalid(flow.Problem{Pointer: "/cursor", Code: "invalid", Detail: "wanted the next_cursor of an earlier answer"})
 	}
 	operator, err := s.isOperator(c)
 	if err != nil {
@@ -208,7 +209,7 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 	if !operator {
 		return flow.Errorf(flow.CodeExceedsKey, "Only the operator of the server may set quotas. Use a key of the default workspace that an owner created, without limits and without a list of flows.")
 	}
-	set, err := readBody(c, &workspaceBody)
+	set, err := workspaceBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}

@@ -51,22 +51,22 @@ func (c *Call) AllWorkspaces() bool {
 // flow. For a start, the key may come from a cache (Key.Recent): accepting the run
 // checks it again in the same transaction, which saves a query for each start. If
 // the cached key is rejected here, its current state decides.
-func (c *Call) authorize(need access) error {
+func (c *Call) authorize() error {
 	r := c.Request()
 	if keyInURL(r.URL) {
 		return flow.Errorf(flow.CodeKeyInURL, "A key does not belong in a URL, where logs keep it. Send it as a header: Authorization: Bearer. Replace this key, as it may have been seen.")
 	}
-	if need.link {
+	if c.route.Link {
 		if followed, err := c.followLink(); followed || err != nil {
 			return err
 		}
 	}
 	find := c.s.Store.FindKeyByHash
-	if need.recent {
+	if c.route.Recent {
 		find = c.s.Store.RecentKey
 	}
 	key, err := c.s.findKeyWith(r, find)
-	if err != nil && need.recent {
+	if err != nil && c.route.Recent {
 		key, err = c.s.FindKey(r)
 	}
 	if err != nil {
@@ -77,28 +77,28 @@ func (c *Call) authorize(need access) error {
 		return err
 	}
 	c.s.uses.Add(key, web.RemoteIP(r), c.s.Now())
-	if err := c.checkAccess(need); err == nil || !c.Key.Recent {
+	if err := c.checkAccess(); err == nil || !c.Key.Recent {
 		return err
 	}
-	return c.reauthorize(need)
+	return c.reauthorize()
 }
 
 // checkAccess checks that the key has one of the scopes and may call the flow of the path.
-func (c *Call) checkAccess(need access) error {
-	if !slices.ContainsFunc(need.scopes, c.Key.Has) {
-		return ErrMissingScope(need.scopes[0])
+func (c *Call) checkAccess() error {
+	if !slices.ContainsFunc(c.route.Scopes, c.Key.Has) {
+		return ErrMissingScope(c.route.Scopes[0])
 	}
 	return c.checkFlow()
 }
 
 // reauthorize reads the current state of a cached key and repeats the checks.
-func (c *Call) reauthorize(need access) error {
+func (c *Call) reauthorize() error {
 	key, err := c.s.FindKey(c.Request())
 	if err != nil {
 		return c.rejectKey(err)
 	}
 	c.Key = key
-	return c.checkAccess(need)
+	return c.checkAccess()
 }
 
 // ErrMissingScope returns the error for a key without a scope.

@@ -17,21 +17,35 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 	w := setup(t)
 	declared := map[string]bool{}
 	for _, r := range w.server.routes {
-		declared[r.method+" "+r.path] = true
-		if !r.access.open && len(r.access.scopes) == 0 {
-			t.Errorf("%s %s declares no access", r.method, r.path)
+		declared[r.Method+" "+r.Path] = true
+		if (r.Doc.ID == "") != r.Operator {
+			t.Errorf("%s %s is not described", r.Method, r.Path)
 		}
-		if (r.doc.ID == "") != r.access.operator {
-			t.Errorf("%s %s is not described", r.method, r.path)
-		}
-		if strings.HasPrefix(r.path, "/v1/") && r.access.open && r.path != "/v1/openapi.json" {
-			t.Errorf("%s %s needs no key", r.method, r.path)
+		if strings.HasPrefix(r.Path, "/v1/") && r.Open && r.Path != "/v1/openapi.json" {
+			t.Errorf("%s %s needs no key", r.Method, r.Path)
 		}
 	}
 	for _, r := range w.server.echo.Routes() {
 		if !declared[r.Method+" "+r.Path] {
 			t.Errorf("%s %s is in the router, not in the table", r.Method, r.Path)
 		}
+	}
+}
+
+// TestExtend_refuses_a_route_without_access checks that a route that names no scopes is not open to
+// everybody by mistake.
+func TestExtend_refuses_a_route_without_access(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for name, r := range map[string]Route{"neither": {Path: "/v1/a"}, "both": {Path: "/v1/b", Open: true, Scopes: scopesRun}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("the route with %s was added", name)
+				}
+			}()
+			w.server.Extend(Extension{Routes: []Route{r}})
+		}()
 	}
 }
 
@@ -58,22 +72,22 @@ func setupMatrix(t *testing.T) *matrix {
 	return m
 }
 
-func (m *matrix) request(r *route) request {
-	path := strings.NewReplacer(":flow_id", m.echo, ":run_id", m.run, ":delivery_id", m.delivery, ":file_id", m.file, ":path", "ask").Replace(r.path)
-	out := request{method: r.method, path: path}
-	if strings.HasSuffix(r.path, "/events") {
+func (m *matrix) request(r *Route) request {
+	path := strings.NewReplacer(":flow_id", m.echo, ":run_id", m.run, ":delivery_id", m.delivery, ":file_id", m.file, ":path", "ask").Replace(r.Path)
+	out := request{method: r.Method, path: path}
+	if strings.HasSuffix(r.Path, "/events") {
 		out.headers = []string{"Accept", "text/event-stream"}
 	}
-	if r.path == "/v1/files" {
+	if r.Path == "/v1/files" {
 		body, contentType := form(formPart{"file", "b.txt", "text/plain", []byte("b")})
 		out.body, out.headers = body, []string{"Content-Type", contentType}
 	}
-	if r.path == "/mcp" {
+	if r.Path == "/mcp" {
 		out.body = `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
 	}
-	if r.method == "POST" && strings.HasSuffix(r.path, "run") {
+	if r.Method == "POST" && strings.HasSuffix(r.Path, "run") {
 		out.body = `{"ticket": "b"}`
-		if strings.HasSuffix(r.path, "rerun") {
+		if strings.HasSuffix(r.Path, "rerun") {
 			out.body = `{}`
 		}
 	}
@@ -112,35 +126,34 @@ func TestAuthorizationMatrix(t *testing.T) {
 		{"other workspace", m.addKey(flow.Key{Scopes: all, WorkspaceID: "ws_other"}), nil, 404, flow.CodeNotFound},
 		{"flow not in its list", m.addKey(flow.Key{Scopes: all, Flows: []string{other}}), nil, 403, flow.CodeFlowNotAllowed},
 	}
-	for i := range m.server.routes {
-		r := &m.server.routes[i]
+	for _, r := range m.server.routes {
 		for _, test := range tests {
 			req := m.request(r)
 			req.key, req.headers = test.key, append(req.headers, test.headers...)
 			a := m.send(req)
 			switch {
-			case r.access.operator: // does not exist, whatever the key
+			case r.Operator: // does not exist, whatever the key
 				a.wantCode(t, 404, flow.CodeNotFound)
-			case r.access.open, slices.Contains([]string{"GET /v1/flow", "GET /v1/runs", "POST /mcp"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case r.Open, slices.Contains([]string{"GET /v1/flow", "GET /v1/runs", "POST /mcp"}, r.Method+" "+r.Path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // lists what there is for the key
-			case slices.Contains([]string{"POST /v1/flow", "POST /v1/flow/import", "POST /v1/flow/validate", "POST /v1/apply"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case slices.Contains([]string{"POST /v1/flow", "POST /v1/flow/import", "POST /v1/flow/validate", "POST /v1/apply"}, r.Method+" "+r.Path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				// No flow is named yet; a key with a list is refused, or the empty body.
 				if a.status != 415 && a.body["code"] != "flow_not_allowed" {
-					t.Errorf("%s %s with %s: %d %v", r.method, r.path, test.name, a.status, a.body["code"])
+					t.Errorf("%s %s with %s: %d %v", r.Method, r.Path, test.name, a.status, a.body["code"])
 				}
-			case len(r.access.scopes) == len(flow.Scopes) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case len(r.Scopes) == len(flow.Scopes) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // the secret of that key
-			case r.path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case r.Path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 201) // keeps it for the key
 			default:
-				if strings.HasPrefix(r.path, "/v1/files/") && test.code == flow.CodeFlowNotAllowed {
+				if strings.HasPrefix(r.Path, "/v1/files/") && test.code == flow.CodeFlowNotAllowed {
 					test.status, test.code = 404, flow.CodeNotFound // callers without access cannot learn whether a file exists
 				}
-				if a.status != test.status || r.method != "HEAD" && a.body["code"] != string(test.code) {
-					t.Errorf("%s %s with %s: %d %v, wanted %d %s", r.method, r.path, test.name, a.status, a.body["code"], test.status, test.code)
+				if a.status != test.status || r.Method != "HEAD" && a.body["code"] != string(test.code) {
+					t.Errorf("%s %s with %s: %d %v, wanted %d %s", r.Method, r.Path, test.name, a.status, a.body["code"], test.status, test.code)
 				}
 				if got := a.header.Get("WWW-Authenticate"); (a.status == 401) != strings.HasPrefix(got, "Bearer") && a.status != 403 {
-					t.Errorf("%s with %s: WWW-Authenticate %q", r.path, test.name, got)
+					t.Errorf("%s with %s: WWW-Authenticate %q", r.Path, test.name, got)
 				}
 			}
 		}
@@ -153,18 +166,17 @@ func TestAuthorizationMatrix(t *testing.T) {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	m := setupMatrix(t)
-	for i := range m.server.routes {
-		r := &m.server.routes[i]
-		if r.access.open {
+	for _, r := range m.server.routes {
+		if r.Open {
 			continue
 		}
 		for _, scope := range flow.Scopes {
 			req := m.request(r)
 			req.key = m.addKey(flow.Key{Scopes: []flow.Scope{scope}})
 			a := m.send(req)
-			may := slices.Contains(r.access.scopes, scope)
-			if (a.status == 403) == may || !may && r.method != "HEAD" && a.body["code"] != "scope_missing" {
-				t.Errorf("%s %s with scope %s: %d %v", r.method, r.path, scope, a.status, a.body["code"])
+			may := slices.Contains(r.Scopes, scope)
+			if (a.status == 403) == may || !may && r.Method != "HEAD" && a.body["code"] != "scope_missing" {
+				t.Errorf("%s %s with scope %s: %d %v", r.Method, r.Path, scope, a.status, a.body["code"])
 			}
 		}
 	}
@@ -180,7 +192,7 @@ func TestOtherWorkspaces_are_not_found(t *testing.T) {
 	flows := []string{m.foreign, m.ids.New(flow.PrefixFlow), "flow_x", "FLOW_" + m.echo[5:], strings.ToUpper(m.echo), "..", "%00", "%2e%2e%2f", m.run, strings.Repeat("a", 3000)}
 	runs := []string{m.foreignRun, m.ids.New(flow.PrefixRun), "run_x", m.echo, "%27"}
 	shapes := map[string]string{}
-	ask := func(r *route, path, body string, key string) {
+	ask := func(r *Route, path, body string, key string) {
 		req := m.request(r)
 		req.path, req.key = path, key
 		if body != "" && req.body != "" {
@@ -188,17 +200,16 @@ func TestOtherWorkspaces_are_not_found(t *testing.T) {
 		}
 		a := m.send(req)
 		if a.status != 404 {
-			t.Errorf("%s %s: %d %s", r.method, path, a.status, a.raw)
+			t.Errorf("%s %s: %d %s", r.Method, path, a.status, a.raw)
 			return
 		}
-		if r.method != "HEAD" {
-			shapes[m.shape(a)] = r.method + " " + path
+		if r.Method != "HEAD" {
+			shapes[m.shape(a)] = r.Method + " " + path
 		}
 	}
-	for i := range m.server.routes {
-		r := &m.server.routes[i]
+	for _, r := range m.server.routes {
 		path := m.request(r).path
-		if strings.Contains(r.path, ":flow_id") {
+		if strings.Contains(r.Path, ":flow_id") {
 			for _, id := range flows {
 				for _, body := range []string{"", `{`, `{"run_options": 3}`} {
 					ask(r, strings.Replace(path, m.echo, id, 1), body, key)
@@ -206,18 +217,18 @@ func TestOtherWorkspaces_are_not_found(t *testing.T) {
 				ask(r, strings.Replace(path, m.echo, id, 1), "", listed)
 			}
 		}
-		if strings.Contains(r.path, ":run_id") {
+		if strings.Contains(r.Path, ":run_id") {
 			for _, id := range runs {
 				ask(r, strings.Replace(path, m.run, id, 1), "", key)
 			}
 			ask(r, strings.Replace(path, m.echo, m.held, 1), "", key)
 		}
-		if strings.Contains(r.path, ":delivery_id") {
+		if strings.Contains(r.Path, ":delivery_id") {
 			for _, id := range []string{m.ids.New(flow.PrefixDelivery), "whd_x", m.run} {
 				ask(r, strings.Replace(path, m.delivery, id, 1), "", key)
 			}
 		}
-		if strings.Contains(r.path, ":file_id") {
+		if strings.Contains(r.Path, ":file_id") {
 			for _, id := range []string{m.foreignFile, m.ids.New(flow.PrefixFile), "file_x", strings.ToUpper(m.file), m.run, "%00", ".."} {
 				ask(r, strings.Replace(path, m.file, id, 1), "", key)
 			}
@@ -225,8 +236,8 @@ func TestOtherWorkspaces_are_not_found(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/flows", "/v1/file", "/mcp/", "/mcp/x", "/v1/flow/" + m.echo + "/", "//v1/flow"} {
-		ask(&m.server.routes[0], path, "", key)
-		ask(&m.server.routes[0], path, "", "-")
+		ask(m.server.routes[0], path, "", key)
+		ask(m.server.routes[0], path, "", "-")
 	}
 	if len(shapes) != 1 {
 		t.Errorf("%d different answers: %v", len(shapes), shapes)

@@ -2,8 +2,8 @@
 // its scope, flows and rate limit, reads the request strictly, and calls the store
 // or the job runner. Rules about flows and runs are in package flow.
 //
-// The table in routes.go is the only list of routes: the router, the authorization
-// and the OpenAPI document are generated from it. A request passes Server.serve,
+// Routes are declared in *_routes.go and in extensions (see Route); the router, the authorization
+// and the OpenAPI document derive from the declarations. A request passes Server.serve,
 // Call.authorize (auth.go, limits.go) and the handler of its route. A handler
 // returns either a response it has written or an error; Server.fail turns every
 // error into a problem (RFC 9457) with a code from problems.go.

@@ -96,12 +96,12 @@ func TestRouterDefaultsAreProblems(t *testing.T) {
 func TestPanicsAreProblems(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	for i := range w.server.routes {
-		if r := &w.server.routes[i]; r.path == "/v1/flow" {
-			r.handle = func(*Call) error { panic("secret of the house") }
+	for _, r := range w.server.routes {
+		if r.Path == "/v1/flow" {
+			r.Handle = func(*Call) error { panic("secret of the house") }
 		}
-		if r := &w.server.routes[i]; r.path == "/v1/flow/:flow_id" {
-			r.handle = func(*Call) error { return errors.New("sql: SELECT secret") }
+		if r.Path == "/v1/flow/:flow_id" {
+			r.Handle = func(*Call) error { return errors.New("sql: SELECT secret") }
 		}
 	}
 	for _, path := range []string{"/v1/flow", "/v1/flow/" + w.echo} {
@@ -161,14 +161,14 @@ func TestEmptyID_is_named_in_the_error(t *testing.T) {
 	names := map[string]string{":flow_id": "flow ID", ":run_id": "run ID", ":file_id": "file ID", ":delivery_id": "delivery ID"}
 	for _, r := range w.server.routes {
 		for param, name := range names {
-			if !strings.Contains(r.path, param) || r.method == http.MethodHead {
+			if !strings.Contains(r.Path, param) || r.Method == http.MethodHead {
 				continue
 			}
-			path := strings.Replace(r.path, param, "", 1)
+			path := strings.Replace(r.Path, param, "", 1)
 			path = strings.NewReplacer(":flow_id", w.echo, ":run_id", "run_x").Replace(path)
-			a := w.send(request{method: r.method, path: path, key: key, body: `{}`})
+			a := w.send(request{method: r.Method, path: path, key: key, body: `{}`})
 			if a.status != 404 || a.field("detail") != "The "+name+" in the path is empty. If it comes from a variable, set that first." {
-				t.Errorf("%s %s answers %d %s", r.method, path, a.status, a.raw)
+				t.Errorf("%s %s answers %d %s", r.Method, path, a.status, a.raw)
 			}
 		}
 	}

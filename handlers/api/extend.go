@@ -4,77 +4,40 @@ import (
 	"reflect"
 
 	"sluice/flow"
-	"sluice/handlers/api/openapi"
 )
 
 // Extension is what another package adds to the API: routes, and the parts of the OpenAPI document
 // to which these refer by name.
 type Extension struct {
-	Routes  []Route
-	Params  map[string]map[string]any // OpenAPI parameters, by their name in Route.Params or in paths
-	Schemas map[string]map[string]any // of request bodies
-	Names   map[reflect.Type]string   // Go types of answers that get a named schema
+	Routes []Route
+	Params map[string]map[string]any // OpenAPI parameters, by their name in Route.Params or in paths
+	Names  map[reflect.Type]string   // Go types of answers that get a named schema
 }
 
-// Route is one route of an Extension.
-type Route struct {
-	Method, Path           string
-	Scopes                 []flow.Scope // the key needs one of them; none for a route without a key
-	Operator               bool         // exists only for the command line on the same machine, and not in the OpenAPI document
-	ID, Tag, Summary, Text string       // of the operation in the OpenAPI document
-	Params                 []string     // query and header parameters
-	Body                   string       // name of the schema of the request body; "" for none
-	OptionalBody           bool
-	Status                 int    // of success
-	Answer                 string // description of the response
-	JSON                   any    // a value of the type of the response body; nil for none
-	Schema                 string // name of the schema of the response body, instead of JSON
-	Headers                []string
-	Problems               []flow.Code // in addition to those of keys and paths
-	Handle                 func(*Call) error
-}
-
-// RouteAccess is a route and the scopes that open it: a key needs one of them. A route
-// without scopes needs no key.
-type RouteAccess struct {
-	Method, Path string
-	Scopes       []flow.Scope
-}
-
-// RouteTable returns all routes, those of extensions too, except those for the operator only.
-func (s *Server) RouteTable() (list []RouteAccess) {
-	for i := range s.routes {
-		if r := &s.routes[i]; !r.access.operator {
-			list = append(list, RouteAccess{r.method, r.path, r.access.scopes})
-		}
-	}
-	return list
-}
+// Routes returns all routes, those of extensions too.
+func (s *Server) Routes() []*Route { return s.routes }
 
 // Extend adds routes. Call it before serving.
 func (s *Server) Extend(e Extension) {
 	s.extensions = append(s.extensions, e)
 	for i := range e.Routes {
-		r := e.Routes[i].route()
-		s.routes = append(s.routes, *r)
-		s.echo.Add(r.method, r.path, s.serve(r))
+		s.add(&e.Routes[i])
 	}
 }
 
-// route returns the route in the form of the table.
-func (r *Route) route() *route {
-	success := openapi.Answer{Status: r.Status, Text: r.Answer, Schema: r.Schema, Headers: r.Headers}
-	if r.JSON != nil {
-		success.JSON = reflect.TypeOf(r.JSON)
-	}
-	need := access{open: len(r.Scopes) == 0, scopes: r.Scopes}
+// add adds a route to the router. It panics if the route does not declare who may call it.
+func (s *Server) add(r *Route) {
 	if r.Operator {
-		need = accessOperator
+		r.Scopes = flow.Scopes // the key of the command line has all
 	}
-	return &route{method: r.Method, path: r.Path, access: need, handle: r.Handle, doc: openapi.Operation{
-		ID: r.ID, Tag: r.Tag, Summary: r.Summary, Text: r.Text, Params: r.Params, Body: r.Body, OptionalBody: r.OptionalBody,
-		Answers: []openapi.Answer{success}, Problems: r.Problems,
-	}}
+	if r.Open == (len(r.Scopes) > 0) {
+		panic(r.Method + " " + r.Path + " does not declare who may call it")
+	}
+	if r.Errors != nil {
+		s.foreign[r.Path] = r.Errors
+	}
+	s.routes = append(s.routes, r)
+	s.echo.Add(r.Method, r.Path, s.serve(r))
 }
 
 // QueryTexts returns the named query parameters, with "" for a missing one. It is an error if one

@@ -5,16 +5,19 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/handlers/api/openapi"
 )
 
 // Body declares a JSON object whose members change a T. Its reader and its schema in the OpenAPI
 // document both derive from the declaration.
 type Body[T any] struct {
-	Of      string // the noun that it changes, with an article, for problems
-	Fields  []Field[T]
-	Least   int               // number of members, at least
-	Refused map[string]string // members that cannot be set, with the reason
-	Example map[string]any
+	Name     string // of its schema; "" for a body of the operator
+	Of       string // the noun that it changes, with an article, for problems
+	Optional bool   // may be left out
+	Fields   []Field[T]
+	Least    int               // number of members, at least
+	Refused  map[string]string // members that cannot be set, with the reason
+	Example  map[string]any
 }
 
 // Field declares a member of a Body; see Member.
@@ -117,6 +120,21 @@ func (b *Body[T]) Read(object map[string]any) (set func(of *T), problems []flow.
 			set(of)
 		}
 	}, problems
+}
+
+// ReadFrom reads the body of a request, and returns a function that sets its members.
+func (b *Body[T]) ReadFrom(c *Call) (set func(of *T), err error) {
+	object, _, err := c.ReadObject(b.Optional)
+	if err != nil {
+		return nil, err
+	}
+	set, wrong := b.Read(object)
+	return set, Invalid(wrong...)
+}
+
+// Doc returns the body for the OpenAPI document.
+func (b *Body[T]) Doc() openapi.Body {
+	return openapi.Body{Name: b.Name, Schema: b.Schema(), Optional: b.Optional}
 }
 
 // Schema returns the JSON Schema of the body.

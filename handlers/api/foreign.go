@@ -6,26 +6,10 @@ import (
 	"sluice/flow"
 )
 
-// ErrorFormat returns the status and the body of an error in the form of another API.
+// ErrorFormat returns the status and the body of an error in the form of another API, which clients
+// of that API can call without knowing Sluice. Keys, limits and rate limits are those of all routes.
 // status is the one that Sluice's own routes have for it.
 type ErrorFormat func(status int, e *flow.Error) (int, any)
-
-// HandleForeign serves a route of another API, which clients of that API can call
-// without knowing Sluice. Keys, limits and rate limits are those of all routes; errors
-// have the other API's form. Such routes are not part of the OpenAPI document. A key
-// needs the scope run or, if alsoRead is set, the scope read.
-func (s *Server) HandleForeign(method, path string, alsoRead bool, format ErrorFormat, handle func(*Call) error) {
-	if s.foreign == nil {
-		s.foreign = map[string]ErrorFormat{}
-	}
-	s.foreign[path] = format
-	r := &route{method: method, path: path, access: accessRun, handle: handle}
-	if alsoRead {
-		r.access = accessSee
-	}
-	s.routes = append(s.routes, *r)
-	s.echo.Add(method, path, s.serve(r))
-}
 
 // FindCallable returns a published flow by its slug or ID if the key may call it.
 func (c *Call) FindCallable(name string) (*flow.Flow, error) {

@@ -101,11 +101,11 @@ func (f *fuzzer) body() string {
 }
 
 func (f *fuzzer) request() *http.Request {
-	r := &f.m.server.routes[f.IntN(len(f.m.server.routes))]
+	r := f.m.server.routes[f.IntN(len(f.m.server.routes))]
 	path := strings.NewReplacer(
 		":flow_id", often(f, f.m.echo, f.flows...), ":run_id", often(f, f.m.run, f.runs...), ":delivery_id", often(f, f.m.delivery, "whd_x", f.m.run),
 		":file_id", often(f, f.m.file, f.m.foreignFile, "file_x", f.m.run),
-	).Replace(r.path)
+	).Replace(r.Path)
 	if f.IntN(20) == 0 {
 		path += one(f, "/", "/x", "%2f", ";a=b", "//")
 	}
@@ -123,13 +123,13 @@ func (f *fuzzer) request() *http.Request {
 		u = &url.URL{Path: path}
 	}
 	req := httptest.NewRequest(http.MethodGet, "/", strings.NewReader(f.body()))
-	req.Method, req.URL, req.RequestURI = often(f, r.method, "GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "X"), u, target
+	req.Method, req.URL, req.RequestURI = often(f, r.Method, "GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "X"), u, target
 	req.Header.Set("Authorization", "Bearer "+often(f, f.keys[0], f.keys...))
-	if r.path == "/v1/files" {
+	if r.Path == "/v1/files" {
 		f.form(req)
 		return req
 	}
-	if r.path == "/mcp" {
+	if r.Path == "/mcp" {
 		f.message(req)
 	}
 	req.Header.Set("Content-Type", often(f, "application/json", "application/json; charset=UTF-8", "application/json; charset", "text/plain", "", ";"))

@@ -23,13 +23,10 @@ func (s *Server) apiDocument() []byte {
 	d := s.newDocument("Sluice", "Draw a flow of AI models. Call it as an API.", s.Version, names)
 	for _, e := range s.extensions {
 		maps.Copy(d.Known, e.Params)
-		for name, body := range e.Schemas {
-			d.Components[name] = body
-		}
 	}
-	for i := range s.routes {
-		if r := &s.routes[i]; !r.access.operator {
-			d.Add(r.described(pathOf(r.path)))
+	for _, r := range s.routes {
+		if !r.Operator {
+			d.Add(r.described(pathOf(r.Path)))
 		}
 	}
 	return d.JSON()
@@ -50,10 +47,10 @@ func (s *Server) newDocument(title, text, version string, names map[reflect.Type
 
 // described returns the route for an OpenAPI document. The path is a parameter, because the
 // document of a single flow contains the ID of the flow.
-func (r *route) described(path string) *openapi.Route {
-	d := &openapi.Route{Method: r.method, Path: path, Operation: r.doc, KeyOptional: r.access.link, Codes: append(accessProblems(r), r.doc.Problems...)}
-	names := make([]string, len(r.access.scopes))
-	for i, s := range r.access.scopes {
+func (r *Route) described(path string) *openapi.Route {
+	d := &openapi.Route{Method: r.Method, Path: path, Operation: r.Doc, KeyOptional: r.Link, Codes: append(commonProblems(r), r.Doc.Problems...)}
+	names := make([]string, len(r.Scopes))
+	for i, s := range r.Scopes {
 		names[i] = string(s)
 	}
 	d.Scopes = strings.Join(names, " or ")
@@ -75,4 +72,28 @@ func pathOf(route string) string {
 		}
 	}
 	return strings.Join(parts, "/")
+}
+
+// commonProblems returns the error codes that follow from the access and the body of a route.
+func commonProblems(r *Route) []flow.Code {
+	if r.Open {
+		return nil
+	}
+	codes := []flow.Code{
+		flow.CodeKeyInURL, flow.CodeKeyMissing, flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked,
+		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded, flow.CodeUnavailable,
+	}
+	if len(r.Doc.Offers()) > 0 {
+		codes = append(codes, flow.CodeNotAcceptable)
+	}
+	if strings.Contains(r.Path, "/:") {
+		codes = append(codes, flow.CodeNotFound, flow.CodeFlowNotAllowed)
+	}
+	if b := r.Doc.Body; b.Name != "" && b.Type == "" {
+		codes = append(codes, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge)
+		if b.Schema != nil {
+			codes = append(codes, flow.CodeInputInvalid)
+		}
+	}
+	return codes
 }

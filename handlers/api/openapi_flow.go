@@ -39,13 +39,13 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	run := d.Components["Run"].(openapi.Schema)["properties"].(openapi.Schema)
 	run["inputs"] = knownNames(inputs, run["inputs"].(openapi.Schema))
 	run["outputs"] = knownNames(outputs, run["outputs"].(openapi.Schema))
-	for i := range s.routes {
-		switch r := &s.routes[i]; {
-		case !r.access.forCallers():
-		case strings.Contains(r.path, ":flow_id"):
-			d.Add(r.described(strings.Replace(pathOf(r.path), "{flow_id}", string(f.ID), 1)))
-		case strings.HasPrefix(r.path, "/v1/files") && openapi.TakesFiles(out.Inputs):
-			d.Add(r.described(pathOf(r.path))) // not needed otherwise
+	for _, r := range s.routes {
+		switch {
+		case !r.forCallers():
+		case strings.Contains(r.Path, ":flow_id"):
+			d.Add(r.described(strings.Replace(pathOf(r.Path), "{flow_id}", string(f.ID), 1)))
+		case strings.HasPrefix(r.Path, "/v1/files") && openapi.TakesFiles(out.Inputs):
+			d.Add(r.described(pathOf(r.Path))) // not needed otherwise
 		}
 	}
 	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("SentOutputs"))

@@ -79,8 +79,8 @@ func TestAPIDocument(t *testing.T) {
 	validateDocument(t, a.raw)
 	paths := a.body["paths"].(map[string]any)
 	for _, r := range w.server.routes {
-		if r.doc.ID != "" && dig(paths, pathOf(r.path), strings.ToLower(r.method), "responses") == nil {
-			t.Errorf("%s %s is not described", r.method, r.path)
+		if r.Doc.ID != "" && dig(paths, pathOf(r.Path), strings.ToLower(r.Method), "responses") == nil {
+			t.Errorf("%s %s is not described", r.Method, r.Path)
 		}
 	}
 	for _, op := range []string{"startRun", "showRun", "rerun", "streamEvents", "createFile", "showFile", "eraseFile"} {

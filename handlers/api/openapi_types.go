@@ -73,3 +73,14 @@ var leaves = map[reflect.Type]openapi.Schema{
 	reflect.TypeFor[*flow.WaitsFor]():     {"type": []string{"string", "null"}, "enum": []any{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry, nil}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }
+
+// Types that the document names without a route that answers with them.
+var (
+	runType        = reflect.TypeFor[runObject]()
+	problemType    = reflect.TypeFor[problem]()
+	stepEventType  = reflect.TypeFor[stepEvent]()
+	deltaEventType = reflect.TypeFor[deltaEvent]()
+
+	progressEventType = reflect.TypeFor[progressEvent]()
+	outputEventType   = reflect.TypeFor[contract.OutputEvent]()
+)

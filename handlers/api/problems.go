@@ -98,7 +98,10 @@ func (p *problems) add(pointer, code, detail string) {
 }
 
 // err returns the error for a request with problems, or nil without any.
-func (p problems) err() error {
+func (p problems) err() error { return Invalid(p...) }
+
+// Invalid returns the error for a request with problems, or nil without any.
+func Invalid(p ...flow.Problem) error {
 	switch len(p) {
 	case 0:
 		return nil

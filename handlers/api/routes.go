@@ -13,58 +13,44 @@ import (
 	"sluice/handlers/web"
 )
 
-// access says who may call a route. The zero value is invalid, so that a test finds routes that do
-// not declare it.
-type access struct {
-	scopes   []flow.Scope // a key needs one of them
-	open     bool         // without a key
-	recent   bool         // the key may be cached, see authorize
-	link     bool         // a signed link is enough
-	operator bool         // only with the local token; without it the route does not exist
+// Route declares a route of the API. The router, the authorization, the OpenAPI document and the
+// table of rights in docs/keys.md derive from it. Who may call it must be declared: by scopes, or
+// as Open or Operator.
+type Route struct {
+	Method, Path string
+	Scopes       []flow.Scope // a key needs one of them; errors name the first
+	Open         bool         // without a key
+	Recent       bool         // the key may be cached, see authorize
+	Link         bool         // a signed link is enough
+	Operator     bool         // exists only for the command line on the same machine, and not in the OpenAPI document
+	Handle       func(*Call) error
+	Doc          openapi.Operation
+	Errors       ErrorFormat // of a route of another API; nil for problems
 }
 
+// Scopes of several routes.
 var (
-	accessOpen      = access{open: true}
-	accessRun       = needs(flow.ScopeRun)
-	accessStart     = access{scopes: accessRun.scopes, recent: true}
-	accessSee       = needs(flow.ScopeRead, flow.ScopeRun) // with run, what the key started
-	accessRead      = needs(flow.ScopeRead)
-	accessManage    = needs(flow.ScopeManage)
-	accessFile      = access{scopes: accessSee.scopes, link: true} // with run, files that the key may use
-	accessEdit      = needs(flow.ScopeEdit)
-	accessDocument  = needs(flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage) // with read, the live version only
-	accessDraft     = needs(flow.ScopeEdit, flow.ScopeManage)
-	accessApprovals = needs(flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove) // with run, those of runs that the key started
-	accessApprove   = needs(flow.ScopeApprove)
-	accessErase     = needs(flow.ScopeManage, flow.ScopeRun)               // with run, files that the key uploaded
-	accessTools     = needs(flow.ScopeRead, flow.ScopeRun, flow.ScopeEdit) // package mcp checks what a tool needs
-	accessKey       = needs(flow.Scopes...)                                // routes about the key itself
-	accessOperator  = access{scopes: flow.Scopes, operator: true}
+	scopesRun      = []flow.Scope{flow.ScopeRun}
+	scopesSee      = []flow.Scope{flow.ScopeRead, flow.ScopeRun} // with run, what the key started, and files that it may use
+	scopesRead     = []flow.Scope{flow.ScopeRead}
+	scopesManage   = []flow.Scope{flow.ScopeManage}
+	scopesEdit     = []flow.Scope{flow.ScopeEdit}
+	scopesDocument = []flow.Scope{flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage} // with read, the live version only
 )
-
-// needs returns the access of keys with one of the scopes. Errors name the first.
-func needs(scopes ...flow.Scope) access { return access{scopes: scopes} }
 
 // forCallers reports whether a route is for programs that call flows, not only for authors and
 // operators.
-func (a *access) forCallers() bool {
-	has := func(s flow.Scope) bool { return slices.Contains(a.scopes, s) }
-	return !has(flow.ScopeEdit) && (!has(flow.ScopeAdmin) || has(flow.ScopeRead))
-}
-
-// route is one line of the table of routes.
-type route struct {
-	method, path string
-	access       access
-	handle       func(*Call) error
-	doc          openapi.Operation
+func (r *Route) forCallers() bool {
+	has := func(s flow.Scope) bool { return slices.Contains(r.Scopes, s) }
+	return !has(flow.ScopeEdit) && (!has(flow.ScopeAdmin) || has(flow.ScopeRead)) && !r.Operator
 }
 
 // Call is one request.
 type Call struct {
 	web.Exchange
-	s   *Server
-	Key *flow.Key // the authenticated key; nil on public routes and for signed links
+	s     *Server
+	route *Route
+	Key   *flow.Key // the authenticated key; nil on public routes and for signed links
 
 	flow flow.FlowID // ID of the flow in the path, which may have its slug; see resolveFlow
 
@@ -83,85 +69,74 @@ type Call struct {
 	linkExpires time.Time
 }
 
-// table is the only list of routes. The router, the authorization and the OpenAPI
-// document are generated from it.
-func (s *Server) table() []route {
-	return []route{
-		{"GET", "/livez", accessOpen, s.live, docLive},
-		{"GET", "/readyz", accessOpen, s.ready, docReady},
-		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
-		{"GET", "/v1/local", accessOperator, func(c *Call) error { return c.WriteJSON(http.StatusOK, s.LocalInfo) }, openapi.Operation{}},
-		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
-		{"POST", "/v1/flow", accessEdit, s.createFlow, docCreateFlow},
-		{"POST", "/v1/flow/import", accessEdit, s.importFlows, docImportFlows},
-		{"POST", "/v1/flow/validate", accessDocument, s.validateFlow, docValidateFlow},
-		{"POST", "/v1/apply", accessEdit, s.apply, docApply},
-		{"GET", "/v1/runs", accessSee, s.listAllRuns, docListAllRuns},
-		{"GET", "/v1/kinds", accessKey, s.listKinds, docListKinds},
-		{"PUT", "/v1/flow/:flow_id", accessEdit, s.replaceDraft, docReplaceDraft},
-		{"GET", "/v1/flow/:flow_id/document", accessDocument, s.showDocument, docShowDocument},
-		{"GET", "/v1/flow/:flow_id/diff", accessDraft, s.showDiff, docShowDiff},
-		{"GET", "/v1/flow/:flow_id/versions", accessDocument, s.listVersions, docListVersions},
-		{"POST", "/v1/flow/:flow_id/publish", accessEdit, s.publishFlow, docPublishFlow},
-		{"POST", "/v1/flow/:flow_id/archive", accessEdit, s.archiveFlow, docArchiveFlow},
-		{"POST", "/v1/flow/:flow_id/restore", accessEdit, s.restoreFlow, docRestoreFlow},
-		{"GET", "/v1/flow/:flow_id", accessRead, s.showFlow, docShowFlow},
-		{"GET", "/v1/flow/:flow_id/openapi.json", accessRead, s.showFlowAPI, docFlowAPI},
-		{"POST", "/v1/flow/:flow_id/run", accessStart, s.startRun, docStartRun},
-		{"GET", "/v1/flow/:flow_id/runs", accessSee, s.listRuns, docListRuns},
-		{"GET", "/v1/flow/:flow_id/run/:run_id", accessSee, s.showRun, docShowRun},
-		{"DELETE", "/v1/flow/:flow_id/run/:run_id", accessManage, s.eraseRun, docEraseRun},
-		{"GET", "/v1/flow/:flow_id/run/:run_id/result", accessSee, s.showResult, docShowResult},
-		{"GET", "/v1/flow/:flow_id/run/:run_id/steps", accessSee, s.listSteps, docListSteps},
-		{"GET", "/v1/flow/:flow_id/run/:run_id/events", accessSee, s.streamEvents, docStreamEvents},
-		{"GET", "/v1/flow/:flow_id/run/:run_id/approvals", accessApprovals, s.listApprovals, docListApprovals},
-		{"POST", "/v1/flow/:flow_id/run/:run_id/approvals/:path", accessApprove, s.decideApproval, docDecideApproval},
-		{"GET", "/v1/flow/:flow_id/run/:run_id/children", accessSee, s.listChildren, docListChildren},
-		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},
-		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
-		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},
-		{"GET", "/v1/flow/:flow_id/webhooks", accessManage, s.listWebhooks, docListWebhooks},
-		{"GET", "/v1/webhook-secret", accessKey, s.showKeySecret, docKeySecret},
-		{"POST", "/v1/deliveries/:delivery_id/redeliver", accessManage, s.redeliver, docRedeliver},
-		{"POST", "/v1/files", accessRun, s.createFile, docCreateFile},
-		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
-		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
-		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
-		{"POST", "/mcp", accessTools, func(c *Call) error { return s.MCP(c) }, docMCP},
-	}
+// table lists the routes of this package. Other packages add theirs with Extend.
+func (s *Server) table() []Route {
+	return slices.Concat(s.serverRoutes(), s.flowRoutes(), s.runRoutes(), s.webhookRoutes(), s.fileRoutes())
+}
+
+// serverRoutes returns the routes of the server itself, and that of the Model Context Protocol.
+func (s *Server) serverRoutes() []Route {
+	return []Route{{
+		Method: http.MethodGet, Path: "/livez", Open: true, Handle: s.live,
+		Doc: openapi.Operation{ID: "live", Tag: "Server", Summary: "Check that the process responds", Answers: []openapi.Answer{{Status: 200, Text: "OK.", Schema: "Health"}}},
+	}, {
+		Method: http.MethodGet, Path: "/readyz", Open: true, Handle: s.ready,
+		Doc: openapi.Operation{ID: "ready", Tag: "Server", Summary: "Check that this instance accepts requests",
+			Answers:  []openapi.Answer{{Status: 200, Text: "OK.", Schema: "Health"}},
+			Problems: []flow.Code{flow.CodeDraining, flow.CodeUnavailable}},
+	}, {
+		Method: http.MethodGet, Path: "/v1/openapi.json", Open: true, Handle: s.showAPI,
+		Doc: openapi.Operation{ID: "showAPI", Tag: "Server", Summary: "This document", Answers: []openapi.Answer{{Status: 200, Text: "An OpenAPI document.", Schema: "OpenAPI"}}},
+	}, {
+		Method: http.MethodGet, Path: "/v1/local", Operator: true, Handle: func(c *Call) error { return c.WriteJSON(http.StatusOK, s.LocalInfo) },
+	}, {
+		Method: http.MethodPost, Path: "/mcp", Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeRun, flow.ScopeEdit}, // package mcp checks what a tool needs
+		Handle: func(c *Call) error { return s.MCP(c) },
+		Doc: openapi.Operation{ID: "mcp", Tag: "MCP", Summary: "Use the Model Context Protocol",
+			Text:   "Stateless streamable HTTP: one JSON-RPC message per request. Each published flow that the key may call is a tool. Calling a tool needs the scope run. With ?tools=authoring and the scope edit, the tools write flows instead: list kinds, validate, create, edit, compare, publish, run.",
+			Params: []string{"tools"},
+			Body:   openapi.Body{Name: "RPCMessage"}, Problems: []flow.Code{flow.CodeInvalidHeader, flow.CodeInputInvalid, flow.CodeOriginNotAllowed},
+			Answers: []openapi.Answer{
+				{Status: 200, Text: "The response to a request; in an event stream, after progress notifications.", Schema: "RPCMessage", Stream: true,
+					Example: "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"It will arrive tomorrow.\"}]}}\n\n", Headers: []string{"Mcp-Session-Id"}},
+				{Status: 202, Text: "The notification was accepted."},
+				{Status: 400, Text: "A protocol error.", Schema: "RPCMessage"},
+				{Status: 404, Text: "An unknown method, as a protocol error.", Schema: "RPCMessage"},
+			}},
+	}}
 }
 
 // serve handles every request: it checks capacity, key and Accept header and calls the
 // handler of the route.
-func (s *Server) serve(r *route) echo.HandlerFunc {
+func (s *Server) serve(r *Route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
-		defer web.RecoverPanic(r.method+" "+r.path, &err)
-		c := &Call{Exchange: ec, s: s}
+		defer web.RecoverPanic(r.Method+" "+r.Path, &err)
+		c := &Call{Exchange: ec, s: s, route: r}
 		defer func() { c.memory.Close() }()
-		if r.access.operator && !c.Operator() {
+		if r.Operator && !c.Operator() {
 			return errNotFound
 		}
 		if err := s.admit(ec.Request(), r); err != nil {
 			return err
 		}
-		if r.access.open {
-			return r.handle(c)
+		if r.Open {
+			return r.Handle(c)
 		}
 		if !s.gate.enter() {
 			return &flow.Error{Code: flow.CodeOverloaded, Message: "Too many requests are being processed. Try again in a moment."}
 		}
 		defer s.gate.leave()
-		if err := c.authorize(r.access); err != nil {
+		if err := c.authorize(); err != nil {
 			return err
 		}
 		if s.Memory != nil && c.Key != nil {
 			c.memory = s.Memory.Open(string(c.Key.WorkspaceID))
 			c.SetRequest(c.Request().WithContext(web.LeaseFor(c.Request().Context(), c.memory)))
 		}
-		if err := c.negotiate(r.doc.Offers()); err != nil {
+		if err := c.negotiate(r.Doc.Offers()); err != nil {
 			return err
 		}
-		if err := r.handle(c); err != nil || c.deferred == nil {
+		if err := r.Handle(c); err != nil || c.deferred == nil {
 			return err
 		}
 		return c.deferred()
@@ -181,8 +156,8 @@ func (c *Call) fileID() string      { return c.Param("file_id") }
 
 // admit rejects requests other than health checks and those of the operator while an exposed
 // server has no owner.
-func (s *Server) admit(req *http.Request, r *route) error {
-	if s.AwaitsOwner == nil || r.path == "/livez" || r.path == "/readyz" || s.isLocal(req) {
+func (s *Server) admit(req *http.Request, r *Route) error {
+	if s.AwaitsOwner == nil || r.Path == "/livez" || r.Path == "/readyz" || s.isLocal(req) {
 		return nil
 	}
 	awaits, err := s.AwaitsOwner(req.Context())

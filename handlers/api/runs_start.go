@@ -73,7 +73,7 @@ func (s *Server) startRun(c *Call) error {
 		err = c.preferMissingFlow(err)
 	}
 	if c.Key.Recent && (err != nil || started.Replayed) { // no run was accepted, which would have checked the cached key
-		if refused := c.reauthorize(accessStart); refused != nil {
+		if refused := c.reauthorize(); refused != nil {
 			return refused
 		}
 		if errors.Is(err, flow.ErrKeyOutdated) {

@@ -122,7 +122,7 @@ type Config struct {
 type Server struct {
 	Config
 	echo     *echo.Echo
-	routes   []route
+	routes   []*Route
 	gate     gate
 	rates    *rates
 	refusals *rates // of requests with invalid keys, by address
@@ -141,7 +141,7 @@ type Server struct {
 	keyMaxAge    time.Duration     // maximum age of a cached key when text is sent
 	MCP          func(*Call) error // handles POST /mcp; package mcp sets it
 
-	foreign    map[string]ErrorFormat // by path, see HandleForeign
+	foreign    map[string]ErrorFormat // by path
 	extensions []Extension            // see Extend
 
 	leaving atomic.Bool
@@ -152,7 +152,7 @@ type Server struct {
 // New returns a server, which starts recording the use of keys.
 func New(cfg Config) *Server {
 	s := &Server{
-		Config: cfg.withDefaults(), drained: make(chan struct{}),
+		Config: cfg.withDefaults(), foreign: map[string]ErrorFormat{}, drained: make(chan struct{}),
 		bodyTimeout: 30 * time.Second, PingInterval: 15 * time.Second, ReadInterval: 20 * time.Millisecond, textInterval: 40 * time.Millisecond, keyMaxAge: time.Second,
 	}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
@@ -160,14 +160,10 @@ func New(cfg Config) *Server {
 	s.uses = uses.New(s.Store, s.Log)
 	s.streamKeys.read = s.Store.FindKeyByHash
 	s.Outlines = newOutlines(s.Store, s.Kinds)
-	s.routes = s.table()
 	s.api = sync.OnceValue(s.apiDocument) // at the first request, with all extensions
 	s.echo = echo.New()
 	s.echo.HTTPErrorHandler = s.fail
-	for i := range s.routes {
-		r := &s.routes[i]
-		s.echo.Add(r.method, r.path, s.serve(r))
-	}
+	s.Extend(Extension{Routes: s.table()})
 	return s
 }
 

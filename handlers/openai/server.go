@@ -24,9 +24,12 @@ type Server struct{ api *api.Server }
 // New adds the routes to the API.
 func New(a *api.Server) *Server {
 	s := &Server{a}
-	a.HandleForeign(http.MethodPost, "/v1/chat/completions", false, formatError, s.complete)
-	a.HandleForeign(http.MethodGet, "/v1/models", true, formatError, s.listModels)
-	a.HandleForeign(http.MethodGet, "/v1/models/:flow_id", true, formatError, s.showModel)
+	see := []flow.Scope{flow.ScopeRead, flow.ScopeRun}
+	a.Extend(api.Extension{Routes: []api.Route{
+		{Method: http.MethodPost, Path: "/v1/chat/completions", Scopes: []flow.Scope{flow.ScopeRun}, Handle: s.complete, Errors: formatError},
+		{Method: http.MethodGet, Path: "/v1/models", Scopes: see, Handle: s.listModels, Errors: formatError},
+		{Method: http.MethodGet, Path: "/v1/models/:flow_id", Scopes: see, Handle: s.showModel, Errors: formatError},
+	}}) // not in the OpenAPI document: that API has its own
 	return s
 }
 

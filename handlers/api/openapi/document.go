@@ -81,8 +81,11 @@ func (d *Document) Add(r *Route) {
 	if params := d.parameters(r); len(params) > 0 {
 		op["parameters"] = params
 	}
-	if r.Body != "" {
-		op["requestBody"] = Schema{"required": !r.OptionalBody, "content": Schema{cmp.Or(r.BodyType, TypeJSON): Schema{"schema": Ref(r.Body)}}}
+	if b := r.Body; b.Name != "" {
+		if b.Schema != nil {
+			d.Components[b.Name] = b.Schema
+		}
+		op["requestBody"] = Schema{"required": !b.Optional, "content": Schema{cmp.Or(b.Type, TypeJSON): Schema{"schema": Ref(b.Name)}}}
 	}
 	switch {
 	case r.Scopes == "":
@@ -169,7 +172,7 @@ func (d *Document) response(r *Route, a *Answer) Schema {
 	content := Schema{}
 	switch {
 	case a.JSON != nil:
-		content[TypeJSON] = Schema{"schema": d.Of(a.JSON)}
+		content[TypeJSON] = Schema{"schema": d.Of(reflect.TypeOf(a.JSON))}
 	case a.Schema != "":
 		content[TypeJSON] = Schema{"schema": Ref(a.Schema)}
 	case a.Binary:

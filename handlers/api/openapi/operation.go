@@ -1,7 +1,7 @@
 package openapi
 
 import (
-	"reflect"
+	"net/http"
 	"slices"
 
 	"sluice/flow"
@@ -29,11 +29,17 @@ type Route struct {
 type Operation struct {
 	ID, Tag, Summary, Text string
 	Params                 []string // query and header parameters by name
-	Body                   string   // name of the schema of the request body
-	BodyType               string   // its media type; empty means JSON
-	OptionalBody           bool
+	Body                   Body
 	Answers                []Answer
 	Problems               []flow.Code // in addition to those of keys and paths
+}
+
+// Body is the body of a request.
+type Body struct {
+	Name     string // of its schema; "" for no body
+	Schema   Schema // nil if the document has it already
+	Type     string // media type; "" for JSON
+	Optional bool
 }
 
 // Offers returns the media types that a response can have, JSON first. It is empty
@@ -53,10 +59,23 @@ func (o *Operation) Offers() (types []string) {
 type Answer struct {
 	Status  int
 	Text    string
-	JSON    reflect.Type // type of the body; nil for none
-	Schema  string       // or the name of its schema
-	Stream  bool         // can be an event stream
-	Example string       // of the stream; empty means one of a run
-	Binary  bool         // the body is the content of a file
+	JSON    any    // a value of the type of the body; nil for none
+	Schema  string // or the name of its schema
+	Stream  bool   // can be an event stream
+	Example string // of the stream; empty means one of a run
+	Binary  bool   // the body is the content of a file
 	Headers []string
 }
+
+// OK returns the only answer of an operation that responds with a body of the type of v.
+func OK(text string, v any) []Answer {
+	return []Answer{{Status: http.StatusOK, Text: text, JSON: v}}
+}
+
+// Created is OK for an operation that creates something.
+func Created(text string, v any) []Answer {
+	return []Answer{{Status: http.StatusCreated, Text: text, JSON: v}}
+}
+
+// NoContent returns the only answer of an operation that responds without a body.
+func NoContent(text string) []Answer { return []Answer{{Status: http.StatusNoContent, Text: text}} }
