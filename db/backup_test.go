@@ -96,6 +96,9 @@ func TestRestore_refuses_unusable_backups(t *testing.T) {
 		changed[len(changed)*part/1000] ^= 0x41
 		cases[fmt.Sprintf("changed byte at %d", part)] = changed
 	}
+	changed := slices.Clone(whole)
+	changed[len(changed)-8] ^= 0x41 // of the checksum at the end
+	cases["changed checksum"] = changed
 	for _, part := range []int{1, 300, 900, 999} {
 		cases[fmt.Sprintf("truncated at %d", part)] = whole[:len(whole)*part/1000]
 	}

@@ -221,6 +221,9 @@ func readBackup(path string, to entryTo) (b Manifest, err error) {
 		return b, fmt.Errorf("%s is not a Sluice backup, or is damaged. Nothing was changed. Give the path of a file that 'sluice backup' has written", path)
 	}
 	sums, manifest, err := readEntries(tar.NewReader(zip), to)
+	if err == nil {
+		_, err = io.Copy(io.Discard, zip) // after the last entry, to the checksum of the whole
+	}
 	if isDamage(err) {
 		return b, &DamagedError{path, err}
 	}
