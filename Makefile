@@ -28,10 +28,11 @@ test: ## run the tests; needs only Go; lists the skipped tests at the end
 
 # SLOW matches the tests that call need.Slow.
 SLOW = ^($(shell grep -hoE '^func Test\w+|need\.Slow' e2e/*_test.go | awk '/^func/ { test = $$2 } /Slow/ { print test }' | paste -sd'|'))$$
-# CONCURRENT are the packages that start goroutines or use locks. -short leaves out browsers
-# and long calculations, which the race detector would only slow down.
-CONCURRENT := ./cmd/sluice ./cmd/sluice/upstream ./db/... ./documents ./flow/busy ./flow/engine ./flow/fairness ./flow/library ./handlers/... \
-  ./javascript ./jobs/... ./nodes ./outbound/... ./providers ./providers/builtin ./providers/hosted ./sandbox
+# CONCURRENT are the packages that start goroutines or use locks. -short leaves out what does one
+# thing after another for long; see need.Time. The whole server has its tests in WIRED.
+CONCURRENT := ./cmd/sluice/upstream ./db/... ./documents ./flow/busy ./flow/engine ./flow/fairness ./flow/library ./handlers ./handlers/api/... \
+  ./handlers/editor ./handlers/forms ./handlers/mcp ./handlers/passwords ./handlers/web/... ./javascript ./jobs/... ./nodes ./outbound/... \
+  ./providers ./providers/builtin ./providers/hosted ./sandbox
 # WIRED are tests of the whole server with many concurrent requests.
 WIRED := ^(TestCancel|TestCrash|TestEvents|TestFormStreams|TestShutdown|TestTextAcrossServers|TestTwoServers|TestWebhooks)$$
 

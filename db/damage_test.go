@@ -14,6 +14,7 @@ import (
 	"sluice/db"
 	"sluice/db/core"
 	"sluice/db/dbtest"
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -244,6 +245,7 @@ func TestDamagedPage_of_wakes(t *testing.T) {
 
 func TestDamagedPage_does_not_stop_admission(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	var first *flow.Run
 	w, bad, all := onDamaged(t, func(w *fixture) []flow.RunID {
 		w.SetCapacity(1)
@@ -317,6 +319,7 @@ func TestDamagedPage_does_not_stop_deliveries(t *testing.T) {
 
 func TestDamagedIndex_is_rebuilt(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	for _, index := range []string{"runs_expiry", "sqlite_autoindex_runs_1"} {
 		t.Run(index, func(t *testing.T) {
 			t.Parallel()
@@ -390,6 +393,7 @@ func onDamagedPostgres[T any](t *testing.T, name string, page int, prepare func(
 }
 
 func TestDamagedIndex_is_rebuilt_on_PostgreSQL(t *testing.T) {
+	need.Time(t)
 	for _, index := range []string{"runs_ended", "runs_expiry", "runs_pkey"} {
 		t.Run(index, func(t *testing.T) {
 			w, all := onDamagedPostgres(t, index, 1, func(w *fixture) []flow.RunID { return hundredRuns(w, func() *flow.Run { return w.startAndFinish() }) })
@@ -409,6 +413,7 @@ func TestDamagedIndex_is_rebuilt_on_PostgreSQL(t *testing.T) {
 }
 
 func TestDamagedPage_of_PostgreSQL_is_marked(t *testing.T) {
+	need.Time(t)
 	w, all := onDamagedPostgres(t, "runs", 2, func(w *fixture) []flow.RunID { return hundredRuns(w, func() *flow.Run { return w.startAndFinish() }) })
 	read := 0
 	for _, id := range all { // each on its own

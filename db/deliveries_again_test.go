@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -73,6 +74,7 @@ func TestRedeliverFailed(t *testing.T) {
 }
 
 func TestRedeliverFailed_in_batches(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 4_000)
 		failed := 0

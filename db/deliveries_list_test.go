@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -39,6 +40,7 @@ func (f *sent) choices() map[string]flow.DeliveryQuery {
 // TestListDeliveryRows compares every list with the result of filtering all rows in
 // memory, and checks the query plans.
 func TestListDeliveryRows(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 8_000)
 		for what, c := range f.choices() {
@@ -54,6 +56,7 @@ func TestListDeliveryRows(t *testing.T) {
 }
 
 func TestListDeliveryRows_pages(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 2_000)
 		for _, url := range []string{"", "https://h2.test/in/1"} {

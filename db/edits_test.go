@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/db/core"
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/document"
 )
@@ -99,6 +100,7 @@ func TestListEdits(t *testing.T) {
 }
 
 func TestSaveEdit_limits_the_log(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		w.edit(1, "t1")
 		w.edit(2, "t2")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -45,6 +46,7 @@ func TestEndpoints_are_told_apart_by_URL(t *testing.T) {
 
 // TestEndpoints_are_bounded sends each message to a URL of its own.
 func TestEndpoints_are_bounded(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		for i := range 300 {
 			w.addTests(fmt.Sprint("https://a.test/callback/", i))

@@ -197,6 +197,7 @@ func (c *counting) Read(p []byte) (int, error) {
 // A large file passes through a small part of the memory. Not in parallel,
 // because all tests share the heap.
 func TestSaveFile_of_64_MiB_uses_little_memory(t *testing.T) {
+	need.Time(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	const size, most = 64 << 20, 24 << 20
 	for name, open := range openers {

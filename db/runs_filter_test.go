@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/value"
 )
@@ -70,6 +71,7 @@ func (f *filled) choices() map[string]flow.RunQuery {
 // TestListRunRows compares every list with the result of filtering all rows in memory,
 // and checks the query plans.
 func TestListRunRows(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 20_000)
 		for what, c := range f.choices() {
@@ -87,6 +89,7 @@ func TestListRunRows(t *testing.T) {
 // TestListRunRows_random compares lists with random filters, most of them with few or no
 // matches, with the result of filtering all rows in memory.
 func TestListRunRows_random(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 6_000)
 		random := rand.New(rand.NewPCG(11, 13))
@@ -180,6 +183,7 @@ func TestListRunRows_pages(t *testing.T) {
 }
 
 func TestListRunRows_searches_text(t *testing.T) {
+	need.Time(t)
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 12_000)
 		c := flow.RunQuery{WorkspaceID: ws, Text: "zanziBAR,", Limit: 5}

@@ -17,6 +17,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/db/masterkey"
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -68,6 +69,7 @@ func opens(t *testing.T, cfg core.Config) {
 
 func TestRotateMasterKey(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	t.Run("of a file takes its place", func(t *testing.T) {
 		t.Parallel()
 		cfg := core.Config{DataDir: t.TempDir()}

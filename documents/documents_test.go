@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 const wordBegin = `<?xml version="1.0" encoding="UTF-8"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>`
@@ -56,7 +58,7 @@ func openText(t *testing.T) string {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	for _, c := range []struct {
 		name, content string
 		req           Request

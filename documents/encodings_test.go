@@ -12,13 +12,15 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+
+	"sluice/e2e/need"
 )
 
 // TestRead_detects_encodings reads text, CSV and HTML in encodings that they do not state. The detector is measured in package charset;
 // this is how its result is used.
 func TestRead_detects_encodings(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	type sample struct {
 		name, text string
 		e          encoding.Encoding
@@ -91,7 +93,7 @@ func TestRead_detects_encodings(t *testing.T) {
 // TestTables_read_like_spreadsheets reads CSV files as spreadsheets do.
 func TestTables_read_like_spreadsheets(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	row := func(cells ...string) map[string]string {
 		m := map[string]string{}
 		for i := 0; i < len(cells); i += 2 {

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // TestEngineCache damages the compiled engine in each way that a disk can.
 func TestEngineCache(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	dir := t.TempDir()
 	old := filepath.Join(dir, enginePrefix+"old")
 	if err := os.Mkdir(old, 0o700); err != nil {

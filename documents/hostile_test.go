@@ -9,13 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/e2e/need"
 )
 
 // TestRefusals proves that each file that cannot be read is refused with the reason,
 // because people see the message and must know what to do about their file.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	bomb := zipped(t, "word/document.xml", wordBegin+strings.Repeat(" ", maxOfficeBytes+1))
 	for _, c := range []struct{ name, content, want string }{
 		{"an older Office", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600), "older Office"},
@@ -40,7 +42,7 @@ func TestRefusals(t *testing.T) {
 // stack: they must end as errors and leave Sluice alone.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	xrefStream := func(dict string) string {
 		s := "%PDF-1.5\n1 0 obj\n<< /Type /XRef " + dict + " /Length 5 >>\nstream\nxxxxx\nendstream\nendobj\n"
 		return s + "startxref\n9\n%%EOF\n"
@@ -81,7 +83,7 @@ func TestHostile(t *testing.T) {
 // endless: reading ends soon, or when it has computed for as long as it may.
 func TestEndless(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	pages := func(tree, page string) string {
 		return pdfOf("<< /Type /Catalog /Pages 2 0 R >>", tree, page, pdfStream("", "BT /F 12 Tf (text) Tj ET"))
 	}
@@ -136,7 +138,7 @@ func manyForms(depth int) string {
 // and its copy in the engine fit into the memory of a child.
 func TestLarge(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	content := strings.Replace(minimalPDF("BT /F 12 Tf 72 700 Td (text) Tj ET"), "xref\n", "9 0 obj\n"+pdfStream("", strings.Repeat("x", MaxSize-2000))+"\nendobj\nxref\n", 1)
 	got, err := readIn(t.Context(), Request{Images: true}, content)
 	if err != nil || got.Text != "text" {
@@ -163,7 +165,7 @@ func rawWorkbook(t *testing.T, shared, sheet string) string {
 // as a text or an error, within the computing that they are given.
 func TestBlank(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	blanks := strings.Repeat(" ", 2<<20)
 	row := func(cells string) string { return "<row>" + cells + "</row><row><c><v>1</v></c></row>" }
 	for name, content := range map[string]string{
@@ -190,6 +192,7 @@ func TestBlank(t *testing.T) {
 // error for people, never with an internal one, and within 20 seconds.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	files := []string{testFile(t, "chromium.pdf"), testFile(t, "ghostscript.pdf"), minimalPDF("BT /F 12 Tf 72 700 Td (text) Tj ET"), wordDocument(t), workbook(t, nil)}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {

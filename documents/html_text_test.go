@@ -1,11 +1,15 @@
 package documents
 
-import "testing"
+import (
+	"testing"
+
+	"sluice/e2e/need"
+)
 
 // TestHTML_reads_like_browsers compares the text of HTML with what a browser shows.
 func TestHTML_reads_like_browsers(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	for _, c := range []struct{ name, content, want string }{
 		{"raised and lowered digits", "<p>10<sup>6</sup> and H<sub>2</sub>O, 2<sup>-3</sup>, 1<sup>st</sup>, x<sup>1,2</sup>", "10⁶ and H₂O, 2⁻³, 1st, x^(1,2)"},
 		{"links to footnotes", `<p>as said<sup><a href="#n">1</a></sup>`, "as said[1](#n)"},

@@ -3,11 +3,13 @@ package documents
 import (
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 func TestMail_reads_messages(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	const head = "From: =?utf-8?q?J=C3=B6rg?= <a@example.com>\r\nTo: b@example.com\r\nSubject: =?ISO-8859-1?B?R3L832U=?=\r\n =?utf-8?q?_2?=\r\nMIME-Version: 1.0\r\n"
 	const shown = "From: Jörg <a@example.com>\nTo: b@example.com\nSubject: Grüße 2\n\n"
 	parts := func(kind string, list ...string) string {
@@ -65,7 +67,7 @@ func TestMail_reads_messages(t *testing.T) {
 
 func TestRTF_reads_text(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	for _, c := range []struct{ name, content, want string }{
 		{"paragraphs", `{\rtf1\ansi\deff0{\fonttbl{\f0 Arial;}}\f0 Hello \b world\b0\par M\'fcller\line x\tab y}`, "Hello world\nMüller\nx\ty"},
 		{"an encoding of the document", `{\rtf1\ansi\ansicpg1251 \'cf\'f0\'e8\'e2\'e5\'f2}`, "Привет"},

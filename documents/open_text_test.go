@@ -1,11 +1,15 @@
 package documents
 
-import "testing"
+import (
+	"testing"
+
+	"sluice/e2e/need"
+)
 
 // TestOpenText_reads_like_LibreOffice compares the text of OpenDocument files with what LibreOffice shows.
 func TestOpenText_reads_like_LibreOffice(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	styles := `<office:automatic-styles><text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/><text:list-level-style-number text:level="2" style:num-format="a" style:num-suffix=")" text:display-levels="2"/></text:list-style><text:list-style style:name="L2"><text:list-level-style-bullet text:level="1" text:bullet-char="–"/></text:list-style></office:automatic-styles>`
 	item := func(s string) string { return `<text:list-item><text:p>` + s + `</text:p></text:list-item>` }
 	for _, c := range []struct{ name, body, want string }{

@@ -3,12 +3,14 @@ package documents
 import (
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // TestRead_explains_empty_pages reads pages on which a person sees something that is not in their HTML.
 func TestRead_explains_empty_pages(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	long := "<p>" + strings.Repeat("A long text about deliveries. ", 40) + "</p>"
 	for _, c := range []struct{ name, content, want string }{
 		{"no content", "", "sent no content"},
@@ -57,7 +59,7 @@ func TestRead_explains_empty_pages(t *testing.T) {
 // TestRead_explains_empty_documents reads documents without text.
 func TestRead_explains_empty_documents(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	for name, content := range map[string]string{
 		"only pictures":        zipped(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", `<office:text><text:p><draw:frame><draw:image/></draw:frame></text:p></office:text>`),
 		"no text in its cells": sheetOf(t, "<sheetData/>"),
@@ -83,7 +85,7 @@ func TestRead_explains_empty_documents(t *testing.T) {
 // TestSlides_keep_more_than_plain_text reads what slides hold beside plain text.
 func TestSlides_keep_more_than_plain_text(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	deck := func(slide string) string {
 		return zipped(t, "ppt/presentation.xml", `<p:presentation xmlns:r="r"><p:sldIdLst><p:sldId r:id="a"/><p:sldId r:id="b"/></p:sldIdLst></p:presentation>`,
 			"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Target="slides/slide1.xml"/><Relationship Id="b" Target="slides/slide2.xml"/></Relationships>`,

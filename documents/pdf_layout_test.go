@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // placed is a text at a place of a page, turned by degrees.
@@ -58,7 +60,7 @@ func grid(columns []float64, degrees float64, byColumn bool, rows ...string) (li
 // TestPDF_places_words_by_position places the words of pages, whatever their order and line breaks in PDFium.
 func TestPDF_places_words_by_position(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	columns := []float64{50, 130, 250}
 	prose := []string{"The left column tells how a parcel|The right column tells of other", "is packed and sent by the people|things that the people wrote down", "who work in the big house near|in a second long text of lines", "the river and the old mill there.|that fill the column quite well."}
 	type example struct {
@@ -121,7 +123,7 @@ func annotatedPDF(content, form string, annotations ...string) string {
 
 func TestPDF_reads_annotations(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	const line = "BT /F 10 Tf 50 700 Td (Total: 31.50) Tj ET"
 	t.Run("comments", func(t *testing.T) {
 		t.Parallel()

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 func TestPDF(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	t.Run("of a browser", func(t *testing.T) {
 		t.Parallel()
 		got, err := readIn(t.Context(), Request{}, testFile(t, "chromium.pdf"))

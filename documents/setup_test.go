@@ -87,11 +87,3 @@ func has(t *testing.T, text string, parts ...string) {
 		}
 	}
 }
-
-// skipShort skips a test that computes for long.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("this computes for long; run without -short")
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/xuri/excelize/v2"
+
+	"sluice/e2e/need"
 )
 
 // workbook makes a workbook with two sheets, which change may change.
@@ -72,7 +74,7 @@ func sheetOf(t *testing.T, content string) string {
 
 func TestSheets(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	t.Run("show cells as a person sees them", func(t *testing.T) {
 		t.Parallel()
 		got, err := readIn(t.Context(), Request{Name: "a.bin"}, workbook(t, nil))

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // TestWebPageHostile is about pages that are made to take long or deep: each
 // must end in a text or an error, within the computing that it is given.
 func TestWebPageHostile(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	for name, page := range map[string]string{
 		"deep elements":    strings.Repeat("<div>", 200_000) + "text",
 		"deep formatting":  strings.Repeat("<b><i><a>", 50_000) + "text",

@@ -3,6 +3,8 @@ package documents
 import (
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // word is a Word document with a body and further parts, in pairs of name and content. Relationships are written as
@@ -39,7 +41,7 @@ func fieldXML(data, code, result string) string {
 // TestWord_reads_every_character compares the text of a document with what Word shows, character by character.
 func TestWord_reads_every_character(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	math := func(s string) string { return "<w:p><m:oMath>" + s + "</m:oMath></w:p>" }
 	mt := func(s string) string { return "<m:r><m:t>" + s + "</m:t></m:r>" }
 	e := func(s string) string { return "<m:e>" + s + "</m:e>" }
@@ -131,7 +133,7 @@ func TestWord_reads_every_character(t *testing.T) {
 // TestWord_computes_list_labels compares the labels of lists with those that Word computes.
 func TestWord_computes_list_labels(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	level := func(i, format, text, more string) string {
 		return `<w:lvl w:ilvl="` + i + `"><w:start w:val="1"/><w:numFmt w:val="` + format + `"/>` + more + `<w:lvlText w:val="` + text + `"/></w:lvl>`
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
@@ -76,6 +77,7 @@ func keyRoutes(h *webtest.Env) []*api.Route {
 // key for each single scope, which a person or a key has made.
 func TestAPIRoutes_require_a_scope(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	h := webtest.Setup(t)
 	top := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
 	seen := map[string]bool{}

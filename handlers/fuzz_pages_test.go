@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/handlers"
 	"sluice/handlers/web"
@@ -301,6 +302,7 @@ func isHTTP(raw []byte) bool {
 // whole answer.
 func TestPagesAnswerAnyRequest(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	h := webtest.Setup(t, func(c *handlers.Config) { c.SignUp = true })
 	h.Http.Config.ErrorLog = log.New(h.Log, "", 0)
 	f := &wireFuzzer{Rand: rand.New(rand.NewPCG(*pageSeed, 1)), h: h, names: fieldNames(t)}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
@@ -35,6 +36,7 @@ var pathParts = regexp.MustCompile(`:[a-z_]+`)
 // in the paths do not exist: the test only checks who is admitted.
 func TestRoutes_authorize_each_role(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	h := webtest.Setup(t)
 	people := []somebody{
 		{"stranger", web.Open, h.Anonymous().Ask},
@@ -61,6 +63,7 @@ func TestRoutes_authorize_each_role(t *testing.T) {
 // TestRoutes_serve_HEAD sends HEAD requests, as monitors and link previews do.
 func TestRoutes_serve_HEAD(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	h := webtest.Setup(t)
 	for path, want := range map[string]int{"/sign-in": 200, "/docs/quickstart": 200, "/flows": 303, "/f/none": 404, "/flows/none/events": 405} {
 		if a := h.Anonymous().Ask(http.MethodHead, path, false); a.Status != want || a.Body != "" {
@@ -107,6 +110,7 @@ func founds(r web.Route) bool { return r.Path == "/workspaces" || r.Path == "/wo
 // TestRoutes_reject_invalid_text sends NUL and invalid UTF-8, which must not reach the database.
 func TestRoutes_reject_invalid_text(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberOwner)
 	id := h.Flow(webtest.PublishGreeting)

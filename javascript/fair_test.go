@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow/flowtest"
 )
 
@@ -65,6 +66,7 @@ func TestRun_long_programs(t *testing.T) {
 // TestCheck_bounds_work proves that no program is compiled in this process, and none for long.
 func TestCheck_bounds_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	privates := func(n int) string {
 		var b strings.Builder
 		for i := range n {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/sandbox"
 )
 
@@ -66,6 +67,7 @@ func TestRun(t *testing.T) {
 // TestErrors proves that an error says what is wrong and in which line.
 func TestErrors(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	for name, c := range map[string]struct {
 		source, message string
 		line            int
@@ -86,9 +88,6 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "memory" && testing.Short() {
-				t.Skip("with the race detector, the time to compute is over first")
-			}
 			_, _, err := run(t, c.source, "{}")
 			e, ok := errors.AsType[*Error](err)
 			if !ok || e.Message != c.message || c.line != 0 && e.Line != c.line {
@@ -105,9 +104,7 @@ const eitherLimit = "one of the limits"
 // log is kept, and that the next program is not affected.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("programs that use up their limits take long with the race detector")
-	}
+	need.Time(t)
 	for name, c := range map[string]struct{ source, message string }{
 		"loop":            {"export default () => {\n console.log('here');\n while (1) {} }", "The code took more than 1 s of CPU time."},
 		"regexp":          {"export default () => {\n console.log('here');\n return /^(a+)+$/.test('a'.repeat(60) + 'b') }", "The code took more than 1 s of CPU time."},
@@ -143,6 +140,7 @@ func TestHostile(t *testing.T) {
 // TestSeed proves that random numbers depend on the seed alone.
 func TestSeed(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	draw := func(seed string) string {
 		r, err := runner.Run(t.Context(), "w", Program{Source: "export default () => Array.from({length: 1000}, Math.random)", Inputs: json.RawMessage("{}"), Time: time.Now(), Seed: seed})
 		if err != nil {

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // TestLocales_are_not_ignored checks that a locale or an option is honored or refused, never
 // ignored.
 func TestLocales_are_not_ignored(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	for code, want := range map[string]string{
 		// Refused, because there is no data of locales and time zones.
 		`new Date().toLocaleString("en-US", {timeZone: "Europe/Berlin"})`:      "toLocaleString cannot honor",

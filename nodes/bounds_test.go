@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
@@ -119,6 +120,7 @@ func texts(l []any) (list []string) {
 // be read and validated.
 func TestDocuments_bound_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	kinds := New(Deps{})
 	for name, c := range hostileDocuments {
 		t.Run(name, func(t *testing.T) {
@@ -147,6 +149,7 @@ func TestDocuments_bound_work(t *testing.T) {
 // many fields of a large node it sets.
 func TestEdits_bound_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	kinds := New(Deps{})
 	var schema any = obj{"type": "string"}
 	for len(flow.EncodeJSON(schema)) < 60_000 {
@@ -188,6 +191,7 @@ func TestEdits_bound_work(t *testing.T) {
 // holds takes less than a second of CPU time.
 func TestCompare_bounds_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	kinds := New(Deps{})
 	version := func() *flow.Document {
 		return &flow.Document{Schema: flow.Schema, Name: "x", Nodes: []flow.Node{{ID: "a", Kind: "input", Config: obj{"name": "a", "enum": names("v")}}}}
@@ -205,6 +209,7 @@ func TestCompare_bounds_work(t *testing.T) {
 // proportional to the text, and they take turns.
 func TestSteps_bound_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	kinds := New(Deps{Model: builtin.New()})
 	dense, _ := flow.DecodeJSON([]byte("[" + strings.Repeat(`{"a":1},`, mebibyte/8-1) + "{}]"))
 	for name, c := range map[string]struct {

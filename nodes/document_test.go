@@ -13,6 +13,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"sluice/documents"
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/value"
 	"sluice/outbound"
@@ -37,7 +38,7 @@ func readDocumentFile(t *testing.T, w *fixture, name, content string, config map
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	skipShort(t)
+	need.Time(t)
 	pdf, err := os.ReadFile("../documents/testdata/ghostscript.pdf")
 	if err != nil {
 		t.Fatal(err)

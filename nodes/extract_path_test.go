@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/flowtest"
 )
@@ -16,6 +17,7 @@ import (
 // limits, each would take gigabytes or not end.
 func TestExtract_bounds_work_of_path(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	nested := any("x")
 	for range 50 {
 		nested = []any{nested}
@@ -170,6 +172,7 @@ func TestReplace_expands_groups(t *testing.T) {
 
 func TestSplit_bounds_output(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	for what, config := range map[string]map[string]any{
 		"size of a chunk": {"by": splitTokens, "size": flow.Number(4e18)},
 		"overlap":         {"by": splitCharacters, "size": flow.Number(3), "overlap": flow.Number(3)},

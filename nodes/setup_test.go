@@ -424,15 +424,6 @@ func has(t *testing.T, text string, parts ...string) {
 
 func number(s string) json.Number { return json.Number(s) }
 
-// skipShort skips tests that compute for a long time on one goroutine or in a child process:
-// under the race detector they would take ten times as long and find nothing.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("this computes for long; run without -short")
-	}
-}
-
 // fixedOrigin is the origin of all steps.
 func fixedOrigin(_ context.Context, run *flow.Run, path string) (flow.Origin, error) {
 	return flow.Origin{Time: time.UnixMilli(1_700_000_000_000), Seed: string(run.ID) + ":" + path}, nil

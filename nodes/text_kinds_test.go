@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/sorting"
 )
@@ -93,6 +94,7 @@ func TestExtract(t *testing.T) {
 // TestPattern_bounds_work passes expensive texts and patterns to all kinds that use them.
 func TestPattern_bounds_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	deep := any("x")
 	for range 17 {
 		deep = list{deep, deep}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/flowtest"
 )
@@ -21,9 +22,7 @@ var hostilePatterns = []string{
 // TestPatterns_bound_work proves that no pattern takes more than a second for a text of 1 MiB.
 func TestPatterns_bound_work(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("the race detector multiplies the CPU time of a search; run without -short")
-	}
+	need.Time(t)
 	text := strings.Repeat("a", 1<<20)
 	for kind, patterns := range map[string][]string{"extract": hostilePatterns, "replace": hostilePatterns[:2], "search": hostilePatterns[12:14]} {
 		t.Run(kind, func(t *testing.T) {
@@ -54,6 +53,7 @@ func TestPatterns_bound_work(t *testing.T) {
 // TestPatterns_accept_ordinary_work proves that ordinary patterns search long texts.
 func TestPatterns_accept_ordinary_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	text := strings.Repeat("On 2024-05-06, anna@example.org paid 20 EUR for the item. ", 18_000)
 	for pattern, want := range map[string]int{
 		`\d{4}-\d{2}-\d{2}`: 18_000, `(?i)([a-z0-9._%+-]+)@([a-z0-9.-]+)\.[a-z]{2,}`: 18_000, `(\d+) EUR`: 18_000, `\b[A-Z]\w*`: 36_000, `item\. $`: 1,

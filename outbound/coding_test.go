@@ -14,6 +14,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"sluice/e2e/need"
 )
 
 // encoders encode data as the coding that they are named after. "raw deflate" is what
@@ -162,6 +164,7 @@ func TestDecode_rejects_invalid_data(t *testing.T) {
 
 // Not parallel: it measures what the whole program allocates meanwhile.
 func TestDecode_limits_bombs(t *testing.T) {
+	need.Time(t)
 	const limit = 1 << 20
 	zeros := make([]byte, 64<<20)
 	client := newClient(t, loopback())

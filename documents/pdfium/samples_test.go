@@ -94,9 +94,7 @@ func recall(found, wanted map[string]int) float64 {
 // reads differently.
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("reads 500 files in one goroutine")
-	}
+	need.Time(t)
 	dir := samples(t)
 	files := sampleFiles(t, dir)
 	if *updateWords {

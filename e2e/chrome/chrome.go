@@ -45,9 +45,7 @@ func Path(t testing.TB) string {
 
 func program(t testing.TB, names []string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("browsers take long; run without -short")
-	}
+	need.Time(t)
 	for _, name := range names {
 		if p, err := exec.LookPath(name); err == nil {
 			return p

@@ -24,6 +24,17 @@ func Tool(t testing.TB, reason string, ok bool) {
 	t.Skipf("omitted: %s", reason)
 }
 
+// Time skips a test with -short, as "make check" does with the race detector, which makes a test
+// take up to ten times as long. It is for tests with a lot of work for one goroutine, one request
+// after another, or another process such as a browser: there is no race to find. What was skipped
+// runs after it without the race detector.
+func Time(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long; run without -short")
+	}
+}
+
 // Slow skips a test that takes minutes unless SLUICE_TEST_SLOW=1 is set. The
 // Makefile finds the tests that call it; "make check-slow" runs them.
 func Slow(t testing.TB) {

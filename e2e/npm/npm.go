@@ -27,9 +27,7 @@ const installTimeout = 5 * time.Minute
 // the registry the test is skipped; see package need.
 func Install(t testing.TB, dir string) (nodeModules string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("programs of others take long; run without -short")
-	}
+	need.Time(t)
 	for _, tool := range []string{"node", "npm"} {
 		_, err := exec.LookPath(tool)
 		need.Tool(t, tool+" is not installed", err == nil)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -96,6 +97,7 @@ func (m *matrix) request(r *Route) request {
 
 func TestAuthorizationMatrix(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	m := setupMatrix(t)
 	all := flow.Scopes
 	good := flow.NewKeyText()
@@ -186,6 +188,7 @@ func TestScopes(t *testing.T) {
 // and malformed IDs get the same response.
 func TestOtherWorkspaces_are_not_found(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	m := setupMatrix(t)
 	key := m.addKey(flow.Key{Scopes: flow.Scopes})
 	listed := m.addKey(flow.Key{Scopes: flow.Scopes, Flows: []string{m.held}})

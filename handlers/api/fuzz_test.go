@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -188,6 +189,7 @@ func (f *fuzzer) headers(h http.Header) {
 // response is described, and that rejected requests store nothing.
 func TestRandomRequests_never_cause_5xx(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	m := setupMatrix(t)
 	all := []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
 	f := &fuzzer{

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 )
 
@@ -78,6 +79,7 @@ func (f *fuzzer) wire() (raw []byte, end string) {
 // logged.
 func TestMalformedConnections_never_cause_5xx(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	m := setupMatrix(t)
 	m.setBodyTimeout(2 * time.Second)
 	all := []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}

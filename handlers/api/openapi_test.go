@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/handlers/api/openapi"
 )
@@ -72,6 +73,7 @@ func validateSchemas(t *testing.T, document []byte) {
 
 func TestAPIDocument(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	w := setup(t)
 	a := w.send(request{method: "GET", path: "/v1/openapi.json", key: "-"})
 	a.want(t, 200)
@@ -95,6 +97,7 @@ func TestAPIDocument(t *testing.T) {
 
 func TestFlowDocument(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	w := setup(t)
 	a := w.get("/v1/flow/" + w.echo + "/openapi.json")
 	a.want(t, 200)
@@ -121,6 +124,7 @@ func TestFlowDocument(t *testing.T) {
 // TestFlowDocumentWithFiles checks that the document of a flow with a file input has the upload.
 func TestFlowDocumentWithFiles(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	w := setup(t)
 	document := func(more string) string {
 		return `{"schema": "sluice.flow/v1", "name": "Look", "nodes": [

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
 )
@@ -49,6 +50,7 @@ func TestTextDiff(t *testing.T) {
 // texts changed.
 func TestNodeDiffs_bounds_work(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	words := func(seed int) string {
 		var b strings.Builder
 		for i := range 4000 {

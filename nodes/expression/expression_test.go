@@ -9,6 +9,7 @@ import (
 
 	"cel.dev/cel-go/common/types"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/wording"
 )
@@ -162,7 +163,7 @@ func doubled(depth int, leaf string) string {
 // TestHostileExpressions measures what expressions do that mean harm. Each of
 // them would run for seconds or fill the memory without the limits.
 func TestHostileExpressions(t *testing.T) {
-	skipShort(t)
+	need.Time(t)
 	mib := strings.Repeat("a", 1<<20)
 	nines := strings.Repeat("9", 1<<20)
 	twins := []any{strings.Repeat("b", 2<<20-1), strings.Clone(strings.Repeat("b", 2<<20-1))}
@@ -218,15 +219,6 @@ func TestHostileExpressions(t *testing.T) {
 				t.Errorf("took %v", least)
 			}
 		})
-	}
-}
-
-// skipShort leaves out what one goroutine, or a child process, computes for long:
-// the race detector has nothing to see there and takes ten times as long.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("this computes for long; run without -short")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"sluice/e2e/need"
 	"sluice/flow/flowtest"
 	"sluice/flow/pattern"
 	"sluice/flow/value"
@@ -68,9 +69,7 @@ var hostilePaths = []string{
 // Without a bound, the first paths take gigabytes or do not end.
 func TestSelect_bounds_work(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("this computes for long; run without -short")
-	}
+	need.Time(t)
 	ended := map[string]bool{}
 	for what, v := range hostileValues(t) {
 		for _, path := range hostilePaths {
@@ -145,9 +144,7 @@ func TestSelect_ends_with_its_host(t *testing.T) {
 // TestSelect_keeps_nothing_between_segments proves that the results of a segment are passed on
 // instead of being collected: a path that finds a million values needs no memory for them.
 func TestSelect_keeps_nothing_between_segments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("this computes for long; run without -short")
-	}
+	need.Time(t)
 	v := nested(6, 10)
 	for _, path := range []string{"$..*..*..*", "$[?count($..*..*..*)>0]", "$" + strings.Repeat("[*,*,*]", 6)} {
 		p, err := Parse(path)

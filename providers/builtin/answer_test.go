@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow/flowtest"
 )
 
@@ -47,9 +48,7 @@ func containsOne(s string, parts []string) bool {
 
 func TestFindAnswerFindsTheSentence(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a network reads many texts; run without -short")
-	}
+	need.Time(t)
 	asked, first, among := 0, 0, 0
 	for _, doc := range readDocuments(t) {
 		for question, want := range doc.Answers {
@@ -73,9 +72,7 @@ func TestFindAnswerFindsTheSentence(t *testing.T) {
 
 func TestFindAnswerOwnsUpToNotFinding(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a network reads many texts; run without -short")
-	}
+	need.Time(t)
 	asked, answered := 0, 0
 	for _, doc := range readDocuments(t) {
 		for _, question := range doc.Unanswered {

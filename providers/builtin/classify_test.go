@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // ticketLabels and tickets are a small support inbox.
@@ -47,6 +49,7 @@ func classify(t *testing.T, text string, labels []Label) []Score {
 
 func TestClassifyRoutesTickets(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	right := 0
 	for want, texts := range tickets {
 		for _, text := range texts {

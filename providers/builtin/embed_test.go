@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/e2e/need"
 )
 
 func embed(t testing.TB, m *Model, texts ...string) [][]float32 {
@@ -24,9 +26,7 @@ func embed(t testing.TB, m *Model, texts ...string) [][]float32 {
 
 func TestEmbedReturnsUnitVectors(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a network reads many texts; run without -short")
-	}
+	need.Time(t)
 	long := strings.Repeat("The ferry leaves at noon. ", 100)
 	for i, v := range embed(t, setup(t), "a", "hello world", long, strings.Repeat("x", 5000), "\xff\x00", "🙂") {
 		if len(v) != Dimensions || math.Abs(float64(dot(v, v))-1) > 1e-5 {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // goldenLanguage is what the published network answers to a text; convert/language/golden.mjs writes it.
@@ -31,6 +33,7 @@ func readGoldenLanguages(t *testing.T) []goldenLanguage {
 
 func TestLanguagesAreThoseOfThePublishedNetwork(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	list := readGoldenLanguages(t)
 	if len(list) < 250 {
 		t.Fatalf("%d texts", len(list))
@@ -54,6 +57,7 @@ func TestLanguagesAreThoseOfThePublishedNetwork(t *testing.T) {
 
 func TestDetectLanguage(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	t.Run("finds the language of whole sentences", func(t *testing.T) {
 		t.Parallel()
 		right, all, found := 0, 0, map[string]bool{}

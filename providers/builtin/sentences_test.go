@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"sluice/e2e/need"
 )
 
 func TestSplitSentences(t *testing.T) {
@@ -64,6 +66,7 @@ func TestSplitSentences(t *testing.T) {
 // A splitter that looked back or ahead too far would need hours for these.
 func TestSplitSentencesIsLinear(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	for _, unit := range []string{".", ". ", ".a", "\"", ".\"", "\n", "a\n", " ", "e.g. ", "-", "- \n", "1. ", "(", ".(", "。"} {
 		splitSentences(strings.Repeat(unit, MaxText/len(unit)))
 	}

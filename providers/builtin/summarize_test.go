@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"errors"
+	"sluice/e2e/need"
 	"sluice/flow/wording"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func TestSummarizeKeepsWhatMatters(t *testing.T) {
 
 func TestSummarizeTakesSentencesInOrder(t *testing.T) {
 	t.Parallel()
+	need.Time(t)
 	for _, doc := range readDocuments(t) {
 		for n := 1; n <= 5; n++ {
 			summary, rest := summarize(t, doc.Text, n), wording.OneLine(doc.Text)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/e2e/npm"
 	"sluice/providers/hosted"
 )
@@ -37,9 +38,7 @@ type tally struct {
 // never counts as fitting.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("omitted: reading 60 MB of schemas takes long; run without -short")
-	}
+	need.Time(t)
 	file, err := os.Open(filepath.Join(npm.Install(t, "testdata/npm"), "all-the-public-replicate-models", "models.json"))
 	if err != nil {
 		t.Fatal(err)
