@@ -71,6 +71,11 @@ type Kind struct {
 	// Run executes a step. It must stop when ctx ends, and must return an *Error for
 	// everything that users can fix.
 	Run func(ctx context.Context, in *In) (Out, error)
+	// Expand is set instead of Run by kinds whose steps consist of sub-steps. It returns what to do
+	// next after some of them have ended. It must be pure: after a restart it is called again with the
+	// recorded results, and must then decide the same. Outputs and an error end the step once all
+	// of its sub-steps have ended.
+	Expand func(in *In, so *Expansion) (Next, error)
 	// WaitsFor is what a run reports to wait for while a step of the kind waits.
 	WaitsFor WaitsFor
 	// Partial reports whether the outputs of a successful step are incomplete, so that a
@@ -320,8 +325,8 @@ func (r *Registry) add(k Kind) {
 	if _, twice := r.kinds[k.Name]; twice {
 		panic(fmt.Sprintf("flow: kind %q is declared twice", k.Name))
 	}
-	if k.Run == nil && k.Role != RoleCanvas {
-		panic(fmt.Sprintf("flow: kind %q has no Run", k.Name))
+	if (k.Run == nil) == (k.Expand == nil) && k.Role != RoleCanvas {
+		panic(fmt.Sprintf("flow: kind %q needs either Run or Expand", k.Name))
 	}
 	r.kinds[k.Name] = &k
 }
@@ -377,6 +382,16 @@ func (r *Registry) For(n *Node) *Kind {
 func (k *Kind) CodeField() *Field {
 	for i := range k.Fields {
 		if k.Fields[i].Syntax != "" {
+			return &k.Fields[i]
+		}
+	}
+	return nil
+}
+
+// ModelField returns the field with the model that steps of the kind call, or nil.
+func (k *Kind) ModelField() *Field {
+	for i := range k.Fields {
+		if k.Fields[i].Type == FieldModel {
 			return &k.Fields[i]
 		}
 	}

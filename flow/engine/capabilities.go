@@ -25,7 +25,7 @@ const cleanupTimeout = 10 * time.Second
 // that the step used as secrets, and a function that flushes streamed text that was held back as
 // the possible start of a secret.
 func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *redaction.Redactor, flushText func()) {
-	in, n := a.In, &c.plan.g.nodes[a.Node]
+	in, n := a.In, a.def
 	secrets = redaction.Within(c.secrets)
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
 		if name, isInput := flow.SecretInput(value); isInput {
@@ -65,7 +65,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
 	}
 	in.Clock = c.Now
-	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a.Node, state) }
+	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a, state) }
 	in.OpenFile = func(ctx context.Context, value any) (*flow.File, io.ReadSeekCloser, error) {
 		id, ok := flow.FileID(value)
 		if !ok {
@@ -114,7 +114,7 @@ func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
 		if access.Limits == (flow.CallLimits{}) || c.Limiter == nil {
 			return nil
 		}
-		id, wait, err := c.Limiter.TakeCall(ctx, a.In.WorkspaceID, access.Name, a.In.RunID, a.In.Path, c.plan.TimeLimit(a.Node)+endCallTimeout)
+		id, wait, err := c.Limiter.TakeCall(ctx, a.In.WorkspaceID, access.Name, a.In.RunID, a.In.Path, a.def.timeLimit()+endCallTimeout)
 		switch {
 		case err != nil:
 			return fmt.Errorf("begin a rate-limited call of %s: %w", a.In.Key, err)
@@ -330,10 +330,10 @@ func (c *execution) cleanup(ctx context.Context, a Action) {
 	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, in := range a.Abandoned {
+	for _, step := range a.Abandoned {
 		all.Go(func() {
-			if err := c.cleanupStep(ctx, in); err != nil {
-				c.Report(fmt.Errorf("clean up step %s: %w", in.Key, err))
+			if err := c.cleanupStep(ctx, step); err != nil {
+				c.Report(fmt.Errorf("clean up step %s: %w", step.In.Key, err))
 			}
 		})
 	}
@@ -342,13 +342,12 @@ func (c *execution) cleanup(ctx context.Context, a Action) {
 
 // cleanupStep calls Cleanup of a kind, for example to cancel a prediction that is billed by
 // the second. A panic becomes an error.
-func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
+func (c *execution) cleanupStep(ctx context.Context, a Action) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	i := c.plan.g.index[in.Node]
-	secrets, _ := c.bindCapabilities(ctx, Action{Node: i, In: in})
-	return redactError(c.plan.g.nodes[i].kind.Cleanup(ctx, in), secrets)
+	secrets, _ := c.bindCapabilities(ctx, a)
+	return redactError(a.def.kind.Cleanup(ctx, a.In), secrets)
 }

@@ -152,6 +152,8 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 			c.finish(c.run(ctx, ctx, a, c.needs(a.In)))
 		case ActStart:
 			c.start(ctx, a)
+		case ActExpand:
+			c.expand(a)
 		case ActAbort:
 			c.abort(a.Nodes)
 		case ActRecord:
@@ -265,7 +267,7 @@ func (c *execution) start(ctx context.Context, a Action) {
 		c.saves = make(chan saveRequest)
 	}
 	whole, abort := context.WithCancel(ctx)
-	limited, stop := context.WithTimeout(whole, c.plan.TimeLimit(a.Node))
+	limited, stop := context.WithTimeout(whole, a.def.timeLimit())
 	c.aborts[a.Node] = func() { stop(); abort() }
 	needs := c.needs(a.In)
 	go func() { c.results <- c.run(whole, limited, a, needs) }()
@@ -337,18 +339,18 @@ func (c *execution) run(whole, ctx context.Context, a Action, needs int64) resul
 // Reads from the store, such as credentials, budgets and files, are retried during database
 // outages: the run was accepted, so an outage must not fail it.
 func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err error) {
-	n := &c.plan.g.nodes[a.Node]
+	n := a.def
 	defer func() {
 		if r := recover(); r != nil {
 			c.Report(fmt.Errorf("kind %s panicked at %s: %s\n%s", n.Kind, a.In.Key, c.secrets.Text(fmt.Sprint(r)), debug.Stack()))
 			err = flow.Errorf(flow.CodeInternal, "The node kind %s failed unexpectedly. See the server log for details.", n.Kind)
 		}
 	}()
-	ctx, done := c.track(flow.OutlastOutages(ctx), a.Node)
+	ctx, done := c.track(flow.OutlastOutages(ctx), a)
 	defer done()
 	secrets, flushText := c.bindCapabilities(ctx, a)
 	defer c.limitCalls(ctx, a)()
-	outside := c.plan.nodes[a.Node].class == flow.Outside
+	outside := a.class == flow.Outside
 	if outside { // no other step receives data
 		err = c.loadSecrets(ctx)
 	}
@@ -382,7 +384,7 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	}
 	out, err = redactOut(out, secrets), redactError(err, secrets)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return out, &flow.Error{Code: flow.CodeStepTimeout, Retryable: true, Message: fmt.Sprintf("The step took longer than its time limit of %s.", c.plan.TimeLimit(a.Node))}
+		return out, &flow.Error{Code: flow.CodeStepTimeout, Retryable: true, Message: fmt.Sprintf("The step took longer than its time limit of %s.", n.timeLimit())}
 	}
 	if flow.AsError(err).Code == flow.CodeInternal && ctx.Err() == nil {
 		c.Report(fmt.Errorf("step %s: %w", a.In.Key, err))
@@ -393,16 +395,16 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 // track marks the run busy while a step executes code in this process: an inline or compute
 // step all the time, an outside step while it processes a response. A step that waits for a
 // response cannot crash the process.
-func (c *execution) track(ctx context.Context, node int) (_ context.Context, done func()) {
-	if c.plan.nodes[node].class != flow.Outside {
+func (c *execution) track(ctx context.Context, a Action) (_ context.Context, done func()) {
+	if a.class != flow.Outside {
 		c.mark.Enter()
 		return ctx, c.mark.Leave
 	}
 	if c.Calls == nil {
 		return ctx, func() {}
 	}
-	a := &activity{mark: c.mark}
-	return c.Calls(ctx, c.mayCall, a.set), a.end
+	calls := &activity{mark: c.mark}
+	return c.Calls(ctx, c.mayCall, calls.set), calls.end
 }
 
 // mayCall is called before each request to an external service. It returns an error if the
@@ -414,10 +416,9 @@ func (c *execution) mayCall(ctx context.Context) error {
 	return c.MayCall(ctx, c.plan.run.ID, c.plan.run.Attempt)
 }
 
-// TimeLimit returns how long an attempt of node i may take: the limit of the node, of its
-// kind, or the default, in this order.
-func (p *Plan) TimeLimit(i int) time.Duration {
-	n := &p.g.nodes[i]
+// timeLimit returns how long an attempt may take: the limit of the node, of its kind, or the
+// default, in this order.
+func (n *graphNode) timeLimit() time.Duration {
 	switch {
 	case n.TimeoutS > 0:
 		return time.Duration(n.TimeoutS * float64(time.Second))
@@ -425,4 +426,32 @@ func (p *Plan) TimeLimit(i int) time.Duration {
 		return n.kind.Timeout
 	}
 	return flow.StepTimeout
+}
+
+// expand calls Expand of the kind of a step. A panic is a bug in the kind and fails the step.
+func (c *execution) expand(a Action) {
+	next, err := c.callExpand(a)
+	if err == nil && next.Outputs != nil {
+		r := result{node: a.Node, out: flow.Out{Outputs: next.Outputs}}
+		if r.err = normalizeOutputs(&r.out); r.err == nil {
+			c.count(&r)
+		}
+		next.Outputs, err = r.out.Outputs, r.err
+	}
+	c.plan.Expanded(a.Node, next, err, c.Now())
+}
+
+func (c *execution) callExpand(a Action) (next flow.Next, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.Report(fmt.Errorf("kind %s panicked at %s: %s\n%s", a.def.Kind, a.In.Key, c.secrets.Text(fmt.Sprint(r)), debug.Stack()))
+			err = flow.Errorf(flow.CodeInternal, "The node kind %s failed unexpectedly. See the server log for details.", a.def.Kind)
+		}
+	}()
+	c.mark.Enter()
+	defer c.mark.Leave()
+	if next, err = a.def.kind.Expand(a.In, a.So); err != nil && flow.AsError(err).Code == flow.CodeInternal {
+		c.Report(fmt.Errorf("step %s: %w", a.In.Key, err))
+	}
+	return next, err
 }

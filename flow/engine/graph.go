@@ -32,6 +32,7 @@ type graphNode struct {
 	in        []graphEdge
 	out       []int // indexes of the nodes that depend on this one, without duplicates
 	ends      []edgeEnd
+	sub       *flow.SubStep // of a sub-step, which has no edges; nil for a node of the document
 }
 
 // edgeEnd is the target of an outgoing edge: the index of the target node and the index of the

@@ -18,6 +18,11 @@ func (c *execution) countRecorded() {
 	for i := range c.plan.nodes {
 		n += c.weigher.Keep(c.plan.nodes[i].step.Outputs) + c.weigher.Keep(c.plan.nodes[i].step.Input)
 	}
+	for _, rows := range c.plan.subs.recorded {
+		for _, row := range rows {
+			n += c.weigher.Keep(row.Outputs) + c.weigher.Keep(row.Input)
+		}
+	}
 	if n > inflight.Small {
 		c.sig.Memory.Resize(n)
 	}

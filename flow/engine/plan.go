@@ -20,18 +20,23 @@ const (
 	ActDrain                     // find out whether child runs are still running and call Drained
 	ActSuspend                   // release the worker; there is nothing to do before Action.Until
 	ActEnd                       // the run has ended and its end is recorded
+	ActExpand                    // call Expand of the kind with Action.In and Action.So, and Expanded with the result
 )
 
 // Action is what the caller of a plan must do next. Which fields are set depends on Type.
 type Action struct {
 	Type  ActionType
-	Node  int
+	Node  int // of a step: its index in the plan
 	In    *flow.In
+	So    *flow.Expansion
 	Write *flow.RunWrite
 	Nodes []int // to abort
 	Until time.Time
 	// Abandoned holds failed and canceled steps that saved a state or may have started runs.
-	Abandoned []*flow.In
+	Abandoned []Action
+
+	def   *graphNode // of the step, because the plan may grow while the step runs
+	class flow.Class
 }
 
 // Plan decides what a run does next: graph and step states in, actions out. It has no side
@@ -42,14 +47,15 @@ type Plan struct {
 	g     *Graph
 	run   flow.Run
 	reuse *Reuse
-	nodes []planNode
+	nodes []planNode // steps of the nodes of the graph, in the same order, and after them sub-steps
+	subs  subSteps
 
 	inline   []int // ready and inline
 	ready    []int // ready, not yet announced as running
 	announce []int // to be recorded as running
 	start    []int // recorded as running, to be started
 	running  int   // number of steps that are announced or started
-	open     int   // number of steps that have not ended
+	open     int   // number of nodes whose steps have not ended
 	pausing  int   // number of steps that wait for a time
 	held     bool  // start no more steps: the worker is shutting down
 
@@ -58,8 +64,8 @@ type Plan struct {
 	deliveries []flow.NewDelivery
 	durable    bool
 	progressed bool
-	stateDirty bool       // the state of the run changed since the last write
-	abandoned  []*flow.In // steps that need cleanup in an external service
+	stateDirty bool     // the state of the run changed since the last write
+	abandoned  []Action // steps that need cleanup in an external service
 	write      *flow.RunWrite
 	announced  []int // announce of the pending write
 	settled    []int // settling of the pending write
@@ -77,6 +83,7 @@ type Plan struct {
 // planNode is the state of one node: its step as the next write records it, and what decides
 // when it may run.
 type planNode struct {
+	def           *graphNode
 	step          flow.Step
 	in            *flow.In // input of the attempt; nil unless announced or running
 	class         flow.Class
@@ -89,6 +96,8 @@ type planNode struct {
 	cleanedUp     bool       // abandoned, with cleanup scheduled or done
 	saved         bool       // has a row, or is in the pending write
 	recordedUsage flow.Usage // usage in its row or in the pending write
+	parent        int        // index of the expanding step, for a sub-step
+	expansion     *expansion // of an expanding step, once it has begun
 }
 
 // edgeState is the state of one edge. An edge is decided once its source has ended. It is live
@@ -103,6 +112,7 @@ type edgeState struct {
 type Reuse struct {
 	Steps  map[string]flow.Step // steps of the parent run, by path
 	Forced map[string]bool      // nodes that run again regardless of their inputs
+	from   string               // path of the first sub-step that runs again; empty for a node
 }
 
 // NewPlan returns a plan that continues a run from its recorded steps. A new run has none.
@@ -113,7 +123,9 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 	p.latestTime = latest(run.CreatedAt, run.StartedAt, run.WaitingSince)
 	recorded := map[string]flow.Step{}
 	for _, s := range steps {
-		recorded[s.Path] = s
+		if !p.subs.add(s) {
+			recorded[s.Path] = s
+		}
 		p.latestTime = latest(p.latestTime, s.StartedAt, s.EndedAt)
 		if n := len(s.Attempts); n > 0 {
 			p.latestTime = latest(p.latestTime, s.Attempts[n-1].StartedAt, s.Attempts[n-1].EndedAt)
@@ -122,6 +134,7 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 	edges := make([]edgeState, g.edges)
 	for i := range p.nodes {
 		n := &g.nodes[i]
+		p.nodes[i].def = n
 		p.nodes[i].step = flow.Step{Path: n.ID, Node: n.ID, Kind: n.Kind, State: flow.StepPending, NodeHash: n.hash}
 		p.nodes[i].edges, edges = edges[:len(n.in):len(n.in)], edges[len(n.in):]
 		p.nodes[i].undecided = len(n.in)
@@ -133,7 +146,7 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 			p.restore(i, s)
 		}
 	}
-	if run.State == flow.RunWaiting && run.Error != nil { // the run failed, then waited for child runs
+	if !run.State.Ended() && run.Error != nil { // its end was not recorded yet, or it waited for child runs
 		p.Fail(run.Error)
 	}
 	if p.run.CancelRequested {
@@ -161,9 +174,10 @@ func (p *Plan) restore(i int, s flow.Step) {
 	case s.State.Ended():
 		n.decided = true
 		p.open--
-		if s.State == flow.StepFailed && p.g.nodes[i].OnError == nil {
+		if s.State == flow.StepFailed && n.def.OnError == nil {
 			p.halt(s.Error, flow.RunFailed)
 		}
+	case n.def.kind.Expand != nil: // its sub-steps continue
 	case s.State == flow.StepRunning:
 		n.step.State, n.interrupted = flow.StepPending, interrupted(&s) && s.Saved == nil
 	}
@@ -207,9 +221,12 @@ func (p *Plan) Next(now time.Time) Action {
 		if a, ok := p.nextInline(now); ok {
 			return a
 		}
+		if a, ok := p.nextExpand(); ok {
+			return a
+		}
 		p.wakeDue(now)
 		p.announceReady(now)
-		if p.stop == nil && len(p.inline) > 0 || p.stop != nil && !p.aborted {
+		if p.stop == nil && len(p.inline)+len(p.subs.due) > 0 || p.stop != nil && !p.aborted {
 			continue
 		}
 		if p.mustRecord() {
@@ -259,6 +276,7 @@ func (p *Plan) idle(now time.Time) bool {
 	if !long {
 		return false
 	}
+	p.waitForSubSteps()
 	if p.run.State != flow.RunWaiting { // a run that was woken early is still waiting
 		p.setState(flow.RunWaiting)
 		p.run.WaitingSince = now
@@ -296,7 +314,7 @@ func (p *Plan) nextInline(now time.Time) (Action, bool) {
 			continue
 		}
 		p.begin(i, now)
-		return Action{Type: ActInline, Node: i, In: in}, true
+		return Action{Type: ActInline, Node: i, In: in, def: p.nodes[i].def, class: p.nodes[i].class}, true
 	}
 	return Action{}, false
 }
@@ -308,6 +326,10 @@ func (p *Plan) announceReady(now time.Time) {
 		i := p.ready[0]
 		p.ready = p.ready[1:]
 		if _, ok := p.prepare(i, now); !ok {
+			continue
+		}
+		if p.nodes[i].def.kind.Expand != nil {
+			p.beginExpansion(i, now)
 			continue
 		}
 		p.begin(i, now)
@@ -331,13 +353,14 @@ func (p *Plan) begin(i int, now time.Time) {
 	if p.run.State != flow.RunRunning {
 		p.startRun(now)
 	}
+	p.continueParent(i)
 }
 
 // countInterrupted counts the call that a step may have made before its worker died, once: when
 // the step begins again, or ends without that. Its bill is unknown; the budgets count what it had
 // reserved, see flow.Step.
 func (p *Plan) countInterrupted(i int) {
-	n, s := &p.g.nodes[i], &p.nodes[i].step
+	n, s := p.nodes[i].def, &p.nodes[i].step
 	was := p.nodes[i].interrupted
 	if p.nodes[i].interrupted = false; !was || p.nodes[i].class != flow.Outside || n.kind.Charge == nil {
 		return
@@ -378,7 +401,7 @@ func (p *Plan) nextStart() Action {
 	i := p.start[0]
 	p.start = p.start[1:]
 	p.nodes[i].active = true
-	return Action{Type: ActStart, Node: i, In: p.nodes[i].in}
+	return Action{Type: ActStart, Node: i, In: p.nodes[i].in, def: p.nodes[i].def, class: p.nodes[i].class}
 }
 
 // mustRecord reports whether the run cannot continue before a write. A run without remaining
@@ -476,9 +499,10 @@ func (p *Plan) nextTimer() time.Time {
 	return next
 }
 
-// enqueue queues a step that is ready to run, by its class.
+// enqueue queues a step that is ready to run, by its class. An expanding step is announced like
+// one that starts.
 func (p *Plan) enqueue(i int) {
-	if p.nodes[i].class == flow.Inline {
+	if p.nodes[i].class == flow.Inline && p.nodes[i].def.kind.Expand == nil {
 		p.inline = append(p.inline, i)
 	} else {
 		p.ready = append(p.ready, i)

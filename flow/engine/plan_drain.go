@@ -24,11 +24,11 @@ const drainPause = time.Minute
 // runs has begun, with or without success.
 func (p *Plan) startedRuns() bool {
 	for i := range p.nodes {
-		if p.g.nodes[i].kind.StartsRuns() && p.nodes[i].step.Attempt > 0 {
+		if p.nodes[i].def.kind.StartsRuns() && p.nodes[i].step.Attempt > 0 {
 			return true
 		}
 	}
-	return false
+	return len(p.subs.recorded) > 0 // which kinds they had is not known any more
 }
 
 // Drained reports to the plan whether child runs are still running. If so, the run waits for

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -12,7 +13,7 @@ import (
 // prepare resolves the input of a ready step. It returns false if the step ended immediately,
 // because its input is invalid or the result of the parent run is reused.
 func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
-	n, step := &p.g.nodes[i], &p.nodes[i].step
+	n, step := p.nodes[i].def, &p.nodes[i].step
 	in, err := p.resolve(i)
 	if err != nil {
 		if step.StartedAt.IsZero() {
@@ -24,30 +25,48 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		p.failStep(i, err, now, false)
 		return nil, false
 	}
-	step.Input = n.recordedInput(in)
-	step.InputHash = value.Hash([]any{in.Config, in.Ports, in.Collected})
+	step.Input, step.InputHash = n.recorded(in)
 	if p.reuseResult(i, now) {
 		return nil, false
 	}
 	n.applyAlternative(in, step)
 	in.Attempt, in.State, in.Failures = step.Attempt+1, step.Saved, step.Failures
-	if p.reuse != nil && (!p.reuse.Forced[n.ID] || p.isPartial(i)) {
+	if p.reuse != nil && (!p.reuse.forces(n.ID, step.Path) || p.isPartial(i)) {
 		in.ReuseFrom = p.run.ParentRunID
 	}
 	p.nodes[i].in = in
 	return in, true
 }
 
+// recorded returns the input of a step as it is stored, and its hash.
+func (n *graphNode) recorded(in *flow.In) (input map[string]any, hash string) {
+	if n.sub != nil {
+		input, hash = maps.Clone(n.sub.Input), n.sub.InputHash
+	}
+	if input == nil {
+		input = n.recordedInput(in)
+	} else if f := n.kind.ModelField(); f != nil {
+		input[f.Name] = in.Config[f.Name] // usage is counted by model
+	}
+	if hash == "" {
+		hash = value.Hash([]any{in.Config, in.Ports, in.Collected})
+	}
+	return input, hash
+}
+
 // reuseResult ends the step with the result of the parent run if node and input are unchanged,
 // and reports whether it did.
 func (p *Plan) reuseResult(i int, now time.Time) bool {
-	n, step := &p.g.nodes[i], &p.nodes[i].step
-	if p.reuse == nil || p.reuse.Forced[n.ID] {
+	n, step := p.nodes[i].def, &p.nodes[i].step
+	if p.reuse == nil || p.reuse.forces(n.ID, step.Path) {
 		return false
 	}
 	old, ok := p.reuse.Steps[step.Path]
-	if !ok || old.State != flow.StepSucceeded && old.State != flow.StepReused || old.NodeHash != step.NodeHash || old.InputHash != step.InputHash {
+	if !ok || old.NodeHash != step.NodeHash || old.InputHash != step.InputHash {
 		return false
+	}
+	if old.State != flow.StepSucceeded && old.State != flow.StepReused {
+		return p.isSub(i) && p.reuseFailure(i, &old, now)
 	}
 	if n.kind.Partial != nil && n.kind.Partial(old.Outputs) {
 		return false
@@ -60,7 +79,7 @@ func (p *Plan) reuseResult(i int, now time.Time) bool {
 // some of the items of a map. A rerun then reuses that part and does the rest, even if the
 // step is forced to run again.
 func (p *Plan) isPartial(i int) bool {
-	partial := p.g.nodes[i].kind.Partial
+	partial := p.nodes[i].def.kind.Partial
 	old, ok := p.reuse.Steps[p.nodes[i].step.Path]
 	if !ok || partial == nil {
 		return false
@@ -69,13 +88,22 @@ func (p *Plan) isPartial(i int) bool {
 }
 
 // NewReuse returns the results that a rerun may reuse, given the steps of its parent run. The
-// node from, if it exists, and everything downstream of it run again.
+// node from, if it exists, and everything downstream of it run again. If from is the path of a
+// sub-step, the sub-steps before it are reused.
 func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
 	r := &Reuse{Steps: map[string]flow.Step{}, Forced: map[string]bool{}}
 	for _, s := range steps {
 		r.Steps[s.Path] = s
 	}
-	if i, ok := g.index[from]; ok {
+	node, _, isSub := strings.Cut(from, subSeparator)
+	i, ok := g.index[node]
+	switch {
+	case ok && isSub:
+		r.from = from
+		for _, t := range g.nodes[i].out {
+			r.force(g, t)
+		}
+	case ok:
 		r.force(g, i)
 	}
 	return r
@@ -95,13 +123,17 @@ func (r *Reuse) force(g *Graph, i int) {
 // resolve builds the input of a node: values of live edges take precedence over those typed in
 // its config. An error means an invalid value, such as one that cannot be converted.
 func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
-	n := &p.g.nodes[i]
+	n := p.nodes[i].def
 	in := &flow.In{
 		WorkspaceID: p.run.WorkspaceID, FlowID: p.run.FlowID, RunID: p.run.ID,
 		Path: p.nodes[i].step.Path, Node: n.ID, Key: string(p.run.ID) + ":" + p.nodes[i].step.Path,
 		Timeout: time.Duration(n.TimeoutS * float64(time.Second)),
-		Config:  make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
 	}
+	if n.sub != nil {
+		in.Config, in.Ports = maps.Clone(n.sub.Config), maps.Clone(n.sub.Ports)
+		return in, nil
+	}
+	in.Config, in.Ports = make(map[string]any, len(n.kind.Fields)), make(map[string]any, len(n.in))
 	for k, e := range n.in {
 		s := &p.nodes[i].edges[k]
 		if !s.live {

@@ -47,7 +47,7 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 // recordModel adds the model of a step to those of the run, up to flow.MaxRunModels.
 func (p *Plan) recordModel(i int) {
 	model := p.nodes[i].step.Model()
-	if model == "" || p.g.nodes[i].kind.Charge == nil || slices.Contains(p.run.Models, model) || len(p.run.Models) == flow.MaxRunModels {
+	if model == "" || p.nodes[i].def.kind.Charge == nil || slices.Contains(p.run.Models, model) || len(p.run.Models) == flow.MaxRunModels {
 		return
 	}
 	p.run.Models = append(slices.Clip(p.run.Models), model) // a pending write shares the list
@@ -58,7 +58,7 @@ func (p *Plan) recordModel(i int) {
 func (p *Plan) addDeliveries(i int, deliveries []flow.NewDelivery) {
 	for j, d := range deliveries {
 		d.ID = flow.DeliveryID(p.run.ID, p.nodes[i].step.Path, j)
-		if p.g.nodes[i].fixedURL() {
+		if p.nodes[i].def.fixedURL() {
 			d.Host = flow.HostOf(d.URL)
 		}
 		p.deliveries = append(p.deliveries, d)
@@ -102,14 +102,14 @@ func (p *Plan) Save(i int, state any) {
 // abandon schedules the cleanup of a step that will not continue: one with a saved state, or
 // one that starts child runs and may have started some before it could save a state.
 func (p *Plan) abandon(i int) {
-	step, kind := &p.nodes[i].step, p.g.nodes[i].kind
+	step, kind := &p.nodes[i].step, p.nodes[i].def.kind
 	if kind.Cleanup == nil || p.nodes[i].cleanedUp || step.Saved == nil && !(kind.StartsRuns() && step.Attempt > 0) {
 		return
 	}
 	p.nodes[i].cleanedUp = true
 	if in, err := p.resolve(i); err == nil {
 		in.Attempt, in.State, in.Failures = step.Attempt, step.Saved, step.Failures
-		p.abandoned = append(p.abandoned, in)
+		p.abandoned = append(p.abandoned, Action{Node: i, In: in, def: p.nodes[i].def, class: p.nodes[i].class})
 	}
 	step.Saved = nil
 }
@@ -138,11 +138,11 @@ func (p *Plan) pauseStep(i int, state flow.StepState, until time.Time) {
 // the node, else the end of the run. paid means that an answer had begun, so that the failed attempt
 // cost money.
 func (p *Plan) failStep(i int, e *flow.Error, now time.Time, paid bool) {
-	n, step := &p.g.nodes[i], &p.nodes[i].step
+	n, step := p.nodes[i].def, &p.nodes[i].step
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
 	step.Error = e
 	step.Failures++
-	if p.stop == nil && n.Retry != nil && e.Retryable && step.Failures < n.Retry.Attempts {
+	if p.stop == nil && n.Retry != nil && n.kind.Expand == nil && e.Retryable && step.Failures < n.Retry.Attempts {
 		endAttempt(step, now, e, false)
 		pause, state := backoff(n.Retry, step.Failures, e.After), flow.StepRetrying
 		if pause > flow.HeldBackoff {
@@ -160,6 +160,8 @@ func (p *Plan) failStep(i int, e *flow.Error, now time.Time, paid bool) {
 	}
 	p.abandon(i)
 	switch {
+	case p.isSub(i): // the expanding step decides
+		p.endStep(i, flow.StepFailed, nil, now)
 	case n.OnError == nil:
 		p.halt(e, flow.RunFailed)
 		p.endStep(i, flow.StepFailed, nil, now)
@@ -178,7 +180,7 @@ func isOutage(e *flow.Error) bool {
 
 // hasAlternative reports whether the step has another alternative config to continue with.
 func (p *Plan) hasAlternative(i int) bool {
-	n := &p.g.nodes[i]
+	n := p.nodes[i].def
 	if n.kind.Alternative == nil {
 		return false
 	}
@@ -194,7 +196,7 @@ func (n *graphNode) applyAlternative(in *flow.In, step *flow.Step) {
 	}
 	if config, ok := n.kind.Alternative(in.Config, alternative); ok {
 		in.Config = config
-		step.Input = n.recordedInput(in)
+		step.Input, _ = n.recorded(in)
 	}
 }
 
@@ -207,14 +209,16 @@ func backoff(r *flow.Retry, failures int, after time.Duration) time.Duration {
 
 // endStep sets the final state of a step.
 func (p *Plan) endStep(i int, state flow.StepState, outputs map[string]any, now time.Time) {
-	n, step := &p.g.nodes[i], &p.nodes[i].step
+	n, step := p.nodes[i].def, &p.nodes[i].step
 	p.countInterrupted(i)
 	step.State, step.Outputs, step.EndedAt, step.WaitUntil, step.Saved = state, outputs, now, time.Time{}, nil
 	if state == flow.StepSucceeded || state == flow.StepReused {
 		step.Error = nil
 	}
 	closeAttempts(step)
-	p.open--
+	if !p.isSub(i) {
+		p.open--
+	}
 	p.progressed = true
 	p.markDirty(i)
 	if v, ok := outputs["value"]; ok && n.kind.Role == flow.RoleOutput {
@@ -243,6 +247,10 @@ func (p *Plan) setOutput(name string, v any) {
 
 // propagate decides the outgoing edges of an ended step and lets its dependents react.
 func (p *Plan) propagate(i int) {
+	if p.isSub(i) {
+		p.reportSub(i)
+		return
+	}
 	from := &p.nodes[i].step
 	for _, end := range p.g.nodes[i].ends {
 		n := &p.nodes[end.node]

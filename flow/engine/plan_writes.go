@@ -24,7 +24,7 @@ func (p *Plan) buildWrite() {
 		p.run.Seq++
 		p.run.RunSeq = p.run.Seq
 	}
-	p.run.Progress = flow.Progress{Done: len(p.nodes) - p.open, Total: len(p.nodes)}
+	p.run.Progress = flow.Progress{Done: len(p.g.nodes) - p.open, Total: len(p.g.nodes)}
 	p.run.Writes++
 	run := p.run
 	run.Outputs = p.run.Outputs.Clone()
@@ -51,11 +51,15 @@ func (p *Plan) busy() bool {
 	return false
 }
 
-// Fence returns a write that changes nothing. If it succeeds, this worker still owns the run
-// and may do something that cannot be undone.
+// Fence returns a write that changes nothing but the error of a run that is about to fail. If it
+// succeeds, this worker still owns the run and may do something that cannot be undone. After a crash
+// the next worker finds the error and does not continue a run whose child runs were stopped.
 func (p *Plan) Fence() *flow.RunWrite {
 	if p.run.State == flow.RunWaiting { // a write in this state would release the worker
 		p.setState(flow.RunRunning)
+	}
+	if p.stop != nil && p.endAs == flow.RunFailed {
+		p.run.Error = p.stop
 	}
 	p.run.Writes++
 	run := p.run
@@ -70,10 +74,10 @@ func (p *Plan) row(i int) flow.Step {
 	n.dirty, n.saved = false, true
 	n.step.Spent = n.step.Usage.Sub(n.recordedUsage)
 	n.recordedUsage = n.step.Usage
-	n.step.Bulky = p.g.nodes[i].kind.StartsRuns()
+	n.step.Bulky = n.def.kind.StartsRuns()
 	p.run.Seq++
 	n.step.Seq = p.run.Seq
-	if _, ok := n.step.Outputs["value"]; ok && p.g.nodes[i].kind.Role == flow.RoleOutput && n.step.State.Ended() {
+	if _, ok := n.step.Outputs["value"]; ok && n.def.kind.Role == flow.RoleOutput && n.step.State.Ended() {
 		p.run.Seq++
 		n.step.OutputSeq = p.run.Seq
 	}
@@ -105,7 +109,7 @@ func (p *Plan) buildEnd(now time.Time) {
 	} else if p.run.State != flow.RunRunning {
 		p.startRun(now)
 	}
-	if state == flow.RunFailed {
+	if p.run.Error = nil; state == flow.RunFailed {
 		p.run.Error = p.stop
 	}
 	p.setState(state)
@@ -129,7 +133,9 @@ func (p *Plan) cancelOpen(now time.Time) {
 			p.countInterrupted(i)
 			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = flow.StepCanceled, now, time.Time{}, nil
 			closeAttempts(&n.step)
-			p.open--
+			if !p.isSub(i) {
+				p.open--
+			}
 			p.markDirty(i)
 		}
 	}

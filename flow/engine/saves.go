@@ -15,9 +15,9 @@ var errUncertainSave = errors.New("it is uncertain whether the state of the step
 // save passes a state to the goroutine of the run and waits until it is on disk. Once the
 // state is passed, save waits even after ctx has ended, because the step must know whether
 // the next worker will find the state.
-func (c *execution) save(ctx context.Context, node int, state any) error {
+func (c *execution) save(ctx context.Context, a Action, state any) error {
 	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
-	if err == nil && c.plan.nodes[node].class == flow.Inline {
+	if err == nil && a.class == flow.Inline {
 		err = errors.New("an inline step cannot save: it runs on the goroutine that records states")
 	}
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *execution) save(ctx context.Context, node int, state any) error {
 	}
 	done := make(chan error, 1)
 	select {
-	case c.saves <- saveRequest{node, state, done}:
+	case c.saves <- saveRequest{a.Node, state, done}:
 		return <-done
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", flow.ErrNotSaved, ctx.Err())

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"sluice/flow"
@@ -11,8 +12,8 @@ import (
 
 // checkStart checks the preconditions of a start.
 func (w *world) checkStart(a Action) error {
-	n, row := &w.g.nodes[a.Node], w.disk.rows[w.name(a.Node)].step
-	key := fmt.Sprintf("%s in attempt %d, start %d", n.ID, w.disk.attempt, a.In.Attempt)
+	n, row := a.def, w.disk.rows[w.name(a.Node)].step
+	key := fmt.Sprintf("%s in attempt %d, start %d", w.name(a.Node), w.disk.attempt, a.In.Attempt)
 	if w.starts[key] {
 		return fmt.Errorf("%s: started twice", key)
 	}
@@ -20,7 +21,7 @@ func (w *world) checkStart(a Action) error {
 	if row.State.Ended() {
 		return fmt.Errorf("%s: started although it is recorded as %s", key, row.State)
 	}
-	if a.In.Key != "run_1:"+n.ID {
+	if a.In.Key != "run_1:"+w.name(a.Node) {
 		return fmt.Errorf("%s: execution key %s", key, a.In.Key)
 	}
 	if n.Disabled {
@@ -34,6 +35,13 @@ func (w *world) checkStart(a Action) error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
+	node := a.Node
+	if w.plan.isSub(node) {
+		if err := w.checkEarlier(node); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		node = w.plan.nodes[node].parent
+	}
 	if n.kind.Class == flow.Inline {
 		return nil
 	}
@@ -43,7 +51,26 @@ func (w *world) checkStart(a Action) error {
 	if len(w.started) >= flow.StepParallel {
 		return fmt.Errorf("%s: a step too many at once", key)
 	}
-	return w.checkAncestors(a.Node, map[int]bool{})
+	return w.checkAncestors(node, map[int]bool{})
+}
+
+// checkEarlier checks that the sub-steps on whose results a sub-step builds are on disk.
+func (w *world) checkEarlier(i int) error {
+	node, name, _ := strings.Cut(w.name(i), subSeparator)
+	round, _, isCall := strings.Cut(name, subSeparator)
+	for path, row := range w.disk.rows {
+		other, isSub := strings.CutPrefix(path, node+subSeparator)
+		before := compareNames(other, round) < 0 || isCall && other == round
+		if !isSub || !before {
+			continue
+		}
+		s := row.step
+		ended, synced := w.disk.ended(path)
+		if !ended || flowtest.Kinds.Find(s.Kind).Class == flow.Outside && s.Attempt > 0 && !synced {
+			return fmt.Errorf("started while %s is %s, synced: %t", path, s.State, synced)
+		}
+	}
+	return nil
 }
 
 // checkSource checks that the source of an edge has ended and, if it has an external effect, is
@@ -134,13 +161,13 @@ func (w *world) checkWrite(rw *flow.RunWrite, before *flow.Run) error {
 }
 
 func (w *world) checkStep(s *flow.Step, durable bool) error {
-	k := w.g.nodes[w.g.index[s.Node]].kind
+	k := flowtest.Kinds.Find(s.Kind)
 	unsaved := s.Saved != nil && string(flow.EncodeJSON(s.Saved)) != string(w.disk.rows[s.Path].saved)
 	effect := s.State == flow.StepSucceeded || s.State == flow.StepFailed || s.State == flow.StepWaiting && unsaved
 	if k.Class == flow.Outside && effect && !durable && s.Attempt > 0 {
 		return fmt.Errorf("%s is %s in a write that is not durable", s.Path, s.State)
 	}
-	if s.State == flow.StepReused && (s.Usage != flow.Usage{} || w.reuse.Forced[s.Node]) {
+	if s.State == flow.StepReused && (s.Usage != flow.Usage{} || w.reuse.forces(s.Node, s.Path)) {
 		return fmt.Errorf("%s is reused with %+v", s.Path, s.Usage)
 	}
 	if s.State.Ended() && (s.Saved != nil || !s.WaitUntil.IsZero()) {
@@ -155,7 +182,7 @@ func (w *world) checkRecorded() error {
 	done := 0
 	for _, r := range w.disk.rows {
 		usage = usage.Add(r.step.Usage)
-		if r.step.State.Ended() {
+		if r.step.State.Ended() && r.step.Path == r.step.Node {
 			done++
 		}
 	}
@@ -198,6 +225,11 @@ func (w *world) checkEnd() error {
 		}
 		if v, given := outputsOf(row)["value"]; n.kind.Role == flow.RoleOutput && given && string(flow.EncodeJSON(run.Outputs.Get(flow.NameOf(n.Node)))) != string(flow.EncodeJSON(v)) {
 			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs.Get(flow.NameOf(n.Node)), v)
+		}
+	}
+	for path, row := range w.disk.rows {
+		if s := row.step; !s.State.Ended() || s.State == flow.StepCanceled && run.State == flow.RunSucceeded {
+			return fmt.Errorf("the run is %s and %s is %s", run.State, path, s.State)
 		}
 	}
 	if err := w.checkOutputs(run); err != nil {

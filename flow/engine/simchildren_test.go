@@ -237,10 +237,10 @@ func (w *world) checkChildren() error {
 			}
 		}
 	}
-	for i := range w.g.nodes {
-		row := w.disk.rows[w.name(i)].step
+	for _, row := range w.disk.rows {
+		row := row.step
 		c := w.children[roundKey(row.Path, row.Failures)]
-		if w.g.nodes[i].Kind == "spawn" && row.State == flow.StepSucceeded && (c == nil || c.stopped || !c.view().Ended()) {
+		if row.Kind == "spawn" && row.State == flow.StepSucceeded && (c == nil || c.stopped || !c.view().Ended()) {
 			return fmt.Errorf("%s succeeded before its children", row.Path)
 		}
 	}

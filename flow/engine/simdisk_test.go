@@ -107,6 +107,21 @@ func (d *fakeDisk) write(w *flow.RunWrite) error {
 	return nil
 }
 
+// fence commits a write of Plan.Fence.
+func (d *fakeDisk) fence(w *flow.RunWrite) error {
+	if w.Run.Attempt != d.attempt {
+		return flow.ErrFenced
+	}
+	e := diskWrite{run: d.run, outputs: flow.EncodeJSON(d.run.Outputs)}
+	if n := len(d.log); n > 0 {
+		e.outputs, e.wakeAt, e.draining = d.log[n-1].outputs, d.log[n-1].wakeAt, d.log[n-1].draining
+	}
+	e.run.Error = w.Run.Error
+	d.log = append(d.log, e)
+	d.apply(e)
+	return nil
+}
+
 // wakeDecided makes waiting steps due whose event has happened.
 func (d *fakeDisk) wakeDecided(now time.Time) {
 	for path, r := range d.rows {

@@ -75,9 +75,11 @@ func (w *drawing) pick(ports []string) string {
 }
 
 func (w *drawing) draw() {
-	switch w.rng.IntN(9) {
+	switch w.rng.IntN(10) {
 	case 3:
 		w.waits()
+	case 4:
+		w.loop()
 	case 0:
 		id := w.add(w.pick([]string{"ask", "gate"}), map[string]any{"take": w.pick([]string{"yes", "no", "text"})})
 		w.connect(w.pick(w.any), id+".value")
@@ -97,6 +99,25 @@ func (w *drawing) draw() {
 	default:
 		w.work()
 	}
+}
+
+// loop adds a node with sub-steps. One that is strict may fail the run.
+func (w *drawing) loop() {
+	config := map[string]any{"rounds": flow.Number(1 + w.rng.IntN(4)), "calls": flow.Number(w.rng.IntN(4)), "seed": flow.Number(w.rng.IntN(1000))}
+	id := w.add("loop", config)
+	for range w.rng.IntN(3) {
+		w.connect(w.pick(w.any), id+".values")
+	}
+	if n := &w.d.Nodes[len(w.d.Nodes)-1]; w.rng.IntN(3) == 0 {
+		config["strict"] = true
+		switch {
+		case !w.fatal:
+			w.fatal = true
+		default:
+			n.OnError = &flow.OnError{Continue: map[string]any{"text": "instead"}}
+		}
+	}
+	w.gives(id+".text", true)
 }
 
 func (w *drawing) work() {

@@ -19,7 +19,7 @@ type simJob struct {
 // moveJob advances the job of a started step: the job begins, or it fails and its name is
 // deleted. The step saves both. It returns false when the step itself may end.
 func (w *world) moveJob(a *Action) (moved bool, err error) {
-	n := &w.g.nodes[a.Node]
+	n := a.def
 	if n.Kind != "job" || w.aborted[a.Node] || w.forgot[a.Node] || w.refused[a.Node] {
 		return false, nil
 	}
@@ -86,8 +86,9 @@ func (w *world) endJobs(step string) {
 }
 
 // abandon cancels the jobs of abandoned steps. It may be repeated after a crash.
-func (w *world) abandon(list []*flow.In) error {
-	for _, in := range list {
+func (w *world) abandon(list []Action) error {
+	for _, a := range list {
+		in := a.In
 		name, _ := flowtest.JobOf(in.State)
 		w.say("abandon %s: job %q", in.Path, name)
 		if row := w.disk.rows[in.Path].step; row.State.Ended() {
@@ -99,7 +100,7 @@ func (w *world) abandon(list []*flow.In) error {
 		if job := w.jobs[name]; job != nil {
 			job.canceled = true
 		}
-		if w.g.nodes[w.g.index[in.Node]].Kind == "spawn" {
+		if a.def.Kind == "spawn" {
 			w.stopChildren(roundKey(in.Path, in.Failures))
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -168,6 +170,10 @@ func rerun(g *Graph, inputs map[string]any, parent *world, rng *rand.Rand, trace
 		from = g.nodes[rng.IntN(len(g.nodes))].ID
 	}
 	_, steps := parent.disk.claim()
+	slices.SortFunc(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
+	if len(steps) > 0 && rng.IntN(3) == 0 {
+		from = steps[rng.IntN(len(steps))].Path
+	}
 	reuse := NewReuse(g, steps, from)
 	trace.say("rerun from %q", from)
 	calm, err := play(g, inputs, reuse, nil, chaos{}, rng, nil)
@@ -205,6 +211,15 @@ func sameEnd(g *Graph, calm, wild *world) error {
 			return fmt.Errorf("step %s ended as %+v, without faults %+v", g.nodes[i].ID, y.decode(), x.decode())
 		}
 	}
+	for path, x := range calm.disk.rows {
+		y := wild.disk.rows[path]
+		if x.step.State != y.step.State || string(x.outputs) != string(y.outputs) || x.step.InputHash != y.step.InputHash || string(x.failed) != string(y.failed) {
+			return fmt.Errorf("step %s ended as %+v, without faults %+v", path, y.decode(), x.decode())
+		}
+	}
+	if len(calm.disk.rows) != len(wild.disk.rows) {
+		return fmt.Errorf("%d steps, without faults %d", len(wild.disk.rows), len(calm.disk.rows))
+	}
 	if x, y := calm.disk.deliveries(), wild.disk.deliveries(); fmt.Sprint(x) != fmt.Sprint(y) {
 		return fmt.Errorf("deliveries %v, without faults %v", y, x)
 	}
@@ -213,7 +228,7 @@ func sameEnd(g *Graph, calm, wild *world) error {
 
 // carryOut simulates the work of a node, which fails as often as its config says.
 func (w *world) carryOut(p *Plan, a Action) (flow.Out, error) {
-	n := &p.g.nodes[a.Node]
+	n := a.def
 	if w.refused[a.Node] {
 		return flow.Out{}, &flow.Error{Code: flow.CodeBudgetExceeded, Message: "Nothing is left."}
 	}

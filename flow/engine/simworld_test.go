@@ -54,7 +54,7 @@ func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c ch
 	w := &world{g: g, reuse: reuse, rng: rng, chaos: c, trace: trace, disk: newDisk(run, slices.Clone(ahead)...),
 		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}, jobs: map[string]*simJob{}, children: map[string]*simChildren{}, questions: map[string]*simQuestion{}}
 	w.disk.decided = w.decided
-	for most := 500 + 300*g.Len(); !w.disk.run.State.Ended(); w.actions++ {
+	for most := 500 + 300*(g.Len()+subStepsOf(g)); !w.disk.run.State.Ended(); w.actions++ {
 		if w.actions > most {
 			return nil, fmt.Errorf("no end after %d actions", most)
 		}
@@ -63,6 +63,16 @@ func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c ch
 		}
 	}
 	return w, w.checkEnd()
+}
+
+// subStepsOf returns the number of sub-steps that a run of the graph has.
+func subStepsOf(g *Graph) (n int) {
+	for i := range g.nodes {
+		rounds, _ := flow.Float(g.nodes[i].Config["rounds"])
+		calls, _ := flow.Float(g.nodes[i].Config["calls"])
+		n += int(rounds * (1 + calls))
+	}
+	return n
 }
 
 func (w *world) happens(often int) bool { return often > 0 && w.rng.IntN(1000) < often }
@@ -104,9 +114,16 @@ func (w *world) act() error {
 		w.say("start %s", w.name(a.Node))
 		w.started = append(w.started, a)
 		w.refused[a.Node] = w.chaos.poor > 0 && w.actions >= w.chaos.poor && w.costs(a)
+	case ActExpand:
+		next, err := a.def.kind.Expand(a.In, a.So)
+		w.say("expand %s: %d steps, outputs %v, %v", w.name(a.Node), len(next.Steps), next.Outputs, err)
+		w.plan.Expanded(a.Node, next, err, w.now)
 	case ActAbort:
 		return w.abort(a.Nodes)
 	case ActAbandon:
+		if err := w.disk.fence(w.plan.Fence()); err != nil {
+			return err
+		}
 		return w.abandon(a.Abandoned)
 	case ActRecord:
 		return w.record(a.Write)
@@ -130,11 +147,11 @@ func (w *world) act() error {
 // costs reports whether the action begins something that costs money. A job that has begun is
 // already paid for.
 func (w *world) costs(a Action) bool {
-	kind := w.g.nodes[a.Node].Kind
+	kind := a.def.Kind
 	return (kind == "call" || kind == "job") && a.In.State == nil
 }
 
-func (w *world) name(i int) string              { return w.g.nodes[i].ID }
+func (w *world) name(i int) string              { return w.plan.nodes[i].step.Path }
 func (w *world) say(format string, args ...any) { w.trace.say(format, args...) }
 
 // claim assigns the run to a new worker, when it is due or earlier, as after a duplicate
@@ -191,6 +208,9 @@ func (w *world) actStale() error {
 	case ActInline:
 		out, err := w.carryOut(w.stale, a)
 		w.stale.Finish(a.Node, out, err, w.now)
+	case ActExpand:
+		next, err := a.def.kind.Expand(a.In, a.So)
+		w.stale.Expanded(a.Node, next, err, w.now)
 	case ActRecord:
 		if err := w.disk.write(a.Write); err != flow.ErrFenced {
 			return fmt.Errorf("a stale write was not refused: %v", err)
@@ -225,7 +245,7 @@ func (w *world) record(rw *flow.RunWrite) error {
 	}
 	if w.write = rw; w.happens(w.chaos.fullDisk) {
 		w.say("disk full")
-		if k := w.rng.IntN(max(1, len(w.started))); k < len(w.started) && w.rng.IntN(2) == 0 && w.g.nodes[w.started[k].Node].Kind != "job" {
+		if k := w.rng.IntN(max(1, len(w.started))); k < len(w.started) && w.rng.IntN(2) == 0 && w.started[k].def.Kind != "job" {
 			w.end(k) // during the write; the engine receives states only between writes
 		}
 		return nil

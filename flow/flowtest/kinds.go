@@ -18,7 +18,7 @@ var Kinds = flow.NewRegistry(
 	gateKind("gate", flow.Inline), gateKind("ask", flow.Outside),
 	firstKind("first", flow.Inline), firstKind("race", flow.Compute),
 	hookKind("hook", flow.Outside), hookKind("tell", flow.Inline),
-	templateKind, secretKind, jobKind, spawnKind, awaitKind,
+	templateKind, secretKind, jobKind, spawnKind, awaitKind, loopKind,
 	flow.Kind{Name: "sticker", Title: "Sticker", Group: "Test", Summary: "Lies on the canvas.", Role: flow.RoleCanvas,
 		Fields: []flow.Field{{Name: "text", Type: flow.FieldArea, Typed: true}}},
 )
