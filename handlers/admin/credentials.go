@@ -71,7 +71,7 @@ type credentialRequest struct {
 // callLimitType is the type of a limit of calls.
 var callLimitType = api.Type[int64]{
 	Schema: schema{"type": "integer", "minimum": 0, "maximum": flow.MaxCallLimit}, Code: "out_of_range",
-	Wanted: fmt.Sprintf("a whole number from 0 to %d", flow.MaxCallLimit), As: func(v any) (int64, bool) { return asWhole(v, 0, flow.MaxCallLimit) },
+	Wanted: fmt.Sprintf("a whole number from 0 to %d", flow.MaxCallLimit), As: func(v any) (int64, bool) { return api.AsWhole(v, 0, flow.MaxCallLimit) },
 }.OrNull()
 
 const needsSecret = "only the limits of a credential can be changed without its secret"
@@ -81,9 +81,9 @@ var (
 	credentialBody = api.Body[credentialRequest]{Name: "SetCredential", Of: "a credential", Example: schema{"secret": "sk-EXAMPLE", "provider": "openai"}, Fields: []api.Field[credentialRequest]{
 		api.Member("max_calls", "Calls of model nodes with it at once; further ones wait. Default: 0, no limit.", callLimitType, func(k *credentialRequest) *int64 { return &k.Limits.AtOnce }),
 		api.Member("calls_per_minute", "Calls of model nodes with it in a minute; further ones wait. Default: 0, no limit.", callLimitType, func(k *credentialRequest) *int64 { return &k.Limits.PerMinute }),
-		api.Member("secret", "No response contains it.", textType.With("maxLength", library.MaxSecretBytes), func(k *credentialRequest) *string { return &k.secret }).Required("send the secret with every change"),
-		api.Member("provider", "Model provider that the secret is for, such as openai. Default: none; then hosts are required.", textType.OrNull(), func(k *credentialRequest) *string { return &k.Provider }),
-		api.Member("base_url", "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody.", textType.OrNull(), func(k *credentialRequest) *string { return &k.BaseURL }),
+		api.Member("secret", "No response contains it.", api.TextType.With("maxLength", library.MaxSecretBytes), func(k *credentialRequest) *string { return &k.secret }).Required("send the secret with every change"),
+		api.Member("provider", "Model provider that the secret is for, such as openai. Default: none; then hosts are required.", api.TextType.OrNull(), func(k *credentialRequest) *string { return &k.Provider }),
+		api.Member("base_url", "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody.", api.TextType.OrNull(), func(k *credentialRequest) *string { return &k.BaseURL }),
 		api.Member("hosts", "Hosts that the secret may be sent to. A provider has its own.", textsType.OrNull(), func(k *credentialRequest) *[]string { return &k.Hosts }),
 	}}
 	credentialLimitBody = api.Body[flow.CallLimits]{Name: "LimitCredential", Of: "the limits of a credential", Example: schema{"max_calls": 4},

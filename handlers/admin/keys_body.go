@@ -23,14 +23,14 @@ var (
 // keyFields are the settings of a key that can be changed later. Null removes a limit, an expiry or
 // a list of flows.
 var keyFields = []api.Field[flow.Key]{
-	api.Member("name", "What the key is for.", textType.With("minLength", 1).With("maxLength", 100), func(k *flow.Key) *string { return &k.Name }),
+	api.Member("name", "What the key is for.", api.TextType.With("minLength", 1).With("maxLength", 100), func(k *flow.Key) *string { return &k.Name }),
 	api.Member("flows", "IDs or slugs of the flows that it may call. Null or empty: all, including future ones.", textsType.OrNull(), func(k *flow.Key) *[]string { return &k.Flows }),
 	api.Member("expires_at", "Null: never.", timeType, func(k *flow.Key) *time.Time { return &k.ExpiresAt }),
 	api.Member("rpm", "Requests per minute. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RPM }),
 	api.Member("concurrency", "Runs at once. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.Concurrency }),
 	api.Member("runs_per_day", "Runs per day. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RunsPerDay }),
 	api.Member("usd_per_day", "Dollars per day; null for no limit.", dollarsType, func(k *flow.Key) *flow.NanoUSD { return &k.USDPerDay }),
-	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", boolType, func(k *flow.Key) *bool { return &k.AllowUnpriced }),
+	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", api.BoolType, func(k *flow.Key) *bool { return &k.AllowUnpriced }),
 }
 
 // scopesType is the type of a list of scopes. Package library checks that they exist.
@@ -56,7 +56,7 @@ func rotationBody(name, text string, limit time.Duration) api.Body[time.Duration
 		Schema: schema{"type": "integer", "minimum": 0, "maximum": seconds, "default": int(defaultOverlap.Seconds())},
 		Code:   "out_of_range", Wanted: fmt.Sprintf("a whole number of seconds from 0 to %d", seconds),
 		As: func(v any) (time.Duration, bool) {
-			n, ok := asWhole(v, 0, limit.Seconds())
+			n, ok := api.AsWhole(v, 0, limit.Seconds())
 			return time.Duration(n) * time.Second, ok
 		},
 	}

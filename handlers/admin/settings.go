@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"math"
 	"time"
 
 	"sluice/flow"
@@ -13,8 +12,6 @@ type schema = map[string]any
 
 // Types of the members of bodies.
 var (
-	textType    = api.Type[string]{Schema: schema{"type": "string"}, Wanted: "text", As: asText}
-	boolType    = api.Type[bool]{Schema: schema{"type": "boolean"}, Wanted: "true or false", As: asBool}
 	textsType   = api.Type[[]string]{Schema: schema{"type": "array", "items": schema{"type": "string"}}, Wanted: "a list of texts", As: asTexts}
 	timeType    = api.Type[time.Time]{Schema: schema{"type": "string", "format": "date-time"}, Wanted: "a time such as 2027-01-31T12:00:00Z, or null", As: asTime}.OrNull()
 	limitType   = api.Type[int64]{Schema: schema{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, Wanted: "a whole number from 1 to 1000000000, or null for no limit", As: asCount}.OrNull()
@@ -22,11 +19,9 @@ var (
 	priceType   = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "a number of dollars from 0 to a million", As: asPrice}
 )
 
-// asText and the functions below read a value of a JSON body as a type. They report
-// whether it has that type, so that a body with several wrong fields gets one problem
-// for each instead of the decoder's first error.
-func asText(v any) (string, bool) { s, ok := v.(string); return s, ok }
-func asBool(v any) (bool, bool)   { b, ok := v.(bool); return b, ok }
+// The functions below read a value of a JSON body as a type. They report whether it has that type,
+// so that a body with several wrong fields gets one problem for each instead of the decoder's first
+// error.
 
 // asTexts reads a list whose items are all strings. It may be empty, but not null.
 func asTexts(v any) (texts []string, ok bool) {
@@ -48,13 +43,7 @@ func asTime(v any) (time.Time, bool) {
 
 // asCount reads a limit: a whole number from 1 to 10⁹. A fraction is refused instead of
 // rounded.
-func asCount(v any) (int64, bool) { return asWhole(v, 1, 1e9) }
-
-// asWhole reads a whole number from least to most, which are exact as floats below 2⁵³.
-func asWhole(v any, least, most float64) (int64, bool) {
-	n, ok := flow.Float(v)
-	return int64(n), ok && n == math.Trunc(n) && n >= least && n <= most
-}
+func asCount(v any) (int64, bool) { return api.AsWhole(v, 1, 1e9) }
 
 // asUSD reads a limit in dollars. An amount that rounds to 0 billionths of a dollar is refused,
 // because a stored 0 means no limit.

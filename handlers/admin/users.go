@@ -87,9 +87,9 @@ type userRequest struct {
 
 // userBody declares the body of a request of the operator.
 var userBody = api.Body[userRequest]{Of: "a person", Fields: []api.Field[userRequest]{
-	api.Member("email", "", textType, func(of *userRequest) *string { return &of.email }),
-	api.Member("name", "", textType, func(of *userRequest) *string { return &of.name }),
-	api.Member("password", "", textType, func(of *userRequest) *string { return &of.password }),
+	api.Member("email", "", api.TextType, func(of *userRequest) *string { return &of.email }),
+	api.Member("name", "", api.TextType, func(of *userRequest) *string { return &of.name }),
+	api.Member("password", "", api.TextType, func(of *userRequest) *string { return &of.password }),
 	api.Member("role", "", api.Type[flow.MemberRole]{Schema: schema{"type": "string"}, Wanted: "owner, editor or viewer", As: asRole}, func(of *userRequest) *flow.MemberRole { return &of.role }),
 }}
 

@@ -247,7 +247,7 @@ func asQuota(v any) (int64, bool) {
 	case "default":
 		return flow.DefaultQuota, true
 	}
-	return asWhole(v, 1, maxQuota)
+	return api.AsWhole(v, 1, maxQuota)
 }
 
 // quotaChanges returns one line for the audit log with the quotas that differ.

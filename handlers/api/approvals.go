@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"sluice/flow"
-	"sluice/flow/contract"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -96,12 +95,12 @@ func (s *Server) listApprovals(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// decisionBody declares the fields of an answer.
-var decisionBody = []contract.Input{
-	{Name: "decision", Type: flow.TypeText, Required: true, Enum: []any{string(flow.OutcomeApproved), string(flow.OutcomeRejected)}},
-	{Name: "values", Type: flow.TypeJSON},
-	{Name: "comment", Type: flow.TypeText},
-}
+// decisionBody declares an answer.
+var decisionBody = Body[flow.Decision]{Name: "Decision", Of: "an answer", Unknown: "unknown", Example: map[string]any{"decision": "approved", "comment": "Looks good."}, Fields: []Field[flow.Decision]{
+	Member("decision", "", EnumType("not_allowed", flow.OutcomeApproved, flow.OutcomeRejected), func(d *flow.Decision) *flow.Outcome { return &d.Outcome }).Required("send approved or rejected"),
+	SetMember("values", "New values of editable ones, by name. A value keeps its type.", ObjectType.OrAbsent(), func(d *flow.Decision, values *flow.Object) { d.Values = values.Map() }),
+	Member("comment", "", TextType.OrAbsent().With("maxLength", flow.MaxComment), func(d *flow.Decision) *string { return &d.Comment }),
+}}
 
 // decideApproval is POST approval: it answers a question.
 func (s *Server) decideApproval(c *Call) error {
@@ -109,25 +108,15 @@ func (s *Server) decideApproval(c *Call) error {
 	if err != nil {
 		return err
 	}
-	body, _, err := c.ReadOrdered(false)
+	set, err := decisionBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
-	values, list := contract.Check(decisionBody, body, false)
-	wrong := problems(list)
-	edited, isObject := flow.AsMap(values.Get("values"))
-	if values.Get("values") != nil && !isObject {
-		wrong.add("/values", "wrong_type", "wanted an object, got "+flow.TypeOf(values.Get("values")))
-	}
-	if err := wrong.err(); err != nil {
-		return err
-	}
+	decision := flow.Decision{By: flow.Answerer{Type: flow.ByKey, ID: c.Actor().ID, Name: c.Key.Name}}
+	set(&decision)
 	approval, err := s.Library.Answer(c.Request().Context(), library.Answer{
 		WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: c.Param("path"), IP: web.RemoteIP(c.Request()),
-		Decision: flow.Decision{
-			Outcome: flow.Outcome(flow.Text(values.Get("decision"))), Values: edited, Comment: flow.Text(values.Get("comment")),
-			By: flow.Answerer{Type: flow.ByKey, ID: c.Actor().ID, Name: c.Key.Name},
-		},
+		Decision: decision,
 	})
 	if err != nil {
 		return err

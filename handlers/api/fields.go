@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"sluice/flow"
 	"sluice/flow/sorting"
@@ -14,7 +16,10 @@ type Body[T any] struct {
 	Name     string // of its schema; "" for a body of the operator
 	Of       string // the noun that it changes, with an article, for problems
 	Optional bool   // may be left out
+	Limit    int64  // bytes, at most; 0 for MaxBody
 	Fields   []Field[T]
+	Ordered  bool              // the schema lists the members in this order, not by name
+	Unknown  string            // code of the problem of an unknown member; "" for unknown_field
 	Least    int               // number of members, at least
 	Refused  map[string]string // members that cannot be set, with the reason
 	Example  map[string]any
@@ -26,7 +31,7 @@ type Field[T any] struct {
 	required bool
 	missing  string // what to do if a required member is missing; "" if the caller checks that
 	schema   map[string]any
-	read     func(v any) (set func(of *T), problem flow.Problem)
+	read     func(v any) (set func(of *T), problems []flow.Problem)
 }
 
 // Type is a type of members: it reads values as V.
@@ -35,20 +40,52 @@ type Type[V any] struct {
 	Wanted string // describes valid values, after "wanted"
 	Code   string // of the problem of another value; "" for wrong_type
 	As     func(v any) (V, bool)
+	Read   func(v any) (V, []flow.Problem) // instead of As, with problems whose pointers lead into v
+
+	absent bool // null is like a missing member
 }
 
 // OrNull returns the type that also has null, which is read as the zero value.
 func (t Type[V]) OrNull() Type[V] {
-	as := t.As
-	t.Schema = maps.Clone(t.Schema)
-	t.Schema["type"] = []any{t.Schema["type"], "null"}
-	t.As = func(v any) (zero V, ok bool) {
+	of := t
+	t.Schema = Nullable(t.Schema)
+	t.Read = func(v any) (zero V, problems []flow.Problem) {
 		if v == nil {
-			return zero, true
+			return zero, nil
 		}
-		return as(v)
+		return of.read(v)
 	}
 	return t
+}
+
+// OrAbsent returns the type that also has null, which leaves the member out.
+func (t Type[V]) OrAbsent() Type[V] {
+	t.Schema, t.absent = Nullable(t.Schema), true
+	return t
+}
+
+// Nullable returns a schema that also allows null.
+func Nullable(of map[string]any) map[string]any {
+	s := maps.Clone(of)
+	if s["type"] != nil {
+		s["type"] = []any{s["type"], "null"}
+	}
+	if enum, ok := s["enum"].([]any); ok {
+		s["enum"] = append(slices.Clone(enum), nil)
+	}
+	return s
+}
+
+// read reads a value.
+func (t *Type[V]) read(v any) (V, []flow.Problem) {
+	if t.Read != nil {
+		return t.Read(v)
+	}
+	value, ok := t.As(v)
+	if ok {
+		return value, nil
+	}
+	return value, []flow.Problem{{Code: cmp.Or(t.Code, "wrong_type"), Detail: "wanted " + t.Wanted}}
 }
 
 // With returns the type with another keyword of JSON Schema.
@@ -60,19 +97,23 @@ func (t Type[V]) With(keyword string, value any) Type[V] {
 
 // Member declares a member. at returns where its value goes. text is for the OpenAPI document.
 func Member[T, V any](name, text string, t Type[V], at func(of *T) *V) Field[T] {
+	return SetMember(name, text, t, func(of *T, v V) { *at(of) = v })
+}
+
+// SetMember is Member with a function that stores the value.
+func SetMember[T, V any](name, text string, t Type[V], store func(of *T, v V)) Field[T] {
 	if text != "" {
 		t = t.With("description", text)
 	}
-	return Field[T]{name: name, schema: t.Schema, read: func(given any) (func(of *T), flow.Problem) {
-		v, ok := t.As(given)
-		if ok {
-			return func(of *T) { *at(of) = v }, flow.Problem{}
+	return Field[T]{name: name, schema: t.Schema, read: func(given any) (func(of *T), []flow.Problem) {
+		if given == nil && t.absent {
+			return func(*T) {}, nil
 		}
-		problem := flow.Problem{Pointer: flow.Pointer(name), Code: t.Code, Detail: "wanted " + t.Wanted}
-		if t.Code == "" {
-			problem.Code = "wrong_type"
+		v, problems := t.read(given)
+		for i := range problems {
+			problems[i].Pointer = flow.Pointer(name) + problems[i].Pointer
 		}
-		return nil, problem
+		return func(of *T) { store(of, v) }, problems
 	}}
 }
 
@@ -98,12 +139,11 @@ func (b *Body[T]) Read(object map[string]any) (set func(of *T), problems []flow.
 		if !present {
 			continue
 		}
-		set, problem := f.read(given)
-		if set == nil {
-			problems = append(problems, problem)
-			continue
+		set, wrong := f.read(given)
+		if len(wrong) == 0 {
+			sets = append(sets, set)
 		}
-		sets = append(sets, set)
+		problems = append(problems, wrong...)
 	}
 	for _, name := range sorting.Keys(object) {
 		if known[name] {
@@ -113,7 +153,7 @@ func (b *Body[T]) Read(object map[string]any) (set func(of *T), problems []flow.
 		if detail == "" {
 			detail = "this is not a setting of " + b.Of + flow.Closest(name, known)
 		}
-		problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: detail})
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: cmp.Or(b.Unknown, "unknown_field"), Detail: detail})
 	}
 	return func(of *T) {
 		for _, set := range sets {
@@ -124,7 +164,7 @@ func (b *Body[T]) Read(object map[string]any) (set func(of *T), problems []flow.
 
 // ReadFrom reads the body of a request, and returns a function that sets its members.
 func (b *Body[T]) ReadFrom(c *Call) (set func(of *T), err error) {
-	object, _, err := c.ReadObject(b.Optional)
+	object, _, err := c.ReadObjectUpTo(b.Optional, cmp.Or(b.Limit, MaxBody))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +186,17 @@ func (b *Body[T]) Schema() map[string]any {
 			required = append(required, f.name)
 		}
 	}
-	schema := map[string]any{"type": "object", "additionalProperties": false, "properties": properties, "examples": []any{b.Example}}
+	schema := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	if b.Ordered {
+		ordered := &flow.Object{}
+		for _, f := range b.Fields {
+			ordered.Set(f.name, f.schema)
+		}
+		schema["properties"] = ordered
+	}
+	if b.Example != nil {
+		schema["examples"] = []any{b.Example}
+	}
 	if len(required) > 0 {
 		schema["required"] = required
 	}

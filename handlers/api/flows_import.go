@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/handlers/api/openapi"
 )
 
 // importedObject is the JSON of a flow that an import created.
@@ -23,6 +24,18 @@ type importedList struct {
 	Flows []importedObject `json:"flows"`
 }
 
+// importRequest is the body of an import.
+type importRequest struct {
+	given   []any // documents
+	publish bool
+}
+
+// importBody declares the body of an import.
+var importBody = Body[importRequest]{Name: "Import", Of: "an import", Limit: maxApply, Example: map[string]any{"documents": []any{openapi.ExampleDocument}, "publish": true}, Fields: []Field[importRequest]{
+	Member("documents", "", ListType(openapi.Ref("Document"), maxDocuments), func(r *importRequest) *[]any { return &r.given }).Required(`"documents" is missing`),
+	Member("publish", publishEach, BoolType.OrAbsent(), func(r *importRequest) *bool { return &r.publish }),
+}}
+
 // importFlows is POST flow/import. It creates a flow from each document, in one transaction.
 // Documents with literal secrets are refused, as everywhere in the API: only an import in the
 // dashboard or by the operator moves them to encrypted storage.
@@ -30,16 +43,13 @@ func (s *Server) importFlows(c *Call) error {
 	if err := c.requireAllFlows(); err != nil {
 		return err
 	}
-	object, _, err := c.ReadObjectUpTo(false, maxApply)
+	set, err := importBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
-	o := newOptions(object)
-	list, publish := o.list("documents"), o.flag("publish")
-	if err := o.err(); err != nil {
-		return err
-	}
-	documents, err := c.readDocuments(list, false)
+	var r importRequest
+	set(&r)
+	documents, err := c.readDocuments(r.given, false)
 	if err != nil {
 		return err
 	}
@@ -47,7 +57,7 @@ func (s *Server) importFlows(c *Call) error {
 	for i, d := range documents {
 		sources[i].Data = d.Compact()
 	}
-	if publish {
+	if r.publish {
 		by = c.Actor().ID
 	}
 	var made []library.Imported

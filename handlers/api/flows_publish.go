@@ -8,7 +8,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/library"
-	"sluice/flow/sorting"
+	"sluice/handlers/api/openapi"
 )
 
 // maxApply bounds the body of an apply, in bytes.
@@ -204,21 +204,28 @@ type publishedObject struct {
 	Diff    diffObject  `json:"diff" doc:"Changes over the version that was live before."`
 }
 
+// publishBody declares the body of a publish.
+var publishBody = Body[library.PublishRequest]{Name: "Publish", Of: "a publish", Optional: true, Example: map[string]any{"notes": "Shorter answers."}, Fields: []Field[library.PublishRequest]{
+	Member("version", "An older version to make live. Default: the draft.", numberType.OrAbsent(), func(r *library.PublishRequest) *int64 { return &r.Version }),
+	Member("notes", "Release notes.", TextType.OrAbsent().With("maxLength", 200), func(r *library.PublishRequest) *string { return &r.Notes }),
+	Member("allow_breaking", "Publish even if callers break.", BoolType.OrAbsent(), func(r *library.PublishRequest) *bool { return &r.AllowBreaking }),
+}}
+
+// numberType is the type of the number of a version.
+var numberType = Type[int64]{Schema: map[string]any{"type": "integer", "minimum": 1}, Code: "invalid", Wanted: "a whole number of at least 1", As: func(v any) (int64, bool) { return AsWhole(v, 1, 1<<53) }}
+
 // publishFlow is POST flow/publish: makes the draft or an older version live.
 func (s *Server) publishFlow(c *Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
-	object, _, err := c.ReadObjectUpTo(true, MaxBody)
+	set, err := publishBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
-	o := newOptions(object)
-	r := library.PublishRequest{By: c.Actor(), At: s.Now(), Version: o.number("version"), Notes: o.text("notes"), AllowBreaking: o.flag("allow_breaking")}
-	if err := o.err(); err != nil {
-		return err
-	}
+	r := library.PublishRequest{By: c.Actor(), At: s.Now()}
+	set(&r)
 	if r.Version != 0 {
 		if err := c.calls().CheckVersion(c.Request().Context(), f, r.Version); err != nil {
 			return err
@@ -248,41 +255,56 @@ type appliedList struct {
 	Flows  []appliedObject `json:"flows"`
 }
 
+// applyRequest is the body of an apply.
+type applyRequest struct {
+	library.ApplyRequest
+	given []any // documents and exports
+}
+
+// applyBody declares the body of an apply.
+var applyBody = Body[applyRequest]{Name: "Apply", Of: "an apply", Limit: maxApply,
+	Example: map[string]any{"documents": []any{openapi.ExampleDocument}, "source": "github.com/acme/flows", "publish": true}, Fields: []Field[applyRequest]{
+		Member("documents", "Flow documents, or exports of AI-Flow.", ListType(map[string]any{"anyOf": []map[string]any{openapi.Ref("Document"), openapi.Ref("Export")}}, maxDocuments), func(r *applyRequest) *[]any { return &r.given }).Required(`"documents" is missing`),
+		Member("source", "Names where the documents come from, such as a repository.", TextType.OrAbsent(), func(r *applyRequest) *string { return &r.Source }),
+		Member("publish", publishEach, BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Publish }),
+		Member("allow_breaking", "Publish even if callers break.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.AllowBreaking }),
+		Member("prune", "Archive flows last applied from the same source that are not in the request.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Prune }),
+		Member("force", "Replace drafts that were edited since the last apply.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Force }),
+		Member("take_alias", "Make a new flow of a document whose slug is a former slug of another flow. Requests that use the slug then reach the new flow.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.TakeAlias }),
+		Member("dry_run", "Only report what would happen.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.DryRun }),
+	}}
+
+// publishEach describes the member publish of an apply and of an import.
+const publishEach = "Publish each flow."
+
 // apply is POST apply: makes flows equal to documents, all or none.
 func (s *Server) apply(c *Call) error {
-	object, _, err := c.ReadObjectUpTo(false, maxApply)
+	set, err := applyBody.ReadFrom(c)
 	if err != nil {
 		return err
 	}
-	o := newOptions(object)
-	r := library.ApplyRequest{
-		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), TakeAlias: o.flag("take_alias"), DryRun: o.flag("dry_run"),
-		By: c.Actor(), At: s.Now(), Allow: c.allow,
-	}
-	documents := o.list("documents")
+	r := applyRequest{ApplyRequest: library.ApplyRequest{By: c.Actor(), At: s.Now(), Allow: c.allow}}
+	set(&r)
 	if r.Prune && r.Source == "" {
-		o.problems.add("/source", "required", "prune needs the source that the flows were applied from")
-	}
-	if err := o.err(); err != nil {
-		return err
+		return Invalid(flow.Problem{Pointer: "/source", Code: "required", Detail: "prune needs the source that the flows were applied from"})
 	}
 	if r.Prune {
 		if err := c.requireAllFlows(); err != nil {
 			return err
 		}
 	}
-	losses, err := c.convertExports(documents)
+	losses, err := c.convertExports(r.given)
 	if err != nil {
 		return err
 	}
-	if r.Documents, err = c.readDocuments(documents, true); err != nil {
+	if r.Documents, err = c.readDocuments(r.given, true); err != nil {
 		return err
 	}
 	lost := map[string][]importLoss{} // by slug
 	for i, d := range r.Documents {
 		lost[document.WantedSlug(d)] = losses[i]
 	}
-	list, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r)
+	list, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r.ApplyRequest)
 	if err != nil {
 		return err
 	}
@@ -370,71 +392,4 @@ func documentErrors(errs []error) error {
 		return nil
 	}
 	return first
-}
-
-// options reads members of a JSON object and collects their problems.
-type options struct {
-	object   map[string]any
-	known    map[string]bool
-	problems problems
-}
-
-// newOptions returns the options in the body of a request. Call err after reading them.
-func newOptions(object map[string]any) *options {
-	return &options{object: object, known: map[string]bool{}}
-}
-
-// option returns the member of a name, or the zero value if it is absent or has
-// another type, which is a problem.
-func option[T any](o *options, name, want string) (v T) {
-	o.known[name] = true
-	raw, present := o.object[name]
-	if !present || raw == nil {
-		return v
-	}
-	v, ok := raw.(T)
-	if !ok {
-		o.problems.add("/"+name, "wrong_type", fmt.Sprintf("wanted %s, got %s", want, flow.TypeOf(raw)))
-	}
-	return v
-}
-
-func (o *options) text(name string) string { return option[string](o, name, "text") }
-func (o *options) flag(name string) bool   { return option[bool](o, name, "true or false") }
-
-// list returns a required list.
-func (o *options) list(name string) []any {
-	if _, present := o.object[name]; !present {
-		o.problems.add("/"+name, "required", fmt.Sprintf("%q is missing", name))
-	}
-	list := option[[]any](o, name, "a list")
-	if len(list) > maxDocuments {
-		o.problems.add("/"+name, "too_many", fmt.Sprintf("at most %d, got %d", maxDocuments, len(list)))
-	}
-	return list
-}
-
-// number returns a whole number of at least 1, or 0 if it is absent.
-func (o *options) number(name string) int64 {
-	o.known[name] = true
-	raw, present := o.object[name]
-	if !present || raw == nil {
-		return 0
-	}
-	f, ok := flow.Float(raw)
-	if !ok || f < 1 || f > 1<<53 || f != float64(int64(f)) {
-		o.problems.add("/"+name, "invalid", "wanted a whole number of at least 1")
-		return 0
-	}
-	return int64(f)
-}
-
-// err returns all problems, including members with unknown names.
-func (o *options) err() error {
-	for _, name := range sorting.Keys(o.object) {
-		if !o.known[name] {
-			o.problems.add(flow.Pointer(name), "unknown_field", fmt.Sprintf("%q is not known here", name)+flow.Closest(name, o.known))
-		}
-	}
-	return o.problems.err()
 }

@@ -25,7 +25,7 @@ func (s *Server) flowRoutes() []Route {
 		Method: http.MethodPost, Path: "/v1/flow/import", Scopes: scopesEdit, Handle: s.importFlows,
 		Doc: openapi.Operation{ID: "importFlows", Tag: "Flows", Summary: "Import documents as new flows",
 			Text: "Makes a new flow of each document: all of them in one transaction, or none. A slug that another flow has gets a number; to change flows by their slugs, use apply. A key with a list of flows may not create flows.",
-			Body: openapi.Body{Name: "Import"}, Problems: slices.DeleteFunc(append([]flow.Code{flow.CodeInputInvalid}, documentCodes...), func(c flow.Code) bool { return c == flow.CodeSlugTaken }),
+			Body: importBody.Doc(), Problems: slices.DeleteFunc(slices.Clone(documentCodes), func(c flow.Code) bool { return c == flow.CodeSlugTaken }),
 			Answers: []openapi.Answer{{Status: 201, Text: "The flows are stored.", JSON: importedList{}}}},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/validate", Scopes: scopesDocument, Handle: s.validateFlow,
@@ -37,7 +37,7 @@ func (s *Server) flowRoutes() []Route {
 		Doc: openapi.Operation{ID: "apply", Tag: "Flows", Summary: "Apply a set of documents",
 			Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A document with a former slug of a flow is refused unless take_alias is true; the diffs of the error name that flow and the keys that used the slug in the last 30 days. A draft that was edited since the last apply is refused unless force is true. " +
 				"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports.",
-			Body: openapi.Body{Name: "Apply"}, Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged, flow.CodeInputInvalid}, documentCodes...),
+			Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged}, documentCodes...),
 			Answers: openapi.OK("What happened to each flow.", appliedList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/kinds", Scopes: flow.Scopes, Handle: s.listKinds,
@@ -70,7 +70,7 @@ func (s *Server) flowRoutes() []Route {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/publish", Scopes: scopesEdit, Handle: s.publishFlow,
 		Doc: openapi.Operation{ID: "publishFlow", Tag: "Flows", Summary: "Publish a flow",
 			Text: "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true.",
-			Body: openapi.Body{Name: "Publish", Optional: true}, Problems: []flow.Code{flow.CodeBreakingChange, flow.CodeInputInvalid, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},
+			Body: publishBody.Doc(), Problems: []flow.Code{flow.CodeBreakingChange, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},
 			Answers: openapi.OK("The version that is live now.", publishedObject{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/archive", Scopes: scopesEdit, Handle: s.archiveFlow,

@@ -36,7 +36,7 @@ func (s *Server) apiDocument() []byte {
 func (s *Server) newDocument(title, text, version string, names map[reflect.Type]string) *openapi.Document {
 	d := openapi.New(openapi.Config{
 		Title: title, Text: text, Version: version, URL: s.PublicURL, Names: names, Leaves: leaves,
-		Bodies: openapi.Bodies(runOptions, webhookOptions), Problem: exampleProblem,
+		Bodies: openapi.Bodies(runOptionsBody.Schema()), Problem: exampleProblem,
 		Always: []reflect.Type{runType, problemType},
 		Events: []reflect.Type{runType, stepEventType, outputEventType, deltaEventType, progressEventType},
 	})

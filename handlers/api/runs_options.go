@@ -18,120 +18,118 @@ const (
 	maxURL        = 2048
 )
 
-// runOptions declares the fields of run_options like inputs of a flow, so that
-// contract.Check validates both and the OpenAPI document describes both.
-var runOptions = []contract.Input{
-	{Name: "version", Type: flow.TypeAny},
-	{Name: "webhook", Type: flow.TypeJSON},
-	{Name: "global_webhook", Type: flow.TypeJSON, Description: "Another name of webhook."},
-	{Name: "metadata", Type: flow.TypeJSON},
-	{Name: "timeout_s", Type: flow.TypeNumber, Min: new(1.0), Max: new(maxRunTimeout.Seconds())},
-	{Name: "save", Type: flow.TypeBoolean},
-	{Name: "children", Type: flow.TypeText},
+// runOptionsBody declares run_options. Their version and children depend on each other; see readOptions.
+var runOptionsBody = Body[flow.RunOptions]{Of: "run_options", Unknown: "unknown", Ordered: true, Fields: []Field[flow.RunOptions]{
+	SetMember("version", "A version other than the live one; needs the scope manage.", versionType, func(o *flow.RunOptions, v int64) { o.Version, o.Draft = max(v, 0), v == draftVersion }),
+	Member("webhook", "Called when the run has ended.", webhookType, func(o *flow.RunOptions) **flow.RunWebhook { return &o.Webhook }),
+	Member("global_webhook", "Another name of webhook.", globalWebhookType, func(o *flow.RunOptions) **flow.RunWebhook { return &o.Webhook }),
+	Member("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", metadataType, func(o *flow.RunOptions) **flow.Object { return &o.Metadata }),
+	Member("timeout_s", "Time limit of the run in seconds.", timeoutType, func(o *flow.RunOptions) *time.Duration { return &o.Timeout }),
+	SetMember("save", "false erases the run's content once it and its deliveries have ended.", BoolType.OrAbsent(), func(o *flow.RunOptions, save bool) { o.Discard = !save }),
+	Member("children", "What steps run of other flows: the version that the node names or that is live, or the draft. draft is for runs of the draft, and applies to all flows below.",
+		childrenType.OrAbsent().With("default", "live"), func(o *flow.RunOptions) *flow.ChildVersions { return &o.Children }),
+}}
+
+// webhookBody declares the webhook of a run.
+var webhookBody = Body[flow.RunWebhook]{Of: "webhook", Unknown: "unknown", Ordered: true, Fields: []Field[flow.RunWebhook]{
+	Member("url", "", urlType, func(w *flow.RunWebhook) *string { return &w.URL }).Required("name the address to call"),
+	Member("secret", "Signs the message. Default: the webhook secret of the key, see GET /v1/webhook-secret.", secretType.OrAbsent(), func(w *flow.RunWebhook) *string { return &w.Secret }),
+}}
+
+// draftVersion stands for the draft.
+const draftVersion = -1
+
+// Types of the members of run_options.
+var (
+	versionType = Type[int64]{
+		Schema: map[string]any{"oneOf": []any{map[string]any{"type": "integer", "minimum": 1}, map[string]any{"type": "string", "enum": []string{"draft"}}, map[string]any{"type": "null"}}},
+		Wanted: `the number of a version or "draft"`, As: func(v any) (int64, bool) {
+			if v == "draft" {
+				return draftVersion, true
+			}
+			return AsWhole(v, 1, 1<<53)
+		}}.OrAbsent()
+	webhookType       = BodyType(&webhookBody).OrAbsent()
+	globalWebhookType = withoutSchema(webhookType)
+	urlType           = Type[string]{Schema: TextType.Schema, Read: func(v any) (string, []flow.Problem) {
+		s, problems := TextType.read(v)
+		if wrong := checkWebhookURL(s); problems == nil && wrong != "" {
+			problems = []flow.Problem{{Code: "invalid", Detail: wrong}}
+		}
+		return s, problems
+	}}
+	secretType = Type[string]{Schema: map[string]any{"type": "string", "pattern": "^whsec_[A-Za-z0-9+/]+=*$"}, Read: func(v any) (string, []flow.Problem) {
+		s, problems := TextType.read(v)
+		if problems == nil && !validWebhookSecret(s) {
+			problems = []flow.Problem{{Code: "invalid", Detail: "wanted whsec_ and 24 to 64 bytes in base64"}}
+		}
+		return s, problems
+	}}
+	metadataType = Type[*flow.Object]{Schema: ObjectType.Schema, Read: func(v any) (*flow.Object, []flow.Problem) {
+		m, problems := ObjectType.read(v)
+		if n := len(flow.EncodeJSON(m)); problems == nil && n > maxMetadata {
+			problems = []flow.Problem{{Code: "too_large", Detail: fmt.Sprintf("wanted at most %d bytes of JSON, got %d", maxMetadata, n)}}
+		}
+		return m, problems
+	}}.OrAbsent()
+	timeoutType = Type[time.Duration]{Schema: map[string]any{"type": "number", "minimum": 1, "maximum": maxRunTimeout.Seconds()}, Read: func(v any) (time.Duration, []flow.Problem) {
+		s, ok := flow.Float(v)
+		switch {
+		case !ok:
+			return 0, []flow.Problem{{Code: "wrong_type", Detail: "wanted a number of seconds, got " + flow.TypeOf(v)}}
+		case s < 1:
+			return 0, []flow.Problem{{Code: "too_small", Detail: "wanted at least 1, got " + flow.Text(v)}}
+		case s > maxRunTimeout.Seconds():
+			return 0, []flow.Problem{{Code: "too_large", Detail: fmt.Sprintf("wanted at most %.0f, got %s", maxRunTimeout.Seconds(), flow.Text(v))}}
+		}
+		return time.Duration(s * float64(time.Second)), nil
+	}}.OrAbsent()
+	childrenType = childVersions(map[string]flow.ChildVersions{"live": flow.ChildrenRecorded, "draft": flow.ChildrenDraft}, "live", "draft")
+)
+
+// withoutSchema returns a type that its schema does not describe.
+func withoutSchema[V any](t Type[V]) Type[V] {
+	t.Schema = map[string]any{}
+	return t
 }
 
-var webhookOptions = []contract.Input{
-	{Name: "url", Type: flow.TypeText, Required: true},
-	{Name: "secret", Type: flow.TypeText},
-}
-
-// object returns v as an object with the declared fields. If ok is false, its values are
-// not usable.
-func (p *problems) object(v any, at string, options []contract.Input) (values map[string]any, ok bool) {
-	given, isObject := flow.AsObject(v)
-	if !isObject {
-		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
-		return nil, false
-	}
-	checked, wrong := contract.Check(options, given, false)
-	for _, w := range wrong {
-		name := at[strings.LastIndexByte(at, '/')+1:]
-		p.add(at+w.Pointer, w.Code, strings.Replace(w.Detail, "this flow has no input", name+" has no option", 1))
-	}
-	return checked.Map(), len(wrong) == 0
+// childVersions returns the type of the words for versions of child runs.
+func childVersions(of map[string]flow.ChildVersions, words ...string) Type[flow.ChildVersions] {
+	word := EnumType("invalid", words...)
+	return Type[flow.ChildVersions]{Schema: word.Schema, Read: func(v any) (flow.ChildVersions, []flow.Problem) {
+		s, problems := word.read(v)
+		return of[s], problems
+	}}
 }
 
 // readOptions returns the run options in the body of a start. They are complete only if
 // there are no problems.
-func readOptions(body *flow.Object) (flow.RunOptions, problems) {
-	var o flow.RunOptions
+func readOptions(body *flow.Object) (o flow.RunOptions, p problems) {
 	v := body.Get(contract.ReservedInput)
 	if v == nil {
 		return o, nil
 	}
-	p := &problems{}
 	at := flow.Pointer(contract.ReservedInput)
-	values, _ := p.object(v, at, runOptions)
-	o.Version, o.Draft = p.version(values["version"], at+"/version")
-	if v := values["webhook"]; v != nil {
-		o.Webhook = p.webhook(v, at+"/webhook")
-	}
-	if v := values["global_webhook"]; v != nil {
-		if values["webhook"] != nil {
-			p.add(at+"/global_webhook", "invalid", "it is another name of webhook; leave one of them out")
-		}
-		o.Webhook = p.webhook(v, at+"/global_webhook")
-	}
-	if v := values["metadata"]; v != nil {
-		o.Metadata = p.metadata(v, at+"/metadata")
-	}
-	if f, ok := flow.Float(values["timeout_s"]); ok {
-		o.Timeout = time.Duration(min(f, maxRunTimeout.Seconds()) * float64(time.Second))
-	}
-	if save, ok := values["save"].(bool); ok {
-		o.Discard = !save
-	}
-	o.Children = p.children(values["children"], o.Draft, at+"/children")
-	return o, *p
-}
-
-// childrenDraft is the value that asks for the drafts of the flows that steps run. The other
-// one is childrenLive, the default.
-const childrenDraft = "draft"
-
-// children returns which versions of other flows the steps run. draft is whether the run itself
-// is of a draft: only then may children be drafts, since a published version must not depend on
-// unpublished ones. at is the JSON Pointer for problems.
-func (p *problems) children(v any, draft bool, at string) flow.ChildVersions {
-	switch {
-	case v == nil || v == childrenLive:
-	case v != childrenDraft:
-		p.add(at, "invalid", `wanted "live" or "draft"`)
-	case !draft:
-		p.add(at, "invalid", `"draft" is for runs of the draft; set version to "draft" too`)
-	default:
-		return flow.ChildrenDraft
-	}
-	return flow.ChildrenRecorded
-}
-
-// version returns a version number, or draft for "draft".
-func (p *problems) version(v any, at string) (n int64, draft bool) {
-	if v == nil || v == "draft" {
-		return 0, v == "draft"
-	}
-	f, ok := flow.Float(v)
-	if _, isText := v.(string); isText || !ok || f < 1 || f != float64(int64(f)) || f > 1<<53 {
-		p.add(at, "wrong_type", `wanted the number of a version or "draft"`)
-		return 0, false
-	}
-	return int64(f), false
-}
-
-// webhook returns the webhook that is called once the run has ended.
-func (p *problems) webhook(v any, at string) *flow.RunWebhook {
-	values, ok := p.object(v, at, webhookOptions)
+	given, ok := flow.AsMap(v)
 	if !ok {
-		return nil
+		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
+		return o, p
 	}
-	w := &flow.RunWebhook{URL: flow.Text(values["url"]), Secret: flow.Text(values["secret"])}
-	if problem := checkWebhookURL(w.URL); problem != "" {
-		p.add(at+"/url", "invalid", problem)
+	set, wrong := runOptionsBody.Read(given)
+	set(&o)
+	for _, w := range wrong {
+		p.add(at+w.Pointer, w.Code, w.Detail)
 	}
-	if values["secret"] != nil && !validWebhookSecret(w.Secret) {
-		p.add(at+"/secret", "invalid", "wanted whsec_ and 24 to 64 bytes in base64")
+	if given["webhook"] != nil && given["global_webhook"] != nil {
+		p.add(at+"/global_webhook", "invalid", "it is another name of webhook; leave one of them out")
 	}
-	return w
+	// Only a run of the draft may have drafts as children, since a published version must not depend on
+	// unpublished ones.
+	if o.Children == flow.ChildrenDraft && !o.Draft {
+		p.add(at+"/children", "invalid", `"draft" is for runs of the draft; set version to "draft" too`)
+		o.Children = flow.ChildrenRecorded
+	}
+	return o, p
 }
 
 // checkWebhookURL returns what is wrong with the URL of a webhook, or "". It does not look up
@@ -152,17 +150,4 @@ func validWebhookSecret(s string) bool {
 	text, ok := strings.CutPrefix(s, "whsec_")
 	data, err := base64.StdEncoding.DecodeString(text)
 	return ok && err == nil && len(data) >= 24 && len(data) <= 64
-}
-
-// metadata returns an object that the client attaches to the run. Sluice does not interpret it.
-func (p *problems) metadata(v any, at string) *flow.Object {
-	m, ok := flow.AsObject(v)
-	if !ok {
-		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
-		return nil
-	}
-	if n := len(flow.EncodeJSON(m)); n > maxMetadata {
-		p.add(at, "too_large", fmt.Sprintf("wanted at most %d bytes of JSON, got %d", maxMetadata, n))
-	}
-	return m
 }

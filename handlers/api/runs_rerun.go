@@ -1,18 +1,24 @@
 package api
 
-import (
-	"strings"
+import "sluice/flow"
 
-	"sluice/flow"
-	"sluice/flow/contract"
+// rerunBody declares the body of a rerun. Without inputs, the run uses those of its parent.
+var rerunBody = Body[flow.Rerun]{Name: "Rerun", Of: "a rerun", Unknown: "unknown", Optional: true, Example: map[string]any{"from": "write"}, Fields: []Field[flow.Rerun]{
+	Member("from", "The node to run again, with everything that depends on it.", fromType.OrAbsent(), func(r *flow.Rerun) *string { return &r.From }),
+	Member("inputs", "New inputs. Default: those of the first run.", ObjectType.OrAbsent(), func(r *flow.Rerun) **flow.Object { return &r.Given }),
+	Member("children", "The version that steps run of other flows: the one that the first run recorded, or the one that is live now.",
+		rerunChildrenType.OrAbsent().With("default", "recorded"), func(r *flow.Rerun) *flow.ChildVersions { return &r.ChildVersions }),
+}}
+
+var (
+	fromType = Type[string]{Schema: TextType.Schema, Read: func(v any) (string, []flow.Problem) {
+		if v == "" {
+			return "", []flow.Problem{{Code: "invalid", Detail: "wanted the ID of a node; leave it out to rerun the steps that did not succeed"}}
+		}
+		return TextType.read(v)
+	}}
+	rerunChildrenType = childVersions(map[string]flow.ChildVersions{"recorded": flow.ChildrenRecorded, "live": flow.ChildrenLive}, "recorded", "live")
 )
-
-// rerunBody declares the fields of the body of a rerun.
-var rerunBody = []contract.Input{
-	{Name: "from", Type: flow.TypeText},
-	{Name: "inputs", Type: flow.TypeJSON},
-	{Name: "children", Type: flow.TypeText},
-}
 
 // rerun is POST rerun: a new run with the document of an earlier one.
 func (s *Server) rerun(c *Call) error {
@@ -23,14 +29,16 @@ func (s *Server) rerun(c *Call) error {
 	if !s.Runner.Accepts() {
 		return ErrDraining()
 	}
-	req, err := c.readStart(true)
+	req, err := c.readStart(rerunBody.Optional)
 	if err != nil {
 		return err
 	}
-	again, err := readRerun(req.body)
-	if err != nil {
+	var again flow.Rerun
+	set, wrong := rerunBody.Read(req.body.Map())
+	if err := Invalid(wrong...); err != nil {
 		return err
 	}
+	set(&again)
 	if parent.Draft && !c.Key.Has(flow.ScopeManage) {
 		return ErrMissingScope(flow.ScopeManage)
 	}
@@ -47,37 +55,4 @@ func (s *Server) rerun(c *Call) error {
 	started, err := s.Runner.Rerun(c.Request().Context(), again)
 	release()
 	return c.answerStart(req, started, err)
-}
-
-// The versions of other flows that a rerun may run: those of its parent, or the live ones.
-const (
-	childrenRecorded = "recorded"
-	childrenLive     = "live"
-)
-
-// readRerun reads the body. Without inputs Given is nil: the run uses those of its
-// parent.
-func readRerun(body *flow.Object) (again flow.Rerun, err error) {
-	values, list := contract.Check(rerunBody, body, false)
-	wrong := problems(list)
-	for i := range wrong {
-		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)
-	}
-	if again.From, _ = values.Get("from").(string); again.From == "" && body.Get("from") == "" {
-		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to rerun the steps that did not succeed")
-	}
-	if v := values.Get("inputs"); v != nil {
-		object, ok := flow.AsObject(v)
-		if again.Given = object; !ok {
-			wrong.add("/inputs", "wrong_type", "wanted an object, got "+flow.TypeOf(v))
-		}
-	}
-	switch values.Get("children") {
-	case nil, childrenRecorded:
-	case childrenLive:
-		again.ChildVersions = flow.ChildrenLive
-	default:
-		wrong.add("/children", "invalid", `wanted "live" or "recorded"`)
-	}
-	return again, wrong.err()
 }

@@ -76,7 +76,7 @@ func (s *Server) runRoutes() []Route {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/approvals/:path", Scopes: []flow.Scope{flow.ScopeApprove}, Handle: s.decideApproval,
 		Doc: openapi.Operation{ID: "decideApproval", Tag: "Runs", Summary: "Approve or reject what a run waits for",
 			Text: "The first answer counts. A key may not answer questions of runs that it started, unless the node allows it.",
-			Body: openapi.Body{Name: "Decision"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeAnswerNotAllowed, flow.CodeAlreadyDecided, flow.CodeResultNotSaved, flow.CodeRunExpired},
+			Body: decisionBody.Doc(), Problems: []flow.Code{flow.CodeAnswerNotAllowed, flow.CodeAlreadyDecided, flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers: openapi.OK("The question with the decision.", approvalObject{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/children", Scopes: scopesSee, Handle: s.listChildren,
@@ -93,7 +93,7 @@ func (s *Server) runRoutes() []Route {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/rerun", Scopes: scopesRun, Handle: s.rerun,
 		Doc: openapi.Operation{ID: "rerun", Tag: "Runs", Summary: "Rerun a run, completely or from a node",
 			Text:   "Uses the document of this run. The chosen node, everything that depends on it and all steps that did not succeed run again; other steps are reused if their inputs are equal.",
-			Params: startParams, Body: openapi.Body{Name: "Rerun", Optional: true}, Answers: startAnswers, Problems: append([]flow.Code{flow.CodeRunNotEnded}, startCodes...)},
+			Params: startParams, Body: rerunBody.Doc(), Answers: startAnswers, Problems: append([]flow.Code{flow.CodeRunNotEnded}, startCodes...)},
 	}}
 }
 

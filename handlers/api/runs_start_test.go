@@ -118,7 +118,7 @@ func TestStartRun_suggests_input_names(t *testing.T) {
 	w := setup(t)
 	a := w.post("/v1/flow/"+w.echo+"/run", `{"ticket": "a", "tonne": "formal", "run_options": {"metadat": {}}}`)
 	a.wantCode(t, 422, flow.CodeInputInvalid)
-	for _, want := range []string{`did you mean \"tone\"?`, `run_options has no option \"metadat\"; did you mean \"metadata\"?`} {
+	for _, want := range []string{`did you mean \"tone\"?`, `this is not a setting of run_options; did you mean \"metadata\"?`} {
 		if !strings.Contains(string(a.raw), want) {
 			t.Errorf("%s does not say %s", a.raw, want)
 		}
@@ -291,4 +291,29 @@ func TestRejectedRequests_store_no_idempotency_key(t *testing.T) {
 	w := setup(t)
 	w.post("/v1/flow/"+w.echo+"/run", `{}`, "Idempotency-Key", "k").wantCode(t, 422, flow.CodeInputInvalid)
 	w.start(w.echo, `{"ticket": "a"}`, 202, "Idempotency-Key", "k")
+}
+
+// TestBodies_report_all_problems checks the codes and pointers of the problems of bodies that are not
+// starts.
+func TestBodies_report_all_problems(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	key := w.addKey(flow.Key{Scopes: flow.Scopes})
+	run := w.endedRun(w.echo, `{"ticket": "a"}`)
+	for _, test := range []struct{ path, body, places string }{
+		{"/v1/flow/" + w.echo + "/publish", `{"version": 1.5, "notes": 1, "allow_breaking": "yes", "versoin": 1}`,
+			"/version invalid, /notes wrong_type, /allow_breaking wrong_type, /versoin unknown_field"},
+		{"/v1/apply", `{"publish": 1, "documets": []}`, "/documents required, /publish wrong_type, /documets unknown_field"},
+		{"/v1/apply", `{"documents": {}, "source": null, "prune": null}`, "/documents wrong_type"},
+		{"/v1/apply", `{"documents": [], "prune": true}`, "/source required"},
+		{"/v1/flow/import", `{"documents": 1, "prune": true}`, "/documents wrong_type, /prune unknown_field"},
+		{run + "/rerun", `{"from": "", "inputs": [], "children": "draft", "form": 1}`, "/from invalid, /inputs wrong_type, /children invalid, /form unknown"},
+		{run + "/rerun", `{"from": 1, "inputs": null, "children": 2}`, "/from wrong_type, /children wrong_type"},
+	} {
+		a := w.send(request{method: "POST", path: test.path, body: test.body, key: key})
+		a.wantCode(t, 422, flow.CodeInputInvalid)
+		if a.pointers() != test.places {
+			t.Errorf("%s with %s: %s, wanted %s", test.path, test.body, a.pointers(), test.places)
+		}
+	}
 }

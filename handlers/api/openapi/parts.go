@@ -42,8 +42,8 @@ var params = map[string]Schema{
 	"If-None-Match":   headerParam("If-None-Match", "An ETag: respond with 304 if it is still current.", Schema{"type": "string"}),
 }
 
-// exampleDocument is a small flow: a text goes in and comes out in a sentence.
-var exampleDocument = Schema{
+// ExampleDocument is a small flow: a text goes in and comes out in a sentence.
+var ExampleDocument = Schema{
 	"schema": flow.Schema, "slug": "greet", "name": "Greet",
 	"nodes": []any{
 		Schema{"id": "who", "kind": "input", "config": Schema{"name": "who", "type": "text"}},
@@ -101,25 +101,15 @@ func headerParam(name, text string, s Schema) Schema {
 	return Schema{"name": name, "in": "header", "description": text, "schema": s}
 }
 
-// Bodies returns the schemas that are not derived from Go types, such as request bodies.
-func Bodies(runOptions, webhookOptions []contract.Input) Schema {
-	options := optionsSchema(runOptions, webhookOptions)
+// Bodies returns the schemas that are derived neither from Go types nor from the bodies of routes.
+// runOptions is the schema of run_options.
+func Bodies(runOptions Schema) Schema {
 	return Schema{
-		"RunOptions": options,
+		"RunOptions": runOptions,
 		"StartRun": Schema{
 			"type": "object", "description": "Inputs by name. The OpenAPI document of the flow lists them.",
 			"properties": Schema{contract.ReservedInput: Ref("RunOptions")}, "additionalProperties": true,
 			"examples": []any{Schema{"ticket": "My parcel has not arrived.", "run_options": Schema{"metadata": Schema{"customer": "4711"}}}},
-		},
-		"Rerun": Schema{
-			"type": "object", "additionalProperties": false,
-			"properties": Schema{
-				"from":   Schema{"type": []string{"string", "null"}, "description": "The node to run again, with everything that depends on it."},
-				"inputs": Schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
-				"children": Schema{"type": []string{"string", "null"}, "enum": []any{"recorded", "live", nil}, "default": "recorded",
-					"description": "The version that steps run of other flows: the one that the first run recorded, or the one that is live now."},
-			},
-			"examples": []any{Schema{"from": "write"}},
 		},
 		"Kinds": Schema{
 			"type": "object", "required": []string{"kinds"}, "additionalProperties": false,
@@ -134,15 +124,6 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 				"outputs": Schema{"type": []string{"array", "null"}, "items": Schema{"type": "object", "additionalProperties": true}},
 			},
 		},
-		"Decision": Schema{
-			"type": "object", "additionalProperties": false, "required": []string{"decision"},
-			"properties": Schema{
-				"decision": Schema{"type": "string", "enum": []flow.Outcome{flow.OutcomeApproved, flow.OutcomeRejected}},
-				"values":   Schema{"type": []string{"object", "null"}, "description": "New values of editable ones, by name. A value keeps its type."},
-				"comment":  Schema{"type": []string{"string", "null"}, "maxLength": flow.MaxComment},
-			},
-			"examples": []any{Schema{"decision": "approved", "comment": "Looks good."}},
-		},
 		"Document": Schema{
 			"type": "object", "description": "A flow document in the format sluice.flow/v1.", "required": []string{"schema", "name", "nodes"}, "additionalProperties": true,
 			"properties": Schema{
@@ -152,7 +133,7 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 				"nodes":  Schema{"type": "array", "items": Schema{"type": "object", "additionalProperties": true}},
 				"edges":  Schema{"type": "array", "items": Schema{"type": "object", "additionalProperties": true}},
 			},
-			"examples": []any{exampleDocument},
+			"examples": []any{ExampleDocument},
 		},
 		"Export": Schema{
 			"type": "object", "description": "An export of AI-Flow, which has no name of its own.", "required": []string{"ai_flow"}, "additionalProperties": false,
@@ -161,37 +142,6 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 				"slug":    Schema{"type": "string", "maxLength": document.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
 				"name":    Schema{"type": "string"},
 			},
-		},
-		"Publish": Schema{
-			"type": "object", "additionalProperties": false,
-			"properties": Schema{
-				"version":        Schema{"type": []string{"integer", "null"}, "minimum": 1, "description": "An older version to make live. Default: the draft."},
-				"notes":          Schema{"type": []string{"string", "null"}, "maxLength": 200, "description": "Release notes."},
-				"allow_breaking": Schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
-			},
-			"examples": []any{Schema{"notes": "Shorter answers."}},
-		},
-		"Apply": Schema{
-			"type": "object", "additionalProperties": false, "required": []string{"documents"},
-			"properties": Schema{
-				"documents":      Schema{"type": "array", "items": Schema{"anyOf": []Schema{Ref("Document"), Ref("Export")}}, "description": "Flow documents, or exports of AI-Flow."},
-				"source":         Schema{"type": []string{"string", "null"}, "description": "Names where the documents come from, such as a repository."},
-				"publish":        Schema{"type": []string{"boolean", "null"}, "description": "Publish each flow."},
-				"allow_breaking": Schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
-				"prune":          Schema{"type": []string{"boolean", "null"}, "description": "Archive flows last applied from the same source that are not in the request."},
-				"force":          Schema{"type": []string{"boolean", "null"}, "description": "Replace drafts that were edited since the last apply."},
-				"take_alias":     Schema{"type": []string{"boolean", "null"}, "description": "Make a new flow of a document whose slug is a former slug of another flow. Requests that use the slug then reach the new flow."},
-				"dry_run":        Schema{"type": []string{"boolean", "null"}, "description": "Only report what would happen."},
-			},
-			"examples": []any{Schema{"documents": []any{exampleDocument}, "source": "github.com/acme/flows", "publish": true}},
-		},
-		"Import": Schema{
-			"type": "object", "additionalProperties": false, "required": []string{"documents"},
-			"properties": Schema{
-				"documents": Schema{"type": "array", "items": Ref("Document")},
-				"publish":   Schema{"type": []string{"boolean", "null"}, "description": "Publish each flow."},
-			},
-			"examples": []any{Schema{"documents": []any{exampleDocument}, "publish": true}},
 		},
 		"Upload": Schema{
 			"type": "object", "additionalProperties": false, "required": []string{FileField},
@@ -233,24 +183,4 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 			},
 		},
 	}
-}
-
-// optionsSchema describes run_options, using the declarations that also validate them.
-func optionsSchema(runOptions, webhookOptions []contract.Input) Schema {
-	options := Schema(contract.Schema(runOptions))
-	properties := options["properties"].(*flow.Object)
-	set := func(name, text string, s Schema) {
-		s["description"] = text
-		properties.Set(name, s)
-	}
-	webhook := Schema(contract.Schema(webhookOptions))
-	set("version", "A version other than the live one; needs the scope manage.", Schema{"oneOf": []Schema{{"type": "integer", "minimum": 1}, {"type": "string", "enum": []string{"draft"}}, {"type": "null"}}})
-	set("children", "What steps run of other flows: the version that the node names or that is live, or the draft. draft is for runs of the draft, and applies to all flows below.", Schema{"type": []string{"string", "null"}, "enum": []any{"live", "draft", nil}, "default": "live"})
-	set("webhook", "Called when the run has ended.", Nullable(webhook))
-	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", Schema{"type": []string{"object", "null"}})
-	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties.Get("timeout_s").(Schema)))
-	set("save", "false erases the run's content once it and its deliveries have ended.", Nullable(properties.Get("save").(Schema)))
-	secret := webhook["properties"].(*flow.Object).Get("secret").(Schema)
-	secret["description"], secret["pattern"] = "Signs the message. Default: the webhook secret of the key, see GET /v1/webhook-secret.", "^whsec_[A-Za-z0-9+/]+=*$"
-	return options
 }
