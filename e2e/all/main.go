@@ -41,10 +41,10 @@ const gotestsum = "gotest.tools/gotestsum@v1.13.0"
 // timeout bounds the tests of one package. It only ends tests that hang.
 const timeout = "30m"
 
-// testsPerProcessor is how many tests of a package run in parallel, for each processor. Many
-// tests wait for browsers, servers and timers: with one for each processor, a third of the
-// time of the processors is unused.
-const testsPerProcessor = 2
+// perProcessor is how many packages run in parallel for each processor, and how many tests of
+// each. Many tests wait for browsers, servers and timers: with one for each processor, a third of
+// the time of the processors is unused.
+const perProcessor = 2
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -172,9 +172,10 @@ func passedPackages(events io.Reader) string {
 // command returns the arguments of go that run the tests and write their events
 // to a file.
 func command(events string, args []string) []string {
+	parallel := strconv.Itoa(perProcessor * runtime.GOMAXPROCS(0))
 	all := []string{
 		"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events, "--",
-		"-timeout", timeout, "-parallel", strconv.Itoa(testsPerProcessor * runtime.GOMAXPROCS(0)),
+		"-timeout", timeout, "-p", parallel, "-parallel", parallel,
 	}
 	all = append(all, args...)
 	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "sluice") }) {

@@ -33,7 +33,8 @@ func TestCommand(t *testing.T) {
 		{"", "./..."}, {"-race -shuffle=on", "-race -shuffle=on ./..."}, {"-race ./flow/...", "-race ./flow/..."}, {"-parallel 1", "-parallel 1 ./..."},
 	} {
 		got := command("events", strings.Fields(c.args))
-		defaults := []string{"-timeout", "30m", "-parallel", strconv.Itoa(2 * runtime.GOMAXPROCS(0))} // later flags override them
+		parallel := strconv.Itoa(2 * runtime.GOMAXPROCS(0))
+		defaults := []string{"-timeout", "30m", "-p", parallel, "-parallel", parallel} // later flags override them
 		if after := got[slices.Index(got, "--")+1:]; !slices.Equal(after, append(defaults, strings.Fields(c.want)...)) {
 			t.Errorf("%q: got %q, want %q", c.args, after, c.want)
 		}
