@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/tidwall/gjson"
-
-	"sluice/providers/fault"
+	"sluice/flow/value"
 )
 
 // anthropicEvent holds the fields of all event types that are used.
@@ -62,7 +60,7 @@ func (u *anthropicUsage) merge(later *anthropicUsage) {
 
 // usage converts the counts.
 func (u *anthropicUsage) usage() Usage {
-	searches := gjson.GetBytes(u.Tools, "web_search_requests").Int()
+	searches := value.Raw(u.Tools).Get("web_search_requests").Int()
 	return Usage{
 		InputTokens: int64(u.InputTokens + u.CacheCreation + u.CacheRead), OutputTokens: int64(u.OutputTokens),
 		CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheCreation), CacheWriteHour: min(int64(u.Cached.Hour), int64(u.CacheCreation)),
@@ -171,15 +169,15 @@ func (got *anthropicStream) takeBlocks(blocks []json.RawMessage, out *textEmitte
 
 // takeBlock adds what a content block has from its start: usually nothing, as deltas follow.
 func (got *anthropicStream) takeBlock(data json.RawMessage, out *textEmitter) error {
-	block := gjson.ParseBytes(data)
-	switch input := block.Get("input"); {
-	case block.Get("type").Str == "tool_use" && fault.IsFilled(input):
-		got.input = json.RawMessage(input.Raw)
-	case block.Get("type").Str != "text":
+	block := value.Raw(data).Members()
+	switch kind, input := block["type"].Text(), block["input"]; {
+	case kind == "tool_use" && input.IsFilled():
+		got.input = json.RawMessage(input)
+	case kind != "text":
 	case got.form:
-		got.aside = append(got.aside, unquote(block.Get("text"))...)
+		got.aside = append(got.aside, unquote(block["text"])...)
 	default:
-		return out.write(unquote(block.Get("text")))
+		return out.write(unquote(block["text"]))
 	}
 	return nil
 }
@@ -194,7 +192,7 @@ func (got *anthropicStream) finish(reason word, details json.RawMessage, billed 
 	case reason == "max_tokens", reason == "model_context_window_exceeded":
 		got.stop = stopLength
 	case reason == "refusal":
-		got.refusal = cmp.Or(gjson.GetBytes(details, "explanation").Str, "its safety rules do not allow it")
+		got.refusal = cmp.Or(value.Raw(details).Get("explanation").Text(), "its safety rules do not allow it")
 	case reason != "":
 		got.stop = string(reason)
 	}

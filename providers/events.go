@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
+	"sluice/flow/value"
 
 	"sluice/providers/eventstream"
 )
@@ -184,8 +184,8 @@ func (e *events) readJSON() (name string, data []byte, ok bool) {
 	var doc json.RawMessage
 	switch err := e.json.Decode(&doc); {
 	case err == nil && doc[0] == '[':
-		if first := gjson.GetBytes(doc, "0"); first.IsObject() {
-			doc = json.RawMessage(first.Raw)
+		if first := value.Raw(doc).Item(0); first.IsObject() {
+			doc = json.RawMessage(first)
 		}
 		return "", doc, true
 	case err == nil:

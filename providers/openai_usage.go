@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"sluice/flow/value"
 )
 
 // openAIUsage has the token counts of a response. Providers use different names for
@@ -29,13 +29,12 @@ type tokenDetails struct {
 
 // UnmarshalJSON never fails, for the same reason as that of count.
 func (d *tokenDetails) UnmarshalJSON(data []byte) error {
+	members := value.Raw(data).Members()
 	for name, n := range map[string]*count{
 		"cached_tokens": &d.Cached, "cache_write_tokens": &d.Write, "reasoning_tokens": &d.Reasoning,
 		"ephemeral_1h_input_tokens": &d.Hour, "thinking_tokens": &d.Thinking,
 	} {
-		if v := gjson.GetBytes(data, name); v.Exists() {
-			_ = n.UnmarshalJSON([]byte(v.Raw))
-		}
+		_ = n.UnmarshalJSON(members[name])
 	}
 	return nil
 }
@@ -80,22 +79,22 @@ func (s *session) openAIUsage(u *openAIUsage) Usage {
 // usage.cost, Perplexity in usage.cost.total_cost, both in dollars. With a key of the user's
 // own at OpenRouter, cost is only its fee, and the provider behind it charges the rest.
 func (s *session) reportedCost(u *openAIUsage) (nano int64, known bool) {
-	cost := gjson.ParseBytes(u.Cost)
+	cost := value.Raw(u.Cost)
 	switch s.preset.Name {
 	case nameOpenRouter:
 		own := string(u.OwnKey) == "true"
-		upstream := gjson.GetBytes(u.CostDetails, "upstream_inference_cost")
-		if cost.Type != gjson.Number || own && upstream.Type != gjson.Number {
+		dollars, known := cost.Number()
+		upstream, upstreamKnown := value.Raw(u.CostDetails).Get("upstream_inference_cost").Number()
+		if !known || own && !upstreamKnown {
 			return 0, false
 		}
-		dollars := cost.Num
 		if own {
-			dollars += upstream.Num
+			dollars += upstream
 		}
 		return nanoDollars(dollars)
 	case namePerplexity:
-		if total := cost.Get("total_cost"); total.Num > 0 {
-			return nanoDollars(total.Num)
+		if total, _ := cost.Get("total_cost").Number(); total > 0 {
+			return nanoDollars(total)
 		}
 	}
 	return 0, false

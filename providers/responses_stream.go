@@ -3,9 +3,7 @@ package providers
 import (
 	"encoding/json"
 
-	"github.com/tidwall/gjson"
-
-	"sluice/providers/fault"
+	"sluice/flow/value"
 )
 
 // responsesEvent holds the fields of all event types that are used. Without a type it is a
@@ -82,21 +80,22 @@ func (s *session) takeResponses(got *openAIStream, data []byte, out *textEmitter
 // streamed before.
 func (s *session) endResponse(got *openAIStream, r *responseAnswer, out *textEmitter) error {
 	got.end(r)
-	if fault.IsFilled(gjson.ParseBytes(r.Error)) {
+	if value.Raw(r.Error).IsFilled() {
 		return s.errorIn("error", []byte(`{"error":`+string(r.Error)+`}`))
 	}
 	if out.began() {
 		return nil
 	}
 	for i := range r.Output {
-		for _, part := range gjson.ParseBytes(r.Output[i].Content).Array() {
-			if refusal := part.Get("refusal"); refusal.Str != "" {
-				got.refusal = refusal.Str
+		for _, part := range value.Raw(r.Output[i].Content).Items() {
+			members := part.Members()
+			if refusal := members["refusal"].Text(); refusal != "" {
+				got.refusal = refusal
 			}
-			if part.Get("type").Str != "output_text" {
+			if members["type"].Text() != "output_text" {
 				continue
 			}
-			if err := out.write(unquote(part.Get("text"))); err != nil {
+			if err := out.write(unquote(members["text"])); err != nil {
 				return err
 			}
 		}
@@ -107,7 +106,7 @@ func (s *session) endResponse(got *openAIStream, r *responseAnswer, out *textEmi
 // end records how the response ended and what it consumed.
 func (got *openAIStream) end(r *responseAnswer) {
 	got.model, got.ended, got.stop = string(r.Model), true, stopEnd
-	switch reason := gjson.GetBytes(r.Incomplete, "reason").Str; {
+	switch reason := value.Raw(r.Incomplete).Get("reason").Text(); {
 	case reason == "max_output_tokens":
 		got.stop = stopLength
 	case reason != "":

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
+	"sluice/flow/value"
 )
 
 // texts is a text, or the text parts of a list: reasoning models of Mistral send their
@@ -17,12 +17,9 @@ type texts string
 
 // UnmarshalJSON never fails: a value that is not text counts as empty.
 func (t *texts) UnmarshalJSON(data []byte) error {
-	value := gjson.ParseBytes(data)
-	*t = texts(unquote(value))
-	if value.IsArray() {
-		for _, part := range value.Array() {
-			*t += texts(unquote(part.Get("text")))
-		}
+	*t = texts(unquote(data))
+	for _, part := range value.Raw(data).Items() {
+		*t += texts(unquote(part.Get("text")))
 	}
 	return nil
 }
@@ -54,15 +51,17 @@ func (n *count) UnmarshalJSON(data []byte) error {
 // unquote decodes a JSON string. Half a surrogate pair, which encoding/json replaces, is kept
 // in the three bytes that UTF-8 would have for it (WTF-8): the other half may be in the next
 // chunk of a stream, see wellFormed.
-func unquote(v gjson.Result) string {
-	if v.Type != gjson.String {
+func unquote(v value.Raw) string {
+	if !v.IsText() {
 		return ""
 	}
-	if !strings.Contains(v.Raw, `\u`) {
-		return v.Str
+	raw := strings.TrimSpace(string(v))
+	raw = raw[1 : len(raw)-1]
+	if !strings.Contains(raw, `\`) {
+		return raw
 	}
-	out := make([]byte, 0, len(v.Raw))
-	for raw := v.Raw[1 : len(v.Raw)-1]; raw != ""; {
+	out := make([]byte, 0, len(raw))
+	for raw != "" {
 		switch {
 		case raw[0] != '\\':
 			out, raw = append(out, raw[0]), raw[1:]

@@ -5,13 +5,12 @@
 package fault
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"sluice/flow/value"
 )
 
 // Find reports whether a body that arrived with the status 200 is an error. It returns the
@@ -28,59 +27,44 @@ import (
 //	{"code": 401, "msg": …}, {"detail": …},        without an answer beside it
 //	{"errors": [{…}]}, {"message": …, "status": 503}
 func Find(data []byte) (status int, text []byte, failed bool) {
-	body := gjson.ParseBytes(data)
-	if body.IsArray() {
-		body = body.Get("0") // Gemini's errors
+	raw := value.Raw(data)
+	if raw.IsList() {
+		raw = raw.Item(0) // Gemini's errors
 	}
-	if !body.IsObject() {
+	body := raw.Members()
+	if body == nil {
 		return 0, nil, false
 	}
-	if choice := body.Get("choices.0"); IsFilled(choice.Get("error")) {
-		body = choice
+	if choice := body["choices"].Item(0); choice.Get("error").IsFilled() {
+		raw, body = choice, choice.Members()
 	}
-	if !isFault(body) || !json.Valid(data) { // last, because it reads everything
+	if !isFault(body) {
 		return 0, nil, false
 	}
-	return statusOf(body), []byte(body.Raw), true
+	return statusOf(raw, body), raw, true
 }
 
 // Status returns the HTTP status that an object corresponds to which is known to be an error.
-func Status(data []byte) int { return statusOf(gjson.ParseBytes(data)) }
+func Status(data []byte) int { return statusOf(data, value.Raw(data).Members()) }
+
+// members are those of an object that may be an error.
+type members map[string]value.Raw
 
 // isFault reports whether an object is an error; see Find.
-func isFault(body gjson.Result) bool {
+func isFault(body members) bool {
 	switch {
-	case IsFilled(body.Get("error")), body.Get("object").Str == "error", body.Get("type").Str == "error":
+	case body["error"].IsFilled(), body["object"].Text() == "error", body["type"].Text() == "error":
 		return true
-	case body.Get("base_resp.status_code").Int() != 0, IsFilled(body.Get("error_code")), IsFilled(body.Get("error_msg")):
+	case body["base_resp"].Get("status_code").Int() != 0, body["error_code"].IsFilled(), body["error_msg"].IsFilled():
 		return true
-	case body.Get("success").Type == gjson.False && (body.Get("errors").Exists() || sentenceIn(body) != ""):
+	case body["success"].String() == "false" && (body["errors"] != nil || sentenceIn(body) != ""):
 		return true
 	case hasAnswer(body):
 		return false
-	case IsFilled(body.Get("detail")), IsFilled(body.Get("errors")), IsFilled(body.Get("errorMessage")), IsFilled(body.Get("errorCode")):
+	case body["detail"].IsFilled(), body["errors"].IsFilled(), body["errorMessage"].IsFilled(), body["errorCode"].IsFilled():
 		return true
 	}
 	return sentenceIn(body) != "" && failureCode(body)
-}
-
-// IsFilled reports whether a member says anything: not null, false, zero or empty, nor an
-// object with only such members.
-func IsFilled(v gjson.Result) bool {
-	switch v.Type {
-	case gjson.String:
-		return v.Str != ""
-	case gjson.Number:
-		return v.Num != 0
-	case gjson.JSON:
-		filled := false
-		v.ForEach(func(_, item gjson.Result) bool {
-			filled = IsFilled(item)
-			return !filled
-		})
-		return filled
-	}
-	return v.Type == gjson.True
 }
 
 // answerMembers are the members in which the wire formats have their answers.
@@ -88,24 +72,24 @@ var answerMembers = []string{"choices", "content", "delta", "message", "content_
 
 // hasAnswer reports whether an object has an answer or a part of one. A message that is text is
 // part of an error.
-func hasAnswer(body gjson.Result) bool {
-	if body.Get("text").Type == gjson.String { // a transcript, which is empty for silence
+func hasAnswer(body members) bool {
+	if body["text"].IsText() { // a transcript, which is empty for silence
 		return true
 	}
 	for _, name := range answerMembers {
-		if v := body.Get(name); v.Type == gjson.JSON && IsFilled(v) {
+		if v := body[name]; (v.IsObject() || v.IsList()) && v.IsFilled() {
 			return true
 		}
 	}
-	kind := body.Get("type").Str // an event of Anthropic's or OpenAI's Responses stream
+	kind := body["type"].Text() // an event of Anthropic's or OpenAI's Responses stream
 	return kind == "ping" || strings.HasPrefix(kind, "response.") || strings.HasPrefix(kind, "message_") || strings.HasPrefix(kind, "content_block_")
 }
 
 // sentenceIn returns the message of an error without a member that marks it as an error.
-func sentenceIn(body gjson.Result) string {
+func sentenceIn(body members) string {
 	for _, name := range []string{"message", "msg", "Message", "title", "reason"} {
-		if v := body.Get(name); v.Type == gjson.String && v.Str != "" {
-			return v.Str
+		if text := body[name].Text(); text != "" {
+			return text
 		}
 	}
 	return ""
@@ -115,10 +99,10 @@ func sentenceIn(body gjson.Result) string {
 var codeMembers = []string{"code", "status", "status_code", "statusCode", "http_code", "type", "errorCode", "error_type", "__type", "title"}
 
 // failureCode reports whether an object has a code other than one of success.
-func failureCode(body gjson.Result) bool {
+func failureCode(body members) bool {
 	for _, name := range codeMembers {
-		v := body.Get(name)
-		if name == "title" || !IsFilled(v) {
+		v := body[name]
+		if name == "title" || !v.IsFilled() {
 			continue
 		}
 		switch code := strings.ToLower(v.String()); code {
@@ -132,43 +116,45 @@ func failureCode(body gjson.Result) bool {
 
 // statusOf returns the HTTP status that an error in a body corresponds to: its own, that of
 // a known code or type, one that its text suggests, or 500.
-func statusOf(body gjson.Result) int {
-	if n := int(body.Get("base_resp.status_code").Int()); n != 0 {
-		return orText(miniMaxStatuses[n], body)
+func statusOf(raw value.Raw, body members) int {
+	if n := int(body["base_resp"].Get("status_code").Int()); n != 0 {
+		return orText(miniMaxStatuses[n], raw)
 	}
-	if n := int(body.Get("error_code").Int()); n != 0 && (n < 400 || n >= 600) {
-		return orText(baiduStatuses[n], body)
+	if n := int(body["error_code"].Int()); n != 0 && (n < 400 || n >= 600) {
+		return orText(baiduStatuses[n], raw)
 	}
-	for _, at := range []string{"error.", "", "errors.0.", "detail.", "error_"} {
+	for _, m := range []members{body["error"].Members(), body, body["errors"].Item(0).Members(), body["detail"].Members()} {
 		for _, name := range codeMembers {
-			if status := statusOfCode(body.Get(at + name)); status != 0 {
+			if status := statusOfCode(m[name]); status != 0 {
 				return status
 			}
 		}
 	}
-	if body.Get("detail").IsArray() { // FastAPI's list of invalid parameters
+	for _, name := range codeMembers {
+		if status := statusOfCode(body["error_"+name]); status != 0 {
+			return status
+		}
+	}
+	if body["detail"].IsList() { // FastAPI's list of invalid parameters
 		return http.StatusUnprocessableEntity
 	}
-	return orText(0, body)
+	return orText(0, raw)
 }
 
 // orText returns a status, or else the one that the text of an error suggests.
-func orText(status int, body gjson.Result) int {
+func orText(status int, raw value.Raw) int {
 	if status != 0 {
 		return status
 	}
-	return statusInText(body.Raw)
+	return statusInText(string(raw))
 }
 
 // statusOfCode returns the status of a code or type of an error, or 0 if it is unknown.
-func statusOfCode(v gjson.Result) int {
+func statusOfCode(v value.Raw) int {
 	if n, err := strconv.Atoi(v.String()); err == nil {
 		if n >= 400 && n < 600 {
 			return n
 		}
-		return 0
-	}
-	if v.Type != gjson.String {
 		return 0
 	}
 	name := strings.Map(func(r rune) rune {
@@ -176,7 +162,7 @@ func statusOfCode(v gjson.Result) int {
 			return r
 		}
 		return -1
-	}, strings.ToLower(v.Str))
+	}, strings.ToLower(v.Text()))
 	return statuses[strings.TrimSuffix(strings.TrimSuffix(name, "exception"), "error")]
 }
 
