@@ -138,6 +138,12 @@ const (
 	FieldFlow      FieldType = "flow"   // a flow of the workspace, by slug or ID
 )
 
+// Languages of code in fields.
+const (
+	SyntaxJavaScript = "javascript"
+	SyntaxCEL        = "cel" // a condition over value
+)
+
 // Escape is how values are escaped in the template of a field.
 type Escape = position.Format
 
@@ -159,13 +165,15 @@ type Field struct {
 	Template bool // adds an input port per {{name}}
 	Escape   Escape
 	EscapeOf func(*Node) Escape // overrides Escape for nodes whose config says how the text is sent
-	Syntax   string             // language of code: javascript
+	Syntax   string             // language of code: SyntaxJavaScript or SyntaxCEL
+	SyntaxOf func(*Node) string // overrides Syntax for nodes whose config says what the text is
 	Typed    bool               // not a port: it can only be typed
 	Required bool
 	Unless   string // name of a field whose value makes this one optional
 	Default  any
 	Suggest  any         // default of the service: shown, but never sent
 	Options  []string    // of a select
+	Labels   []string    // what the editor calls the options, if not by their text
 	Values   []any       // of a select whose values are not texts: one per option
 	Task     string      // of a model: chat, embed, image, speech, transcribe, hosted
 	Accept   []string    // of a file: media types such as image/*, or endings such as .csv
@@ -381,7 +389,7 @@ func (r *Registry) For(n *Node) *Kind {
 // CodeField returns the field with the code that steps of the kind run, or nil.
 func (k *Kind) CodeField() *Field {
 	for i := range k.Fields {
-		if k.Fields[i].Syntax != "" {
+		if k.Fields[i].Syntax == SyntaxJavaScript {
 			return &k.Fields[i]
 		}
 	}
@@ -397,6 +405,10 @@ func (k *Kind) ModelField() *Field {
 	}
 	return nil
 }
+
+// LoopField is the field that names the inputs of a child flow that get one item of a list each
+// time.
+const LoopField = "over"
 
 // StartsRuns reports whether steps of the kind start child runs.
 func (k *Kind) StartsRuns() bool { return k.WaitsFor == WaitsForChildren }

@@ -160,6 +160,10 @@ type Port struct {
 	Passes   string         `json:"passes,omitempty"`   // name of the input port whose value is passed unchanged
 	Branch   bool           `json:"branch,omitempty"`   // a successful step has a value on exactly one of its branches
 	Optional bool           `json:"optional,omitempty"` // a successful step may have no value
+
+	// How the editor shows an output port.
+	More bool `json:"-"` // hidden until it is connected or asked for
+	Rest bool `json:"-"` // taken when no other branch is: shown last
 }
 
 // ShownType returns the type that is shown to users.

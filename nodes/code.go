@@ -46,7 +46,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"`localeCompare` sorts as in browsers, also with `numeric` and `sensitivity`, and throws for languages and options that it does not know.\n\n" +
 			"It may use 10 seconds of CPU time and 128 MiB of memory; beyond that, the step fails with `code_failed` and the line.",
 		Fields: []flow.Field{
-			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Syntax: "javascript", Max: ptr(javascript.MaxSource),
+			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Syntax: flow.SyntaxJavaScript, Max: ptr(javascript.MaxSource),
 				Default: "export default function ({ value }) {\n  return value;\n}\n", Help: "A JavaScript module with a default function."},
 			{Name: "inputs", Title: "Inputs", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the function gets. Each becomes a port."},
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true, Help: "Names of the values that the function returns in an object. Each becomes a port. None: one port, result."},

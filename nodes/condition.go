@@ -22,8 +22,8 @@ var _ = register(func(Deps) flow.Kind {
 			"`value.items.exists(i, i.price > 100)`. Whole numbers and numbers with decimals compare with each other; to calculate " +
 			"with both, write double(value). An expression may use a limited amount of CPU time.",
 		Fields: []flow.Field{
-			{Name: "expression", Title: "Expression", Type: flow.FieldText, Typed: true, Required: true,
-				Help: "A CEL expression over value that gives true or false, such as value.score > 0.5."},
+			{Name: "expression", Title: "True if", Type: flow.FieldText, Typed: true, Required: true, Syntax: flow.SyntaxCEL,
+				Help: "True or false, for example value.score > 0.5."},
 		},
 		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that the expression tests."}},
 		Outputs: []flow.Port{

@@ -11,8 +11,9 @@ import (
 	"sluice/flow"
 )
 
-// Options of the fields "on_item_error" and "results".
+// The field of the inputs that get one item each time, and options of the fields "on_item_error" and "results".
 const (
+	loopField   = flow.LoopField
 	itemFail    = "fail"
 	itemKeep    = "keep"
 	resultsList = "list"
@@ -30,13 +31,13 @@ var mapPorts = []string{"results", "file", "errors", "succeeded", "failed"}
 
 // mapFields are the fields of a map node in addition to those of childFields.
 var mapFields = []flow.Field{
-	{Name: "over", Title: "Items go to", Type: flow.FieldList, Typed: true, Required: true, Min: ptr(1),
-		Help: "Inputs of the flow that get one item each time. The lists of several inputs must be equally long."},
-	{Name: "concurrency", Title: "At once", Type: flow.FieldInteger, Typed: true, Default: 10, Min: ptr(1), Max: ptr(flow.MaxChildConcurrency), Help: "How many items run at the same time."},
-	{Name: "on_item_error", Title: "If an item fails", Type: flow.FieldSelect, Typed: true, Default: itemFail, Options: []string{itemFail, itemKeep},
-		Help: "Fail cancels the other items and fails the step. Keep continues; the place of a failed item in the results is null."},
-	{Name: "results", Title: "Results", Type: flow.FieldSelect, Typed: true, More: true, Default: resultsList, Options: []string{resultsList, resultsFile},
-		Help: "Lists of values, at most 16 MiB, or a file with one JSON object a line."},
+	{Name: loopField, Title: "Loop over", Type: flow.FieldList, Typed: true, Required: true, Min: ptr(1),
+		Help: "The input that receives each item. If you choose several, their lists must have the same length."},
+	{Name: "concurrency", Title: "Concurrency", Type: flow.FieldInteger, Typed: true, Default: 10, Min: ptr(1), Max: ptr(flow.MaxChildConcurrency), Help: "Items that run at the same time."},
+	{Name: "on_item_error", Title: "If an item fails", Type: flow.FieldSelect, Typed: true, Default: itemFail, Options: []string{itemFail, itemKeep}, Labels: []string{"Stop the run", "Keep going"},
+		Help: "With Keep going, failed items are null in the results."},
+	{Name: "results", Title: "Results", Type: flow.FieldSelect, Typed: true, More: true, Default: resultsList, Options: []string{resultsList, resultsFile}, Labels: []string{"Lists", "A file"},
+		Help: "Lists of at most 16 MiB, or a file with one JSON object per line."},
 }
 
 // The map kind runs another flow for every item of a list. Each item is a child run. The step
@@ -46,7 +47,7 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs a flow for every item of a list.",
 		Doc: "Runs a published flow of the workspace once for every item of a list, some at the same time, and gives one list for each output of the flow, in the order of the items. " +
-			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Items go to* take lists, the others get the same value for every item.\n\n" +
+			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Loop over* take lists, the others get the same value for every item.\n\n" +
 			"Every item is a child run with its own steps, cost and page. Nothing is lost or done twice when the server stops in between, and with several servers all of them work on the items. " +
 			"The step waits without holding a worker. A list has at most 100,000 items.\n\n" +
 			"`errors` lists the failed items with `index`, `input`, `code` and `message`, the first 1,000 of them. A rerun of the run starts only the items that failed or whose inputs have changed.\n\n" +
@@ -56,10 +57,10 @@ var _ = register(func(Deps) flow.Kind {
 		Open:          inputPrefix,
 		Outputs: []flow.Port{
 			{Name: "results", Title: "Results", Type: flow.TypeList, Optional: true, Help: "The outputs of each item as an object; null for a failed item."},
-			{Name: "file", Title: "File", Type: flow.TypeFile, Optional: true, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
-			{Name: "errors", Title: "Errors", Type: flow.TypeList, Help: "The items that failed."},
-			{Name: "succeeded", Title: "Succeeded", Type: flow.TypeNumber, Help: "How many items succeeded."},
-			{Name: "failed", Title: "Failed", Type: flow.TypeNumber, Help: "How many items failed."},
+			{Name: "file", Title: "File", Type: flow.TypeFile, Optional: true, More: true, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
+			{Name: "errors", Title: "Errors", Type: flow.TypeList, More: true, Help: "The items that failed."},
+			{Name: "succeeded", Title: "Succeeded", Type: flow.TypeNumber, More: true, Help: "How many items succeeded."},
+			{Name: "failed", Title: "Failed", Type: flow.TypeNumber, More: true, Help: "How many items failed."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"flow": "summarize-a-text", "over": []any{"text"}, "input.text": []any{"One text.", "Another text."}},
@@ -136,13 +137,13 @@ func mapItems(in *flow.In) ([]*flow.Object, error) {
 	given := givenInputs(in)
 	over := portNames(in.Config["over"])
 	if len(over) == 0 {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Name an input of the flow in \"Items go to\".")
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Choose which input receives each item.")
 	}
 	lists := make([][]any, len(over))
 	for i, name := range over {
 		value, err := flow.Coerce(given.Get(name), flow.TypeList)
 		if err != nil {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "input.%s must be a list, because %q is in \"Items go to\": %v.", name, name, err)
+			return nil, flow.Errorf(flow.CodeInputInvalid, "Map loops over %q, so it needs a list: %v.", name, err)
 		}
 		lists[i], _ = value.([]any)
 		if len(lists[i]) != len(lists[0]) {

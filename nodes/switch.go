@@ -45,7 +45,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that is passed on."},
 			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "The value to compare with the cases. Default: value."},
 		},
-		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if no case matches."}},
+		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Passes: "value", Branch: true, Rest: true, Help: "The value, if no case matches."}},
 		Example: flow.Example{
 			Config:  map[string]any{"cases": []any{"Billing", "Shipping"}},
 			Ports:   map[string]any{"value": "I was charged twice.", "on": "billing"},

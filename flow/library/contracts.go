@@ -45,11 +45,43 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 		if err != nil {
 			return nil, err
 		}
+		if over := loopInput(l.Kinds.Find(n.Kind), n, contract); over != "" {
+			ops = append(slices.Clip(ops), document.Edit{Op: document.OpSet, Node: n.ID, Field: flow.LoopField, Value: []any{over}})
+		}
 		if contract != nil && !flow.EqualValues(n.Config["contract"], contract) {
 			ops = append(slices.Clip(ops), document.Edit{Op: document.OpSet, Node: n.ID, Field: "contract", Value: contract})
 		}
 	}
 	return ops, nil
+}
+
+// loopInput returns the input that a node of the kind should loop over after its flow was chosen: the first
+// required text, else the first required input, else the first. It returns "" if the node does
+// not loop, or already loops over an input of the flow.
+func loopInput(k *flow.Kind, n *flow.Node, contract map[string]any) string {
+	if k == nil || k.Field(flow.LoopField) == nil || contract == nil {
+		return ""
+	}
+	chosen, _ := n.Config[flow.LoopField].([]any)
+	inputs, _ := contract["inputs"].([]any)
+	best, rank := "", -1
+	for _, item := range inputs {
+		in, _ := flow.AsMap(item)
+		name, at := flow.Text(in["name"]), 0
+		if slices.Contains(chosen, any(name)) {
+			return ""
+		}
+		if in["required"] == true {
+			at++
+			if in["type"] == string(flow.TypeText) {
+				at++
+			}
+		}
+		if at > rank {
+			best, rank = name, at
+		}
+	}
+	return best
 }
 
 // FillContracts stores the contract in each node that runs a flow and has none, as in documents

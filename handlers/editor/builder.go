@@ -118,6 +118,13 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.Member.UserID), Outlined: c.QueryParam("node") != "",
 		Pane: c.chosenPane(), Fill: fill,
 	}
+	if from := flow.FlowID(c.QueryParam("from")); from != "" && from != d.flow.ID {
+		if parent, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), from); err == nil {
+			b.Parent = &editorview.FlowChoice{ID: string(parent.ID), Name: parent.Name}
+		} else if !flow.IsNotFound(err) {
+			return err
+		}
+	}
 	if change != nil {
 		change(&b)
 	}

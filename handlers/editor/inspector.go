@@ -27,6 +27,7 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, web.With((*call).findNode, (*call).saveNode)},
 		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, web.Posted(web.With((*call).findNode, (*call).moveSecret))},
 		{http.MethodPost, "/flows/:flow/node/:node/try", web.Editor, web.Posted(web.With((*call).findNode, (*call).tryNode))},
+		{http.MethodPost, "/flows/:flow/node/:node/conditions", web.Editor, web.Posted(web.With((*call).findNode, (*call).testConditions))},
 		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, web.With((*call).findNode, pinModel)},
 		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, showUpgrade)},
 		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},

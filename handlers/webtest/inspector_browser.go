@@ -31,12 +31,26 @@ type Inspector struct {
 // canvas is ready and the inspector shows the flow.
 func OpenInspector(t *testing.T, b *chrome.Browser) *Inspector {
 	t.Helper()
-	h := Setup(t)
-	w := &Inspector{T: t, Env: h, ID: h.Flow(inspectorFlow)}
-	w.Tab = h.Open(b, flow.MemberEditor, "/flows/"+w.ID)
-	w.Until(`document.querySelector("flow-canvas[ready]") !== null`)
+	w := OpenInspectorOf(t, b, inspectorFlow)
 	w.Has("#inspector h2", "Route a support ticket")
 	return w
+}
+
+// OpenInspectorOf is OpenInspector for another document.
+func OpenInspectorOf(t *testing.T, b *chrome.Browser, document string) *Inspector {
+	t.Helper()
+	h := Setup(t)
+	w := &Inspector{T: t, Env: h, ID: h.Flow(document)}
+	w.Tab = h.Open(b, flow.MemberEditor, "/flows/"+w.ID)
+	w.Until(`document.querySelector("flow-canvas[ready]") !== null`)
+	return w
+}
+
+// Pick chooses an option of a select, as a person does with the keyboard or the mouse.
+func (w *Inspector) Pick(selector, value string) {
+	w.T.Helper()
+	w.There(selector)
+	w.Eval(`(() => { const s = document.querySelector(` + string(flow.EncodeJSON(selector)) + `); s.focus(); s.value = ` + string(flow.EncodeJSON(value)) + `; s.dispatchEvent(new Event("input", { bubbles: true })); s.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 }
 
 // Choose selects a node and waits for it in the inspector.

@@ -60,7 +60,7 @@ func Compile(source string, names ...string) (*Expression, error) {
 	}
 	ast, issues := language.Compile(source)
 	if err := issues.Err(); err != nil {
-		return nil, syntaxError(issues.Errors())
+		return nil, syntaxError(source, issues.Errors())
 	}
 	program, err := language.Program(ast, append(celLimits(), cel.CustomDecoratorV2(placesOf(ast.NativeRep().Expr()).decorate))...)
 	if err != nil {

@@ -91,7 +91,7 @@ func TestExpressionErrors(t *testing.T) {
 	}{
 		{" ", nil, []string{"is empty"}},
 		{"value =", nil, []string{"at column 7", "two equals signs"}},
-		{"value = 1", nil, []string{"at column 7", "two equals signs"}},
+		{"value = 1", nil, []string{`at "="`, "Try value == 1."}},
 		{"value == yes", nil, []string{"at column 10", "'yes'", "text is written in quotes"}},
 		{"value == (1", nil, []string{"at column 12", "missing ')' at the end"}},
 		{"true &&\n  vlue", nil, []string{"at line 2, column 3", "'vlue'"}},

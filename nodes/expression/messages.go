@@ -22,7 +22,10 @@ func (e patternError) Error() string { return string(e) }
 
 // syntaxError converts the compiler's first message to an error; later messages
 // often result from the first.
-func syntaxError(issues []*common.Error) error {
+func syntaxError(source string, issues []*common.Error) error {
+	if hint := hintFor(source); hint != "" {
+		return flow.Errorf(flow.CodeExpressionFailed, "%s", hint)
+	}
 	first := issues[0]
 	at := ""
 	if line, column := first.Location.Line(), first.Location.Column(); line > 1 {
@@ -32,10 +35,59 @@ func syntaxError(issues []*common.Error) error {
 	}
 	why := translate(syntaxMessages, first.Message)
 	if why == "" {
-		return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s. Check its spelling, quotes and brackets there.", at)
+		return flow.Errorf(flow.CodeExpressionFailed, "Syntax error%s. Check the spelling, quotes and brackets there.", at)
 	}
-	return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s: %s.", at, why)
+	return flow.Errorf(flow.CodeExpressionFailed, "Syntax error%s: %s.", at, why)
 }
+
+// habit is a spelling from another language, with the correct one.
+type habit struct {
+	pattern *regexp.Regexp
+	correct string // with $1 and so on for the groups of the pattern
+}
+
+// habits are the spellings that people try first. The first group of a pattern is the word at fault.
+var habits = []habit{
+	{regexp.MustCompile(`(?P<path>[A-Za-z_][\w.]*)\s+(?P<word>contains|startsWith|endsWith|matches)\s*\(?\s*(?P<value>"[^"]*"|'[^']*')`), "$path.$word($value)"},
+	{regexp.MustCompile(`(?P<path>[A-Za-z_][\w.]*)\s+(?P<word>is not|is)\s+(?P<value>"[^"]*"|'[^']*'|-?[\d.]+|true|false|null)`), ""},
+	{regexp.MustCompile(`(?P<path>[A-Za-z_][\w.]*)\s*(?P<word>===?|<>|=)\s*(?P<value>"[^"]*"|'[^']*'|-?[\d.]+|true|false|null)`), ""},
+	{regexp.MustCompile(`(?i)\b(?P<word>and|or)\b`), ""},
+}
+
+// spellings are the operators for words and signs of other languages.
+var spellings = map[string]string{"is": "==", "is not": "!=", "=": "==", "===": "==", "<>": "!="}
+
+// hintFor returns what to write instead of a spelling from another language, or "".
+func hintFor(source string) string {
+	bare := quoted.ReplaceAllString(source, `""`) // words inside of texts are no mistake
+	for _, h := range habits {
+		if !h.pattern.MatchString(bare) {
+			continue
+		}
+		m := h.pattern.FindStringSubmatchIndex(source)
+		if m == nil {
+			continue
+		}
+		part := func(name string) string { return string(h.pattern.ExpandString(nil, "${"+name+"}", source, m)) }
+		word := part("word")
+		try := string(h.pattern.ExpandString(nil, h.correct, source, m))
+		switch lower := strings.ToLower(word); {
+		case word == "==":
+			continue
+		case lower == "and":
+			try = "&&"
+		case lower == "or":
+			try = "||"
+		case try == "":
+			try = part("path") + " " + spellings[word] + " " + part("value")
+		}
+		return fmt.Sprintf("Syntax error at %q. Try %s.", word, try)
+	}
+	return ""
+}
+
+// quoted matches texts in an expression.
+var quoted = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
 // evalError converts an evaluation error to an error that explains how
 // to change the expression.

@@ -18,8 +18,10 @@ import (
 // BuilderPage is the page on which a flow is edited.
 type BuilderPage struct {
 	FlowID, Name, Description string
-	Tags                      []string
-	Rev                       int64
+	// Parent is the flow from which this one was opened, as one that it runs.
+	Parent *FlowChoice
+	Tags   []string
+	Rev    int64
 	// ReadOnly is set for viewers, who see everything and can't change it.
 	ReadOnly bool
 	Nodes    []NodeFace

@@ -32,8 +32,9 @@ type NodeFace struct {
 	// Note is the text of a note, which has no ports.
 	Note string
 	Rows []PortRow
-	// More is the number of hidden input ports, which are neither connected nor required.
-	More int
+	// More is the number of hidden ports: inputs that are neither connected nor required, and
+	// outputs that few flows use. MoreOut is the number of those outputs.
+	More, MoreOut int
 }
 
 // NodeLine is the value of a config field.
@@ -117,16 +118,17 @@ const (
 // can.
 func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 	ins, more := shownInputs(n, k, facts)
-	outs := flow.OutputPorts(n, k)
+	outs := shownOutputs(n, k, facts)
 	line := lineOf(n, k)
-	face.More = more
+	face.MoreOut = len(flow.OutputPorts(n, k)) - len(outs)
+	face.More = more + face.MoreOut
 	for i := range max(len(ins), len(outs)) {
 		var row PortRow
 		if i < len(ins) {
 			row.In = &ins[i]
 		}
 		if i < len(outs) {
-			row.Out = &PortFace{Name: outs[i].Name, Label: portLabel(outs[i].Name), Type: outs[i].ShownType()}
+			row.Out = &PortFace{Name: outs[i].Name, Label: outputLabel(outs[i], k), Type: outs[i].ShownType()}
 			if k.Role == flow.RoleInput {
 				row.Out.Type = contract.ReadInput(n).Type
 			}
@@ -158,6 +160,38 @@ func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, 
 		list = append(list, face)
 	}
 	return list, more
+}
+
+// shownOutputs returns the visible output ports. The branch for everything else comes last.
+func shownOutputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []flow.Port) {
+	var last []flow.Port
+	for _, p := range flow.OutputPorts(n, k) {
+		switch {
+		case p.More && !facts.AllPorts && !facts.FedOut[n.ID+"."+p.Name]:
+		case p.Rest:
+			last = append(last, p)
+		default:
+			list = append(list, p)
+		}
+	}
+	return append(list, last...)
+}
+
+// outputLabel returns the name of an output on the canvas: a branch that the node declares is
+// called what its author called it.
+func outputLabel(p flow.Port, k *flow.Kind) string {
+	if p.Branch && !p.Rest && k.DynamicSchema != nil && p.Title != "" {
+		return clip(p.Title, hintRunes)
+	}
+	return portLabel(p.Name)
+}
+
+// moreText returns the label of the button that shows hidden ports.
+func (face *NodeFace) moreText() string {
+	if face.MoreOut > 0 {
+		return fmt.Sprintf("+%d", face.More)
+	}
+	return fmt.Sprintf("+%d optional", face.More)
 }
 
 // inSight reports whether a field that isn't connected has a port on the canvas.

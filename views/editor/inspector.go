@@ -51,8 +51,8 @@ type NodeField struct {
 	Hosts []string
 	// Secrets are the names of parts of the field that look like secrets.
 	Secrets []string
-	// Outputs are the outputs of the flow, for a field that selects some of them.
-	Outputs []OutputChoice
+	// Choices are the names that a list may contain, if they are known.
+	Choices []NameChoice
 	// NodeID is the ID of the field's node.
 	NodeID string
 	// Upgradable is set if the model is pinned to a version.
@@ -70,8 +70,8 @@ type NodeField struct {
 	ReadOnly bool
 }
 
-// OutputChoice is an output of the flow that a node can be told to send.
-type OutputChoice struct {
+// NameChoice is a name that a list may contain, such as an output of the flow.
+type NameChoice struct {
 	Name   string
 	Chosen bool
 }
@@ -203,13 +203,23 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
 	if f.Name == b.k.OutputsField && field.Form.As == flow.FieldList {
-		field.Outputs = outputChoices(contract.Outputs(b.d, b.facts.Kinds), field.Form.Texts)
+		var names []string
+		for _, o := range contract.Outputs(b.d, b.facts.Kinds) {
+			names = append(names, o.Name)
+		}
+		field.Choices = choicesOf(names, field.Form.Texts)
+	}
+	if f.Name == flow.LoopField && b.k.StartsRuns() && field.Form.As == flow.FieldList && b.n.Config["contract"] != nil {
+		field.Choices = choicesOf(childInputs(b.n), field.Form.Texts)
 	}
 	if f.Escape == flow.EscapeURL && isPrivateURL(flow.Text(value)) {
 		field.Warning = privateWarning
 	}
 	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)
+	}
+	if f.SyntaxOf != nil {
+		field.Syntax = f.SyntaxOf(b.n)
 	}
 	if f.Type == flow.FieldSecret {
 		field.Hosts = document.DestinationOf(b.d, b.n, b.k)
@@ -325,19 +335,30 @@ func docParagraphs(doc string) (list [][]docPart) {
 	return list
 }
 
-// outputChoices lists the outputs of a flow, followed by selected outputs that no longer exist,
-// so that they can be deselected.
-func outputChoices(outputs []contract.Output, chosen []string) []OutputChoice {
-	list := []OutputChoice{}
-	for _, o := range outputs {
-		list = append(list, OutputChoice{o.Name, slices.Contains(chosen, o.Name)})
+// choicesOf lists names to choose from, followed by chosen names that no longer exist, so that
+// they can be deselected.
+func choicesOf(names, chosen []string) []NameChoice {
+	list := []NameChoice{}
+	for _, name := range names {
+		list = append(list, NameChoice{name, slices.Contains(chosen, name)})
 	}
 	for _, name := range chosen {
-		if !slices.ContainsFunc(outputs, func(o contract.Output) bool { return o.Name == name }) {
-			list = append(list, OutputChoice{name, true})
+		if !slices.Contains(names, name) {
+			list = append(list, NameChoice{name, true})
 		}
 	}
 	return list
+}
+
+// childInputs returns the names of the inputs of the flow that a node runs.
+func childInputs(n *flow.Node) (names []string) {
+	contract, _ := flow.AsMap(n.Config["contract"])
+	inputs, _ := contract["inputs"].([]any)
+	for _, item := range inputs {
+		in, _ := flow.AsMap(item)
+		names = append(names, flow.Text(in["name"]))
+	}
+	return names
 }
 
 // FlowPane is the pane while no node is selected: the inputs and outputs of the flow.

@@ -3,13 +3,17 @@ package editor
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/sorting"
 	"sluice/flow/wording"
+	"sluice/views/components"
 )
 
 // inSight reports whether a field under "More" is shown anyway, because it has a value.
@@ -63,11 +67,27 @@ func (f *NodeField) placeholder() string {
 	return "provider/model"
 }
 
+// noChoices says why there is nothing to choose.
+func (f *NodeField) noChoices() string {
+	if f.Name == flow.LoopField {
+		return "The flow has no inputs."
+	}
+	return "This flow has no outputs yet."
+}
+
+// optionLabel returns what an option is called.
+func (f *NodeField) optionLabel(option string) string {
+	if i := slices.Index(f.Options, option); i >= 0 && i < len(f.Labels) {
+		return f.Labels[i]
+	}
+	return option
+}
+
 // none returns the label of the option that leaves the field unset.
 func (f *NodeField) none() string {
 	switch usual := f.usual(); {
 	case usual != "" && f.Default != nil:
-		return usual + " (default)"
+		return f.optionLabel(usual) + " (default)"
 	case usual != "":
 		return usual + " (model default)"
 	case f.Required:
@@ -117,21 +137,24 @@ func (f *NodeField) on() bool { return cmp.Or(f.text(0), f.usual()) == "true" }
 // options returns the choices, and the current one if it no longer exists.
 func (f *NodeField) options() []fieldOption {
 	names := f.Options
-	if f.Type == flow.FieldValueType {
+	if f.Type == flow.FieldValueType && names == nil {
 		for _, t := range contract.InputTypes {
 			names = append(names, string(t))
 		}
 	}
-	list := make([]fieldOption, len(names))
+	var list []fieldOption
 	for i, name := range names {
+		if f.Default != nil && f.Type != flow.FieldValueType && name == f.usual() && f.text(0) != name {
+			continue // the empty option says it
+		}
 		value := any(name)
 		if f.Values != nil {
 			value = f.Values[i]
 		}
-		list[i] = fieldOption{name, string(flow.EncodeJSON(value))}
+		list = append(list, fieldOption{name, string(flow.EncodeJSON(value)), f.optionLabel(name)})
 	}
 	if now := f.text(0); now != "" && !slices.Contains(names, now) {
-		list = append(list, fieldOption{now, string(flow.EncodeJSON(now))})
+		list = append(list, fieldOption{now, string(flow.EncodeJSON(now)), now})
 	}
 	return list
 }
@@ -145,8 +168,23 @@ func (f *NodeField) flowOptions() []FlowChoice {
 	return append(slices.Clip(f.Flows), FlowChoice{ID: now, Name: now})
 }
 
+// childFlow returns the ID of the chosen flow, or "" if it doesn't exist.
+func (f *NodeField) childFlow() string {
+	for _, o := range f.Flows {
+		if now := f.text(0); now != "" && (o.ID == now || o.Slug == now) {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+// childPath returns the URL of a flow in the builder, with the way back to the flow that runs it.
+func childPath(child, parent string) templ.SafeURL {
+	return components.FlowURL(child, "") + templ.SafeURL("?from="+url.QueryEscape(parent))
+}
+
 // fieldOption is an option with the JSON that it stores.
-type fieldOption struct{ Text, JSON string }
+type fieldOption struct{ Text, JSON, Label string }
 
 // fileRow describes a stored file.
 type fileRow struct{ ID, Name, Size, MIME string }

@@ -1,4 +1,4 @@
-// "6 more inputs" shows ports that are neither connected nor required.
+// "+6 optional" shows ports that are neither connected nor required.
 import { onClick } from "../listen.ts";
 import { asShown, canvas, flowPath } from "./canvas.ts";
 import { fetchPart } from "./requests.ts";

@@ -4,7 +4,7 @@ import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import { at, edgeKey, ends, fits, nodeOf, type Attach, type Edge, type Point, type Port } from "./model.ts";
 import type { Op } from "./ops.ts";
-import { loopNodes, connectOps, refusal } from "./rules.ts";
+import { connectOps, loopNodes, loopOver, pair, refusal } from "./rules.ts";
 import { svg } from "./svg.ts";
 import type { HasView } from "./viewport.ts";
 import { ConnectionMode, flowId, getBezierPath, handleClass, lib, pointToRendererPoint, Position, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
@@ -122,7 +122,8 @@ export class Connect {
     const ops = connectOps(this.canvas.draft, a, b, moving);
     if (!ops.length) return;
     this.canvas.commit(moving ? "Reconnect" : "Connect", ops);
-    this.canvas.announce.say(`Connected ${this.canvas.scene.title(a.node)} ${a.name} to ${this.canvas.scene.title(b.node)} ${b.name}`);
+    const [from, to] = a.side === "out" ? [a, b] : [b, a], input = ops.some((o) => o.op === "set") && to.name.replace("input.", "");
+    this.canvas.announce.say(`Connected ${this.canvas.scene.title(from.node)} ${from.name} to ${this.canvas.scene.title(to.node)} ${to.name}${input ? `, looping over ${input}` : ""}`);
   }
 
   /** droppedElsewhere handles a drop that made no edge: on a node, on a port that does not fit, or on empty space. */
@@ -193,7 +194,8 @@ export class Connect {
   /** fitsFrom reports whether a port can be connected to another. around are the nodes that would close a loop. */
   fitsFrom(from: Port, p: Port, around: Set<string>): boolean {
     if (p.side === from.side || p.node === from.node || around.has(p.node)) return false;
-    return from.side === "out" ? fits(from.type, p.type) : fits(p.type, from.type);
+    const [source, target] = from.side === "out" ? [from, p] : [p, from];
+    return fits(source.type, target.type) || !!loopOver(this.canvas.draft, source, target);
   }
 
   /** unmark removes the highlight of mark. */
@@ -222,13 +224,16 @@ export class Connect {
     if (this.over !== el) this.over?.removeAttribute("data-verdict");
     this.over = el;
     el?.setAttribute("data-verdict", c.isValid ? "valid" : "invalid");
+    const [source, target] = (to && this.from && pair(this.from, to)) ?? [], input = c.isValid && source && target ? loopOver(this.canvas.draft, source, target) : undefined;
     const reason = to && !c.isValid && this.from && at(to) !== at(this.from) ? this.refusalFor(this.from, to, this.moving) : undefined;
-    this.showReason(reason, c.pointer);
+    this.showTip(reason ?? (input && `Loop over ${input}`), !!input, c.pointer);
   }
 
-  private showReason(reason: string | undefined, p: Point): void {
-    if (!reason) return this.tip.remove();
-    this.tip.textContent = reason;
+  /** showTip shows beside the pointer why an edge does not fit, or what it will do. */
+  private showTip(text: string | undefined, fine: boolean, p: Point): void {
+    if (!text) return this.tip.remove();
+    this.tip.textContent = text;
+    this.tip.toggleAttribute("data-fine", fine);
     this.tip.style.transform = `translate(${p.x + 14}px,${p.y + 14}px)`;
     if (!this.tip.isConnected) this.canvas.pane.append(this.tip);
   }

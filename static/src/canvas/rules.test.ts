@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Draft, type Port } from "./model.ts";
-import { loopNodes, connectOps, pair, refusal } from "./rules.ts";
+import { loopNodes, connectOps, loopOver, pair, refusal } from "./rules.ts";
 
 const out = (node: string, type: Port["type"] = "text"): Port => ({ node, name: "out", side: "out", type, many: false });
 const into = (node: string, type: Port["type"] = "text", many = false): Port => ({ node, name: "in", side: "in", type, many });
@@ -31,4 +31,18 @@ describe("connectOps", () => {
 describe("loopNodes", () => {
   test("returns the nodes before an output", () => assert.deepEqual([...loopNodes(draft, out("c"))].sort(), ["a", "b"]));
   test("returns the nodes after an input", () => assert.deepEqual([...loopNodes(draft, into("a"))].sort(), ["b", "c"]));
+});
+
+describe("a list at an input of a map", () => {
+  const map = (config: Record<string, unknown>) => new Draft({ nodes: [{ id: "list", kind: "input", config: {} }, { id: "map", kind: "map", config }], edges: [{ from: "list.other", to: "map.input.brand" }] });
+  const port = (name: string, type: Port["type"]): Port => ({ node: "map", name, side: "in", type, many: false });
+  const over = (config: Record<string, unknown>, name = "text") => connectOps(map(config), out("list", "list"), port(`input.${name}`, "text")).find((o) => o.op === "set");
+  test("is accepted and sets the loop", () => {
+    assert.equal(refusal(map({}), out("list", "list"), port("input.text", "text")), undefined);
+    assert.deepEqual(over({}), { op: "set", node: "map", field: "over", value: ["text"] });
+  });
+  test("replaces a preselected input without a value", () => assert.deepEqual(over({ over: ["text"] }, "title"), { op: "set", node: "map", field: "over", value: ["title"] }));
+  test("is added to inputs with a value", () => assert.deepEqual(over({ over: ["brand", "tags"], "input.tags": ["a"] }), { op: "set", node: "map", field: "over", value: ["brand", "tags", "text"] }));
+  test("needs no loop at an input that is a list already", () => assert.equal(loopOver(map({ over: ["text"] }), out("list", "list"), port("input.text", "list")), undefined));
+  test("is refused at other ports", () => assert(refusal(map({}), out("list", "list"), port("flow", "text"))));
 });

@@ -1,6 +1,7 @@
 // The controls of fields that need more than the browser's own, loaded with the
 // first node that is shown.
 import "./rows.ts";
+import "./conditions.ts";
 import "./files.ts";
 import "./models.ts";
 import "./credentials.ts";

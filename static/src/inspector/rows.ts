@@ -57,7 +57,7 @@ onClick(pane, "[data-row-do]", (button) => {
 // Pasting several lines adds an item per line.
 pane.addEventListener("paste", (e) => {
   const t = e.target as HTMLInputElement, row = t.closest<HTMLElement>("[data-row]"), lines = e.clipboardData?.getData("text/plain").split(/\r?\n/).filter(Boolean) ?? [];
-  if (!row || row.closest(".ins-map") || lines.length < 2) return;
+  if (!row || row.closest(".ins-map") || t.closest(".cond-rows") || lines.length < 2) return;
   e.preventDefault();
   let at = row;
   for (const line of lines) {
