@@ -27,6 +27,7 @@ var auditNames = map[reflect.Type]string{
 func (s *Server) auditRoutes() api.Extension {
 	return api.Extension{Names: auditNames, Routes: []api.Route{{
 		Method: get, Path: "/v1/audit/verify", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.verifyAudit,
+		Commands: []string{"audit verify"},
 		Doc: openapi.Operation{ID: "verifyAudit", Tag: "Audit log", Summary: "Verify the audit log of the workspace",
 			Text:     "Checks that no entry was changed, inserted or deleted since it was written. The server answers for itself: to check a server that you do not trust, verify a backup elsewhere. Only for a key without a list of flows.",
 			Problems: []flow.Code{flow.CodeFlowNotAllowed},

@@ -103,33 +103,39 @@ func (s *Server) credentialRoutes() api.Extension {
 	invalid := []flow.Code{flow.CodeStorageFull}
 	return api.Extension{Names: credentialNames, Params: credentialParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/credentials", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listCredentials,
+		Role: flow.MemberViewer, Commands: []string{"credential list"},
 		Doc: openapi.Operation{ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
 			Answers: openapi.OK("All credentials, by name.", CredentialList{})},
 	}, {
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showCredential,
+		Role: flow.MemberEditor, Commands: []string{"credential add", "credential limits", "credential remove"},
 		Doc: openapi.Operation{ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
 			Answers: openapi.OK("The credential.", Credential{})},
 	}, {
 		Method: http.MethodPut, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.setCredential,
+		Role: flow.MemberEditor, Audit: []string{"credential.save"}, Commands: []string{"credential add"},
 		Doc: openapi.Operation{ID: "setCredential", Tag: tag, Summary: "Set a credential",
 			Text: "Creates it or replaces all of it. The secret is always part of the request, so that a stored one cannot be sent to another address. Flows use the new secret immediately; a plain secret that is replaced continues to sign webhooks beside the new one for a day.",
 			Body: credentialBody.Doc(), Problems: invalid, Answers: openapi.OK("The credential, without its secret.", Credential{})},
 	}, {
 		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.limitCredential,
+		Role: flow.MemberEditor, Audit: []string{"credential.limits"}, Commands: []string{"credential limits"}, Limited: "may only lower limits",
 		Doc: openapi.Operation{ID: "limitCredential", Tag: tag, Summary: "Limit the calls with a credential",
 			Text: "What is left out stays. Nothing else of a credential can be changed without its secret. A key with limits may only lower them.",
 			Body: credentialLimitBody.Doc(), Problems: append([]flow.Code{flow.CodeExceedsKey}, invalid...), Answers: openapi.OK("The credential after the change.", Credential{})},
 	}, {
 		Method: http.MethodDelete, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.removeCredential,
+		Role: flow.MemberEditor, Audit: []string{"credential.remove"}, Commands: []string{"credential remove"},
 		Doc: openapi.Operation{ID: "removeCredential", Tag: tag, Summary: "Remove a credential", Text: "Flows that use it fail.",
 			Answers: openapi.NoContent("Removed.")},
 	}, {
 		Method: http.MethodPost, Path: path + "/test", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.testCredential,
+		Role: flow.MemberEditor, Audit: []string{"credential.test"}, Commands: []string{"credential test"},
 		Doc: openapi.Operation{ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
 			Text:    "Calls only the address that the credential is bound to.",
 			Answers: openapi.OK("The response of the provider.", CredentialTest{})},
 	},
-		{Method: http.MethodPut, Path: "/v1/local/credentials/:name/hosts", Operator: true, Handle: s.setCredentialHosts},
+		{Method: http.MethodPut, Path: "/v1/local/credentials/:name/hosts", Operator: true, Handle: s.setCredentialHosts, Role: flow.MemberEditor, Audit: []string{"credential.hosts"}, Commands: []string{"credential hosts"}},
 	}}
 }
 

@@ -45,40 +45,47 @@ func (s *Server) keyRoutes() api.Extension {
 	body := []flow.Code{flow.CodeStorageFull, flow.CodeExceedsKey}
 	return api.Extension{Names: keyNames, Params: keyParams, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listKeys,
+		Role: flow.MemberViewer, Commands: []string{"key list", "key revoke"},
 		Doc: openapi.Operation{ID: "listKeys", Tag: tag, Summary: "List keys, newest first",
 			Text:   "Without their secrets, and revoked ones too. A key with a list of flows gets only keys for these flows.",
 			Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("One page of keys.", keyList{})},
 	}, {
 		Method: http.MethodPost, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.createKey,
+		Role: flow.MemberEditor, Audit: []string{"key.create"}, Commands: []string{"key create"},
 		Doc: openapi.Operation{ID: "createKey", Tag: tag, Summary: "Create a key",
 			Text: within + " What is left out is as in that key, except for the scopes, which are run and read. What the new key uses counts against the limits of the key that made it, too.",
 			Body: createKeyBody.Doc(), Problems: append([]flow.Code{flow.CodeQuotaExceeded}, body...),
 			Answers: openapi.Created("The key with its secret, which no other response contains.", createdKey{})},
 	}, {
 		Method: get, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showKey,
+		Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "showKey", Tag: tag, Summary: "Show a key, without its secret", Problems: []flow.Code{flow.CodeExceedsKey},
 			Answers: openapi.OK("The key.", keyObject{})},
 	}, {
 		Method: get, Path: path + "/:key_id/webhook-secret", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showKeySecret,
+		Audit: []string{"key.secret.read"}, Commands: []string{"key secret"},
 		Doc: openapi.Operation{ID: "showSecretOfKey", Tag: tag, Summary: "Read the webhook secret of a key",
 			Text:     "Only of the key in the request and of keys that it made, directly or through others. Reading it is recorded in the audit log.",
 			Problems: []flow.Code{flow.CodeExceedsKey, flow.CodeStorageFull},
 			Answers:  openapi.OK("The secret that signs the webhooks which requests with this key ask for.", api.KeySecret{})},
 	}, {
 		Method: http.MethodPatch, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.changeKey,
+		Role: flow.MemberEditor, Audit: []string{"key.change"}, Limited: "may not loosen keys that it did not make",
 		Doc: openapi.Operation{ID: "changeKey", Tag: tag, Summary: "Change the name, flows, expiry or limits of a key",
 			Text: "What is left out stays. Scopes never change. " + within + " That holds before and after the change. A key with limits may not loosen keys that it did not make.",
 			Body: changeKeyBody.Doc(), Problems: body,
 			Answers: openapi.OK("The key after the change.", keyObject{})},
 	}, {
 		Method: http.MethodPost, Path: path + "/:key_id/rotate", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.rotateKey,
+		Role: flow.MemberEditor, Audit: []string{"key.roll"}, Commands: []string{"key rotate"}, Limited: "only itself and keys that it made",
 		Doc: openapi.Operation{ID: "rotateKey", Tag: tag, Summary: "Rotate a key",
 			Text: "Issues a new secret; the old one keeps working for overlap_s seconds. A key with an expiry gets a new term of the same length, at most that of the key in the request. " + within + " A key with limits, or without the scope read, rotates only itself and keys that it made.",
 			Body: rotateKeyBody.Doc(), Problems: body,
 			Answers: openapi.OK("The key with its new secret, which no other response contains.", rotatedKey{})},
 	}, {
 		Method: http.MethodDelete, Path: path + "/:key_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.revokeKey,
+		Role: flow.MemberEditor, Audit: []string{"key.revoke"}, Commands: []string{"key revoke"},
 		Doc: openapi.Operation{ID: "revokeKey", Tag: tag, Summary: "Revoke a key",
 			Text:   "It stops working immediately; runs that it started continue. The keys that it made keep working unless cascade is true. Revoking a key again changes nothing.",
 			Params: []string{"cascade"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeStorageFull, flow.CodeExceedsKey},

@@ -40,10 +40,12 @@ func (s *Server) limitRoutes() api.Extension {
 	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
 	return api.Extension{Names: limitNames, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeManage, flow.ScopeAdmin}, Handle: s.showLimits,
+		Role: flow.MemberViewer, Commands: []string{"flow limits"},
 		Doc: openapi.Operation{ID: "showLimits", Tag: tag, Summary: "Show the limits of a flow and what was used today",
 			Answers: openapi.OK("The limits.", FlowLimits{})},
 	}, {
 		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.changeLimits,
+		Role: flow.MemberEditor, Audit: []string{"flow.limits"}, Commands: []string{"flow limits"}, Limited: "may only lower limits",
 		Doc: openapi.Operation{ID: "changeLimits", Tag: tag, Summary: "Change the limits of a flow",
 			Text: "What is left out stays. Runs that were accepted before are unaffected. A key with limits may only lower them.",
 			Body: limitBody.Doc(), Problems: []flow.Code{flow.CodeStorageFull, flow.CodeExceedsKey},

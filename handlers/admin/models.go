@@ -60,24 +60,29 @@ func (s *Server) modelRoutes() api.Extension {
 	problems := []flow.Code{flow.CodeInputInvalid}
 	return api.Extension{Names: modelNames, Params: modelParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/providers", Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeAdmin}, Handle: s.listProviders,
+		Role: flow.MemberViewer, Commands: []string{"provider list"},
 		Doc: openapi.Operation{ID: "listProviders", Tag: tag, Summary: "List the known model providers and what they support",
 			Answers: openapi.OK("All providers.", ProviderList{})},
 	}, {
 		Method: get, Path: "/v1/providers/:provider/models", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.listModels,
+		Role: flow.MemberViewer, Commands: []string{"provider models"},
 		Doc: openapi.Operation{ID: "listProviderModels", Tag: tag, Summary: "List the models of a provider",
 			Text:   "Asks the provider, with the credential that a run of the workspace would use.",
 			Params: []string{"model_query"}, Problems: problems, Answers: openapi.OK("The models, as nodes take them.", ModelList{})},
 	}, {
 		Method: get, Path: hosted, Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.listHosted,
+		Role: flow.MemberViewer, Commands: []string{"model list"},
 		Doc: openapi.Operation{ID: "listHostedModels", Tag: tag, Summary: "List hosted models",
 			Text:   "The featured ones and, with a credential for the platform, those that it finds.",
 			Params: []string{"model_query", "hosted_category"}, Problems: problems, Answers: openapi.OK("The models.", HostedModelList{})},
 	}, {
 		Method: get, Path: hosted + "/:owner/:model", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.showHosted,
+		Role: flow.MemberViewer, Commands: []string{"model show"},
 		Doc: openapi.Operation{ID: "showHostedModel", Tag: tag, Summary: "Show the inputs and outputs of a hosted model",
 			Params: []string{"hosted_version"}, Problems: problems, Answers: openapi.OK("The model, also as a node for a document.", HostedForm{})},
 	}, {
 		Method: get, Path: hosted + "/:owner/:model/diff", Scopes: []flow.Scope{flow.ScopeEdit, flow.ScopeAdmin}, Handle: s.compareHosted,
+		Role: flow.MemberViewer, Commands: []string{"model compare"},
 		Doc: openapi.Operation{ID: "compareHostedModel", Tag: tag, Summary: "Compare two versions of a hosted model",
 			Params: []string{"hosted_from", "hosted_to"}, Problems: problems, Answers: openapi.OK("The differences.", HostedChanges{})},
 	}}}

@@ -75,18 +75,21 @@ func (s *Server) priceRoutes() api.Extension {
 	problems := []flow.Code{flow.CodeInputInvalid, flow.CodeExceedsKey, flow.CodeFlowNotAllowed, flow.CodeStorageFull}
 	return api.Extension{Names: priceNames, Params: priceParams, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeAdmin}, Handle: s.listPrices,
+		Role: flow.MemberViewer, Commands: []string{"price list"},
 		Doc: openapi.Operation{ID: "listPrices", Tag: tag, Summary: "List prices of models",
 			Text:   "Those that the workspace has set and, with query, those of the price list.",
 			Params: []string{"price_query"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("The prices, by model.", Prices{})},
 	}, {
 		Method: http.MethodPatch, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.setPrice,
+		Audit: []string{"price.set"}, Commands: []string{"price set"}, Limited: "no",
 		Doc: openapi.Operation{ID: "setPrice", Tag: tag, Summary: "Set the price of a model",
 			Text: "It applies to later runs if the provider reports no cost, and wins over the price list. Parts that are left out keep their price. Only for a key without limits and without a list of flows, because budgets count these prices.",
 			Body: priceBody.Doc(), Problems: problems,
 			Answers: openapi.OK("The price.", Price{})},
 	}, {
 		Method: http.MethodDelete, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.removePrice,
+		Audit: []string{"price.remove"}, Commands: []string{"price remove"}, Limited: "no",
 		Doc: openapi.Operation{ID: "removePrice", Tag: tag, Summary: "Remove the price of a model", Text: "Later runs cost what the price list says.",
 			Params: []string{"price_model"}, Problems: append([]flow.Code{flow.CodeNotFound}, problems...),
 			Answers: openapi.NoContent("Removed.")},

@@ -51,6 +51,7 @@ var usageNames = map[reflect.Type]string{
 func (s *Server) usageRoutes() api.Extension {
 	return api.Extension{Names: usageNames, Params: usageParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/usage", Scopes: []flow.Scope{flow.ScopeRead}, Handle: s.showUsage,
+		Role: flow.MemberViewer, Commands: []string{"usage"},
 		Doc: openapi.Operation{ID: "showUsage", Tag: "Usage", Summary: "Sum up runs, tokens and cost",
 			Text:   "Of the flows that the key may call, also by runs of other keys. Runs count on the day on which they ended, tokens and cost on the day on which they were used. Groups with the highest cost come first, days in their order.",
 			Params: []string{"by", "usage_from", "usage_to"}, Problems: []flow.Code{flow.CodeInputInvalid},

@@ -38,14 +38,15 @@ var userNames = map[reflect.Type]string{
 func (s *Server) userRoutes() api.Extension {
 	return api.Extension{Names: userNames, Routes: []api.Route{{
 		Method: get, Path: "/v1/users", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listUsers,
+		Role: flow.MemberViewer, Commands: []string{"user list"},
 		Doc: openapi.Operation{ID: "listUsers", Tag: "Users", Summary: "List the people of the workspace",
 			Text:     "Only for a key without a list of flows. People are changed in the dashboard or on the machine of the server.",
 			Problems: []flow.Code{flow.CodeFlowNotAllowed},
 			Answers:  openapi.OK("All members.", userList{})},
 	},
-		{Method: http.MethodPost, Path: "/v1/local/users", Operator: true, Handle: s.addUser},
-		{Method: http.MethodDelete, Path: "/v1/local/users", Operator: true, Handle: s.removeUser},
-		{Method: http.MethodPut, Path: "/v1/local/users/password", Operator: true, Handle: s.setPassword},
+		{Method: http.MethodPost, Path: "/v1/local/users", Operator: true, Handle: s.addUser, Role: flow.MemberOwner, Audit: []string{"member.add"}, Commands: []string{"user add"}},
+		{Method: http.MethodDelete, Path: "/v1/local/users", Operator: true, Handle: s.removeUser, Role: flow.MemberOwner, Audit: []string{"member.remove"}, Commands: []string{"user remove"}},
+		{Method: http.MethodPut, Path: "/v1/local/users/password", Operator: true, Handle: s.setPassword, Role: flow.MemberOwner, Audit: []string{"password.set"}, Commands: []string{"user password"}},
 	}}
 }
 

@@ -38,6 +38,7 @@ var rotateSecretBody = rotationBody("RotateWebhookSecret", "Seconds for which th
 func (s *Server) webhookRoutes() api.Extension {
 	return api.Extension{Names: webhookNames, Params: webhookParams, Routes: []api.Route{{
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.rotateWebhookSecret,
+		Role: flow.MemberEditor, Audit: []string{"flow.secret.rotate"}, Commands: []string{"flow secret"},
 		Doc: openapi.Operation{ID: "rotateWebhookSecret", Tag: "Webhooks", Summary: "Rotate the signing secret of a webhook node",
 			Text: "The node gets a secret of its own; the old one signs too for overlap_s seconds, so that receivers can switch at any time.",
 			Body: rotateSecretBody.Doc(), Problems: []flow.Code{flow.CodeStorageFull},

@@ -64,15 +64,18 @@ func (s *Server) workspaceRoutes() api.Extension {
 	const whose = "A key of the operator gets those of all workspaces, any other key those of its own. A key of the operator is for the default workspace, without limits and without a list of flows, and was made by an owner or on the machine of the server, directly or through keys."
 	return api.Extension{Names: workspaceNames, Params: workspaceParams, Routes: []api.Route{{
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listWorkspaces,
+		Role: flow.MemberViewer, Commands: []string{"workspace limits list", "workspace limits set", "workspace limits show"},
 		Doc: openapi.Operation{ID: "listWorkspaces", Tag: tag, Summary: "List the storage and quotas of workspaces", Text: whose,
 			Params: []string{"cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeFlowNotAllowed},
 			Answers: openapi.OK("One page of workspaces, by ID.", WorkspaceList{})},
 	}, {
 		Method: get, Path: path + "/:workspace_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showWorkspace,
+		Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "showWorkspace", Tag: tag, Summary: "Show the storage and quotas of a workspace", Text: whose,
 			Answers: openapi.OK("The workspace.", Workspace{})},
 	}, {
 		Method: http.MethodPatch, Path: path + "/:workspace_id", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.limitWorkspace,
+		Audit: []string{"workspace.limits"}, Commands: []string{"workspace limits set"}, Limited: "no",
 		Doc: openapi.Operation{ID: "limitWorkspace", Tag: tag, Summary: "Set the quotas of a workspace",
 			Text: "Only with a key of the operator. What is left out stays. A quota below the current use deletes nothing. The change is in the audit logs of both workspaces.",
 			Body: workspaceBody.Doc(), Problems: []flow.Code{flow.CodeStorageFull, flow.CodeExceedsKey},

@@ -11,12 +11,14 @@ import (
 func (s *Server) fileRoutes() []Route {
 	return []Route{{
 		Method: http.MethodPost, Path: "/v1/files", Scopes: scopesRun, Handle: s.createFile,
+		Role: flow.MemberEditor, Commands: []string{"flow run"},
 		Doc: openapi.Operation{ID: "createFile", Tag: "Files", Summary: "Upload a file for an input of type file",
 			Text: "One part named file. The response can be used as the value of the input. With curl: -F file=@cat.png.",
 			Body: openapi.Body{Name: "Upload", Type: typeForm}, Problems: []flow.Code{flow.CodeUnsupportedMediaType, flow.CodeInputInvalid, flow.CodeBodyTooLarge, flow.CodeQuotaExceeded, flow.CodeDraining, flow.CodeStorageFull},
 			Answers: []openapi.Answer{{Status: 201, Text: "The file is stored.", JSON: fileObject{}, Headers: []string{"Location"}}}},
 	}, {
 		Method: http.MethodGet, Path: "/v1/files/:file_id", Scopes: scopesSee, Link: true, Handle: s.showFile,
+		Role: flow.MemberViewer, Commands: []string{"flow run"},
 		Doc: openapi.Operation{ID: "showFile", Tag: "Files", Summary: "Download a file",
 			Text:   fileText,
 			Params: fileParams, Problems: fileCodes,
@@ -27,6 +29,7 @@ func (s *Server) fileRoutes() []Route {
 			}},
 	}, {
 		Method: http.MethodHead, Path: "/v1/files/:file_id", Scopes: scopesSee, Link: true, Handle: s.showFile,
+		Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "probeFile", Tag: "Files", Summary: "Get the headers of a file",
 			Text: fileText, Params: fileParams, Problems: fileCodes, Answers: []openapi.Answer{
 				{Status: 200, Text: "The headers of the GET response.", Headers: append([]string{"Accept-Ranges"}, fileHeaders...)},
@@ -35,6 +38,7 @@ func (s *Server) fileRoutes() []Route {
 			}},
 	}, {
 		Method: http.MethodDelete, Path: "/v1/files/:file_id", Scopes: []flow.Scope{flow.ScopeManage, flow.ScopeRun}, Handle: s.eraseFile,
+		Audit: []string{"file.erase"},
 		Doc: openapi.Operation{ID: "eraseFile", Tag: "Files", Summary: "Erase a file",
 			Text:    "The file is erased from all runs that use it. A key with only the scope run may erase files that it uploaded.",
 			Answers: openapi.NoContent("Erased.")},

@@ -26,6 +26,13 @@ type Route struct {
 	Handle       func(*Call) error
 	Doc          openapi.Operation
 	Errors       ErrorFormat // of a route of another API; nil for problems
+
+	// The other doors to the same act, for the table of rights.
+	Role     flow.MemberRole // that a member needs for it in the dashboard; "" if the dashboard does not offer it
+	Audit    []string        // actions that it writes to the audit log
+	Commands []string        // commands that call it
+	Tool     string          // of the Model Context Protocol, for authors
+	Limited  string          // what a key with limits may not do; "" for no difference
 }
 
 // Scopes of several routes.
@@ -78,9 +85,11 @@ func (s *Server) table() []Route {
 func (s *Server) serverRoutes() []Route {
 	return []Route{{
 		Method: http.MethodGet, Path: "/livez", Open: true, Handle: s.live,
-		Doc: openapi.Operation{ID: "live", Tag: "Server", Summary: "Check that the process responds", Answers: []openapi.Answer{{Status: 200, Text: "OK.", Schema: "Health"}}},
+		Commands: []string{"doctor"},
+		Doc:      openapi.Operation{ID: "live", Tag: "Server", Summary: "Check that the process responds", Answers: []openapi.Answer{{Status: 200, Text: "OK.", Schema: "Health"}}},
 	}, {
 		Method: http.MethodGet, Path: "/readyz", Open: true, Handle: s.ready,
+		Commands: []string{"doctor"},
 		Doc: openapi.Operation{ID: "ready", Tag: "Server", Summary: "Check that this instance accepts requests",
 			Answers:  []openapi.Answer{{Status: 200, Text: "OK.", Schema: "Health"}},
 			Problems: []flow.Code{flow.CodeDraining, flow.CodeUnavailable}},

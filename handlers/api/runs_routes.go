@@ -11,23 +11,27 @@ import (
 func (s *Server) runRoutes() []Route {
 	return []Route{{
 		Method: http.MethodGet, Path: "/v1/runs", Scopes: scopesSee, Handle: s.listAllRuns,
+		Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listAllRuns", Tag: "Runs", Summary: "List the runs of all flows, newest first",
 			Text:   "Of the flows that the key may call. A key without the scope read only gets the runs that it started.",
 			Params: []string{"status", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("One page of runs.", runList{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run", Scopes: scopesRun, Recent: true, Handle: s.startRun,
+		Role: flow.MemberEditor, Commands: []string{"flow run", "dev"}, Tool: "run_flow",
 		Doc: openapi.Operation{ID: "startRun", Tag: "Runs", Summary: "Start a run",
 			Text:   "The body is one flat object with the inputs by name and, optionally, run_options. Send an Idempotency-Key, so that you can safely resend the request if the response is lost.",
 			Params: startParams, Body: openapi.Body{Name: "StartRun"}, Answers: startAnswers, Problems: append([]flow.Code{flow.CodeNotPublished}, startCodes...)},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/runs", Scopes: scopesSee, Handle: s.listRuns,
+		Role: flow.MemberViewer, Commands: []string{"run list"},
 		Doc: openapi.Operation{ID: "listRuns", Tag: "Runs", Summary: "List runs, newest first",
 			Text:   "A key without the scope read only gets the runs that it started.",
 			Params: []string{"status", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("One page of runs.", runList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id", Scopes: scopesSee, Handle: s.showRun,
+		Role: flow.MemberViewer, Commands: []string{"run show", "run watch", "flow run"}, Tool: "read_run",
 		Doc: openapi.Operation{ID: "showRun", Tag: "Runs", Summary: "Show a run, or wait for its end",
 			Params: []string{"wait", "If-None-Match"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: []openapi.Answer{
@@ -36,12 +40,14 @@ func (s *Server) runRoutes() []Route {
 			}},
 	}, {
 		Method: http.MethodDelete, Path: "/v1/flow/:flow_id/run/:run_id", Scopes: scopesManage, Handle: s.eraseRun,
+		Audit: []string{"run.erase"},
 		Doc: openapi.Operation{ID: "eraseRun", Tag: "Runs", Summary: "Erase the content of a run that has ended",
 			Text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. IDs, status, times, error code, usage and cost stay for 400 days.",
 			Problems: []flow.Code{flow.CodeRunNotEnded, flow.CodeChildRun},
 			Answers:  openapi.NoContent("Erased.")},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/result", Scopes: scopesSee, Handle: s.showResult,
+		Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "showResult", Tag: "Runs", Summary: "Get only the outputs",
 			Problems: []flow.Code{flow.CodeRunFailed, flow.CodeRunCanceled, flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers: []openapi.Answer{
@@ -50,11 +56,13 @@ func (s *Server) runRoutes() []Route {
 			}},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/steps", Scopes: scopesSee, Handle: s.listSteps,
+		Role: flow.MemberViewer, Commands: []string{"run show"}, Tool: "list_steps",
 		Doc: openapi.Operation{ID: "listSteps", Tag: "Runs", Summary: "List the steps of a run",
 			Problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers:  openapi.OK("The steps in the order of the flow.", stepList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/events", Scopes: scopesSee, Handle: s.streamEvents,
+		Role: flow.MemberViewer, Commands: []string{"run watch"},
 		Doc: openapi.Operation{ID: "streamEvents", Tag: "Runs", Summary: "Follow a run",
 			Text: "Server-Sent Events: run (the run object without inputs), step (path, state, attempt) and output (name, value). They are numbered; a stream continues after Last-Event-ID and ends with the run. " +
 				"While a step runs, delta events (path, text) carry the text that it produces, such as the output of a model. They have no number, are not stored and are not sent again: " +
@@ -69,28 +77,33 @@ func (s *Server) runRoutes() []Route {
 			}},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/approvals", Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove}, Handle: s.listApprovals,
+		Role: flow.MemberViewer, Commands: []string{"run approvals"},
 		Doc: openapi.Operation{ID: "listApprovals", Tag: "Runs", Summary: "List the questions that a run asks people",
 			Problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers:  openapi.OK("The questions of the run, answered ones too.", approvalList{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/approvals/:path", Scopes: []flow.Scope{flow.ScopeApprove}, Handle: s.decideApproval,
+		Role: flow.MemberEditor, Audit: []string{"approval.answer"}, Commands: []string{"run approve", "run reject"},
 		Doc: openapi.Operation{ID: "decideApproval", Tag: "Runs", Summary: "Approve or reject what a run waits for",
 			Text: "The first answer counts. A key may not answer questions of runs that it started, unless the node allows it.",
 			Body: decisionBody.Doc(), Problems: []flow.Code{flow.CodeAnswerNotAllowed, flow.CodeAlreadyDecided, flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers: openapi.OK("The question with the decision.", approvalObject{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/children", Scopes: scopesSee, Handle: s.listChildren,
+		Role: flow.MemberViewer, Commands: []string{"run children"},
 		Doc: openapi.Operation{ID: "listChildren", Tag: "Runs", Summary: "List the child runs of a run",
 			Text:   "The flows that its steps have started, once or for each item of a list, in the order of steps and items. Items that have not started are left out.",
 			Params: []string{"status", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers: openapi.OK("One page of items, and the steps that started them.", childList{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/cancel", Scopes: scopesRun, Handle: s.cancelRun,
+		Role: flow.MemberEditor, Audit: []string{"run.cancel"}, Commands: []string{"run cancel"},
 		Doc: openapi.Operation{ID: "cancelRun", Tag: "Runs", Summary: "Cancel a run",
 			Text:    "Canceling a run that has ended has no effect.",
 			Answers: openapi.OK("The run after canceling.", runObject{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/rerun", Scopes: scopesRun, Handle: s.rerun,
+		Role: flow.MemberEditor, Commands: []string{"run rerun"},
 		Doc: openapi.Operation{ID: "rerun", Tag: "Runs", Summary: "Rerun a run, completely or from a node",
 			Text:   "Uses the document of this run. The chosen node, everything that depends on it and all steps that did not succeed run again; other steps are reused if their inputs are equal.",
 			Params: startParams, Body: rerunBody.Doc(), Answers: startAnswers, Problems: append([]flow.Code{flow.CodeRunNotEnded}, startCodes...)},

@@ -9,10 +9,11 @@ import (
 	"sluice/views/components"
 )
 
-// scopeWords explain the scopes to users who grant them.
-var scopeWords = []struct {
-	scope, title, text string
-}{
+// ScopeWords explain a scope to users who grant it.
+type ScopeWords struct{ Scope, Title, Text string }
+
+// Scopes explain all scopes, in the form and in docs/keys.md.
+var Scopes = []ScopeWords{
 	{"run", "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
 	{"read", "Read", "Read all runs of its flows, whatever started them, and the inputs that the flows need."},
 	{"manage", "Manage", "Erase runs and files, resend webhooks, run drafts and older versions."},

@@ -59,8 +59,8 @@ func keyFields(f KeyForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, s := range scopeWords {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: f.name("scope-" + s.scope), Name: "scope", Value: s.scope, Label: s.title, Help: s.text, Checked: f.has(s.scope)}).Render(ctx, templ_7745c5c3_Buffer)
+			for _, s := range Scopes {
+				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: f.name("scope-" + s.Scope), Name: "scope", Value: s.Scope, Label: s.Title, Help: s.Text, Checked: f.has(s.Scope)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
