@@ -2,6 +2,7 @@ package static_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"sluice/e2e/chrome"
@@ -11,7 +12,6 @@ import (
 // ops in memory.
 func TestCanvas(t *testing.T) {
 	t.Parallel()
-	b := chrome.StartAlone(t).Context()
 	cases := map[string]func(*testing.T, context.Context){
 		"adopts_rendered_nodes":              adoptsNodes,
 		"drags_by_mouse":                     drags,
@@ -28,14 +28,12 @@ func TestCanvas(t *testing.T) {
 		"keeps_the_focus_on_a_port":          keepsPortFocus,
 		"ignores_letters_outside_the_canvas": ignoresLetters,
 		"changes_nothing_when_readonly":      staysReadonly,
-		"pastes_into_another_flow":           pastes,
 		"works_by_touch":                     worksByTouch,
 		"connects_by_taps":                   taps,
 		"opens_the_menu_on_long_press":       opensMenuOnLongPress,
 		"converges_with_another_tab":         converges,
 		"saves_after_being_offline":          savesAfterOffline,
 		"undoes_rejected_changes":            undoesRejected,
-		"sends_the_queue_on_unload":          sendsOnUnload,
 		"follows_swaps_by_the_server":        followsSwaps,
 		"shows_run_states":                   showsRunStates,
 		"tidies_and_remembers_the_view":      tidies,
@@ -56,12 +54,33 @@ func TestCanvas(t *testing.T) {
 		"respects_system_preferences":        respectsPreferences,
 		"reports_the_box_of_the_selection":   reportsSelectionBox,
 	}
+	testCanvas(t, chrome.Start(t), cases)
+}
+
+// TestCanvas_in_a_complete_browser has what a headless shell does not do, or not for each profile:
+// the clipboard, and requests that outlive their page.
+func TestCanvas_in_a_complete_browser(t *testing.T) {
+	t.Parallel()
+	testCanvas(t, chrome.StartAlone(t), map[string]func(*testing.T, context.Context){
+		"pastes_into_another_flow":  pastes,
+		"sends_the_queue_on_unload": sendsOnUnload,
+	})
+}
+
+func testCanvas(t *testing.T, b *chrome.Browser, cases map[string]func(*testing.T, context.Context)) {
+	t.Helper()
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, b)
+			run(t, b.Context())
 		})
 	}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	chrome.Stop()
+	os.Exit(code)
 }
 
 func adoptsNodes(t *testing.T, b context.Context) {
