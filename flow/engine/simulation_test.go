@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
@@ -24,6 +25,8 @@ var (
 	simSeeds = flag.Int("seeds", 0, "how many seeds TestSimulation tries (or SLUICE_SEEDS); 0 means 500")
 	simSeed  = flag.Int("seed", -1, "the one seed that TestSimulation plays, with a trace")
 )
+
+const defaultSeeds = 500
 
 // TestSimulation executes random flows under a seeded scheduler that crashes, hands over,
 // cancels, delays and repeats at random, with a fake disk and a fake clock. It checks the
@@ -39,12 +42,27 @@ func TestSimulation(t *testing.T) {
 		}
 		return
 	}
+	simulateSeeds(t, 0, min(numberOfSeeds(), defaultSeeds))
+}
+
+// TestSimulation_of_more_seeds tries the seeds after those of TestSimulation.
+func TestSimulation_of_more_seeds(t *testing.T) {
+	t.Parallel()
+	if seeds := numberOfSeeds(); seeds > defaultSeeds && *simSeed < 0 {
+		need.Time(t)
+		simulateSeeds(t, defaultSeeds, seeds)
+	}
+}
+
+// simulateSeeds tries the seeds in a range.
+func simulateSeeds(t *testing.T, from, until int) {
+	t.Helper()
 	var next, failures atomic.Int64
-	seeds := int64(numberOfSeeds())
+	next.Store(int64(from))
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for seed := next.Add(1) - 1; seed < seeds && failures.Load() < 5; seed = next.Add(1) - 1 {
+			for seed := next.Add(1) - 1; seed < int64(until) && failures.Load() < 5; seed = next.Add(1) - 1 {
 				if err := simulate(uint64(seed), nil); err != nil {
 					failures.Add(1)
 					t.Errorf("seed %d: %v\nreplay: go test ./flow/engine -run 'TestSimulation$' -seed %d", seed, err, seed)
@@ -65,7 +83,7 @@ func numberOfSeeds() int {
 	if n, err := strconv.Atoi(os.Getenv("SLUICE_SEEDS")); err == nil {
 		return n
 	}
-	return 500
+	return defaultSeeds
 }
 
 // chaos is the rate of each fault, per thousand actions.
