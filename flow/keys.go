@@ -27,6 +27,15 @@ const (
 // Scopes lists all scopes, from least to most powerful.
 var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove, ScopeAdmin}
 
+// ScopeNames returns all scopes as text, separated by commas.
+func ScopeNames() string {
+	names := make([]string, len(Scopes))
+	for i, s := range Scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Key allows a program to call /v1. Only a hash of its secret is stored.
 type Key struct {
 	ID          string

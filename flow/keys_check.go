@@ -37,7 +37,7 @@ func CheckScopes(list []Scope) string {
 	}
 	for _, s := range list {
 		if !slices.Contains(Scopes, s) {
-			return fmt.Sprintf("There is no scope %.20q; there are run, read, manage, edit, approve and admin.", string(s))
+			return fmt.Sprintf("There is no scope %.20q; wanted one of %s.", string(s), ScopeNames())
 		}
 	}
 	return ""

@@ -27,12 +27,18 @@ type keyCmd struct {
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key immediately."`
 }
 
+// scope is a flag whose help lists all scopes. The server checks its value.
+type scope flow.Scope
+
+// Values returns the values for the help.
+func (scope) Values() string { return flow.ScopeNames() }
+
 // keyCreateCmd creates a key. Only a hash of its secret is stored, so it is printed
 // once.
 type keyCreateCmd struct {
 	Name          string   `required:"" help:"Name of the key: what it is for."`
 	Flow          []string `help:"A flow the key may call, by its slug or ID; repeat for several. Default: all flows." placeholder:"FLOW"`
-	Scope         []string `default:"run,read" help:"Permissions of the key: run, read, manage, edit, approve, admin." placeholder:"SCOPE"`
+	Scope         []scope  `default:"run,read" help:"Permissions of the key: {values}." placeholder:"SCOPE"`
 	Expires       days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
 	RPM           int64    `help:"Maximum requests per minute." placeholder:"N"`
 	Concurrency   int64    `help:"Maximum concurrent runs." placeholder:"N"`
@@ -58,7 +64,7 @@ func (c keyCreateCmd) RunAPI(ctx context.Context, api *client.Client, s *streams
 // body returns the settings of the key that have flags. The server replaces the others with those
 // of the key in the request.
 func (c keyCreateCmd) body() map[string]any {
-	body := map[string]any{"name": c.Name, "scopes": append([]string{}, c.Scope...)}
+	body := map[string]any{"name": c.Name, "scopes": append([]scope{}, c.Scope...)}
 	if len(c.Flow) > 0 {
 		body["flows"] = c.Flow
 	}

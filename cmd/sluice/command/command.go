@@ -5,7 +5,7 @@
 // A field is a command if it is tagged cmd, an argument if it is tagged arg and
 // a flag otherwise. Other tags are
 //
-//	help         one sentence or two
+//	help         one sentence or two; {values} stands for what the method Values of the type returns
 //	name         instead of the name of the field in kebab case
 //	aliases      other names of a command, separated by commas; not in the help
 //	default      value of a flag; on a command: selected if no command is named
@@ -136,6 +136,9 @@ func newFlag(field reflect.StructField, target reflect.Value, positional bool) *
 	}
 	if err := f.supported(); err != nil {
 		panic(err)
+	}
+	if v, ok := reflect.New(f.valueType()).Interface().(interface{ Values() string }); ok {
+		f.Help = strings.Replace(f.Help, "{values}", v.Values(), 1)
 	}
 	return f
 }

@@ -41,15 +41,20 @@ func (f *Flag) Type() string { return f.target.Kind().String() }
 
 // supported returns an error if read cannot read the type of the target.
 func (f *Flag) supported() error {
-	t := f.target.Type()
-	if t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
+	switch f.valueType().Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
 		return nil
 	}
 	return fmt.Errorf("command: field for %s has unsupported type %s", f.label(), f.target.Type())
+}
+
+// valueType returns the type of a single value.
+func (f *Flag) valueType() reflect.Type {
+	t := f.target.Type()
+	if t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 // read sets a single value.
