@@ -222,14 +222,9 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 
 // questions returns the open approvals of a run.
 func (c *call) questions(run *flow.Run) (list []consoleview.RunQuestion, err error) {
-	if run.State.Ended() {
-		return nil, nil
-	}
-	asked, err := c.s.Store.ListApprovals(c.Ctx(), run.WorkspaceID, run.ID)
-	for i := range asked {
-		if a := &asked[i]; a.Decision == nil && !a.Closed && c.s.Now().Before(a.ExpiresAt) {
-			list = append(list, consoleview.RunQuestion{Title: a.Question.Title, Path: web.ApprovalPath(a.RunID, a.Path)})
-		}
+	open, err := web.OpenQuestions(c.Ctx(), c.s.Store, run, c.s.Now())
+	for i := range open {
+		list = append(list, consoleview.RunQuestion{Title: open[i].Question.Title, Path: web.ApprovalPath(open[i].RunID, open[i].Path)})
 	}
 	return list, err
 }

@@ -35,6 +35,13 @@ func (c *call) showResult(f *flow.Flow) error {
 	if r.Outputs, err = c.resultOutputs(run, doc); err != nil {
 		return err
 	}
+	open, err := web.OpenQuestions(c.Ctx(), c.s.Store, run, c.s.Now())
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		r.Questions = append(r.Questions, web.ApprovalPath(open[i].RunID, open[i].Path))
+	}
 	for _, in := range contract.Inputs(doc, c.s.Kinds) {
 		if value, given := run.Inputs.Lookup(in.Name); given {
 			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})

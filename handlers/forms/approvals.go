@@ -146,8 +146,11 @@ func answer(a *approvalCall, err error) error {
 			WorkspaceID: a.approval.WorkspaceID, RunID: a.approval.RunID, Path: a.approval.Path, Email: a.email, IP: a.IP(),
 			Decision: flow.Decision{Outcome: flow.Outcome(a.FormValue("decision")), Values: values, Comment: a.Trimmed("comment"), By: a.by},
 		})
-		if err == nil {
+		if err == nil && !a.inBuilder() {
 			return a.Redirect(a.path)
+		}
+		if err == nil {
+			return showAnswered(a)
 		}
 		if problem, err = problemOf(err); err != nil {
 			return err
@@ -163,6 +166,19 @@ func answer(a *approvalCall, err error) error {
 	return a.render(status, a.page(problem))
 }
 
+// inBuilder reports whether the question is a card in the builder: it is asked for by htmx, and
+// by a member.
+func (a *approvalCall) inBuilder() bool { return a.IsFragment() && a.by.Type == flow.ByMember }
+
+// showAnswered renders the card of a question that was just answered.
+func showAnswered(a *approvalCall) error {
+	answered, err := a.findForMember()
+	if err != nil {
+		return err
+	}
+	return a.render(http.StatusOK, answered.page(nil))
+}
+
 // problemOf returns an error as a problem if the user can fix it. Other errors are
 // returned unchanged.
 func problemOf(err error) (*flow.Error, error) {
@@ -173,12 +189,15 @@ func problemOf(err error) (*flow.Error, error) {
 	return nil, err
 }
 
-// render renders a question inside the dashboard for members, and as a public page for
-// a link.
+// render renders a question inside the dashboard for members, as a card in the builder, and as a
+// public page for a link.
 func (a *approvalCall) render(status int, p formsview.ApprovalPage) error {
 	if a.by.Type == flow.ByLink {
 		public := formsview.PublicPage{Page: layout.Page{Title: p.Title, Theme: a.Theme()}, Path: a.path, Unlisted: true}
 		return a.Render(status, formsview.Approval(public, p))
+	}
+	if a.inBuilder() {
+		return a.Render(status, formsview.ApprovalCard(p))
 	}
 	return a.Render(status, formsview.MemberApproval(a.Page(p.Title, layout.SectionRuns), p))
 }

@@ -17,7 +17,9 @@ type ResultPane struct {
 	Run     *RunMark
 	Now     time.Time
 	Outputs []ResultOutput
-	Inputs  []components.ValueView
+	// Questions are the pages of the questions that the run waits for.
+	Questions []string
+	Inputs    []components.ValueView
 	// Failed is the title of the node that failed; may be "".
 	Failed string
 	// Erased says why the content of the run is gone.
@@ -64,6 +66,8 @@ func (r ResultPane) about() string {
 // waiting is shown while the run has no outputs.
 func (r ResultPane) waiting() string {
 	switch {
+	case len(r.Questions) > 0:
+		return ""
 	case !r.Run.ended():
 		return "The result appears here when the run is done."
 	case r.Run.State == "canceled":

@@ -61,6 +61,18 @@ type ApprovalRow struct {
 // left returns the remaining time.
 func (a ApprovalPage) left() string { return left(a.Expires, a.Now) }
 
+// line says in one line how an approval ended.
+func (d ApprovalDone) line() string {
+	text := d.heading()
+	if d.By != "" {
+		text += " by " + d.By
+	}
+	if d.Comment != "" {
+		text += ": " + d.Comment
+	}
+	return text
+}
+
 func (r ApprovalRow) left() string { return left(r.Expires, r.Now) }
 
 // left returns the time until a question expires: in minutes below an hour, in hours

@@ -16,7 +16,7 @@ subscribe<RunEvent>("run", (n) => {
   clearInterval(timer);
   if (isOver(n.state)) return part("[data-elapsed]", formatDuration(n.ms));
   from = performance.now() - n.ms;
-  if (n.state === "running") timer = window.setInterval(() => part("[data-elapsed]", formatDuration(performance.now() - from)), tick);
+  if (n.state === "running" || n.state === "waiting") timer = window.setInterval(() => part("[data-elapsed]", formatDuration(performance.now() - from)), tick);
 });
 
 /** replaceBar replaces the bar and keeps the focus on the same command, or else the first. */

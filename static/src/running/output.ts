@@ -78,7 +78,7 @@ function badge(node: string): void {
 /** time returns the elapsed time of a running step, or the duration of one that succeeded. */
 function time(node: string): string {
   const { step, from } = nodes.get(node)!;
-  if (step!.state === "running") return formatDuration(performance.now() - from);
+  if (step!.state === "running" || step!.state === "waiting") return formatDuration(performance.now() - from);
   return step!.state === "succeeded" && step!.ms >= minShownTime ? formatDuration(step!.ms) : "";
 }
 
@@ -92,6 +92,7 @@ function body(node: string): void {
   else if (output.items && (!n || !isOver(n.state) || output.items.failed > 0)) parts.push(...progress(output.items));
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
+  else if (n?.state === "waiting") parts.push(el("div", { class: "result-text" }, "Waiting"));
   else if (n?.state === "skipped") parts.push(el("div", { class: "result-text" }, "Not needed in this run."));
   if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "result-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
   slot.replaceChildren(...(parts.length ? [el("div", { class: `result${n?.error && !output.text && n.state !== "succeeded" ? " bad" : ""}` }, ...parts)] : []));
@@ -126,7 +127,7 @@ function score(label: string, value: number, best: boolean): HTMLElement[] {
 
 window.setInterval(() => {
   for (const [node, output] of nodes) {
-    if (output.step?.state !== "running") continue;
+    if (output.step?.state !== "running" && output.step?.state !== "waiting") continue;
     const t = badgeOf(node)?.querySelector("[data-took]"), text = time(node);
     if (t && t.textContent !== text) t.textContent = text;
   }

@@ -1,12 +1,12 @@
-// The Result tab: outputs or error of the shown run. It opens when a run that was
-// started here ends, even if a node is selected.
+// The Result tab: outputs or error of the shown run, and the questions that it waits for. It opens
+// when a run that was started here ends or waits, even if a node is selected.
 import { flowPath } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { html } from "../builder/dom.ts";
 import { sheet, showTab } from "../builder/panes.ts";
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { ask } from "./ask.ts";
-import { shown, subscribe, type Shown } from "./events.ts";
+import { shown, subscribe, type RunEvent, type Shown } from "./events.ts";
 
 const place = document.getElementById("flow-result")!;
 const empty = [...place.childNodes];
@@ -19,17 +19,25 @@ async function load(run: string): Promise<void> {
   htmx.process(place);
 }
 
-/** showEnded loads the result of a run, and opens the tab if the run was started here. */
-async function showEnded({ id, live }: Shown): Promise<void> {
+/** open loads the result of a run, and opens the tab if the run was started here. */
+async function open({ id, live }: Shown): Promise<void> {
   await load(id);
   if (!live || shown?.id !== id) return;
   showTab("result");
   sheet(true);
 }
 
-subscribe<Shown>("over", showEnded);
-subscribe("clear", () => place.replaceChildren(...empty));
+// A run that waits may ask a question, which is answered here.
+let state = shown?.state ?? "";
+subscribe<RunEvent>("run", (n) => {
+  const before = state;
+  state = n.state;
+  if (n.state === "waiting" && before !== "waiting" && shown) void open(shown);
+});
+
+subscribe<Shown>("over", open);
+subscribe("clear", () => { state = ""; place.replaceChildren(...empty); });
 
 command({ name: "result", title: "Show result", icon: "circle-check", run: () => { showTab("result"); sheet(true); } });
 document.addEventListener("flow:published", () => { if (shown?.over) void load(shown.id); }); // the next step that the tab suggests has changed
-if (shown?.over) void showEnded(shown); // the run ended before this script was loaded
+if (shown?.over || shown?.state === "waiting") void open(shown); // it ended or waited before this script was loaded
