@@ -36,12 +36,6 @@ type Runner interface {
 	editor.Runner
 }
 
-// Providers checks credentials for the dashboard and the API.
-type Providers interface {
-	console.Providers
-	admin.Providers
-}
-
 // Config configures the server. Store, Links, Runner, Kinds, Library, Models, Providers and
 // Catalog are required.
 type Config struct {
@@ -54,7 +48,7 @@ type Config struct {
 	FlowSchema    func() any // returns the JSON Schema of flow documents; default accepts everything
 	Library       *library.Library
 	Models        web.Models
-	Providers     Providers
+	Providers     console.Providers
 	Catalog       admin.Catalog
 	Starters      []console.Starter
 

@@ -119,7 +119,7 @@ func startTestApp(t *testing.T) *app {
 func runStarter(t *testing.T, a *app, s console.Starter) string {
 	t.Helper()
 	ctx := context.Background()
-	made, err := a.library.CreateFromTemplate(ctx, flow.DefaultWorkspace, s.Document, s.Subflows, "test")
+	made, err := a.library.CreateFromTemplate(ctx, flow.Actor{ID: "test"}, flow.DefaultWorkspace, s.Document, s.Subflows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,28 @@ import (
 	"sluice/flow/document"
 )
 
-// CreateDraft creates a flow from a document. Unlike Import, it accepts a document that cannot run
+// ImportDraft creates a flow from a document that was converted from another format. Unlike
+// ImportNew, it accepts a document that cannot run yet.
+func (l *Library) ImportDraft(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, d *flow.Document) (*flow.Flow, error) {
+	return l.createAs(ctx, by, "flow.import", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, nil) })
+}
+
+// createAs creates a flow for a user, with its audit entry.
+func (l *Library) createAs(ctx context.Context, by flow.Actor, action string, create func(ctx context.Context) (*flow.Flow, error)) (f *flow.Flow, err error) {
+	e := entry("", action, "", "")
+	err = record(ctx, l.Store, by, e, func(ctx context.Context) error {
+		if f, err = create(ctx); err == nil {
+			e.WorkspaceID, e.Target, e.Detail = f.WorkspaceID, string(f.ID), f.Name
+		}
+		return err
+	})
+	return f, err
+}
+
+// createDraft creates a flow from a document. Unlike Import, it accepts a document that cannot run
 // yet, whose problems the editor shows. The document must parse; its literal secrets move to
 // encrypted storage.
-func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, tags []string) (*flow.Flow, error) {
+func (l *Library) createDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, tags []string) (*flow.Flow, error) {
 	if _, problems := document.ParseDocument(d.Compact()); len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
 	}
@@ -35,7 +53,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 
 // DuplicateFlow creates a flow from the draft and tags of another. The new flow is not published
 // and has its own webhook secret.
-func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*flow.Flow, error) {
+func (l *Library) DuplicateFlow(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, flowID flow.FlowID) (*flow.Flow, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err
@@ -45,7 +63,7 @@ func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID
 		return nil, fmt.Errorf("the stored draft of %s cannot be read", flowID)
 	}
 	d.Name = copyName(d.Name)
-	return l.CreateDraft(ctx, ws, d, f.Tags)
+	return l.createAs(ctx, by, "flow.create", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, f.Tags) })
 }
 
 // copyName returns the name of a copy, truncated to the maximum length.
@@ -59,8 +77,8 @@ func copyName(name string) string {
 
 // CreateFromTemplate creates a flow from a template. subflows are the flows that its nodes run by
 // slug. They are created and published too, unless they are live in the workspace already and
-// unchanged. It returns the new flow, then the others that it created.
-func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, subflows []*flow.Document, by string) ([]*flow.Flow, error) {
+// unchanged. It returns the new flow, then the others that it created. Each has an audit entry.
+func (l *Library) CreateFromTemplate(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, d *flow.Document, subflows []*flow.Document) ([]*flow.Flow, error) {
 	ids, missing := map[string]flow.FlowID{}, []ImportSource{}
 	var slugs []string // of the missing ones
 	for _, b := range subflows {
@@ -72,7 +90,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 			missing, slugs = append(missing, ImportSource{Data: b.Compact()}), append(slugs, b.Slug)
 		}
 	}
-	made, err := l.ImportAll(ctx, ws, missing, by)
+	made, err := l.ImportAll(ctx, by, ws, missing, true)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +103,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d
 			n.Config["flow"] = string(ids[calledRef(n)])
 		}
 	}
-	flows[0], err = l.CreateDraft(ctx, ws, d, nil)
+	flows[0], err = l.createAs(ctx, by, "flow.create", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, nil) })
 	return flows, err
 }
 

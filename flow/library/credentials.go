@@ -37,9 +37,23 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 	return d, nil
 }
 
-// SetLiveVersion makes an older version live again, unless problems with its credentials or the
-// flows that it runs prevent that.
-func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
+// MakeLive makes an older version of a flow live again, unless problems with its credentials or the
+// flows that it runs prevent that. It is idempotent.
+func (l *Library) MakeLive(ctx context.Context, by flow.Actor, f *flow.Flow, n int64) error {
+	if f.LiveVersion == n {
+		return nil
+	}
+	what := fmt.Sprintf("v%d", n)
+	if f.LiveVersion != 0 {
+		what += fmt.Sprintf(" in place of v%d", f.LiveVersion)
+	}
+	return record(ctx, l.Store, by, entry(f.WorkspaceID, "flow.live", string(f.ID), what), func(ctx context.Context) error {
+		return l.setLiveVersion(ctx, f.WorkspaceID, f.ID, n, by.ID)
+	})
+}
+
+// setLiveVersion is MakeLive without its audit entry.
+func (l *Library) setLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
 		return err

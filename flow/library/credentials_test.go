@@ -208,7 +208,7 @@ func TestImportAll_checks_hosts_of_credentials(t *testing.T) {
 		l, s := requestLibrary()
 		l.RefuseUnbound = refuse
 		data := flowtest.Document(`r request {"url": "https://api.example.com/", "headers": {"A": {"credential": "open"}}}`)
-		_, err := l.ImportAll(t.Context(), "ws", []ImportSource{{Data: data}}, "me")
+		_, err := l.ImportAll(t.Context(), flow.Actor{ID: "me"}, "ws", []ImportSource{{Data: data}}, true)
 		if refused := errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}); refused != refuse || len(s.versions) == 1 == refuse {
 			t.Errorf("RefuseUnbound %v: %v, %d versions", refuse, err, len(s.versions))
 		}
@@ -254,7 +254,7 @@ func TestPublish_extracts_older_secrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.documents[s.versions[0].DocumentHash] = d.Compact()
-	if _, err := l.RestoreVersion(ctx, "ws", f.ID, 1, "me", "tx-restore"); err != nil || strings.Contains(string(s.flows[f.ID].Draft), "s3cret") || strings.Contains(logged(s), "s3cret") {
+	if _, err := l.RestoreVersion(ctx, flow.Actor{ID: "me"}, "ws", f.ID, 1, "tx-restore"); err != nil || strings.Contains(string(s.flows[f.ID].Draft), "s3cret") || strings.Contains(logged(s), "s3cret") {
 		t.Errorf("%v: %s", err, s.flows[f.ID].Draft)
 	}
 }
@@ -303,7 +303,7 @@ func TestMoveSecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, s := requestLibrary()
-			f, err := l.CreateDraft(t.Context(), "ws", mustParse(t, `r request {`+c.config+`}`), nil)
+			f, err := l.createDraft(t.Context(), "ws", mustParse(t, `r request {`+c.config+`}`), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +318,7 @@ func TestMoveSecret(t *testing.T) {
 			if len(list) != 1 || list[0].Name != c.found {
 				t.Fatalf("suggests %+v", list)
 			}
-			credential, err := l.MoveSecret(t.Context(), "ws", f.ID, "me", "r", c.field, 0)
+			credential, err := l.MoveSecret(t.Context(), flow.Actor{ID: "me"}, "ws", f.ID, "r", c.field, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -331,7 +331,7 @@ func TestMoveSecret(t *testing.T) {
 			if log := logged(s); strings.Contains(log, token) {
 				t.Errorf("the log has the secret: %s", log)
 			}
-			if _, err := l.MoveSecret(t.Context(), "ws", f.ID, "me", "r", c.field, 0); flow.AsError(err).Code != document.CodeEditsGone {
+			if _, err := l.MoveSecret(t.Context(), flow.Actor{ID: "me"}, "ws", f.ID, "r", c.field, 0); flow.AsError(err).Code != document.CodeEditsGone {
 				t.Errorf("again: %v", err)
 			}
 		})

@@ -43,10 +43,10 @@ func (e ImportErrors) Unwrap() []error {
 	return list
 }
 
-// ImportAll imports documents, and publishes them unless publishedBy is empty:
-// all of them in one transaction, or none. Documents that cannot be imported are
+// ImportAll imports documents, and publishes them if publish is set:
+// all of them in one transaction with their audit entries, or none. Documents that cannot be imported are
 // reported as ImportErrors before anything is written.
-func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []ImportSource, publishedBy string) ([]Imported, error) {
+func (l *Library) ImportAll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, sources []ImportSource, publish bool) ([]Imported, error) {
 	staged := &stagedStore{LibraryStore: l.Store, flows: map[flow.FlowID]*flow.Flow{}, credentials: map[string]flow.Credential{}, versions: map[flow.FlowID]flow.Version{}}
 	into := *l
 	into.Store = staged
@@ -56,15 +56,26 @@ func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []
 		list[i].Flow, problems[i], bad = f, err, bad || err != nil
 	}
 	for i := range sources { // after all are imported, since they may run each other
-		if problems[i] == nil && publishedBy != "" {
-			_, _, problems[i] = into.Publish(ctx, ws, list[i].Flow.ID, publishedBy)
+		if problems[i] == nil && publish {
+			_, _, problems[i] = into.Publish(ctx, ws, list[i].Flow.ID, by.ID)
 			bad = bad || problems[i] != nil
 		}
 	}
 	if bad {
 		return nil, problems
 	}
-	if err := l.Store.InTransaction(ctx, staged.write); err != nil {
+	err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
+		if err := staged.write(ctx); err != nil {
+			return err
+		}
+		for i := range list {
+			if err := l.audit(ctx, list[i].Flow, by, "flow.create", list[i].Flow.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	for i := range list {

@@ -116,6 +116,11 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
 }
 
+// ImportNew is Import of a new flow for a user.
+func (l *Library) ImportNew(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, data []byte) (*flow.Flow, error) {
+	return l.createAs(ctx, by, "flow.import", func(ctx context.Context) (*flow.Flow, error) { return l.Import(ctx, ws, "", data) })
+}
+
 // ExtractSecrets replaces the literal secrets of a document for a flow by references to credentials,
 // and returns a function that stores these.
 func ExtractSecrets(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document) (keep func(ctx context.Context) error) {

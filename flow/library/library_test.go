@@ -87,6 +87,8 @@ func (s *memoryStore) PublishFlow(_ context.Context, _ flow.WorkspaceID, id flow
 	return v, true, nil
 }
 
+func (s *memoryStore) AddAudit(context.Context, flow.AuditEntry) error { return nil }
+
 func (s *memoryStore) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
 	return fn(ctx)
 }

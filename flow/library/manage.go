@@ -243,7 +243,7 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 		return v, review, err
 	}
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
-		if err := l.SetLiveVersion(ctx, f.WorkspaceID, f.ID, r.Version, r.By.ID); err != nil {
+		if err := l.MakeLive(ctx, r.By, f, r.Version); err != nil {
 			return err
 		}
 		made, err := l.Store.FindVersion(ctx, f.WorkspaceID, f.ID, r.Version)
@@ -251,7 +251,7 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 			return err
 		}
 		v = *made
-		return l.auditPublished(ctx, f, r.By, v)
+		return nil
 	})
 	return v, review, err
 }

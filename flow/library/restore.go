@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"sluice/flow"
 	"sluice/flow/document"
@@ -22,13 +23,19 @@ const restoreTries = 5
 // RestoreVersion makes the draft equal to a version. It uses a transaction of the edit log, so that
 // it can be undone and open editors show the change. An unreadable draft is replaced, so other
 // editors get CodeEditsGone.
-func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, user, txID string) (*Restored, error) {
+func (l *Library) RestoreVersion(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, flowID flow.FlowID, n int64, txID string) (out *Restored, err error) {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
 		return nil, err
 	}
 	for try := 1; ; try++ {
-		out, err := l.restore(ctx, ws, flowID, d, user, txID)
+		e := entry(ws, "flow.revert", string(flowID), fmt.Sprintf("v%d to the draft", n))
+		err := record(ctx, l.Store, by, e, func(ctx context.Context) error {
+			if out, err = l.restore(ctx, ws, flowID, d, by.ID, txID); err == nil && !out.Changed {
+				e.Action = ""
+			}
+			return err
+		})
 		if err == nil || try == restoreTries || !errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
 			return out, err
 		}
@@ -37,7 +44,7 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 
 // UndoEdit undoes a transaction of the edit log. Later edits of other fields stay. It is idempotent.
 // After concurrent edits it retries, up to restoreTries times.
-func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user, txID string) error {
+func (l *Library) UndoEdit(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, flowID flow.FlowID, txID string) error {
 	r := document.EditRequest{Tab: "undo", TxID: document.UndoTx(txID), Undo: txID}
 	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !flow.IsNotFound(err) {
 		return err
@@ -48,7 +55,10 @@ func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID flow
 			return err
 		}
 		r.Base = f.Rev
-		_, err = l.EditFlow(ctx, ws, flowID, user, r)
+		err = record(ctx, l.Store, by, entry(ws, "flow.edit", string(flowID), f.Name), func(ctx context.Context) error {
+			_, err := l.EditFlow(ctx, ws, flowID, by.ID, r)
+			return err
+		})
 		if err == nil || try == restoreTries || !errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"sluice/flow"
 	"sluice/flow/document"
 )
 
@@ -17,14 +18,14 @@ func TestRestoreVersion(t *testing.T) {
 	rev := d.memoryStore.flows[d.id].Rev
 	d.mustEdit(rev, "t1", `[{"op": "set", "node": "a", "field": "text", "value": "two"}, {"op": "remove", "nodes": ["o"]}]`)
 
-	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
+	out, err := d.RestoreVersion(t.Context(), flow.Actor{ID: "me"}, "ws", d.id, 1, "restore-1")
 	if err != nil || !out.Changed || out.Replaced || out.Edit.Rev != rev+2 {
 		t.Fatalf("%v %+v", err, out)
 	}
 	if !bytes.Equal(d.memoryStore.flows[d.id].Draft, was) {
 		t.Errorf("the draft is not the version:\n%s", d.memoryStore.flows[d.id].Draft)
 	}
-	if out, err = d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-2"); err != nil || out.Changed {
+	if out, err = d.RestoreVersion(t.Context(), flow.Actor{ID: "me"}, "ws", d.id, 1, "restore-2"); err != nil || out.Changed {
 		t.Errorf("again: %v %+v", err, out)
 	}
 	if _, err := d.EditFlow(t.Context(), "ws", d.id, "me", document.EditRequest{Base: rev + 2, Tab: "tab", TxID: "t2", Undo: "restore-1"}); err != nil {
@@ -45,7 +46,7 @@ func TestRestoreVersion_in_other_order(t *testing.T) {
 	was := bytes.Clone(d.memoryStore.flows[d.id].Draft)
 	other := mustParse(t, "b call\n a call").Compact()
 	d.memoryStore.flows[d.id].Draft = other
-	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
+	out, err := d.RestoreVersion(t.Context(), flow.Actor{ID: "me"}, "ws", d.id, 1, "restore-1")
 	if err != nil || out.Replaced || !bytes.Equal(d.memoryStore.flows[d.id].Draft, was) {
 		t.Fatalf("%v %+v", err, out)
 	}
@@ -61,7 +62,7 @@ func TestRestoreVersionReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.memoryStore.flows[d.id].Draft = []byte("{") // of no release
-	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
+	out, err := d.RestoreVersion(t.Context(), flow.Actor{ID: "me"}, "ws", d.id, 1, "restore-1")
 	if err != nil || !out.Replaced {
 		t.Fatalf("%v %+v", err, out)
 	}

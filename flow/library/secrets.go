@@ -14,9 +14,14 @@ import (
 // MoveSecret moves a text that looks like a secret to a new credential, bound to the host that the
 // node sends it to if that host is fixed. index is the index in the suggestions for the field. It
 // returns the name of the credential.
-func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, user, node, field string, index int) (string, error) {
+func (l *Library) MoveSecret(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, flowID flow.FlowID, node, field string, index int) (name string, err error) {
 	for try := 0; ; try++ {
-		name, err := l.moveSecret(ctx, ws, flowID, user, node, field, index)
+		e := entry(ws, "credential.save", "", "flow:"+string(flowID))
+		err := record(ctx, l.Store, by, e, func(ctx context.Context) error {
+			name, err = l.moveSecret(ctx, ws, flowID, by.ID, node, field, index)
+			e.Target = name
+			return err
+		})
 		if _, missed := errors.AsType[*document.EditsMissed](err); !missed || try == 3 {
 			return name, err
 		}

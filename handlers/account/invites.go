@@ -127,7 +127,7 @@ func (s *Server) acceptInvite(c *call) error {
 
 // acceptInvitation accepts the invitation and signs the user in.
 func (c *call) acceptInvitation(v *invitation, u *flow.User) error {
-	_, err := c.s.Store.AcceptInvite(c.Ctx(), flow.Hash([]byte(v.token)), u)
+	err := c.s.members.Join(c.Ctx(), c.IP(), v.token, v.Invite, u)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeNotFound {
 			return c.renderInvalidLink() // a concurrent request used it
@@ -141,7 +141,7 @@ func (c *call) acceptInvitation(v *invitation, u *flow.User) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "You are now a member of "+v.Workspace+".")
-	return c.AuditAndRedirect("/flows", "member.join", u.Email, string(v.Role))
+	return c.Redirect("/flows")
 }
 
 // createInvite is POST /settings/members/invites. The link is shown in this
@@ -161,13 +161,9 @@ func (s *Server) createInvite(c *call) error {
 	if len(f.Errors) > 0 {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Form: f})
 	}
-	token := flow.NewLinkToken()
-	i := &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: f.Email, Role: flow.MemberRole(f.Role), CreatedBy: c.Member.UserID}
-	if err := s.Store.CreateInvite(c.Ctx(), flow.Hash([]byte(token)), i); err != nil {
+	token, err := s.members.Invite(c.Ctx(), c.Actor(), &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: f.Email, Role: flow.MemberRole(f.Role)})
+	if err != nil {
 		return fmt.Errorf("invite: %w", err)
-	}
-	if err := c.Audit("member.invite", f.Email, f.Role); err != nil {
-		return err
 	}
 	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: &accountview.Link{For: f.Email, URL: s.PublicURL + "/invite?token=" + token}})
 }
@@ -188,10 +184,9 @@ func (c *call) isMember(email string) (bool, error) {
 
 // revokeInvite is POST /settings/members/invites/{invite}/revoke.
 func (s *Server) revokeInvite(c *call) error {
-	id := c.Param("invite")
-	if err := s.Store.RevokeInvite(c.Ctx(), c.WorkspaceID(), id); err != nil {
+	if err := s.members.RevokeInvite(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("invite")); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The invitation was revoked. Its link no longer works.")
-	return c.AuditAndRedirect("/settings/members", "member.revoke", id, "")
+	return c.Redirect("/settings/members")
 }

@@ -162,11 +162,11 @@ func (s *Server) setRole(c *call, m *flow.Member) error {
 	if ask {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Ask: m.UserID})
 	}
-	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.readKeyHandover()); err != nil {
+	if err := s.members.SetRole(c.Ctx(), c.Actor(), m, flow.MemberRole(role), c.readKeyHandover()); err != nil {
 		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, m.Name+" is now "+role+".")
-	return c.AuditAndRedirect("/settings/members", "member.role", m.Email, string(m.Role)+" to "+role)
+	return c.Redirect("/settings/members")
 }
 
 // renderMemberError renders the page with a validation error. Other errors are
@@ -180,20 +180,20 @@ func (c *call) renderMemberError(err error) error {
 
 // removeMember is POST /settings/members/{user}/remove.
 func (s *Server) removeMember(c *call, m *flow.Member) error {
-	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.readKeyHandover()); err != nil {
+	if err := s.members.Remove(c.Ctx(), c.Actor(), m, c.readKeyHandover()); err != nil {
 		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, m.Name+" is no longer a member.")
-	return c.AuditAndRedirect("/settings/members", "member.remove", m.Email, "")
+	return c.Redirect("/settings/members")
 }
 
 // leaveWorkspace is POST /settings/members/leave.
 func (s *Server) leaveWorkspace(c *call) error {
-	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.readKeyHandover()); err != nil {
+	if err := s.members.Remove(c.Ctx(), c.Actor(), c.Member, c.readKeyHandover()); err != nil {
 		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, "You have left "+c.Member.Workspace+".")
-	return c.AuditAndRedirect("/flows", "member.leave", c.Member.Email, "")
+	return c.Redirect("/flows")
 }
 
 // offerPassword is POST /settings/members/{user}/password: it creates a link with
@@ -209,13 +209,9 @@ func (s *Server) offerPassword(c *call, m *flow.Member) error {
 			Error: m.Name + " is also in workspaces that you do not own, so you cannot reset their password. Ask an owner of all of them.",
 		})
 	}
-	token := flow.NewLinkToken()
-	i := &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: m.Email, UserID: m.UserID, CreatedBy: c.Member.UserID}
-	if err := s.Store.CreateInvite(c.Ctx(), flow.Hash([]byte(token)), i); err != nil {
+	token, err := s.members.Invite(c.Ctx(), c.Actor(), &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: m.Email, UserID: m.UserID})
+	if err != nil {
 		return fmt.Errorf("create password reset link: %w", err)
-	}
-	if err := c.Audit("password.offer", m.Email, ""); err != nil {
-		return err
 	}
 	link := &accountview.Link{For: m.Email, Password: true, URL: s.PublicURL + "/password/reset?token=" + token}
 	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: link})

@@ -52,7 +52,7 @@ func (s *Server) changePassword(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.SetPassword(c.Ctx(), u.ID, hash, c.SessionID()); err != nil {
+	if err := s.members.SetPassword(c.Ctx(), c.Actor(), c.Member, hash, c.SessionID()); err != nil {
 		return fmt.Errorf("change the password of %s: %w", u.ID, err)
 	}
 	if err := s.Sessions.RenewToken(c.Ctx()); err != nil {
@@ -61,7 +61,7 @@ func (s *Server) changePassword(c *call) error {
 	u.PasswordHash = hash
 	c.markBrowser(u)
 	c.Toast(components.ToneOK, "Your password was changed. All other browsers were signed out.")
-	return c.AuditAndRedirect("/flows", "password.change", "", "")
+	return c.Redirect("/flows")
 }
 
 // findReset returns the password reset for a token, or nil if the link is not
@@ -140,7 +140,7 @@ func (s *Server) resetPassword(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.Store.ResetPassword(c.Ctx(), flow.Hash([]byte(token)), hash); err != nil {
+	if err = s.members.ResetPassword(c.Ctx(), c.IP(), token, i, hash); err != nil {
 		if flow.IsNotFound(err) {
 			return c.renderInvalidLink()
 		}
@@ -150,5 +150,5 @@ func (s *Server) resetPassword(c *call) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "Your new password was set.")
-	return c.AuditAndRedirect("/flows", "password.reset", "", "")
+	return c.Redirect("/flows")
 }

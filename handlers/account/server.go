@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
@@ -28,12 +29,15 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
-	hasOwner atomic.Bool // set once a user is known to exist
+	members    library.Members
+	workspaces library.Workspaces
+	sessions   library.Sessions
+	hasOwner   atomic.Bool // set once a user is known to exist
 }
 
 // New returns the account pages of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg}
+	return &Server{Site: site, Config: cfg, members: library.Members{Store: site.Store}, workspaces: library.Workspaces{Store: site.Store}, sessions: library.Sessions{Store: site.Store}}
 }
 
 // call is one request to this package.

@@ -36,22 +36,18 @@ func (s *Server) showSessions(c *call) error {
 
 // endSession is POST /settings/sessions/{session}/end.
 func (s *Server) endSession(c *call) error {
-	id := c.Param("session")
-	if err := s.Store.EndSession(c.Ctx(), c.Member.UserID, id); err != nil {
+	if err := s.sessions.EndOther(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("session")); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The browser was signed out.")
-	return c.AuditAndRedirect("/settings/sessions", "session.end", "", "in another browser")
+	return c.Redirect("/settings/sessions")
 }
 
 // endSessions is POST /settings/sessions/end: it signs the user out everywhere,
 // including this browser.
 func (s *Server) endSessions(c *call) error {
-	if _, err := s.Store.EndSessions(c.Ctx(), c.Member.UserID, ""); err != nil {
+	if err := s.sessions.EndAll(c.Ctx(), c.Actor(), c.WorkspaceID()); err != nil {
 		return fmt.Errorf("end the sessions of %s: %w", c.Member.UserID, err)
-	}
-	if err := c.Audit("session.end", "", "everywhere"); err != nil {
-		return err
 	}
 	if err := s.Sessions.Destroy(c.Ctx()); err != nil {
 		return fmt.Errorf("end the session: %w", err)

@@ -58,9 +58,9 @@ func (s *Server) renameWorkspace(c *call) error {
 	if e := web.FieldErrors(map[string]string{"name": web.CheckName(name, "the workspace")}); len(e) > 0 {
 		return c.renderWorkspace(http.StatusUnprocessableEntity, name, e)
 	}
-	if err := s.Store.RenameWorkspace(c.Ctx(), c.WorkspaceID(), name); err != nil {
+	if err := s.workspaces.Rename(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Member.Workspace, name); err != nil {
 		return fmt.Errorf("rename %s: %w", c.WorkspaceID(), err)
 	}
 	c.Toast(components.ToneOK, "The workspace was renamed to "+name+".")
-	return c.AuditAndRedirect("/settings/workspace", "workspace.rename", name, "was "+c.Member.Workspace)
+	return c.Redirect("/settings/workspace")
 }

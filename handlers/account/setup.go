@@ -141,7 +141,7 @@ func (s *Server) setUp(c *call) error {
 		return err
 	}
 	u := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}
-	err = s.Store.SetUp(c.Ctx(), tokenHash, u, f.Workspace)
+	err = s.workspaces.SetUp(c.Ctx(), c.IP(), f.Token, u, f.Workspace)
 	if flow.IsNotFound(err) {
 		return c.refuseSetUp("") // a concurrent request set it up first
 	}
@@ -149,9 +149,6 @@ func (s *Server) setUp(c *call) error {
 		return fmt.Errorf("set up: %w", err)
 	}
 	if err := c.signInUser(u.ID, flow.DefaultWorkspace); err != nil {
-		return err
-	}
-	if err := c.Audit("workspace.setup", f.Workspace, ""); err != nil {
 		return err
 	}
 	return c.redirectToFirstFlow(flow.DefaultWorkspace)

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -91,7 +93,11 @@ func (c *call) signInUser(userID string, ws flow.WorkspaceID) error {
 	if err := c.StartSession(userID, ws); err != nil {
 		return err
 	}
-	return c.Audit("session.begin", "", web.DeviceName(c.Request().UserAgent()))
+	err := c.s.sessions.Begin(c.Ctx(), c.Actor(), c.WorkspaceID(), web.DeviceName(c.Request().UserAgent()))
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, c.s.Sessions.Destroy(c.Ctx()))
 }
 
 // authenticate returns the user with this e-mail address and password. It
@@ -164,27 +170,18 @@ func (c *call) auditRefused(u *flow.User) error {
 	if u == nil {
 		return nil
 	}
-	list, err := c.s.Store.ListMemberships(c.Ctx(), u.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range list {
-		e := flow.AuditEntry{WorkspaceID: m.WorkspaceID, Action: "session.refuse", Target: u.Email, Detail: web.DeviceName(c.Request().UserAgent()), IP: c.IP()}
-		if err := c.s.Store.AddAudit(c.Ctx(), e); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.s.sessions.Refuse(c.Ctx(), c.IP(), web.DeviceName(c.Request().UserAgent()), u)
 }
 
 // signOut is POST /sign-out. It also succeeds without a session.
 func (s *Server) signOut(c *call) error {
-	if err := c.Identify(); err == nil {
-		if err := c.Audit("session.end", "", ""); err != nil {
-			return err
+	end := s.Sessions.Destroy
+	if c.Identify() == nil {
+		end = func(ctx context.Context) error {
+			return s.sessions.End(ctx, c.Actor(), c.WorkspaceID(), s.Sessions.Destroy)
 		}
 	}
-	if err := s.Sessions.Destroy(c.Ctx()); err != nil {
+	if err := end(c.Ctx()); err != nil {
 		return fmt.Errorf("end the session: %w", err)
 	}
 	return c.Redirect("/sign-in")

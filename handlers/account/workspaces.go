@@ -61,13 +61,10 @@ func (s *Server) createWorkspace(c *call) error {
 		return c.Render(http.StatusUnprocessableEntity, accountview.NewWorkspace(c.Page("New workspace", ""), accountview.WorkspaceForm{Name: name, Errors: e}))
 	}
 	w := &flow.Workspace{Name: name}
-	if err := s.Store.CreateOwnedWorkspace(c.Ctx(), w, c.Member.UserID); err != nil {
+	if err := s.workspaces.Create(c.Ctx(), c.Actor(), w); err != nil {
 		return fmt.Errorf("create workspace: %w", err)
 	}
 	if err := c.switchTo(w.ID); err != nil {
-		return err
-	}
-	if err := c.Audit("workspace.create", name, ""); err != nil {
 		return err
 	}
 	return c.redirectToFirstFlow(w.ID)

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"reflect"
 
@@ -9,11 +8,6 @@ import (
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// AuditStore verifies the hash chain of a workspace's audit log.
-type AuditStore interface {
-	VerifyAudit(ctx context.Context, ws flow.WorkspaceID) ([]flow.AuditChain, error)
-}
 
 // auditNames maps the Go types of responses to the names of their schemas in the OpenAPI
 // document. Names are part of the API: generated clients name their types after them.
@@ -93,7 +87,7 @@ func (s *Server) verifyAudit(c *api.Call) error {
 	if c.AllWorkspaces() {
 		ws = ""
 	}
-	chains, err := s.store.VerifyAudit(c.Request().Context(), ws)
+	chains, err := s.Store.VerifyAudit(c.Request().Context(), ws)
 	if err != nil {
 		return err
 	}

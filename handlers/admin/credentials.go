@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,38 +13,6 @@ import (
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// CredentialStore keeps credentials and the audit log.
-type CredentialStore interface {
-	ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error)
-	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
-	OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error)
-	SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error
-	SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error
-	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
-	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
-	AddAudit(ctx context.Context, e flow.AuditEntry) error
-	// InTransaction runs fn in a transaction, which its context carries.
-	InTransaction(ctx context.Context, fn func(ctx context.Context) error) error
-}
-
-// Providers checks credentials with the rules of the dashboard.
-type Providers interface {
-	// Credential validates a credential and returns it with the hosts that its secret
-	// may be sent to. Fields of its flow.Error name what is wrong.
-	Credential(c flow.Credential, secret string) (flow.Credential, error)
-	// OperatorCredential is Credential with the rights of the operator of the server.
-	OperatorCredential(c flow.Credential, secret string) (flow.Credential, error)
-	// Environment returns the credentials of the server's environment that a workspace may use.
-	Environment(ws flow.WorkspaceID) []flow.Credential
-	// ProposeHosts returns the hosts that flows send each credential to, by its name.
-	ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error)
-	// Test sends a request to the provider, at the address to which the credential is bound, to
-	// find out whether it accepts the secret.
-	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
-	// CredentialUses returns the nodes that use credentials, by the name of the credential.
-	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
-}
 
 // credentialNames maps the Go types of responses to the names of their schemas in the
 // OpenAPI document. Names are part of the API: generated clients name their types after
@@ -197,7 +164,7 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	if err := requireAllFlows(c, "credentials"); err != nil {
 		return flow.Credential{}, err
 	}
-	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
+	return s.Store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
 // newCredential returns the JSON of a credential. readable reports whether the master key
@@ -217,9 +184,9 @@ func newCredential(k *flow.Credential, readable bool, uses []library.CredentialU
 // decrypt each secret to set Readable.
 func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Credential, error) {
 	ctx, all := c.Request().Context(), []Credential{}
-	uses, err := s.providers.CredentialUses(ctx, c.Key.WorkspaceID)
+	uses, err := s.Providers.CredentialUses(ctx, c.Key.WorkspaceID)
 	for i := range list {
-		_, _, sealed := s.store.OpenCredential(ctx, c.Key.WorkspaceID, list[i].Name)
+		_, _, sealed := s.Store.OpenCredential(ctx, c.Key.WorkspaceID, list[i].Name)
 		all = append(all, newCredential(&list[i], sealed == nil, uses[list[i].Name]))
 	}
 	return all, err
@@ -230,7 +197,7 @@ func (s *Server) listCredentials(c *api.Call) error {
 	if err := requireAllFlows(c, "credentials"); err != nil {
 		return err
 	}
-	list, err := s.store.ListCredentials(c.Request().Context(), c.Key.WorkspaceID)
+	list, err := s.Store.ListCredentials(c.Request().Context(), c.Key.WorkspaceID)
 	if err != nil {
 		return err
 	}
@@ -242,10 +209,10 @@ func (s *Server) listCredentials(c *api.Call) error {
 	if !c.Operator() {
 		return c.WriteJSON(http.StatusOK, out.CredentialList)
 	}
-	for _, k := range s.providers.Environment(c.Key.WorkspaceID) {
+	for _, k := range s.Providers.Environment(c.Key.WorkspaceID) {
 		out.Environment = append(out.Environment, newCredential(&k, true, nil))
 	}
-	if out.ProposedHosts, err = s.providers.ProposeHosts(c.Request().Context(), c.Key.WorkspaceID); err != nil {
+	if out.ProposedHosts, err = s.Providers.ProposeHosts(c.Request().Context(), c.Key.WorkspaceID); err != nil {
 		return err
 	}
 	return c.WriteJSON(http.StatusOK, out)
@@ -279,40 +246,20 @@ func (s *Server) setCredential(c *api.Call) error {
 		return err
 	}
 	wanted.WorkspaceID, wanted.Name = c.Key.WorkspaceID, c.Param("name")
-	check := s.providers.Credential
+	check := s.Providers.Credential
 	if c.Operator() {
-		check = s.providers.OperatorCredential
+		check = s.Providers.OperatorCredential
 	}
 	k, err := check(wanted, secret)
 	if err != nil {
 		return requestFields(err)
 	}
-	if err := s.checkAnyHost(c, &k); err != nil {
-		return err
-	}
 	k.Overlap = flow.SigningOverlap
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.SaveCredential(ctx, k, secret); err != nil {
-			return err
-		}
-		if err := s.store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, wanted.Limits); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "credential.save", k.Name, k.Provider)
-	})
+	err = s.credentials.Save(c.Request().Context(), c.Actor(), k, secret)
 	if err != nil {
 		return err
 	}
 	return s.showCredential(c)
-}
-
-// checkAnyHost rejects a credential without hosts if a published flow sends it to a host that the
-// caller chooses: any caller could then read the secret.
-func (s *Server) checkAnyHost(c *api.Call, k *flow.Credential) error {
-	if !k.Unbound() {
-		return nil
-	}
-	return library.CheckAnyHost(c.Request().Context(), s.store, k.WorkspaceID, k.Name, s.kinds)
 }
 
 // setCredentialHosts is PUT local/credentials/name/hosts. Only the operator may change the hosts of
@@ -326,32 +273,16 @@ func (s *Server) setCredentialHosts(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	if !k.Plain() {
-		return flow.Errorf(flow.CodeInputInvalid, "%s is bound to the address of %s; to change the address, add the credential again.", k.Name, k.Provider)
-	}
-	set(&k)
-	if k.Hosts, err = flow.ParseHosts(k.Hosts); err != nil {
+	wanted := k
+	set(&wanted)
+	hosts, err := flow.ParseHosts(wanted.Hosts)
+	if err != nil {
 		return api.Invalid(flow.Problem{Pointer: "/hosts", Code: "invalid", Detail: err.Error()})
 	}
-	if err := s.checkAnyHost(c, &k); err != nil {
-		return err
-	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, k.Hosts); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "credential.hosts", k.Name, strings.Join(k.Hosts, ", "))
-	})
-	if err != nil {
+	if err := s.credentials.SetHosts(c.Request().Context(), c.Actor(), k, hosts); err != nil {
 		return err
 	}
 	return s.showCredential(c)
-}
-
-// audit records an action of the key in the audit log. ctx may carry a transaction.
-func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail string) error {
-	by := c.Actor()
-	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
 }
 
 // readCredential reads the body of a request. The error has every problem of the body, and never
@@ -375,8 +306,7 @@ func readCredential(body map[string]any, operator bool) (k flow.Credential, secr
 	return k, secret, nil
 }
 
-// limitCredential is PATCH credentials/name. A key with limits may lower the limits of a
-// credential but not raise them, because they protect the account at the provider.
+// limitCredential is PATCH credentials/name.
 func (s *Server) limitCredential(c *api.Call) error {
 	k, err := s.findCredential(c)
 	if err != nil {
@@ -386,18 +316,9 @@ func (s *Server) limitCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	before := k.Limits
-	set(&k.Limits)
-	if library.Limited(c.Key) && (loosens(before.AtOnce, k.Limits.AtOnce) || loosens(before.PerMinute, k.Limits.PerMinute)) {
-		return errLoosens("a credential")
-	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "credential.limits", k.Name, k.Limits.String())
-	})
-	if err != nil {
+	limits := k.Limits
+	set(&limits)
+	if err := s.credentials.SetLimits(c.Request().Context(), c.Actor(), c.Key, k, limits); err != nil {
 		return err
 	}
 	return s.showCredential(c)
@@ -426,13 +347,7 @@ func (s *Server) removeCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.RemoveCredential(ctx, k.WorkspaceID, k.Name); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "credential.remove", k.Name, k.Provider)
-	})
-	if err != nil {
+	if err := s.credentials.Remove(c.Request().Context(), c.Actor(), k); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -440,7 +355,7 @@ func (s *Server) removeCredential(c *api.Call) error {
 
 // findEnvironment finds the credential of the environment for the provider of the path.
 func (s *Server) findEnvironment(c *api.Call) (flow.Credential, error) {
-	for _, k := range s.providers.Environment(c.Key.WorkspaceID) {
+	for _, k := range s.Providers.Environment(c.Key.WorkspaceID) {
 		if k.Provider == c.Param("name") {
 			return flow.Credential{WorkspaceID: c.Key.WorkspaceID, Name: k.Provider, Provider: k.Provider}, nil
 		}
@@ -466,10 +381,7 @@ func (s *Server) testCredential(c *api.Call) error {
 		return err
 	}
 	defer release()
-	told, err := s.providers.Test(c.Request().Context(), k.WorkspaceID, k.Name)
-	if err := s.audit(c.Request().Context(), c, "credential.test", k.Name, k.Provider); err != nil {
-		return err
-	}
+	told, err := s.credentials.Test(c.Request().Context(), c.Actor(), k)
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
 		return err
 	} else if err != nil {

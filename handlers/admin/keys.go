@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -12,14 +11,6 @@ import (
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// KeyStore keeps keys.
-type KeyStore interface {
-	library.KeyStore
-	// ListKeysBefore returns keys before an ID, newest first; "" starts at the newest.
-	ListKeysBefore(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.Key, error)
-	KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, id string) (string, error)
-}
 
 // keyNames maps the Go types of responses to the names of their schemas in the OpenAPI
 // document.
@@ -175,7 +166,7 @@ func orNull(n int64) *int64 {
 
 // keyring manages keys with the rights of the key in the request. The operator may manage all.
 func (s *Server) keyring(c *api.Call) *library.Keyring {
-	ring := &library.Keyring{Store: s.store, IDs: s.ids, Now: s.now}
+	ring := &library.Keyring{Store: s.Store, IDs: s.IDs, Now: s.now}
 	if !c.Operator() {
 		ring.Caller = c.Key
 	}
@@ -190,7 +181,7 @@ func (s *Server) listKeys(c *api.Call) error {
 	}
 	var keys []flow.Key
 	for more := true; more && len(keys) <= limit; {
-		page, err := s.store.ListKeysBefore(c.Request().Context(), c.Key.WorkspaceID, before, limit+1)
+		page, err := s.Store.ListKeysBefore(c.Request().Context(), c.Key.WorkspaceID, before, limit+1)
 		if err != nil {
 			return err
 		}
@@ -230,11 +221,8 @@ func (s *Server) showKeySecret(c *api.Call) error {
 	if err := ring.MayReadSecret(ctx, k); err != nil {
 		return err
 	}
-	secret, err := s.store.KeyWebhookSecret(ctx, k.WorkspaceID, k.ID)
+	secret, err := s.secrets.ReadOfKey(ctx, c.Actor(), k)
 	if err != nil {
-		return err
-	}
-	if err := s.audit(ctx, c, "key.secret.read", k.ID, ""); err != nil {
 		return err
 	}
 	return c.WriteJSON(http.StatusOK, api.KeySecret{Secret: secret})
@@ -255,7 +243,7 @@ func (s *Server) createKey(c *api.Call) error {
 	if err != nil {
 		return keyError(err)
 	}
-	secret, err := s.store.KeyWebhookSecret(c.Request().Context(), k.WorkspaceID, k.ID)
+	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), k.WorkspaceID, k.ID)
 	if err != nil {
 		return err
 	}

@@ -6,19 +6,10 @@ import (
 	"reflect"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
 	"sluice/flow/document"
-	"sluice/flow/library"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// LimitStore sets the limits of flows. FindFlow returns them with the flow.
-type LimitStore interface {
-	SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, l flow.Limits) error
-	// FlowBudgets returns the budgets of a flow for this UTC day and their usage.
-	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
-}
 
 // limitNames maps the Go types of responses to the names of their schemas in the OpenAPI
 // document. Names are part of the API: generated clients name their types after them.
@@ -116,7 +107,7 @@ func (s *Server) showLimits(c *api.Call) error {
 // of its draft without a price.
 func (s *Server) writeLimits(c *api.Call, f *flow.Flow) error {
 	ctx := c.Request().Context()
-	budgets, err := s.store.FlowBudgets(ctx, f)
+	budgets, err := s.Store.FlowBudgets(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -137,28 +128,11 @@ func (s *Server) changeLimits(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	before := f.Limits
-	set(&f.Limits)
-	if library.Limited(c.Key) && loosensFlow(before, f.Limits) {
-		return errLoosens("a flow")
+	to := f.Limits
+	set(&to)
+	if err := s.limits.SetFlow(c.Request().Context(), c.Actor(), c.Key, f, to); err != nil {
+		return err
 	}
-	if changes := audittext.LimitChanges(before, f.Limits); changes != "" {
-		err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-			if err := s.store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, f.Limits); err != nil {
-				return err
-			}
-			return s.audit(ctx, c, "flow.limits", string(f.ID), changes)
-		})
-		if err != nil {
-			return err
-		}
-	}
+	f.Limits = to
 	return s.writeLimits(c, f)
-}
-
-// loosensFlow reports whether any limit of a flow is higher than before or was removed, or
-// models without a price are newly allowed.
-func loosensFlow(before, after flow.Limits) bool {
-	return loosens(before.MaxRunning, after.MaxRunning) || loosens(before.MaxQueued, after.MaxQueued) || loosens(before.RunsPerDay, after.RunsPerDay) ||
-		loosens(int64(before.USDPerDay), int64(after.USDPerDay)) || after.AllowUnpriced && !before.AllowUnpriced
 }

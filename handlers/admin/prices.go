@@ -10,20 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
-	"sluice/flow/library"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// PriceStore stores the prices that workspaces set. Unlike Config.Prices, it excludes the price
-// list.
-type PriceStore interface {
-	flow.PriceStore
-	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
-	SavePrice(ctx context.Context, p flow.Price) error
-	RemovePrice(ctx context.Context, ws flow.WorkspaceID, model string) error
-}
 
 // PriceList is a list of prices of common models. Prices that a workspace sets take precedence.
 type PriceList interface {
@@ -158,7 +149,7 @@ func rateOf(r *flow.TokenRate) *string {
 
 // findPrices returns the prices of a workspace. With a query, it returns only those whose model
 // contains it, and adds the ones of the list that do.
-func findPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.WorkspaceID, query string, now time.Time) (Prices, error) {
+func findPrices(ctx context.Context, store *db.Store, list PriceList, ws flow.WorkspaceID, query string, now time.Time) (Prices, error) {
 	found, err := store.ListPrices(ctx, ws)
 	if err != nil {
 		return Prices{}, err
@@ -181,28 +172,19 @@ func (s *Server) listPrices(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	found, err := findPrices(c.Request().Context(), s.store, s.PriceList, c.Key.WorkspaceID, q["query"], s.now())
+	found, err := findPrices(c.Request().Context(), s.Store, s.PriceList, c.Key.WorkspaceID, q["query"], s.now())
 	if err != nil {
 		return err
 	}
 	return c.WriteJSON(http.StatusOK, found)
 }
 
-// allowPrices returns an error for a key with a list of flows, and for a key with limits, which
-// could exceed its budget by lowering a price.
-func allowPrices(c *api.Call) error {
+// setPrice is PATCH prices. Parts of the price that the body leaves out are kept.
+func (s *Server) setPrice(c *api.Call) error {
 	if err := requireAllFlows(c, "prices"); err != nil {
 		return err
 	}
-	if library.Limited(c.Key) {
-		return flow.Errorf(flow.CodeExceedsKey, "The key in the request, or a key that made it, has limits, so it may not change prices: budgets in dollars count them. Use a key without limits.")
-	}
-	return nil
-}
-
-// setPrice is PATCH prices. Parts of the price that the body leaves out are kept.
-func (s *Server) setPrice(c *api.Call) error {
-	if err := allowPrices(c); err != nil {
+	if err := s.prices.MayChange(c.Key); err != nil {
 		return err
 	}
 	body, _, err := c.ReadObject(false)
@@ -213,18 +195,7 @@ func (s *Server) setPrice(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	var p flow.Price
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if p, _, err = s.store.FindPrice(ctx, c.Key.WorkspaceID, model); err != nil {
-			return err
-		}
-		p.WorkspaceID, p.Model = c.Key.WorkspaceID, model
-		set(&p)
-		if err := s.store.SavePrice(ctx, p); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "price.set", model, "")
-	})
+	p, err := s.prices.Set(c.Request().Context(), c.Actor(), c.Key, c.Key.WorkspaceID, model, set)
 	if err != nil {
 		return err
 	}
@@ -247,7 +218,10 @@ func readPrice(body map[string]any) (model string, set func(p *flow.Price), err 
 
 // removePrice is DELETE prices?model=. It is 404 if the workspace has set no price for it.
 func (s *Server) removePrice(c *api.Call) error {
-	if err := allowPrices(c); err != nil {
+	if err := requireAllFlows(c, "prices"); err != nil {
+		return err
+	}
+	if err := s.prices.MayChange(c.Key); err != nil {
 		return err
 	}
 	q, err := c.QueryTexts("model")
@@ -258,16 +232,7 @@ func (s *Server) removePrice(c *api.Call) error {
 	if !modelName.MatchString(model) {
 		return api.Invalid(flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
 	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.RemovePrice(ctx, c.Key.WorkspaceID, model); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "price.remove", model, "")
-	})
-	if flow.IsNotFound(err) {
-		return flow.Errorf(flow.CodeNotFound, "The workspace has set no price for %s.", model)
-	}
-	if err != nil {
+	if err := s.prices.Remove(c.Request().Context(), c.Actor(), c.Key, c.Key.WorkspaceID, model); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

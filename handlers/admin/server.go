@@ -1,37 +1,21 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
 )
 
-// Store is the part of *db.Store that the routes use.
-type Store interface {
-	Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error)
-	library.FlowReader
-	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
-	ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error)
-	AuditStore
-	CredentialStore
-	KeyStore
-	LimitStore
-	PriceStore
-	UserStore
-	WebhookStore
-	WorkspaceStore
-}
-
 // Config has what the routes need. All of it is required.
 type Config struct {
-	Store     Store
+	Store     *db.Store
 	IDs       flow.IDs
-	Providers Providers
+	Providers library.Providers
 	Catalog   Catalog
 	Prices    flow.PriceStore // of workspaces and of the price list
 	PriceList PriceList
@@ -41,18 +25,24 @@ type Config struct {
 // Server serves the routes for an API server.
 type Server struct {
 	Config
-	store     Store
-	now       func() time.Time
-	ids       flow.IDs
-	kinds     *flow.Registry
-	schema    func() []byte // returns the encoded Config.Schema, computed on the first call
-	providers Providers
+	now         func() time.Time
+	kinds       *flow.Registry
+	schema      func() []byte // returns the encoded Config.Schema, computed on the first call
+	credentials library.Credentials
+	limits      library.Limits
+	members     library.Members
+	prices      library.Prices
+	secrets     library.WebhookSecrets
 }
 
 // New adds the routes to an API server and to its OpenAPI document.
 func New(a *api.Server, cfg Config) *Server {
-	s := &Server{Config: cfg, store: cfg.Store, ids: cfg.IDs, now: a.Now, kinds: a.Kinds, providers: cfg.Providers,
-		schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) })}
+	s := &Server{Config: cfg, now: a.Now, kinds: a.Kinds,
+		schema:      sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) }),
+		credentials: library.Credentials{Store: cfg.Store, Kinds: a.Kinds, Providers: cfg.Providers},
+		limits:      library.Limits{Store: cfg.Store}, members: library.Members{Store: cfg.Store},
+		prices: library.Prices{Store: cfg.Store}, secrets: library.WebhookSecrets{Store: cfg.Store},
+	}
 	for _, e := range []api.Extension{
 		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),
 		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(),

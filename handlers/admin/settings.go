@@ -60,12 +60,3 @@ func asPrice(v any) (flow.NanoUSD, bool) {
 	}
 	return flow.USDOf(n), true
 }
-
-// loosens reports whether a limit would allow more than before; 0 means no limit.
-func loosens(before, after int64) bool { return before > 0 && (after == 0 || after > before) }
-
-// errLoosens returns the error for a key with limits that tries to raise a limit, and so to bypass
-// its own. of is a noun with an article.
-func errLoosens(of string) error {
-	return flow.Errorf(flow.CodeExceedsKey, "The key in the request, or a key that made it, has limits, so it may only lower the limits of %s. Use a key without limits.", of)
-}

@@ -127,7 +127,7 @@ func (s *Server) showUsage(c *api.Call) error {
 		return err
 	}
 	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
-	rows, err := s.store.Usage(ctx, ws, first, last)
+	rows, err := s.Store.Usage(ctx, ws, first, last)
 	if err != nil {
 		return err
 	}
@@ -226,13 +226,13 @@ func (s *Server) usageLabels(c *api.Call, by string) (map[string]string, error) 
 	switch by {
 	case byFlow:
 		var heads []flow.Flow
-		heads, err = s.store.ListFlowHeads(ctx, ws)
+		heads, err = s.Store.ListFlowHeads(ctx, ws)
 		for i := range heads {
 			names[string(heads[i].ID)] = heads[i].Name
 		}
 	case byKey:
 		var keys []flow.Key
-		keys, err = s.store.ListKeys(ctx, ws)
+		keys, err = s.Store.ListKeys(ctx, ws)
 		for i := range keys {
 			names[keys[i].ID] = keys[i].Name
 		}

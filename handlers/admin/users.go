@@ -2,8 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -14,17 +12,6 @@ import (
 	"sluice/handlers/api/openapi"
 	"sluice/handlers/passwords"
 )
-
-// UserStore keeps accounts and the members of workspaces.
-type UserStore interface {
-	ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error)
-	FindUserByEmail(ctx context.Context, email string) (*flow.User, error)
-	CreateUser(ctx context.Context, ws flow.WorkspaceID, u *flow.User, role flow.MemberRole) error
-	AddMember(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole) error
-	RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyHandover) error
-	// SetPassword ends all sessions of the user except one.
-	SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error
-}
 
 // userNames maps the Go types of responses to the names of their schemas in the OpenAPI
 // document.
@@ -69,7 +56,7 @@ func (s *Server) listUsers(c *api.Call) error {
 	if len(c.Key.Flows) > 0 {
 		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is limited to some flows. Use a key without a list of flows.")
 	}
-	members, err := s.store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
+	members, err := s.Store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
 	if err != nil {
 		return err
 	}
@@ -136,8 +123,7 @@ func (s *Server) addUser(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.store.FindUserByEmail(c.Request().Context(), of.email)
-	exists := err == nil
+	u, err := s.Store.FindUserByEmail(c.Request().Context(), of.email)
 	if flow.IsNotFound(err) {
 		u = &flow.User{Email: of.email, Name: cmp.Or(of.name, of.email)}
 		u.PasswordHash, err = hashPassword(of.password, of.email)
@@ -145,21 +131,7 @@ func (s *Server) addUser(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if exists {
-			err = s.store.AddMember(ctx, c.Key.WorkspaceID, u.ID, of.role)
-		} else {
-			err = s.store.CreateUser(ctx, c.Key.WorkspaceID, u, of.role)
-		}
-		if err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "member.add", u.Email, string(of.role))
-	})
-	if exists && errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
-		return flow.Errorf(flow.CodeInputInvalid, "There is already a person with the email address %s in this workspace.", u.Email)
-	}
-	if err != nil {
+	if err := s.members.Add(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, u, of.role); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -167,7 +139,7 @@ func (s *Server) addUser(c *api.Call) error {
 
 // findMember returns the member of the workspace with an email address.
 func (s *Server) findMember(c *api.Call, email string) (*flow.Member, error) {
-	members, err := s.store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
+	members, err := s.Store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -197,13 +169,7 @@ func (s *Server) removeUser(c *api.Call) error {
 		}
 		handover.HeirID = heir.UserID
 	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.RemoveMember(ctx, m.WorkspaceID, m.UserID, handover); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "member.remove", m.Email, "")
-	})
-	if err != nil {
+	if err := s.members.Remove(c.Request().Context(), c.Actor(), m, handover); err != nil {
 		return err
 	}
 	return c.WriteJSON(http.StatusOK, map[string]string{"email": m.Email})
@@ -223,13 +189,7 @@ func (s *Server) setPassword(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if err := s.store.SetPassword(ctx, m.UserID, hash, ""); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "password.set", m.Email, "")
-	})
-	if err != nil {
+	if err := s.members.SetPassword(c.Request().Context(), c.Actor(), m, hash, ""); err != nil {
 		return err
 	}
 	return c.WriteJSON(http.StatusOK, map[string]string{"email": m.Email})

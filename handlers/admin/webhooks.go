@@ -2,24 +2,14 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"reflect"
-	"strings"
-	"time"
 
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// WebhookStore rotates the signing secrets of webhook nodes, and reads the live version, which
-// determines the secret of a node.
-type WebhookStore interface {
-	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
-	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error)
-}
 
 // webhookNames maps the Go types of responses to the names of their schemas in the OpenAPI
 // document. Names are part of the API: generated clients name their types after them.
@@ -52,8 +42,7 @@ type RotatedSecret struct {
 	Secret string `json:"secret" doc:"The whsec_ secret that signs its messages from now on."`
 }
 
-// rotateWebhookSecret is POST flow/webhooks/node/rotate. Of concurrent requests for the same secret
-// only one succeeds, so that no client gets a secret that is already replaced.
+// rotateWebhookSecret is POST flow/webhooks/node/rotate.
 func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -68,16 +57,7 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	var secret string
-	err = s.store.InTransaction(ctx, func(ctx context.Context) error {
-		if secret, err = s.store.RotateWebhookSecret(ctx, owner, overlap); err != nil {
-			return err
-		}
-		return s.audit(ctx, c, "flow.secret.rotate", string(f.ID), strings.TrimSpace(owner.Node+" "+owner.Host+" overlap "+overlap.String()))
-	})
-	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
-		return flow.Errorf(flow.CodeInputInvalid, "Another request is replacing this secret. Read the secret and try again.")
-	}
+	secret, err := s.secrets.Rotate(ctx, c.Actor(), f, owner, overlap)
 	if err != nil {
 		return err
 	}
@@ -90,7 +70,7 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 func (s *Server) webhookOwner(ctx context.Context, f *flow.Flow, node string) (o flow.WebhookOwner, err error) {
 	var live *flow.Document
 	if f.LiveHash != "" {
-		data, err := s.store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+		data, err := s.Store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
 		if err != nil {
 			return o, err
 		}

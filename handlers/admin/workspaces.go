@@ -1,26 +1,15 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
-
-// WorkspaceStore reads what workspaces store, and sets their quotas.
-type WorkspaceStore interface {
-	FindStorage(ctx context.Context, ws flow.WorkspaceID) (*flow.WorkspaceStorage, error)
-	// ListStorage returns workspaces after an ID, ordered by ID.
-	ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error)
-	SetQuota(ctx context.Context, ws flow.WorkspaceID, own flow.Storage) error
-}
 
 // workspacesPage is the page size of the list. A server with open sign-up can have many
 // workspaces.
@@ -133,7 +122,7 @@ func (s *Server) isOperator(c *api.Call) (bool, error) {
 	if by == "cli" {
 		return true, nil
 	}
-	members, err := s.store.ListMembers(c.Request().Context(), flow.DefaultWorkspace)
+	members, err := s.Store.ListMembers(c.Request().Context(), flow.DefaultWorkspace)
 	return slices.ContainsFunc(members, func(m flow.Member) bool { return m.UserID == by && m.Role == flow.MemberOwner }), err
 }
 
@@ -156,8 +145,8 @@ func (s *Server) listWorkspaces(c *api.Call) error {
 	}
 	var found []flow.WorkspaceStorage
 	if operator {
-		found, err = s.store.ListStorage(ctx, after, workspacesPage+1)
-	} else if own, findErr := s.store.FindStorage(ctx, c.Key.WorkspaceID); findErr != nil {
+		found, err = s.Store.ListStorage(ctx, after, workspacesPage+1)
+	} else if own, findErr := s.Store.FindStorage(ctx, c.Key.WorkspaceID); findErr != nil {
 		err = findErr
 	} else if after == "" {
 		found = append(found, *own)
@@ -188,7 +177,7 @@ func (s *Server) findWorkspace(c *api.Call) (ws *flow.WorkspaceStorage, operator
 	if id != flow.DefaultWorkspace && !flow.ValidID(flow.PrefixWorkspace, string(id)) || !operator && id != c.Key.WorkspaceID {
 		return nil, false, flow.Errorf(flow.CodeNotFound, "Workspace not found, or this key has no access to it.")
 	}
-	ws, err = s.store.FindStorage(c.Request().Context(), id)
+	ws, err = s.Store.FindStorage(c.Request().Context(), id)
 	return ws, operator, err
 }
 
@@ -216,29 +205,12 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	before, ctx := ws.Own, c.Request().Context()
-	set(&ws.Own)
-	if changes := quotaChanges(before, ws.Own); changes != "" {
-		if err := s.setQuota(ctx, c, ws, changes); err != nil {
-			return err
-		}
+	to := ws.Own
+	set(&to)
+	if err := s.limits.SetWorkspace(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, ws, to); err != nil {
+		return err
 	}
 	return s.showWorkspace(c)
-}
-
-// setQuota stores quotas and records the change in the audit logs of the workspace, so that its
-// members see it, and of the key's workspace, if that is another one.
-func (s *Server) setQuota(ctx context.Context, c *api.Call, ws *flow.WorkspaceStorage, changes string) error {
-	return s.store.InTransaction(ctx, func(ctx context.Context) error {
-		if err := s.store.SetQuota(ctx, flow.WorkspaceID(ws.ID), ws.Own); err != nil {
-			return err
-		}
-		if err := s.audit(ctx, c, "workspace.limits", ws.ID, changes); err != nil || ws.ID == string(c.Key.WorkspaceID) {
-			return err
-		}
-		by := c.Actor()
-		return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: flow.WorkspaceID(ws.ID), Actor: by.ID, Action: "workspace.limits", Target: ws.ID, Detail: changes, IP: by.IP})
-	})
 }
 
 // asQuota reads a quota as the store keeps it: null becomes 0, which is unlimited, and
@@ -251,29 +223,4 @@ func asQuota(v any) (int64, bool) {
 		return flow.DefaultQuota, true
 	}
 	return api.AsWhole(v, 1, maxQuota)
-}
-
-// quotaChanges returns one line for the audit log with the quotas that differ.
-func quotaChanges(before, after flow.Storage) string {
-	var list []string
-	for _, k := range flow.QuotaUnits {
-		if before.Get(k) != after.Get(k) {
-			list = append(list, string(k)+" from "+quotaText(before, k)+" to "+quotaText(after, k))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
-// quotaText returns the quota that the operator has set for a workspace, for display.
-func quotaText(own flow.Storage, k flow.QuotaUnit) string {
-	switch n := own.Get(k); {
-	case n == flow.DefaultQuota:
-		return "default"
-	case n == 0:
-		return "unlimited"
-	case k == flow.QuotaBytes:
-		return flow.Size(n)
-	default:
-		return strconv.FormatInt(n, 10)
-	}
 }

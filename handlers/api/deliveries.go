@@ -71,10 +71,7 @@ func (s *Server) redeliver(c *Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.Store.Redeliver(ctx, ws, c.deliveryID())
-	if err == nil {
-		err = c.audit("delivery.redeliver", d.ID, flow.ShownURL(d.URL))
-	}
+	d, err := s.deliveries.Resend(ctx, c.Actor(), ws, c.deliveryID())
 	if err != nil {
 		return err
 	}

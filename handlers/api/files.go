@@ -87,10 +87,7 @@ func (s *Server) eraseFile(c *Call) error {
 	if own := f.KeyID != "" && f.KeyID == key.ID; !own && !key.Has(flow.ScopeManage) {
 		return ErrMissingScope(flow.ScopeManage)
 	}
-	if err := s.Files.EraseFile(c.Request().Context(), f.WorkspaceID, f.ID); err != nil {
-		return err
-	}
-	if err := c.audit("file.erase", f.ID, f.Name); err != nil {
+	if err := s.files.Erase(c.Request().Context(), c.Actor(), f); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

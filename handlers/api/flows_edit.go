@@ -43,18 +43,6 @@ func (c *Call) Actor() flow.Actor {
 	return flow.Actor{ID: id, IP: web.RemoteIP(c.Request())}
 }
 
-// audit records an action of the key in the audit log.
-func (c *Call) audit(action, target, detail string) error {
-	return c.auditIn(c.Request().Context(), action, target, detail)
-}
-
-// auditIn is audit with the context of a transaction, so that the entry is written if and only
-// if the change is.
-func (c *Call) auditIn(ctx context.Context, action, target, detail string) error {
-	by := c.Actor()
-	return c.s.Library.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
-}
-
 // requireAllFlows returns an error for a key that is limited to a list of flows.
 func (c *Call) requireAllFlows() error {
 	if len(c.Key.Flows) > 0 {

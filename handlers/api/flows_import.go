@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -53,25 +52,11 @@ func (s *Server) importFlows(c *Call) error {
 	if err != nil {
 		return err
 	}
-	sources, by := make([]library.ImportSource, len(documents)), ""
+	sources := make([]library.ImportSource, len(documents))
 	for i, d := range documents {
 		sources[i].Data = d.Compact()
 	}
-	if r.publish {
-		by = c.Actor().ID
-	}
-	var made []library.Imported
-	err = s.Library.Store.InTransaction(c.Request().Context(), func(ctx context.Context) error {
-		if made, err = s.Library.ImportAll(ctx, c.Key.WorkspaceID, sources, by); err != nil {
-			return err
-		}
-		for i := range made {
-			if err := c.auditIn(ctx, "flow.create", string(made[i].Flow.ID), made[i].Flow.Name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	made, err := s.Library.ImportAll(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, sources, r.publish)
 	if problems, ok := errors.AsType[library.ImportErrors](err); ok {
 		return documentErrors(problems)
 	}

@@ -185,10 +185,8 @@ func ErrNotSucceeded(run *flow.Run) error {
 // cancelRun is POST cancel. It is idempotent: a run that has ended stays as it is.
 func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
-	if err == nil && !run.State.Ended() {
-		if run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID); err == nil {
-			err = c.audit("run.cancel", string(run.ID), "")
-		}
+	if err == nil {
+		run, err = s.runs.Cancel(c.Request().Context(), c.Actor(), run)
 	}
 	if err != nil {
 		return err
@@ -207,22 +205,8 @@ func (s *Server) eraseRun(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if !run.State.Ended() {
-		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Cancel it first, or wait for its end.")
-	}
-	if run.Caller != nil {
-		caller, err := s.Store.FindRun(ctx, ws, "", run.Caller.RunID)
-		if err == nil && caller.Erased == "" {
-			return flow.Errorf(flow.CodeChildRun, "The run %s started this one. Erase that run: its child runs are erased with it.", caller.ID)
-		}
-	}
-	if run.Erased == "" {
-		if err := s.Store.EraseRun(ctx, ws, run.FlowID, run.ID, flow.CodeResultNotSaved); err != nil {
-			return err
-		}
-		if err := c.audit("run.erase", string(run.ID), ""); err != nil {
-			return err
-		}
+	if err := s.runs.Erase(ctx, c.Actor(), run); err != nil {
+		return err
 	}
 	return c.NoContent(http.StatusNoContent)
 }

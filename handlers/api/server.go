@@ -40,6 +40,9 @@ type Runner interface {
 type Store interface {
 	// Ping returns an error within a second if the database does not answer.
 	Ping(ctx context.Context) error
+	library.DeliveryStore
+	library.RunStore
+	library.WebhookSecretStore
 
 	FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
@@ -62,7 +65,6 @@ type Store interface {
 	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 
-	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	// FindStepOutputs returns the outputs of one step, or nil.
 	FindStepOutputs(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (map[string]any, error)
 	// FindRunHead is FindRun without large inputs, outputs and metadata; whole reports that the run has them.
@@ -72,13 +74,9 @@ type Store interface {
 	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
 	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error)
-	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error
 
 	ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
 	DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flowID flow.FlowID, err error)
-	Redeliver(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (*flow.Delivery, error)
-	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
-	KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, keyID string) (string, error)
 
 	// TakeRate counts a request over all instances. It returns nil if there is only
 	// one.
@@ -121,6 +119,11 @@ type Config struct {
 // Server is the HTTP API, an http.Handler. Call Close at the end.
 type Server struct {
 	Config
+	deliveries library.Deliveries
+	files      library.Files
+	runs       library.Runs
+	secrets    library.WebhookSecrets
+
 	echo     *echo.Echo
 	routes   []*Route
 	gate     gate
@@ -155,6 +158,12 @@ func New(cfg Config) *Server {
 		Config: cfg.withDefaults(), foreign: map[string]ErrorFormat{}, drained: make(chan struct{}),
 		bodyTimeout: 30 * time.Second, PingInterval: 15 * time.Second, ReadInterval: 20 * time.Millisecond, textInterval: 40 * time.Millisecond, keyMaxAge: time.Second,
 	}
+	s.deliveries, s.secrets = library.Deliveries{Store: s.Store}, library.WebhookSecrets{Store: s.Store}
+	s.runs = library.Runs{Store: s.Store, Runner: s.Runner}
+	s.files.Store = struct {
+		library.Recorder
+		Files
+	}{s.Store, s.Files}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
 	s.rates, s.refusals, s.invalidKeys = newRates(), newRates(), invalidKeysPerMinute
 	s.uses = uses.New(s.Store, s.Log)

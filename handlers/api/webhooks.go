@@ -65,39 +65,43 @@ func (s *Server) listWebhooks(c *Call) error {
 		live, _ = document.ParseDocument(data)
 	}
 	draft, _ := document.ParseDocument(f.Draft)
-	list, secrets := webhookList{Webhooks: []webhookObject{}}, false
-	for _, w := range document.Webhooks(live, draft) {
-		o, err := s.newWebhookObject(c, f, &w)
-		if err != nil {
-			return err
+	list := webhookList{Webhooks: []webhookObject{}}
+	var owners []flow.WebhookOwner
+	nodes := document.Webhooks(live, draft)
+	for _, w := range nodes {
+		if w.Credential() == "" {
+			owners = append(owners, flow.WebhookOwner{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Node: w.ID, Host: w.Host})
 		}
-		list.Webhooks, secrets = append(list.Webhooks, o), secrets || o.Secret != nil
 	}
-	if secrets {
-		if err := c.audit("flow.secret.read", string(f.ID), ""); err != nil {
+	var secrets []flow.WebhookSecret
+	if len(owners) > 0 {
+		if secrets, err = s.secrets.Read(ctx, c.Actor(), f, owners...); err != nil {
 			return err
 		}
+	}
+	for _, w := range nodes {
+		var secret *flow.WebhookSecret
+		if w.Credential() == "" {
+			secret, secrets = &secrets[0], secrets[1:]
+		}
+		list.Webhooks = append(list.Webhooks, newWebhookObject(&w, secret))
 	}
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// newWebhookObject returns a webhook node with its secrets, which it creates if they do not exist.
-// If a credential signs instead, it returns only the name of the credential.
-func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *document.Webhook) (webhookObject, error) {
+// newWebhookObject returns a webhook node with its secret, or with the name of the credential that
+// signs instead.
+func newWebhookObject(w *document.Webhook, secret *flow.WebhookSecret) webhookObject {
 	o := webhookObject{
 		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,
 		Credential: orNull(w.Credential()), Previous: []secretObject{},
 	}
-	if o.Credential != nil {
-		return o, nil
-	}
-	secret, err := s.Store.WebhookSecret(c.Request().Context(), flow.WebhookOwner{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Node: w.ID, Host: w.Host})
-	if err != nil {
-		return o, err
+	if secret == nil {
+		return o
 	}
 	o.Secret, o.Shared = &secret.Secrets[0].Secret, secret.Inherits
 	for _, p := range secret.Secrets[1:] {
 		o.Previous = append(o.Previous, secretObject{p.Secret, stamp(p.Until)})
 	}
-	return o, nil
+	return o
 }

@@ -177,19 +177,35 @@ func createCredential(c *call) error {
 	if len(form.Errors) > 0 {
 		return c.Render(http.StatusUnprocessableEntity, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
-	if err := saveCredential(c, made); err != nil {
+	err = c.s.credentials.Create(c.Ctx(), c.Actor(), made, strings.TrimSpace(c.FormValue("secret")))
+	if setCreateError(form.Errors, err, "A credential with this name exists. Open it to replace its secret, or choose another name.") {
+		return c.Render(http.StatusUnprocessableEntity, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
+	}
+	if err != nil {
 		return err
 	}
 	if !form.Plain {
-		toastTest(c, made.Name, "“"+made.Name+"” was saved. ")
+		toastTest(c, &made, "“"+made.Name+"” was saved. ")
 	} else {
 		c.Toast(components.ToneOK, "“"+made.Name+"” was saved.")
 	}
 	return c.Redirect("/credentials")
 }
 
-// checkCredential validates the form and sets its errors. A name that exists is
-// refused: flows that use it would suddenly run on another account.
+// setCreateError sets the error of a form whose credential was not created because its name exists or
+// it needs hosts. It returns false for other errors.
+func setCreateError(form components.Errors, err error, exists string) bool {
+	if errors.Is(err, library.ErrCredentialExists) {
+		form["name"] = exists
+	} else if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		form["hosts"] = e.Message
+	} else {
+		return false
+	}
+	return true
+}
+
+// checkCredential validates the form and sets its errors.
 func checkCredential(c *call, form *consoleview.AddCredential) (flow.Credential, error) {
 	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: mayUsePrivateAddress(c)}
 	if !form.Plain {
@@ -197,11 +213,7 @@ func checkCredential(c *call, form *consoleview.AddCredential) (flow.Credential,
 	}
 	if form.Plain {
 		wanted.Hosts = splitHosts(form.Hosts)
-		problem, err := checkHosts(c, form.Name, wanted.Hosts, form.AnyHost)
-		if err != nil {
-			return wanted, err
-		}
-		if problem != "" {
+		if problem := missingHosts(wanted.Hosts, form.AnyHost); problem != "" {
 			form.Errors["hosts"] = problem
 		}
 	}
@@ -212,16 +224,7 @@ func checkCredential(c *call, form *consoleview.AddCredential) (flow.Credential,
 		}
 		return made, nil
 	}
-	if err != nil {
-		return made, err
-	}
-	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
-	case err == nil:
-		form.Errors["name"] = "A credential with this name exists. Open it to replace its secret, or choose another name."
-	case !flow.IsNotFound(err):
-		return made, err
-	}
-	return made, nil
+	return made, err
 }
 
 // mayUsePrivateAddress reports whether the base URL that this user enters may
@@ -232,23 +235,14 @@ func mayUsePrivateAddress(c *call) bool {
 	return c.WorkspaceID() == flow.DefaultWorkspace && c.Member.Role.AtLeast(flow.MemberOwner)
 }
 
-// saveCredential stores the credential with the secret of the form and writes
-// the audit log.
-func saveCredential(c *call, made flow.Credential) error {
-	if err := c.s.Store.SaveCredential(c.Ctx(), made, strings.TrimSpace(c.FormValue("secret"))); err != nil {
-		return err
-	}
-	return c.Audit("credential.save", made.Name, made.Provider)
-}
-
 // toastTest asks the provider whether it accepts the secret and shows the result,
 // after the text before, on the next page. Internal errors are also logged.
-func toastTest(c *call, name, before string) {
-	result, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
+func toastTest(c *call, k *flow.Credential, before string) {
+	result, err := c.s.credentials.Test(c.Ctx(), c.Actor(), *k)
 	if err != nil {
 		e := flow.AsError(err)
 		if e.Code == flow.CodeInternal {
-			c.s.Log.Error("credential not tested", "name", name, "error", err)
+			c.s.Log.Error("credential not tested", "name", k.Name, "error", err)
 		}
 		c.Toast(components.ToneBad, before+e.Message)
 		return
@@ -296,31 +290,28 @@ func credentialPage(c *call, status int, k *flow.Credential, errors components.E
 
 // testCredential is POST /credentials/{name}/test.
 func testCredential(c *call, k flow.Credential) error {
-	toastTest(c, k.Name, "")
+	toastTest(c, &k, "")
 	return c.Redirect("/credentials/" + k.Name)
 }
 
 // setCredentialHosts is POST /credentials/{name}/hosts. Only plain credentials
 // have hosts of their own; others follow their provider.
 func setCredentialHosts(c *call, k flow.Credential) error {
-	if !k.Plain() {
-		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential are those of its provider. To change them, add the credential again.")
-	}
 	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
-	problem := ""
+	problem := missingHosts(hosts, c.FormValue("any_host") != "")
 	if err != nil {
 		problem = wording.Sentence(err.Error())
-	} else if problem, err = checkHosts(c, k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
-		return err
+	}
+	if problem == "" {
+		err = c.s.credentials.SetHosts(c.Ctx(), c.Actor(), k, hosts)
+		if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+			problem = e.Message
+		} else if err != nil {
+			return err
+		}
 	}
 	if problem != "" {
 		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"hosts": problem})
-	}
-	if err := c.s.Store.SetCredentialHosts(c.Ctx(), c.WorkspaceID(), k.Name, hosts); err != nil {
-		return err
-	}
-	if err := c.Audit("credential.hosts", k.Name, strings.Join(hosts, ", ")); err != nil {
-		return err
 	}
 	c.Toast(components.ToneOK, "Hosts saved.")
 	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
@@ -341,10 +332,7 @@ func setCredentialLimits(c *call, k flow.Credential) error {
 	if len(errors) > 0 {
 		return credentialPage(c, http.StatusUnprocessableEntity, &k, errors)
 	}
-	if err := c.s.Store.SetCredentialLimits(c.Ctx(), c.WorkspaceID(), k.Name, l); err != nil {
-		return err
-	}
-	if err := c.Audit("credential.limits", k.Name, l.String()); err != nil {
+	if err := c.s.credentials.SetLimits(c.Ctx(), c.Actor(), nil, k, l); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "Limits saved.")
@@ -354,20 +342,6 @@ func setCredentialLimits(c *call, k flow.Credential) error {
 // splitHosts splits a list of hosts at commas and white space.
 func splitHosts(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-}
-
-// checkHosts returns a message if the hosts of a plain credential cannot be
-// saved: they are missing, or a published flow would send the secret to a host
-// of its caller's choice.
-func checkHosts(c *call, name string, hosts []string, anyHost bool) (problem string, err error) {
-	if problem = missingHosts(hosts, anyHost); problem != "" || !anyHost {
-		return problem, nil
-	}
-	err = library.CheckAnyHost(c.Ctx(), c.s.Store, c.WorkspaceID(), name, c.s.Kinds)
-	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
-		return e.Message, nil
-	}
-	return "", err
 }
 
 // missingHosts returns a message unless exactly one is true: there are hosts, or any
@@ -392,20 +366,21 @@ func isSealed(c *call, name string) bool {
 // replaceSecret is POST /credentials/{name}/secret. The hosts stay the same.
 // The old secret keeps verifying webhooks for the chosen overlap.
 func replaceSecret(c *call, k flow.Credential) error {
-	if problem := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); problem != "" {
-		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"secret": problem})
-	}
 	k.Overlap = flow.SigningOverlap
 	if overlap, ok := readOverlap(c.FormValue("overlap")); ok {
 		k.Overlap = overlap
 	}
-	if err := saveCredential(c, k); err != nil {
+	err := c.s.credentials.ReplaceSecret(c.Ctx(), c.Actor(), k, strings.TrimSpace(c.FormValue("secret")))
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"secret": e.Message})
+	}
+	if err != nil {
 		return err
 	}
 	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
 		c.Toast(components.ToneOK, "The secret was replaced.")
 	} else {
-		toastTest(c, k.Name, "The secret was replaced. ")
+		toastTest(c, &k, "The secret was replaced. ")
 	}
 	return c.Redirect("/credentials/" + k.Name)
 }
@@ -420,10 +395,7 @@ func removeCredential(c *call, k flow.Credential) error {
 	if len(uses[k.Name]) > 0 && c.FormValue("sure") == "" {
 		return credentialPage(c, http.StatusUnprocessableEntity, &k, components.Errors{"sure": "Tick the box to remove it anyway."})
 	}
-	if err := c.s.Store.RemoveCredential(c.Ctx(), c.WorkspaceID(), k.Name); err != nil {
-		return err
-	}
-	if err := c.Audit("credential.remove", k.Name, k.Provider); err != nil {
+	if err := c.s.credentials.Remove(c.Ctx(), c.Actor(), k); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "“"+k.Name+"” was removed.")

@@ -248,9 +248,9 @@ func nextText(d *flow.DeliveryRecord, now time.Time) string {
 // redeliver is POST redeliver: it starts a new series of attempts. The message ID
 // stays the same, so that receivers can deduplicate.
 func redeliver(c *call, d *flow.DeliveryRecord) error {
-	if _, err := c.s.Store.Redeliver(c.Ctx(), c.WorkspaceID(), d.ID); err != nil {
+	if _, err := c.s.deliveries.Resend(c.Ctx(), c.Actor(), c.WorkspaceID(), d.ID); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The message is being resent.")
-	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.redeliver", d.ID, flow.ShownURL(d.URL))
+	return c.Redirect("/deliveries/" + d.ID)
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -75,16 +74,16 @@ func resendFailed(c *call) error {
 	if len(a.Errors) > 0 {
 		return c.Render(http.StatusUnprocessableEntity, consoleview.Resend(c.Page("Resend failed messages", layout.SectionDeliveries), a))
 	}
-	n, err := c.s.Store.RedeliverFailed(c.Ctx(), choice, resendBatch)
-	if err != nil {
-		return err
-	}
-	detail := fmt.Sprintf("%d messages", n)
+	which := ""
 	if a.Host != "" {
-		detail += " to " + a.Host
+		which += " to " + a.Host
 	}
 	if a.Since != "" {
-		detail += " since " + a.Since
+		which += " since " + a.Since
+	}
+	n, err := c.s.deliveries.ResendFailed(c.Ctx(), c.Actor(), choice, resendBatch, which)
+	if err != nil {
+		return err
 	}
 	switch n {
 	case 0:
@@ -94,5 +93,5 @@ func resendFailed(c *call) error {
 	default:
 		c.Toast(components.ToneOK, components.Count(n)+" messages are being resent.")
 	}
-	return c.AuditAndRedirect("/deliveries", "delivery.redeliver_failed", a.Flow, detail)
+	return c.Redirect("/deliveries")
 }

@@ -70,11 +70,8 @@ func (c *call) duplicateFlow() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
-	f, err := c.s.Library.DuplicateFlow(c.Ctx(), c.WorkspaceID(), flow.FlowID(c.Param("flow")))
+	f, err := c.s.Library.DuplicateFlow(c.Ctx(), c.Actor(), c.WorkspaceID(), flow.FlowID(c.Param("flow")))
 	if err != nil {
-		return err
-	}
-	if err := c.Audit("flow.create", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "“"+f.Name+"” was created. It is a draft until you publish it.")
@@ -84,10 +81,7 @@ func (c *call) duplicateFlow() error {
 // archiveFlow is POST /flows/{id}/archive. The API of an archived flow responds with
 // not_found.
 func (c *call) archiveFlow(f *flow.Flow) error {
-	if err := c.s.Store.ArchiveFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
-		return err
-	}
-	if err := c.Audit("flow.archive", string(f.ID), f.Name); err != nil {
+	if err := c.s.Library.Archive(c.Ctx(), f, c.Actor()); err != nil {
 		return err
 	}
 	text := "“" + f.Name + "” was archived."
@@ -103,10 +97,7 @@ func (c *call) restoreFlow(f *flow.Flow) error {
 	if f.ArchivedAt.IsZero() {
 		return c.Redirect("/flows")
 	}
-	if err := c.s.Store.RestoreFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
-		return err
-	}
-	if err := c.Audit("flow.restore", string(f.ID), f.Name); err != nil {
+	if err := c.s.Library.Restore(c.Ctx(), f, c.Actor()); err != nil {
 		return err
 	}
 	text := "“" + f.Name + "” was restored."

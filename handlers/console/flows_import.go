@@ -49,15 +49,12 @@ func (c *call) importFlow() error {
 	if aiflow.Recognize(data) {
 		return c.importAIFlow(data, name)
 	}
-	f, err := c.s.Library.Import(c.Ctx(), c.WorkspaceID(), "", data)
+	f, err := c.s.Library.ImportNew(c.Ctx(), c.Actor(), c.WorkspaceID(), data)
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeDocumentInvalid {
 		form.Problems = importProblems(e, data)
 		return c.importForm(http.StatusUnprocessableEntity, form)
 	}
 	if err != nil {
-		return err
-	}
-	if err := c.Audit("flow.import", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "“"+f.Name+"” was imported.")
@@ -169,11 +166,8 @@ func (c *call) importAIFlow(data []byte, file string) error {
 		d.Name = name
 	}
 	shown := c.importReport(d, report)
-	f, err := c.s.Library.CreateDraft(c.Ctx(), c.WorkspaceID(), d, nil)
+	f, err := c.s.Library.ImportDraft(c.Ctx(), c.Actor(), c.WorkspaceID(), d)
 	if err != nil {
-		return err
-	}
-	if err := c.Audit("flow.import", string(f.ID), f.Name); err != nil {
 		return err
 	}
 	shown.FlowID = string(f.ID)

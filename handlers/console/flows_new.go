@@ -37,14 +37,9 @@ func (c *call) createFlow() error {
 	if err != nil {
 		return err
 	}
-	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.WorkspaceID(), d, subflows, c.Member.UserID)
+	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.Actor(), c.WorkspaceID(), d, subflows)
 	if err != nil {
 		return fmt.Errorf("create a flow: %w", err)
-	}
-	for _, f := range made {
-		if err := c.Audit("flow.create", string(f.ID), f.Name); err != nil {
-			return err
-		}
 	}
 	return c.Redirect("/flows/" + string(made[0].ID))
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
 	"sluice/flow/document"
 	"sluice/flow/library"
 	"sluice/handlers/web"
@@ -133,11 +132,11 @@ func (c *call) saveLimits(f *flow.Flow) error {
 	if form.Errors = limits.Check(); len(form.Errors) > 0 {
 		return c.limitsForm(http.StatusUnprocessableEntity, f, form)
 	}
-	if err := c.s.Store.SetFlowLimits(c.Ctx(), c.WorkspaceID(), f.ID, limits); err != nil {
+	if err := c.s.limits.SetFlow(c.Ctx(), c.Actor(), nil, f, limits); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The limits were saved.")
-	return c.AuditAndRedirect("/flows/"+string(f.ID)+"/limits", "flow.limits", string(f.ID), audittext.LimitChanges(f.Limits, limits))
+	return c.Redirect("/flows/" + string(f.ID) + "/limits")
 }
 
 // readLimits parses the fields of the form. An invalid number becomes -1, which

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
@@ -40,28 +41,11 @@ func addCredential(c *call, f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	if made.Unbound() {
-		problem, err := checkHosts(c, made.Name, made.Hosts, true)
-		if err != nil {
-			return err
-		}
-		if problem != "" {
-			form.Errors["hosts"] = problem
-			return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
-		}
-	}
-	_, err = c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name)
-	switch {
-	case err == nil:
-		form.Errors["name"] = "A credential with this name exists. Choose it in the list, or use another name."
+	err = c.s.credentials.Create(c.Ctx(), c.Actor(), made, c.FormValue("secret"))
+	if setCreateError(form.Errors, err, "A credential with this name exists. Choose it in the list, or use another name.") {
 		return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
-	case !flow.IsNotFound(err):
-		return err
 	}
-	if err := c.s.Store.SaveCredential(c.Ctx(), made, c.FormValue("secret")); err != nil {
-		return err
-	}
-	if err := c.Audit("credential.save", made.Name, made.Provider); err != nil {
+	if err != nil {
 		return err
 	}
 	if c.IsFragment() {
@@ -89,10 +73,10 @@ func connectProvider(c *call, _ *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
-	case err == nil:
-		return refuse("A credential for this provider exists. Replace its secret under Credentials.")
-	case !flow.IsNotFound(err):
+	const exists = "A credential for this provider exists. Replace its secret under Credentials."
+	if err := c.s.credentials.CheckNew(c.Ctx(), c.WorkspaceID(), made.Name); errors.Is(err, library.ErrCredentialExists) {
+		return refuse(exists)
+	} else if err != nil {
 		return err
 	}
 	result, err := c.s.Providers.TestSecret(c.Ctx(), made, secret)
@@ -101,10 +85,9 @@ func connectProvider(c *call, _ *flow.Flow) error {
 	} else if err != nil {
 		result = "It could not be tested now: " + e.Message
 	}
-	if err := c.s.Store.SaveCredential(c.Ctx(), made, secret); err != nil {
-		return err
-	}
-	if err := c.Audit("credential.save", made.Name, made.Provider); err != nil {
+	if err := c.s.credentials.Create(c.Ctx(), c.Actor(), made, secret); errors.Is(err, library.ErrCredentialExists) {
+		return refuse(exists)
+	} else if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "message": result + " Saved as “" + made.Name + "”."})

@@ -1,9 +1,6 @@
 package console
 
 import (
-	"context"
-
-	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/views/components"
 )
@@ -17,29 +14,12 @@ type Provider struct {
 	OwnAddress  bool     // the user enters its base URL
 }
 
-// Providers manages the providers that credentials are for. The server implements it
-// with HTTP clients, and tests with a fake.
+// Providers also lists the providers. The server implements it with HTTP clients, and tests with a
+// fake.
 type Providers interface {
+	library.Providers
 	// List returns the known providers in display order.
 	List() []Provider
-	// Credential validates a new credential and returns it with the hosts that
-	// its secret may be sent to. Validation errors are a flow.Error whose Fields
-	// name the fields: name, provider, base_url, hosts or secret.
-	Credential(c flow.Credential, secret string) (flow.Credential, error)
-	// CheckSecret returns what is wrong with a secret, or "".
-	CheckSecret(secret string) string
-	// Test asks the provider whether it accepts the secret. It returns a message
-	// for the user, or a flow.Error if the provider rejects it.
-	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
-	// TestSecret is Test for a credential that is not stored yet.
-	TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error)
-	// Environment returns the credentials in the environment of the process.
-	Environment(ws flow.WorkspaceID) []flow.Credential
-	// ProposeHosts returns the fixed hosts that flows send credentials to, by
-	// credential.
-	ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error)
-	// CredentialUses returns the nodes that use credentials, by credential.
-	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
 // describeProvider returns the display name of a provider, or its ID if it is

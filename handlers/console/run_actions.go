@@ -50,7 +50,7 @@ func (v *runView) reused(from string) (n int) {
 func (c *call) cancelRun(run *flow.Run) error {
 	if run.State.Ended() {
 		c.Toast(components.ToneNone, "The run had already ended.")
-	} else if _, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), run.FlowID, run.ID); err != nil {
+	} else if _, err := c.s.runs.Cancel(c.Ctx(), c.Actor(), run); err != nil {
 		return err
 	} else {
 		c.Toast(components.ToneOK, "The run is being canceled.")

@@ -46,11 +46,21 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
+	credentials library.Credentials
+	deliveries  library.Deliveries
+	limits      library.Limits
+	runs        library.Runs
+	secrets     library.WebhookSecrets
 }
 
 // New returns the console of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg}
+	return &Server{
+		Site: site, Config: cfg,
+		credentials: library.Credentials{Store: site.Store, Kinds: site.Kinds, Providers: cfg.Providers},
+		deliveries:  library.Deliveries{Store: site.Store}, limits: library.Limits{Store: site.Store},
+		runs: library.Runs{Store: site.Store, Runner: cfg.Runner}, secrets: library.WebhookSecrets{Store: site.Store},
+	}
 }
 
 // call is one request to this package.

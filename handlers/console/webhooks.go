@@ -144,36 +144,17 @@ func changeSigningBox(n *webhookNode, set func(*consoleview.SigningBox)) func(*c
 	}
 }
 
-// target returns the name of the owner of a secret for the audit log.
-func (n *webhookNode) target(f *flow.Flow) string {
-	if n == nil {
-		return f.Name
-	}
-	return strings.TrimSpace("webhook " + n.ID + " " + n.host)
-}
-
-// showSecret is POST secret: the page with the secret. The audit log is written
-// first, so that a secret is never shown without an entry.
+// showSecret is POST secret: the page with the secret.
 func showSecret(c *call) error {
 	f, n, err := findSigner(c)
 	if err != nil {
 		return err
 	}
-	var secrets []flow.SigningSecret
-	if n == nil {
-		secrets, err = c.s.Store.SigningSecrets(c.Ctx(), c.WorkspaceID(), f.ID)
-	} else {
-		var s flow.WebhookSecret
-		s, err = c.s.Store.WebhookSecret(c.Ctx(), webhookOwner(c, f, n))
-		secrets = s.Secrets
-	}
+	list, err := c.s.secrets.Read(c.Ctx(), c.Actor(), f, webhookOwner(c, f, n))
 	if err != nil {
 		return err
 	}
-	if err := c.Audit("flow.secret.read", string(f.ID), n.target(f)); err != nil {
-		return err
-	}
-	return webhooksPage(c, http.StatusOK, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
+	return webhooksPage(c, http.StatusOK, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Secret = list[0].Secrets[0].Secret }))
 }
 
 // rotateSecret is POST rotate: a new secret. The old one keeps signing for the
@@ -190,11 +171,7 @@ func rotateSecret(c *call) error {
 	if !ok {
 		return refuse("Choose one of the options.")
 	}
-	if n == nil {
-		_, err = c.s.Store.RotateSigning(c.Ctx(), c.WorkspaceID(), f.ID, overlap)
-	} else {
-		_, err = c.s.Store.RotateWebhookSecret(c.Ctx(), webhookOwner(c, f, n), overlap)
-	}
+	_, err = c.s.secrets.Rotate(c.Ctx(), c.Actor(), f, webhookOwner(c, f, n), overlap)
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 		return refuse(flow.AsError(err).Message)
 	}
@@ -202,11 +179,7 @@ func rotateSecret(c *call) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "The secret was replaced. Show it to give it to your receivers.")
-	detail := "overlap " + c.FormValue("overlap")
-	if n != nil {
-		detail = n.target(f) + ", " + detail
-	}
-	return c.AuditAndRedirect("/flows/"+string(f.ID)+"/webhooks", "flow.secret.rotate", string(f.ID), detail)
+	return c.Redirect("/flows/" + string(f.ID) + "/webhooks")
 }
 
 // endSecret is POST end: replaced secrets stop signing immediately.
@@ -215,16 +188,11 @@ func endSecret(c *call) error {
 	if err != nil {
 		return err
 	}
-	if n == nil {
-		err = c.s.Store.EndSigning(c.Ctx(), c.WorkspaceID(), f.ID)
-	} else {
-		err = c.s.Store.EndWebhookSecret(c.Ctx(), webhookOwner(c, f, n))
-	}
-	if err != nil {
+	if err := c.s.secrets.End(c.Ctx(), c.Actor(), f, webhookOwner(c, f, n)); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "Messages are now signed with the new secret only.")
-	return c.AuditAndRedirect("/flows/"+string(f.ID)+"/webhooks", "flow.secret.end", string(f.ID), n.target(f))
+	return c.Redirect("/flows/" + string(f.ID) + "/webhooks")
 }
 
 // webhookNode is a webhook node of a document.
@@ -283,8 +251,11 @@ func webhookNodesOf(c *call, d *flow.Document, from string) (list []webhookNode)
 	return list
 }
 
-// webhookOwner returns the owner of the secret with which a node signs.
+// webhookOwner returns the owner of the secret with which a node signs, or the flow if n is nil.
 func webhookOwner(c *call, f *flow.Flow, n *webhookNode) flow.WebhookOwner {
+	if n == nil {
+		return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID}
+	}
 	return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID, Node: n.ID, Host: n.host}
 }
 
@@ -377,11 +348,11 @@ func sendTest(c *call, f *flow.Flow, n *webhookNode) error {
 			message.Header = "X-Signature"
 		}
 	}
-	d, err := c.s.Store.AddTest(c.Ctx(), c.WorkspaceID(), f.ID, message)
+	d, err := c.s.deliveries.SendTest(c.Ctx(), c.Actor(), f, message)
 	if err != nil {
 		return err
 	}
-	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.test", string(f.ID), flow.ShownURL(to))
+	return c.Redirect("/deliveries/" + d.ID)
 }
 
 // receiverProblem explains why a test cannot be sent to a URL, or returns "". It uses

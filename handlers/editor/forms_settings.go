@@ -15,6 +15,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/forms"
+	"sluice/flow/library"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -131,10 +132,8 @@ func changeForm(c *call, f *flow.Flow) error {
 			return err
 		}
 	}
-	if err := c.s.Store.SaveForm(c.Ctx(), &form); err != nil {
-		return err
-	}
-	if err := auditForm(c, f, before, &form); err != nil {
+	rules := library.Forms{Store: c.s.Store}
+	if err := rules.Change(c.Ctx(), c.Actor(), f, before, &form); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, savedText(f, before, &form))
@@ -152,25 +151,6 @@ func savedText(f *flow.Flow, before, form *forms.Form) string {
 		return "The form is off. Its link and all results no longer work."
 	}
 	return "Saved."
-}
-
-// auditForm writes the names of the changed settings to the audit log, without
-// their values.
-func auditForm(c *call, f *flow.Flow, before, form *forms.Form) error {
-	changed := form.Changed(&before.Settings)
-	if form.On != before.On {
-		action := "form.off"
-		if form.On {
-			action = "form.on"
-		}
-		if err := c.Audit(action, f.Name, ""); err != nil {
-			return err
-		}
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	return c.Audit("form.change", f.Name, strings.Join(changed, ", "))
 }
 
 // readSettingsFields returns the submitted values, so that they can be shown

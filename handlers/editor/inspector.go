@@ -149,11 +149,8 @@ func (c *call) moveSecret(t *draftNode) error {
 	if err != nil {
 		return web.ErrNotFound
 	}
-	name, err := c.s.Library.MoveSecret(c.Ctx(), c.WorkspaceID(), t.flow.ID, c.Member.UserID, t.node.ID, field, index)
+	name, err := c.s.Library.MoveSecret(c.Ctx(), c.Actor(), c.WorkspaceID(), t.flow.ID, t.node.ID, field, index)
 	if err != nil {
-		return err
-	}
-	if err := c.Audit("credential.save", name, "flow:"+string(t.flow.ID)); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "Moved to the credential “"+name+"”.")

@@ -81,12 +81,9 @@ func explainConflict(err error) error {
 // undoReplaced is POST /flows/{id}/replaced/undo. Open builders receive the inverse edits like
 // those of another user. Later edits of other fields are kept.
 func (c *call) undoReplaced(f *flow.Flow) error {
-	err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx"))
+	err := c.s.Library.UndoEdit(c.Ctx(), c.Actor(), c.WorkspaceID(), f.ID, c.FormValue("tx"))
 	if err != nil {
 		return explainConflict(err)
-	}
-	if err := c.Audit("flow.edit", string(f.ID), f.Name); err != nil {
-		return err
 	}
 	c.Toast(components.ToneOK, "The replacement was undone.")
 	if c.IsFragment() {

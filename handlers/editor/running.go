@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/library"
 	"sluice/flow/wording"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
@@ -231,7 +232,11 @@ func problemText(p flow.Problem) string {
 
 // cancelRun is POST /flows/{id}/runs/{run}/cancel. It is idempotent.
 func (c *call) cancelRun(f *flow.Flow) error {
-	run, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), f.ID, flow.RunID(c.Param("run")))
+	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, flow.RunID(c.Param("run")))
+	if err == nil {
+		runs := library.Runs{Store: c.s.Store, Runner: c.s.Runner}
+		run, err = runs.Cancel(c.Ctx(), c.Actor(), run)
+	}
 	if err != nil {
 		return err
 	}

@@ -140,13 +140,8 @@ func makeLive(c *call) error {
 	if err != nil {
 		return err
 	}
-	if f.LiveVersion != n {
-		if err := c.s.Library.SetLiveVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID); err != nil {
-			return err
-		}
-		if err := c.Audit("flow.live", string(f.ID), fmt.Sprintf("%s in place of %s", editorview.VersionName(n), editorview.VersionName(f.LiveVersion))); err != nil {
-			return err
-		}
+	if err := c.s.Library.MakeLive(c.Ctx(), c.Actor(), f, n); err != nil {
+		return err
 	}
 	c.s.AnnounceLive(f.ID, n)
 	c.Toast(components.ToneOK, fmt.Sprintf("%s of “%s” is live.", editorview.VersionName(n), f.Name))
@@ -174,14 +169,9 @@ func restoreVersion(c *call) error {
 		return err
 	}
 	tx := "restore-" + rand.Text()
-	out, err := c.s.Library.RestoreVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID, tx)
+	out, err := c.s.Library.RestoreVersion(c.Ctx(), c.Actor(), c.WorkspaceID(), f.ID, n, tx)
 	if err != nil {
 		return explainConflict(err)
-	}
-	if out.Changed {
-		if err := c.Audit("flow.revert", string(f.ID), editorview.VersionName(n)+" to the draft"); err != nil {
-			return err
-		}
 	}
 	to := "/flows/" + url.PathEscape(string(f.ID)) + "/versions"
 	if out.Edit != nil {
@@ -193,11 +183,8 @@ func restoreVersion(c *call) error {
 
 // undoRestore is POST /flows/{id}/versions/undo: it undoes a restore.
 func undoRestore(c *call, f *flow.Flow) error {
-	if err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx")); err != nil {
+	if err := c.s.Library.UndoEdit(c.Ctx(), c.Actor(), c.WorkspaceID(), f.ID, c.FormValue("tx")); err != nil {
 		return explainConflict(err)
-	}
-	if err := c.Audit("flow.edit", string(f.ID), f.Name); err != nil {
-		return err
 	}
 	c.Toast(components.ToneOK, "The restore was undone.")
 	return c.Redirect("/flows/" + url.PathEscape(string(f.ID)) + "/versions")

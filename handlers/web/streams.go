@@ -3,9 +3,10 @@ package web
 import (
 	"errors"
 	"net/http"
-	"sluice/flow"
 	"sync"
 	"time"
+
+	"sluice/flow"
 )
 
 // RetryPause is the delay before a stream retries a read from an unavailable database.

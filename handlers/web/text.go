@@ -3,9 +3,10 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+
 	"sluice/flow"
 	"sluice/views/components"
-	"strings"
 )
 
 // NodeLabel returns the label of a node, or its ID if it has no label.

@@ -4,10 +4,11 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"sluice/flow"
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/flow"
 )
 
 // Numbers of failed attempts after which each further one must wait. The one for

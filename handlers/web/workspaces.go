@@ -2,9 +2,10 @@ package web
 
 import (
 	"net/http"
+	"time"
+
 	"sluice/flow"
 	"sluice/views/layout"
-	"time"
 )
 
 // workspaceChoices returns the workspaces of the user, and reports whether the user may

@@ -29,7 +29,7 @@ func (f FakeProviders) Credential(c flow.Credential, secret string) (flow.Creden
 	if c.Name == "" {
 		return c, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "name", Detail: "Give it a name."}}}
 	}
-	if why := f.CheckSecret(secret); why != "" {
+	if why := library.CheckSecret(secret); why != "" {
 		return c, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: why}}}
 	}
 	if c.Provider != "" {
@@ -41,14 +41,6 @@ func (f FakeProviders) Credential(c flow.Credential, secret string) (flow.Creden
 // OperatorCredential is Credential.
 func (f FakeProviders) OperatorCredential(c flow.Credential, secret string) (flow.Credential, error) {
 	return f.Credential(c, secret)
-}
-
-// CheckSecret rejects only an empty secret.
-func (FakeProviders) CheckSecret(secret string) string {
-	if secret == "" {
-		return "Paste the secret here."
-	}
-	return ""
 }
 
 // Test accepts a stored credential whose secret is "sk-right".

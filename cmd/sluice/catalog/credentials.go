@@ -53,7 +53,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	return checkCredential(c, secret, false)
 }
 
-// OperatorCredential implements admin.Providers. The operator may choose the address of every
+// OperatorCredential implements library.Providers. The operator may choose the address of every
 // provider but the hosting platform, also a private one, and hosts in addition to it.
 func (p *Credentials) OperatorCredential(c flow.Credential, secret string) (flow.Credential, error) {
 	c.Trusted = c.BaseURL != ""
@@ -101,9 +101,6 @@ func checkCredential(c flow.Credential, secret string, operator bool) (flow.Cred
 	return c, nil
 }
 
-// CheckSecret implements console.Providers.
-func (p *Credentials) CheckSecret(secret string) string { return library.CheckSecret(secret) }
-
 // Test checks a credential with its provider. name may also be that of a provider whose secret is in
 // the environment.
 func (p *Credentials) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
@@ -118,7 +115,7 @@ func (p *Credentials) Test(ctx context.Context, ws flow.WorkspaceID, name string
 	return p.testAccess(ctx, access)
 }
 
-// TestSecret implements console.Providers.
+// TestSecret implements library.Providers.
 func (p *Credentials) TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error) {
 	return p.testAccess(ctx, flow.Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted})
 }
