@@ -13,11 +13,11 @@ import (
 // ImportDraft creates a flow from a document that was converted from another format. Unlike
 // ImportNew, it accepts a document that cannot run yet.
 func (l *Library) ImportDraft(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, d *flow.Document) (*flow.Flow, error) {
-	return l.createAs(ctx, by, "flow.import", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, nil) })
+	return createAs(ctx, l, by, "flow.import", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, nil) })
 }
 
 // createAs creates a flow for a user, with its audit entry.
-func (l *Library) createAs(ctx context.Context, by flow.Actor, action string, create func(ctx context.Context) (*flow.Flow, error)) (f *flow.Flow, err error) {
+func createAs(ctx context.Context, l *Library, by flow.Actor, action string, create func(ctx context.Context) (*flow.Flow, error)) (f *flow.Flow, err error) {
 	e := entry("", action, "", "")
 	err = record(ctx, l.Store, by, e, func(ctx context.Context) error {
 		if f, err = create(ctx); err == nil {
@@ -63,7 +63,7 @@ func (l *Library) DuplicateFlow(ctx context.Context, by flow.Actor, ws flow.Work
 		return nil, fmt.Errorf("the stored draft of %s cannot be read", flowID)
 	}
 	d.Name = copyName(d.Name)
-	return l.createAs(ctx, by, "flow.create", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, f.Tags) })
+	return createAs(ctx, l, by, "flow.create", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, f.Tags) })
 }
 
 // copyName returns the name of a copy, truncated to the maximum length.
@@ -103,7 +103,7 @@ func (l *Library) CreateFromTemplate(ctx context.Context, by flow.Actor, ws flow
 			n.Config["flow"] = string(ids[calledRef(n)])
 		}
 	}
-	flows[0], err = l.createAs(ctx, by, "flow.create", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, nil) })
+	flows[0], err = createAs(ctx, l, by, "flow.create", func(ctx context.Context) (*flow.Flow, error) { return l.createDraft(ctx, ws, d, nil) })
 	return flows, err
 }
 

@@ -43,26 +43,11 @@ func (l *Library) MakeLive(ctx context.Context, by flow.Actor, f *flow.Flow, n i
 	if f.LiveVersion == n {
 		return nil
 	}
-	what := fmt.Sprintf("v%d", n)
-	if f.LiveVersion != 0 {
-		what += fmt.Sprintf(" in place of v%d", f.LiveVersion)
-	}
-	return record(ctx, l.Store, by, entry(f.WorkspaceID, "flow.live", string(f.ID), what), func(ctx context.Context) error {
-		return l.setLiveVersion(ctx, f.WorkspaceID, f.ID, n, by.ID)
-	})
-}
-
-// setLiveVersion is MakeLive without its audit entry.
-func (l *Library) setLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, by string) error {
-	d, err := l.Document(ctx, ws, flowID, n)
+	d, err := l.Document(ctx, f.WorkspaceID, f.ID, n)
 	if err != nil {
 		return err
 	}
-	problems, err := l.CredentialProblems(ctx, ws, d)
-	if err != nil {
-		return err
-	}
-	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	problems, err := l.CredentialProblems(ctx, f.WorkspaceID, d)
 	if err != nil {
 		return err
 	}
@@ -73,7 +58,13 @@ func (l *Library) setLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	if err := documentInvalid(flow.MergeProblems(problems, cycles)); err != nil {
 		return err
 	}
-	return l.Store.SetLiveVersion(ctx, ws, flowID, n, by)
+	what := fmt.Sprintf("v%d", n)
+	if f.LiveVersion != 0 {
+		what += fmt.Sprintf(" in place of v%d", f.LiveVersion)
+	}
+	return record(ctx, l.Store, by, entry(f.WorkspaceID, "flow.live", string(f.ID), what), func(ctx context.Context) error {
+		return l.Store.SetLiveVersion(ctx, f.WorkspaceID, f.ID, n, by.ID)
+	})
 }
 
 // documentInvalid returns the error for the problems of a document, or nil if there are no problems.
@@ -97,7 +88,7 @@ func (l *Library) CredentialProblems(ctx context.Context, ws flow.WorkspaceID, d
 			continue
 		}
 		for _, use := range document.SentCredentials(n, k) {
-			c, err := l.credential(ctx, ws, use.Credential, known)
+			c, err := findCredential(ctx, l.Store, ws, use.Credential, known)
 			if err != nil {
 				return nil, err
 			}
@@ -113,12 +104,12 @@ func (l *Library) CredentialProblems(ctx context.Context, ws flow.WorkspaceID, d
 	return list, nil
 }
 
-// credential finds a credential and caches it. It returns nil if it does not exist.
-func (l *Library) credential(ctx context.Context, ws flow.WorkspaceID, name string, known map[string]*flow.Credential) (*flow.Credential, error) {
+// findCredential finds a credential and caches it. It returns nil if it does not exist.
+func findCredential(ctx context.Context, store LibraryStore, ws flow.WorkspaceID, name string, known map[string]*flow.Credential) (*flow.Credential, error) {
 	if c, ok := known[name]; ok {
 		return c, nil
 	}
-	c, err := l.Store.FindCredential(ctx, ws, name)
+	c, err := store.FindCredential(ctx, ws, name)
 	switch {
 	case flow.IsNotFound(err):
 		known[name] = nil

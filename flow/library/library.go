@@ -118,7 +118,7 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 
 // ImportNew is Import of a new flow for a user.
 func (l *Library) ImportNew(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, data []byte) (*flow.Flow, error) {
-	return l.createAs(ctx, by, "flow.import", func(ctx context.Context) (*flow.Flow, error) { return l.Import(ctx, ws, "", data) })
+	return createAs(ctx, l, by, "flow.import", func(ctx context.Context) (*flow.Flow, error) { return l.Import(ctx, ws, "", data) })
 }
 
 // ExtractSecrets replaces the literal secrets of a document for a flow by references to credentials,
@@ -256,7 +256,10 @@ func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 		if v, created, err = l.publish(ctx, f, by.ID, note); err != nil {
 			return err
 		}
-		return l.auditPublished(ctx, f, by, v)
+		if v.Number == f.LiveVersion { // it was live before
+			return nil
+		}
+		return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
 	})
 	return v, created, err
 }

@@ -256,14 +256,6 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 	return v, review, err
 }
 
-// auditPublished adds the audit entry of a version that went live, unless it was live before.
-func (l *Library) auditPublished(ctx context.Context, f *flow.Flow, by flow.Actor, v flow.Version) error {
-	if v.Number == f.LiveVersion {
-		return nil
-	}
-	return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
-}
-
 // reviewed returns the document of a version or, if version is 0, the draft as the caller read it.
 func (l *Library) reviewed(ctx context.Context, f *flow.Flow, version int64) (*flow.Document, error) {
 	if version != 0 {

@@ -69,7 +69,7 @@ func (s *Members) Remove(ctx context.Context, by flow.Actor, m *flow.Member, key
 }
 
 // Invite creates the link of an invitation or, if the invitation names a user, of a password reset. It
-// returns the token of the link, of which only the hash is stored.
+// returns the token of the link. Only the hash of the token is stored.
 func (s *Members) Invite(ctx context.Context, by flow.Actor, i *flow.Invite) (token string, err error) {
 	token, i.CreatedBy = flow.NewLinkToken(), by.ID
 	e := entry(i.WorkspaceID, "member.invite", i.Email, string(i.Role))
@@ -181,14 +181,9 @@ func (s *Sessions) Refuse(ctx context.Context, ip, device string, u *flow.User) 
 	})
 }
 
-// End signs a user out with end, which ends the session of the request.
-func (s *Sessions) End(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, end func(ctx context.Context) error) error {
-	return record(ctx, s.Store, by, entry(ws, "session.end", "", ""), end)
-}
-
-// EndOther signs a user out in another browser.
-func (s *Sessions) EndOther(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) error {
-	return record(ctx, s.Store, by, entry(ws, "session.end", "", "in another browser"), func(ctx context.Context) error {
+// End signs a user out in one browser. where is empty for the browser of the request.
+func (s *Sessions) End(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id, where string) error {
+	return record(ctx, s.Store, by, entry(ws, "session.end", "", where), func(ctx context.Context) error {
 		return s.Store.EndSession(ctx, by.ID, id)
 	})
 }

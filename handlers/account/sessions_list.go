@@ -36,7 +36,7 @@ func (s *Server) showSessions(c *call) error {
 
 // endSession is POST /settings/sessions/{session}/end.
 func (s *Server) endSession(c *call) error {
-	if err := s.sessions.EndOther(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("session")); err != nil {
+	if err := s.sessions.End(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("session"), "in another browser"); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The browser was signed out.")

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -175,13 +174,12 @@ func (c *call) auditRefused(u *flow.User) error {
 
 // signOut is POST /sign-out. It also succeeds without a session.
 func (s *Server) signOut(c *call) error {
-	end := s.Sessions.Destroy
 	if c.Identify() == nil {
-		end = func(ctx context.Context) error {
-			return s.sessions.End(ctx, c.Actor(), c.WorkspaceID(), s.Sessions.Destroy)
+		if err := s.sessions.End(c.Ctx(), c.Actor(), c.WorkspaceID(), c.SessionID(), ""); err != nil && !flow.IsNotFound(err) {
+			return err
 		}
 	}
-	if err := end(c.Ctx()); err != nil {
+	if err := s.Sessions.Destroy(c.Ctx()); err != nil {
 		return fmt.Errorf("end the session: %w", err)
 	}
 	return c.Redirect("/sign-in")
