@@ -128,20 +128,19 @@ func rightsTable(routes []*api.Route) string {
 			who, limited = "operator", ""
 		}
 		text += fmt.Sprintf("| `%s %s` | %s | %s | %s | %s | %s | %s |\n", r.Method, pathParts.ReplaceAllStringFunc(r.Path, func(p string) string { return "{" + p[1:] + "}" }),
-			who, r.Role, words(r.Audit), words(r.Commands), words([]string{r.Tool}), limited)
+			who, r.Role, words(r.Audit), words(r.Commands), r.Tool, limited)
 	}
 	return text
 }
 
-// words returns texts as code, separated by commas, without empty ones.
+// words returns texts separated by commas. They are not code, because the browser breaks code inside
+// of words in a narrow column.
 func words[T ~string](list []T) string {
-	var code []string
-	for _, s := range list {
-		if s != "" {
-			code = append(code, "`"+string(s)+"`")
-		}
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = string(s)
 	}
-	return strings.Join(code, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // readFile returns the content of a file.
