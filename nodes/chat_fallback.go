@@ -15,7 +15,7 @@ const maxFallbacks = 5
 // fallbackField lists the models to try when the first one is unavailable. It has no port,
 // so that the prices of all models are known before a run starts.
 var fallbackField = flow.Field{Name: "fallback", Title: "Fallback models", Type: flow.FieldList, Typed: true, Max: ptr(maxFallbacks), More: true,
-	Help: "Models to try in order when all retries of the previous one ended with a rate limit, an outage or a timeout. Never after an answer that cost money."}
+	Help: "Tried in order if the model is rate limited, down or too slow."}
 
 // fallbacks returns the models in the field.
 func fallbacks(config map[string]any) (models []string) {

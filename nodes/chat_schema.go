@@ -12,7 +12,7 @@ import (
 // schemaField is checked in the draft (checkSchema) and again when the step
 // runs, because an edge may provide the schema.
 var schemaField = flow.Field{Name: "schema", Title: "Structured output (JSON Schema)", Type: flow.FieldJSON,
-	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB and 5,000 parts, each counted as often as it is referred to."}
+	Help: "The answer follows this schema; each property becomes an output port."}
 
 // chatPorts adds an output port for each property of the typed schema, in the order of the schema.
 func chatPorts(n *flow.Node) flow.DynamicSchema {

@@ -18,19 +18,19 @@ const maxStops = 4
 // chatSettings are the fields of a chat node that few flows need.
 var chatSettings = []flow.Field{
 	{Name: "top_p", Title: "Top p", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(1), More: true,
-		Help: "Nucleus sampling: only the most likely tokens with this total probability are considered, from 0 to 1. Set this or the temperature."},
+		Help: "Considers only the most likely tokens up to this probability. Set this or the temperature."},
 	{Name: "stop", Title: "Stop sequences", Type: flow.FieldList, Max: ptr(maxStops), More: true,
-		Help: "Texts at which the answer ends, at most 4. They are not part of the answer."},
+		Help: "The answer ends before any of these texts. At most 4."},
 	{Name: "seed", Title: "Seed", Type: flow.FieldInteger, More: true,
-		Help: "With the same seed, a model tries to give the same answer again. Anthropic has no seed and ignores it."},
+		Help: "The same seed tends to give the same answer. Anthropic ignores it."},
 	{Name: "reasoning_effort", Title: "Reasoning effort", Type: flow.FieldSelect, Options: providers.Efforts, More: true,
-		Help: "How much a reasoning model thinks before it answers. Not every model takes every level. Default: the provider's setting."},
+		Help: "How much a reasoning model thinks first. Empty: the provider's setting."},
 	{Name: "thinking_budget", Title: "Thinking budget", Type: flow.FieldInteger, Min: ptr(1), More: true,
-		Help: "How many tokens a reasoning model may think. Providers that take only an effort get the closest one. Set this or the reasoning effort."},
+		Help: "Tokens that a reasoning model may think. Set this or the reasoning effort."},
 	{Name: "web_search", Title: "Web search", Type: flow.FieldBoolean, More: true,
-		Help: "Lets the model search the web, at the fees of the provider: Anthropic, Azure OpenAI, OpenAI, OpenRouter, Perplexity, xAI."},
+		Help: "The provider charges for searches. For Anthropic, Azure OpenAI, OpenAI, OpenRouter, Perplexity and xAI."},
 	{Name: "extra", Title: "Extra parameters", Type: flow.FieldJSON, More: true,
-		Help: "A JSON object that is merged into the request to the provider, for parameters without a field. null removes a parameter."},
+		Help: "JSON that is merged into the request to the provider. null removes a parameter."},
 }
 
 // protected are the parameters of a request that the field "extra" must not set: they

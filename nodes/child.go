@@ -25,11 +25,11 @@ const outputPrefix = "output."
 // fields of the kind itself.
 func childFields(own ...flow.Field) []flow.Field {
 	return append([]flow.Field{
-		{Name: "flow", Title: "Flow", Type: flow.FieldFlow, Typed: true, Required: true, Help: "The flow to run, by slug or ID. It has to be published."},
-		{Name: "version", Title: "Version", Type: flow.FieldInteger, Typed: true, Min: ptr(1),
-			Help: "The version to run. Without one, the version that is live when the step starts."},
+		{Name: "flow", Title: "Flow", Type: flow.FieldFlow, Typed: true, Required: true, Help: "Only published flows are listed."},
+		{Name: "version", Title: "Version", Type: flow.FieldInteger, Typed: true, More: true, Min: ptr(1),
+			Help: "Empty: always the live version."},
 	}, append(own, flow.Field{Name: "contract", Title: "Contract", Type: flow.FieldJSON, Typed: true, More: true,
-		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor writes it when you choose the flow, and Sluice when it reads a document without it."})...)
+		Help: "The inputs and outputs of the flow, which become ports. Sluice keeps it up to date."})...)
 }
 
 // contractPort is an input or output of the other flow, as stored in the field "contract".

@@ -21,9 +21,9 @@ var _ = register(func(d Deps) flow.Kind {
 			"only the part before the colon is the label.\n\n" + builtinNote +
 			"Check `score` before acting on `label`: connect it to a condition such as `value >= 0.5` to send doubtful texts to a person.",
 		Fields: []flow.Field{
-			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to classify: a sentence to a few paragraphs of English, at most 200,000 characters."},
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "English text of at most 200,000 characters."},
 			{Name: "labels", Title: "Labels", Type: flow.FieldList, Value: flow.TypeItems, Required: true,
-				Help: "A list, or a text with one label per line: a name, or name: description. At most 200."},
+				Help: "One label per row: a name, or name: description."},
 		},
 		Outputs: []flow.Port{
 			{Name: "label", Title: "Label", Type: flow.TypeText, Help: "The name of the label that fits best."},

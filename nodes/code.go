@@ -48,8 +48,8 @@ var _ = register(func(d Deps) flow.Kind {
 		Fields: []flow.Field{
 			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Syntax: flow.SyntaxJavaScript, Max: ptr(javascript.MaxSource),
 				Default: "export default function ({ value }) {\n  return value;\n}\n", Help: "A JavaScript module with a default function."},
-			{Name: "inputs", Title: "Inputs", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the function gets. Each becomes a port."},
-			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true, Help: "Names of the values that the function returns in an object. Each becomes a port. None: one port, result."},
+			{Name: "inputs", Title: "Inputs", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Values that the function gets. Each becomes a port."},
+			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true, Help: "Members of the object that the function returns. Each becomes a port. Empty: one port, result."},
 		},
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema {
 			shape := flow.DynamicSchema{Fields: namedInputs(valueNames(n.Config["inputs"]), codePorts, "A value that the function gets."), Outputs: namedOutputs(portNames(n.Config["outputs"]), codePorts, "A value that the function returns.")}

@@ -25,7 +25,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "expression", Title: "True if", Type: flow.FieldText, Typed: true, Required: true, Syntax: flow.SyntaxCEL,
 				Help: "True or false, for example value.score > 0.5."},
 		},
-		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that the expression tests."}},
+		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value to test."}},
 		Outputs: []flow.Port{
 			{Name: "true", Title: "True", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, when the expression is true."},
 			{Name: "false", Title: "False", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, when it is false."},

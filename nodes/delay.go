@@ -55,14 +55,14 @@ func delaySchema(n *flow.Node) flow.DynamicSchema {
 	switch n.Config["wait"] {
 	case delayUntil:
 		return flow.DynamicSchema{Fields: []flow.Field{
-			{Name: "until", Title: "Time", Type: flow.FieldText, Required: true, Help: "A time with its offset (RFC 3339), such as 2026-12-24T18:00:00+01:00."}}}
+			{Name: "until", Title: "Time", Type: flow.FieldText, Required: true, Help: "Such as 2026-12-24T18:00:00+01:00."}}}
 	case delayDaily:
 		return flow.DynamicSchema{Fields: []flow.Field{
-			{Name: "time", Title: "Time of day", Type: flow.FieldText, Required: true, Help: "Hours and minutes, such as 09:00."},
-			{Name: "zone", Title: "Time zone", Type: flow.FieldText, Default: "UTC", Help: "A name of the IANA time zone database, such as Europe/Zurich."}}}
+			{Name: "time", Title: "Time of day", Type: flow.FieldText, Required: true, Help: "Such as 09:00."},
+			{Name: "zone", Title: "Time zone", Type: flow.FieldText, Default: "UTC", Help: "Such as Europe/Zurich."}}}
 	}
 	return flow.DynamicSchema{Fields: []flow.Field{
-		{Name: "duration", Title: "Duration", Type: flow.FieldText, Required: true, Help: "Such as 90s, 15m, 2h or 1d 12h. A number alone is in seconds."}}}
+		{Name: "duration", Title: "Duration", Type: flow.FieldText, Required: true, Help: "Such as 90s, 15m, 2h or 1d 12h."}}}
 }
 
 // checkDelay reports typed values that are invalid.

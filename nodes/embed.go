@@ -20,7 +20,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"so that the inner product of two vectors is their similarity; an empty text gives zeros. " +
 			"Vectors can only be compared with others of the same model.",
 		Fields: []flow.Field{
-			modelField(taskEmbed, "Default: the built-in model."),
+			modelField(taskEmbed, "Empty: the built-in model."),
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true,
 				Help: "The text to embed. The built-in model accepts at most 200,000 characters; other models have their own limits."},
 			{Name: "dimensions", Title: "Dimensions", Type: flow.FieldInteger, Min: ptr(1), More: true,

@@ -21,7 +21,7 @@ var _ = register(func(Deps) flow.Kind {
 			"An expression may use a limited amount of CPU time.",
 		Fields: []flow.Field{
 			{Name: "expression", Title: "Expression", Type: flow.FieldArea, Typed: true, Required: true, Help: "A CEL expression, such as price * double(amount)."},
-			{Name: "values", Title: "Values", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the expression uses. Each becomes a port."},
+			{Name: "values", Title: "Values", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Values that the expression uses. Each becomes a port."},
 		},
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema {
 			return flow.DynamicSchema{Fields: namedInputs(valueNames(n.Config["values"]), expressionPorts, "A value of the expression.")}

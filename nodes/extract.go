@@ -55,7 +55,7 @@ func extractSchema(n *flow.Node) flow.DynamicSchema {
 	}
 	return flow.DynamicSchema{Fields: []flow.Field{
 		{Name: "pattern", Title: "Pattern", Type: flow.FieldText, Required: true, Help: `A regular expression, such as (\d+) EUR.`},
-		{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Uppercase and lowercase letters match each other."},
+		{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Upper and lower case match."},
 	}}
 }
 

@@ -22,9 +22,9 @@ var _ = register(func(d Deps) flow.Kind {
 		Fields: []flow.Field{
 			{Name: "file", Title: "File", Type: flow.FieldFile, Help: "An uploaded file. Leave it empty to download one."},
 			{Name: "url", Title: "URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "URL of the file. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
+				Help: "Where to download the file. Type {{ to insert a value."},
 			{Name: "name", Title: "Name", Type: flow.FieldText, More: true,
-				Help: "Name of the downloaded file, such as report.pdf. Default: the name from the server, or the end of the URL."},
+				Help: "Such as report.pdf. Empty: the name from the server."},
 		},
 		Outputs: []flow.Port{
 			{Name: "file", Title: "File", Type: flow.TypeFile, Help: "The file."},

@@ -22,7 +22,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "The text to search: English, at most 200,000 characters."},
 			{Name: "question", Title: "Question", Type: flow.FieldText, Required: true, Help: "The question, in English."},
 			{Name: "passages", Title: "Passages", Type: flow.FieldInteger, Default: flow.Number(3), Min: ptr(1), Max: ptr(maxPassages),
-				Help: "How many of the best passages to output, from 1 to 50."},
+				Help: "Passages to output."},
 		},
 		Outputs: []flow.Port{
 			{Name: "answer", Title: "Answer", Type: flow.TypeText, Help: "The best passage; empty if the text does not seem to contain an answer."},

@@ -29,9 +29,9 @@ var _ = register(func(d Deps) flow.Kind {
 		Fields: []flow.Field{
 			requiredField(modelField(taskImage, "It must generate images.")),
 			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
-				Help: "What the image shows, or what to change. A {{name}} in it becomes a port."},
+				Help: "What the image shows, or what to change. Type {{ to insert a value."},
 			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
-				Help: "Images to edit: a list of files, URLs or data URLs, or one of them. Without any, a new image is generated."},
+				Help: "Images to edit (files, URLs or data URLs). None: a new image is made."},
 			{Name: "mask", Title: "Mask", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeSource, Accept: []string{"image/png"}, More: true,
 				Help: "An image whose transparent parts mark where to edit."},
 			{Name: "size", Title: "Size", Type: flow.FieldText, Help: "Width and height such as 1024x1024. Default: the model's setting."},
@@ -39,7 +39,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "background", Title: "Background", Type: flow.FieldSelect, Options: backgrounds, More: true,
 				Help: "Whether the background is transparent. Default: the model's setting."},
 			{Name: "format", Title: "Format", Type: flow.FieldSelect, Options: imageFormats, More: true, Help: "The file format. Default: the model's setting."},
-			{Name: "count", Title: "Count", Type: flow.FieldInteger, Default: 1, Min: ptr(1), Max: ptr(maxMade), Help: "How many images to generate, from 1 to 10."},
+			{Name: "count", Title: "Count", Type: flow.FieldInteger, Default: 1, Min: ptr(1), Max: ptr(maxMade), Help: "Images to generate."},
 			credentialField,
 		},
 		Outputs: []flow.Port{

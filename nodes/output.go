@@ -13,10 +13,10 @@ var _ = register(func(Deps) flow.Kind {
 			"that was not skipped counts.\n\n" +
 			"The value is passed on unchanged, so an output can also feed other nodes.",
 		Fields: []flow.Field{
-			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
-				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
+			{Name: "name", Title: "API name", Type: flow.FieldText, Typed: true, Required: true,
+				Help: "Field name in the API. Letters, digits, _ and -."},
 			{Name: "reply", Title: "Reply", Type: flow.FieldBoolean, Typed: true, Default: false, More: true,
-				Help: "Makes this output the answer in a chat: on the form page of a flow with messages, and for clients of OpenAI's API. Without it, the first output that is a text answers."},
+				Help: "Makes this output the answer in a chat. Off everywhere: the first text output answers."},
 		},
 		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, List: true, First: true,
 			Help: "The value to return under this name; of several edges, the first that was not skipped."}},

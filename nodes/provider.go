@@ -33,12 +33,12 @@ var (
 // without one wrap it in requiredField.
 func modelField(t task, help string) flow.Field {
 	return flow.Field{Name: "model", Title: "Model", Type: flow.FieldModel, Task: t.name,
-		Help: "The model, written provider/model such as " + t.example + ". The provider is a known one or the name of a credential with a base URL. " + help}
+		Help: strings.TrimSpace("Choose a model, or type provider/model. " + help)}
 }
 
 // credentialField chooses between several credentials of the model's provider.
 var credentialField = flow.Field{Name: "credential", Title: "Credential", Type: flow.FieldSecret, More: true,
-	Help: "The credential to use. Default: the workspace's credential for the provider."}
+	Help: "Empty: the workspace's credential for the provider."}
 
 // checkModel reports a typed model that does not have the form provider/model.
 func checkModel(t task) func(n *flow.Node) []flow.Problem {
@@ -47,7 +47,7 @@ func checkModel(t task) func(n *flow.Node) []flow.Problem {
 		if _, _, ok := providers.ParseModel(strings.TrimSpace(ref)); ok || ref == "" {
 			return nil
 		}
-		return []flow.Problem{{Pointer: "/model", Code: "invalid", Detail: "wanted provider/model such as " + t.example}}
+		return []flow.Problem{{Pointer: "/model", Code: "invalid", Detail: "Enter a model as provider/model, such as " + t.example}}
 	}
 }
 

@@ -22,7 +22,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "find", Title: "Find", Type: flow.FieldText, Required: true, Help: "What to replace."},
 			{Name: "replacement", Title: "Replace with", Type: flow.FieldText, Default: "", Help: "The replacement. Leave it empty to delete."},
 			{Name: "regex", Title: "Regular expression", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Find is a pattern, such as [0-9]+."},
-			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Uppercase and lowercase letters match each other."},
+			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Upper and lower case match."},
 			{Name: "first_only", Title: "Only the first", Type: flow.FieldBoolean, Typed: true, More: true, Default: false, Help: "Replaces only the first occurrence."},
 		},
 		Outputs: []flow.Port{

@@ -18,7 +18,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to summarize: English text of at most 200,000 characters."},
 			{Name: "sentences", Title: "Sentences", Type: flow.FieldInteger, Default: flow.Number(3), Min: ptr(1), Max: ptr(builtin.MaxSentences),
-				Help: "How many sentences to pick, from 1 to 200."},
+				Help: "Sentences to pick."},
 		},
 		Outputs: []flow.Port{{Name: "summary", Title: "Summary", Type: flow.TypeText, Help: "The sentences, joined by spaces."}},
 		Example: flow.Example{

@@ -37,13 +37,13 @@ var _ = register(func(Deps) flow.Kind {
 			"*Expression* tests a CEL expression over `value` for each case, such as `value.score > 0.8`; the ports are `case_1`, `case_2` ….",
 		Fields: []flow.Field{
 			{Name: "by", Title: "Compare", Type: flow.FieldSelect, Typed: true, Default: switchEqual, Options: []string{switchEqual, switchExpression}, Help: "How cases are tested."},
-			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), Help: "One case per item, tested in this order."},
-			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "For Equal to: uppercase and lowercase letters match each other."},
+			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), Help: "Tested in this order. Each gets a port."},
+			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "Upper and lower case match."},
 		},
 		DynamicSchema: switchSchema,
 		Inputs: []flow.Port{
 			{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that is passed on."},
-			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "The value to compare with the cases. Default: value."},
+			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "The value to compare. Not connected: Value."},
 		},
 		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Passes: "value", Branch: true, Rest: true, Help: "The value, if no case matches."}},
 		Example: flow.Example{

@@ -18,7 +18,7 @@ var _ = register(func(Deps) flow.Kind {
 			"Write `\\{{` for two literal braces.",
 		Fields: []flow.Field{
 			{Name: "template", Title: "Template", Type: flow.FieldArea, Typed: true, Required: true, Template: true,
-				Help: "The text, with a {{name}} wherever a value belongs."},
+				Help: "Type {{ to insert a value."},
 		},
 		Outputs: []flow.Port{{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text with the values in it."}},
 		Example: flow.Example{

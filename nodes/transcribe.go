@@ -20,8 +20,8 @@ var _ = register(func(d Deps) flow.Kind {
 			requiredField(modelField(taskTranscribe, "It must transcribe audio.")),
 			{Name: "audio", Title: "Audio", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeSource, Required: true, Accept: []string{"audio/*", "video/*"},
 				Help: "The recording: a file, a URL or a data URL."},
-			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "The spoken language as a two-letter code such as en. Default: detected by the model."},
-			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Template: true, More: true, Help: "Hints for the model, such as names that occur. A {{name}} in it becomes a port."},
+			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "A two-letter code such as en. Empty: detected."},
+			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Template: true, More: true, Help: "Hints, such as names that occur. Type {{ to insert a value."},
 			credentialField,
 		},
 		Outputs: []flow.Port{

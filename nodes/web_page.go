@@ -24,7 +24,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"are output unchanged; for a PDF use `document`.",
 		Fields: []flow.Field{
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "URL of the page. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
+				Help: "The page to read. Type {{ to insert a value."},
 			{Name: "content", Title: "Content", Type: flow.FieldSelect, Typed: true, More: true, Default: "main", Options: []string{"main", "full"},
 				Help: "What to read: main is the article, full is everything on the page."},
 			encodingField,

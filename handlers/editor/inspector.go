@@ -13,6 +13,7 @@ import (
 	"sluice/flow/document"
 	"sluice/flow/sorting"
 	"sluice/handlers/web"
+	"sluice/markdown"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -28,6 +29,7 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, web.Posted(web.With((*call).findNode, (*call).moveSecret))},
 		{http.MethodPost, "/flows/:flow/node/:node/try", web.Editor, web.Posted(web.With((*call).findNode, (*call).tryNode))},
 		{http.MethodPost, "/flows/:flow/node/:node/conditions", web.Editor, web.Posted(web.With((*call).findNode, (*call).testConditions))},
+		{http.MethodGet, "/flows/:flow/node/:node/last", web.Viewer, web.With((*call).findDisplayed, showLast)},
 		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, web.With((*call).findNode, pinModel)},
 		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, showUpgrade)},
 		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},
@@ -81,7 +83,9 @@ func (c *call) nodePane(t *draftNode) (editorview.NodePane, error) {
 			return editorview.NodePane{}, err
 		}
 	}
-	return editorview.PaneOf(t.Document, t.node, t.kind, facts), nil
+	p := editorview.PaneOf(t.Document, t.node, t.kind, facts)
+	p.Doc = markdown.HTML(t.kind.Doc)
+	return p, nil
 }
 
 // flowChoices lists the other flows of the workspace, for a node that runs one.

@@ -131,7 +131,6 @@ func TestInspectorInBrowser(t *testing.T) {
 	t.Run("creates and chooses a credential", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
-		w.Click(`[data-fold="more"] > summary`)
 		w.Click(webtest.Field("credential") + " [data-new-credential]")
 		w.There("#credential-dialog[open]")
 		w.Type("#credential-name", "mine")
@@ -153,7 +152,6 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Click(webtest.Field("labels") + ` [data-row]:nth-child(1) [data-row-do="remove"]`)
 		w.UntilConfig("team", "labels", `["legal","delivery"]`)
 		w.Choose("call")
-		w.Click(`[data-fold="more"] > summary`)
 		w.Theme("dark")
 		w.Shot("inspector-http")
 	})

@@ -67,9 +67,21 @@ func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 		err = errUnreadable
 	}
 	if err == nil {
+		useLineFeeds(r.PostForm)
+		useLineFeeds(r.Form)
 		c.EndOfForm()
 	}
 	return r.PostForm, err
+}
+
+// useLineFeeds replaces the CR LF that browsers send for each line break of a text area by what
+// the person typed.
+func useLineFeeds(form url.Values) {
+	for _, values := range form {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(v, "\r\n", "\n")
+		}
+	}
 }
 
 // receiveForm receives a form without files completely before the memory for it is taken, so that a

@@ -53,11 +53,12 @@ func (w *Inspector) Pick(selector, value string) {
 	w.Eval(`(() => { const s = document.querySelector(` + string(flow.EncodeJSON(selector)) + `); s.focus(); s.value = ` + string(flow.EncodeJSON(value)) + `; s.dispatchEvent(new Event("input", { bubbles: true })); s.dispatchEvent(new Event("change", { bubbles: true })); })()`)
 }
 
-// Choose selects a node and waits for it in the inspector.
+// Choose selects a node, waits for it in the inspector, and opens its optional settings.
 func (w *Inspector) Choose(node string) {
 	w.T.Helper()
 	w.Eval(`document.querySelector("flow-canvas").selection.set(["` + node + `"])`)
 	w.There(`#inspector .ins[data-node="` + node + `"]`)
+	w.Eval(`(() => { const fold = document.querySelector("#inspector [data-fold=more]"); if (fold && !fold.open) fold.querySelector("summary").click(); })()`)
 }
 
 // Saved waits until the server has confirmed every edit of the canvas.

@@ -19,6 +19,7 @@ type NodePane struct {
 	Name               string
 	Kind, KindTitle    string
 	Icon, Group, Short string
+	// Doc is the help of the kind as HTML.
 	Doc                string
 	Disabled, ReadOnly bool
 	Fields, More       []NodeField
@@ -32,6 +33,34 @@ type NodePane struct {
 	Problems []string
 	// Runs reports whether the node is executed; notes are not.
 	Runs bool
+	// Open opens the optional settings, because one of them is wrong.
+	Open bool
+}
+
+// Settings lists the optional settings of the node that are set, for the summary of their fold.
+func (p *NodePane) Settings() string {
+	var set []string
+	for i := range p.More {
+		if f := &p.More[i]; !f.empty() && f.Name != "contract" { // which Sluice sets
+			set = append(set, f.summary())
+		}
+	}
+	if p.Failing.Attempts != "" {
+		set = append(set, p.Failing.Attempts+" attempts")
+	}
+	if p.Failing.Timeout != "" {
+		set = append(set, "Timeout "+p.Failing.Timeout+" s")
+	}
+	if p.Failing.OnError != OnErrorFail && p.Failing.OnError != "" {
+		set = append(set, "Continues after an error")
+	}
+	if p.Disabled {
+		set = append(set, "Disabled")
+	}
+	if len(set) == 0 {
+		return "None set"
+	}
+	return strings.Join(set, " · ")
 }
 
 // NodeField is one field with its value and the edges that feed it.
@@ -63,6 +92,8 @@ type NodeField struct {
 	Tried *Tried
 	// Warning is about a value that is valid but may not work.
 	Warning string
+	// Optional is set for the default of an input, which makes the input optional.
+	Optional bool
 	// Error is about rejected input; Problems are about the stored value.
 	Error    string
 	Problems []string
@@ -103,8 +134,6 @@ type NodeFailing struct {
 	AttemptsError, BackoffError, TimeoutError string
 	// Values are the fallback values of a failed step, one per output port.
 	Values []NodeField
-	// Set is set if any setting differs from the default.
-	Set bool
 }
 
 // Values of the error setting in forms.
@@ -138,7 +167,7 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 	b := &paneBuilder{d: d, n: n, k: k, facts: facts, problems: problemsOf(d, n, facts.Problems)}
 	p := NodePane{
 		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: document.NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
-		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
+		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Short: k.Summary, Runs: k.Role != flow.RoleCanvas,
 	}
 	for _, f := range document.FormFields(n, k) {
 		field := b.field(f)
@@ -148,6 +177,7 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 			p.Fields = append(p.Fields, field)
 		}
 	}
+	slices.SortStableFunc(p.Fields, func(a, b NodeField) int { return cmp.Compare(b.rank(), a.rank()) })
 	for _, port := range k.Inputs {
 		p.Ports = append(p.Ports, PanePort{port, b.feeds(port.Name)})
 	}
@@ -218,6 +248,7 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)
 	}
+	field.Optional = b.k.Role == flow.RoleInput && f.Name == "default"
 	if f.SyntaxOf != nil {
 		field.Syntax = f.SyntaxOf(b.n)
 	}
@@ -260,11 +291,10 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 	return list
 }
 
-// failing returns the retry, timeout and error settings. Set reports whether any differs from
-// the default; otherwise they are collapsed.
+// failing returns the retry, timeout and error settings.
 func (b *paneBuilder) failing() NodeFailing {
 	n := b.n
-	out := NodeFailing{OnError: OnErrorFail, Timeout: decimal(n.TimeoutS), Set: n.Retry != nil || n.TimeoutS != 0 || n.OnError != nil}
+	out := NodeFailing{OnError: OnErrorFail, Timeout: decimal(n.TimeoutS)}
 	if n.Retry != nil {
 		out.Attempts, out.Backoff = decimal(float64(n.Retry.Attempts)), decimal(n.Retry.BackoffS)
 	}
@@ -310,29 +340,6 @@ func (p *NodePane) marks() []components.Option {
 		}
 	}
 	return append(slices.Clone(colors), components.Option{Value: p.Color, Label: p.Color})
-}
-
-// docPart is a piece of a kind's help: text or code.
-type docPart struct {
-	Text string
-	Code bool
-}
-
-// docParagraphs parses the subset of Markdown that the help of kinds uses: paragraphs, and code
-// in backticks.
-func docParagraphs(doc string) (list [][]docPart) {
-	for _, paragraph := range strings.Split(doc, "\n\n") {
-		var parts []docPart
-		for i, text := range strings.Split(paragraph, "`") {
-			if text != "" {
-				parts = append(parts, docPart{text, i%2 == 1})
-			}
-		}
-		if len(parts) > 0 {
-			list = append(list, parts)
-		}
-	}
-	return list
 }
 
 // choicesOf lists names to choose from, followed by chosen names that no longer exist, so that

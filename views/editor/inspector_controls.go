@@ -21,6 +21,32 @@ func (f *NodeField) inSight() bool {
 	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0 || len(f.Secrets) > 0
 }
 
+// rank returns the order of a field in the inspector, highest first: the prompt comes before the
+// model.
+func (f *NodeField) rank() int {
+	if f.isPrompt() {
+		return 1
+	}
+	return 0
+}
+
+// isPrompt reports whether the field is the text that the node is about.
+func (f *NodeField) isPrompt() bool {
+	return f.Template && f.Type == flow.FieldArea && (f.Required || f.Name == "prompt")
+}
+
+// summary returns the label of a field with its value, in a few words.
+func (f *NodeField) summary() string {
+	text := f.optionLabel(f.text(0))
+	switch {
+	case f.Form.As == flow.FieldBoolean && text == "true", f.Form.As == flow.FieldJSON, f.Form.As == flow.FieldArea, f.grouped(), text == "":
+		return f.title()
+	case f.Form.As == flow.FieldBoolean:
+		return f.title() + " off"
+	}
+	return f.title() + " " + clip(text, 16)
+}
+
 // id returns the HTML ID of the control, for its label.
 func (f *NodeField) id() string { return "set-" + f.Name }
 
@@ -159,13 +185,15 @@ func (f *NodeField) options() []fieldOption {
 	return list
 }
 
-// flowOptions returns the flows to choose from, and the current one if it no longer exists.
+// flowOptions returns the published flows to choose from, and the current one if it no longer exists.
 func (f *NodeField) flowOptions() []FlowChoice {
 	now := f.text(0)
-	if now == "" || slices.ContainsFunc(f.Flows, func(o FlowChoice) bool { return o.ID == now || o.Slug == now }) {
-		return f.Flows
+	isNow := func(o FlowChoice) bool { return now != "" && (o.ID == now || o.Slug == now) }
+	list := slices.DeleteFunc(slices.Clone(f.Flows), func(o FlowChoice) bool { return o.Live == 0 && !isNow(o) })
+	if now == "" || slices.ContainsFunc(list, isNow) {
+		return list
 	}
-	return append(slices.Clip(f.Flows), FlowChoice{ID: now, Name: now})
+	return append(list, FlowChoice{ID: now, Name: now})
 }
 
 // childFlow returns the ID of the chosen flow, or "" if it doesn't exist.

@@ -59,8 +59,11 @@ func (f *NodeField) chosen(option string) bool {
 
 // rows returns the initial height of a text area in lines.
 func (f *NodeField) rows() string {
-	if f.Form.As == flow.FieldJSON {
+	switch {
+	case f.Form.As == flow.FieldJSON:
 		return "4"
+	case f.isPrompt():
+		return "6"
 	}
 	return "3"
 }

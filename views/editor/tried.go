@@ -22,7 +22,7 @@ type Tried struct {
 func (t *Tried) about() string {
 	switch {
 	case len(t.Missing) > 0:
-		return fmt.Sprintf("Without a value for %s: run the flow once, or type one.", strings.Join(t.Missing, ", "))
+		return fmt.Sprintf("No test value for %s. Run the flow once, or enter one under Input.", `"`+strings.Join(t.Missing, `", "`)+`"`)
 	case t.LastRun:
 		return "With the values of the last run."
 	}

@@ -25,10 +25,20 @@ listen<State>(canvas, "canvas:state", (s) => {
   showState(words[s.state](s.waiting), s.state);
 });
 
+let unread = 0; // fields with a text that cannot be saved
+
+/** showUnread shows that fields have texts that cannot be saved, such as invalid JSON. */
+export function showUnread(fields: number): void {
+  if (fields === unread) return;
+  unread = fields;
+  showState(words[last](canvas.sync.waiting), last);
+}
+
 /** showState shows a state; the element is a live region, so equal texts are not written again. */
 function showState(text: string, of: string): void {
   if (!state) return;
   clearTimeout(timer);
+  if (of === "saved" && unread) [text, of] = [`${unread} ${unread === 1 ? "field" : "fields"} not saved`, "offline"];
   if (state.textContent !== text) state.textContent = text;
   state.dataset.state = of;
 }

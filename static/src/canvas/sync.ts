@@ -6,6 +6,7 @@
 // POST {base, tab, txid, ops}: 200 {rev, ops?, html?} with the fields whose value the server replaced, 409 {rev, missed}, 410 reload,
 // 422 {detail}. GET ?since=rev: {rev, missed}. A missed transaction is {rev, tab, txid, ops, html?}.
 import type { Announcer, Emitter } from "./context.ts";
+import { mergeText } from "./merge.ts";
 import type { Op } from "./ops.ts";
 import { load, loadJSON, store } from "./storage.ts";
 
@@ -133,6 +134,7 @@ export class Sync {
   /** rebase undoes unsaved changes, applies those of others, and applies the unsaved ones on top. */
   private rebase(missed: Remote[], rev: number): void {
     for (const w of this.queue.toReversed()) this.canvas.changes.apply(w.undo);
+    this.mergeTexts(missed.filter((m) => m.rev > this.rev && m.tab !== this.tab));
     const known = new Set(this.queue.map((w) => w.txid));
     for (const m of missed) {
       if (m.rev <= this.rev) continue;
@@ -146,6 +148,27 @@ export class Sync {
     this.persist();
     if (missed.some((m) => m.tab !== this.tab)) this.canvas.emit("canvas:remote", { rev, problems: missed.at(-1)?.problems });
     this.setState(this.queue.length ? "saving" : "saved");
+  }
+
+  /** mergeTexts puts what others typed into a text field into the unsaved texts of the same field, so that neither is lost. */
+  private mergeTexts(missed: Remote[]): void {
+    for (const theirs of missed.flatMap((m) => m.ops)) {
+      if (theirs.op !== "set" || typeof theirs.value !== "string") continue;
+      const same = (op: Op) => op.op === "set" && op.node === theirs.node && op.field === theirs.field;
+      let base: unknown, now = theirs.value;
+      for (const w of this.queue) {
+        const mine = w.ops.find(same), was = w.undo.find(same), sent = w.ops;
+        if (mine?.op !== "set" || was?.op !== "set" || typeof mine.value !== "string") continue;
+        base ??= was.value ?? "";
+        const merged = typeof base === "string" ? mergeText(base, mine.value, now) : undefined;
+        if (merged === undefined) this.canvas.emit("canvas:clash", { node: theirs.node, field: theirs.field, value: theirs.value });
+        base = mine.value; // the next text was typed after this one
+        now = merged ?? mine.value;
+        if (merged === undefined || merged === mine.value) continue;
+        w.ops = w.ops.map((op) => (op === mine ? { ...mine, value: merged } : op));
+        this.canvas.history.replace(sent, w.ops);
+      }
+    }
   }
 
   /** rejected takes a transaction back that the server refused, and keeps the ones after it. */

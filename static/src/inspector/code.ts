@@ -8,6 +8,7 @@ import { linter } from "@codemirror/lint";
 import { EditorState, type Extension } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, keymap, MatchDecorator, placeholder, ViewPlugin, type DecorationSet, type ViewUpdate } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
+import { span } from "../canvas/merge.ts";
 import { flowPath } from "../builder/canvas.ts";
 import { ask } from "./ask.ts";
 import { commitWith, fieldOf, section, titleOf } from "./fields.ts";
@@ -108,7 +109,9 @@ function changed(under: Under, u: ViewUpdate): void {
 document.addEventListener("ins:wrote", (e) => {
   for (const under of (e.target as Element).querySelectorAll<Under>(".ins-under")) {
     const view = views.get(under), text = view?.state.doc.toString();
-    if (view && text !== under.value) view.dispatch({ changes: { from: 0, to: text!.length, insert: under.value } });
+    if (!view || text === under.value) continue;
+    const { from, to, text: insert } = span(text!, under.value);
+    view.dispatch({ changes: { from, to, insert } });
   }
 });
 

@@ -1,5 +1,7 @@
 // The controls of fields that need more than the browser's own, loaded with the
 // first node that is shown.
+import "./help.ts";
+import "./required.ts";
 import "./rows.ts";
 import "./conditions.ts";
 import "./files.ts";

@@ -1,7 +1,9 @@
 // Turns input into edits of the draft. They are made through the canvas, so that
 // undo, autosave and offline editing work.
+import { mergeText } from "../canvas/merge.ts";
 import type { Member, Op } from "../canvas/ops.ts";
 import { icon } from "../icon.ts";
+import { listen } from "../listen.ts";
 import { canvas } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { same } from "./parse.ts";
@@ -15,10 +17,18 @@ export const fieldOf = (e: Element): HTMLElement | null => e.closest<HTMLElement
 
 const typingPause = 300; // ms to debounce typing
 const waiting = new Map<HTMLElement, number>();
+const bases = new WeakMap<HTMLElement, unknown>(); // the values in the draft when typing began
+
+/** inDraft returns the value of a field in the draft. */
+function inDraft(field: HTMLElement): unknown {
+  const { set, put } = field.dataset, draft = canvas.draft.nodes.get(field.closest<HTMLElement>("[data-node]")?.dataset.node ?? "");
+  return set ? draft?.config[set] : draft?.[put as Member];
+}
 
 /** later sends a field, debounced. A field that may hold a secret is sent when it loses the focus, so that no partial secret is stored. */
 export function later(field: HTMLElement): void {
   clearTimeout(waiting.get(field));
+  if (!waiting.has(field)) bases.set(field, inDraft(field));
   waiting.set(field, mayHoldSecret(field) ? 0 : window.setTimeout(() => send(field), typingPause));
 }
 
@@ -48,8 +58,7 @@ export function opsOf(field: HTMLElement): Op[] | undefined {
   mark(field, r.error);
   keep(field, r.error);
   if (r.error) return undefined;
-  const { set, put } = field.dataset, draft = canvas.draft.nodes.get(node);
-  const now = set ? draft?.config[set] : draft?.[put as Member];
+  const { set, put } = field.dataset, draft = canvas.draft.nodes.get(node), now = inDraft(field);
   if (!draft || same(now, r.value) || untouched(field, now, r.value)) return [];
   const op = set ? { op: "set", node, field: set } : { op: "put", node, member: put };
   return [(r.value === undefined ? op : { ...op, value: r.value }) as Op];
@@ -81,7 +90,7 @@ export function titleOf(field: HTMLElement): string { return field.querySelector
 
 /** mark shows why a field is invalid, or removes the error. */
 function mark(field: HTMLElement, error: string | undefined): void {
-  const old = field.querySelector(":scope > .ins-unread"), c = field.querySelector("input:not([type=hidden], [type=range]), textarea, select");
+  const old = field.querySelector(":scope > .ins-unread"), c = field.querySelector("input:not([type=hidden], [type=range], [data-required]), textarea, select");
   field.toggleAttribute("data-unread", !!error);
   if (error && old?.textContent === error) return;
   old?.remove();
@@ -102,17 +111,47 @@ export function shown(node: string, key: string, value: unknown): void {
   if (write(field, value)) { mark(field, undefined); keep(field, undefined); field.dispatchEvent(new Event("ins:wrote", { bubbles: true })); }
 }
 
+/** showRemote writes what others changed into the fields. A text that is being typed is merged with theirs, or the user chooses. */
+function showRemote(): void {
+  for (const field of section()?.querySelectorAll<HTMLElement>("[data-set], [data-put]") ?? []) {
+    const theirs = inDraft(field);
+    if (!waiting.has(field)) { shown(section()!.dataset.node!, field.dataset.key!, theirs); continue; }
+    const base = bases.get(field), mine = read(field);
+    if (same(base, theirs) || mine.error || same(mine.value, theirs)) continue;
+    bases.set(field, theirs);
+    const merged = [base, mine.value, theirs].every((v) => v === undefined || typeof v === "string") ? mergeText((base ?? "") as string, (mine.value ?? "") as string, (theirs ?? "") as string) : undefined;
+    if (merged === undefined) showClash(field, theirs);
+    else if (write(field, merged)) field.dispatchEvent(new Event("ins:wrote", { bubbles: true }));
+  }
+}
+
+/** showClash offers to take a value that another tab saved while another was typed here. */
+function showClash(field: HTMLElement, theirs: unknown): void {
+  field.querySelector(":scope > .ins-clash")?.remove();
+  const keepMine = el("button", { type: "button", class: "btn small" }, "Keep yours"), take = el("button", { type: "button", class: "btn small" }, "Take theirs");
+  const note = el("div", { class: "ins-clash", role: "status" }, el("span", {}, "Changed in another tab."), keepMine, take);
+  keepMine.addEventListener("click", () => { note.remove(); send(field); });
+  take.addEventListener("click", () => { note.remove(); if (write(field, theirs)) field.dispatchEvent(new Event("ins:wrote", { bubbles: true })); send(field); });
+  field.querySelector(":scope > [data-slot=messages]")?.before(note);
+}
+
+listen(canvas, "canvas:remote", showRemote);
+listen<{ node: string; field: string; value: unknown }>(canvas, "canvas:clash", ({ node, field, value }) => {
+  const at = section()?.dataset.node === node ? section()!.querySelector<HTMLElement>(`[data-set="${CSS.escape(field)}"]`) : null;
+  if (at) showClash(at, value);
+});
+
 const lasting = "[data-models=hosted]"; // fields that are sent only when complete
 
 pane.addEventListener("input", (e) => {
   const t = e.target as HTMLElement, field = fieldOf(t);
-  if (!field || t.closest(lasting) || t.matches("[type=file], [type=password]")) return;
+  if (!field || t.closest(lasting) || t.matches("[type=file], [type=password], [data-required]")) return;
   if (t.matches("[type=range]")) slide(t as HTMLInputElement);
   later(field);
 });
 pane.addEventListener("change", (e) => {
   const t = e.target as HTMLElement, field = fieldOf(t);
-  if (field && !t.closest(lasting) && !t.matches("[type=file], [type=password]")) send(field);
+  if (field && !t.closest(lasting) && !t.matches("[type=file], [type=password], [data-required]")) send(field);
 });
 pane.addEventListener("focusout", (e) => {
   const field = fieldOf(e.target as Element);

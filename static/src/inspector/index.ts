@@ -25,14 +25,52 @@ listen<{ nodes: string[] }>(canvas, "canvas:select", ({ nodes }) => {
 async function load(): Promise<void> {
   loading?.abort();
   const stop = (loading = new AbortController()), [node] = selected;
-  if (selected.length > 1) return showSeveral();
+  if (selected.length > 1) { showSeveral(); if (!lost) return; }
   if (node && !readonly) void import("./controls.ts");
   if (node && canvas.sync.adds(node)) return showSaving(); // once it is saved, load runs again
-  const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
+  const r = await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal });
+  if (stop.signal.aborted) return;
+  reach(!!r);
+  if (selected.length > 1) return;
+  if (!r && section()?.dataset.node !== node) showUnreachable();
+  const answer = await fragment(r);
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // unsaved changes come first; once they are saved, load runs again
   if (node) show(answer);
   else pane.replaceChildren(answer);
   focus();
+  if (node) void showLast(node, stop.signal);
+}
+
+/** showLast shows what the node did in the last run. */
+async function showLast(node: string, signal: AbortSignal): Promise<void> {
+  const last = await fragment(await ask(asShown(`${nodePath(node)}/last`), { signal }));
+  const place = section()?.dataset.node === node ? section()!.querySelector("[data-last]") : null;
+  if (!signal.aborted) place?.replaceChildren(...(last ? [last] : []));
+}
+
+// Without the server, settings cannot be loaded and flows cannot run.
+
+const unreachable = "Can't reach Sluice. Settings load when it is back.";
+const retryPause = 2000; // ms
+let lost = false;
+
+/** reach notes whether the server answers. While it does not, Run is disabled and the settings are asked for again. */
+function reach(answers: boolean): void {
+  if (!answers) { clearTimeout(timer); timer = window.setTimeout(() => void load(), retryPause); }
+  if (answers === !lost) return;
+  lost = !answers;
+  document.documentElement.toggleAttribute("data-unreachable", lost); // disables the commands that run the flow
+  const run = document.getElementById("run-button");
+  run?.setAttribute("aria-disabled", String(lost));
+  if (run && lost) { run.dataset.title = run.title; run.title = unreachable; }
+  else if (run) run.title = run.dataset.title ?? "";
+}
+
+listen<{ state: string }>(canvas, "canvas:state", ({ state }) => { if (state === "offline") reach(false); });
+
+/** showUnreachable replaces the settings of another node, which no longer belong to the selection. */
+function showUnreachable(): void {
+  pane.replaceChildren(el("p", { class: "pane-empty", role: "status" }, unreachable));
 }
 
 /** showSaving shows that a new node is not saved yet, so the server does not know it. */

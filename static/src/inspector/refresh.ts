@@ -42,6 +42,7 @@ function head(now: HTMLElement, fresh: HTMLElement): void {
   if (was && is) was.replaceWith(is);
   else if (is) now.querySelector(".ins-head")!.after(is);
   else was?.remove();
+  now.querySelector("[data-slot=settings]")?.replaceChildren(fresh.querySelector("[data-slot=settings]")?.textContent ?? "");
   now.setAttribute("aria-label", fresh.getAttribute("aria-label")!);
   const title = now.querySelector<HTMLInputElement>(".ins-title"), to = fresh.querySelector<HTMLInputElement>(".ins-title");
   if (title && to) title.placeholder = to.placeholder;

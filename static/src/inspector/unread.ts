@@ -3,6 +3,7 @@
 // with the problems, and warns before the page unloads.
 import { canvas } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
+import { showUnread } from "../builder/state.ts";
 import { showProblemCount } from "../builder/problems.ts";
 import { icon } from "../icon.ts";
 import { listen } from "../listen.ts";
@@ -47,6 +48,7 @@ function list(): void {
   }
   problems?.querySelector(".fine")?.toggleAttribute("hidden", all.size > 0);
   showProblemCount();
+  showUnread(all.size);
 }
 
 listen(canvas, "canvas:acked canvas:remote canvas:ops", () => { if (all.size) list(); });

@@ -1,6 +1,7 @@
 // Reads the controls of a field as a value of the draft, and writes them.
 // flow/fields_form.go reads the same controls when there is no script.
 
+import { span } from "../canvas/merge.ts";
 import { parseJSON, parseNumber, parseRetry, type Reading } from "./parse.ts";
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
@@ -9,7 +10,7 @@ type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 export function part(field: ParentNode, name: string): Control | null { return field.querySelector<Control>(`[name^="${name}."]`); }
 
 const text = (field: ParentNode): string => { const c = part(field, "text"); return c && !(c instanceof HTMLInputElement && c.type === "checkbox" && !c.checked) ? c.value : ""; };
-const control = (field: ParentNode): Control => field.querySelector<Control>("input:not([type=hidden], [type=range]), textarea, select")!;
+const control = (field: ParentNode): Control => field.querySelector<Control>("input:not([type=hidden], [type=range], [data-required]), textarea, select")!;
 const some = (s: string): Reading => (s === "" ? {} : { value: s });
 
 /** read returns the value of a field. */
@@ -84,11 +85,19 @@ function onError(field: HTMLElement): Reading {
   return { value: { continue: values } };
 }
 
+/** rewrite changes the text of a control and keeps the cursor where it is in the text. */
+function rewrite(c: Control, text: string): void {
+  const { from, to, text: put } = span(c.value, text), at = c === document.activeElement && !(c instanceof HTMLSelectElement) ? c.selectionStart : null;
+  c.value = text;
+  const next = at === null || at <= from ? at : Math.max(from, at + put.length - (to - from));
+  if (next !== null) (c as HTMLInputElement).setSelectionRange(next, next);
+}
+
 /** write shows a value and reports whether it could; other fields must be rendered by the server. */
 export function write(field: HTMLElement, value: unknown): boolean {
   const c = control(field), as = field.dataset.value!, shown = value === undefined ? "" : String(value);
   if (as === "flag") (c as HTMLInputElement).checked = value === true;
-  else if (["text", "area", "number", "integer", "model", "type"].includes(as) && typeof value !== "object") { if (c.value !== shown) c.value = shown; }
+  else if (["text", "area", "number", "integer", "model", "type"].includes(as) && typeof value !== "object") { if (c.value !== shown) rewrite(c, shown); }
   else return false;
   return true;
 }

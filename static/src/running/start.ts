@@ -15,7 +15,7 @@ let busy = false;
 
 // selectedNode returns the only selected or focused node. canStart and isActive decide which commands are enabled.
 const selectedNode = (): string | undefined => { const list = canvas.chosen?.() ?? []; return list.length === 1 ? list[0] : undefined; };
-const canStart = () => !readonly && !!dialog && !busy;
+const canStart = () => !readonly && !!dialog && !busy && !document.documentElement.hasAttribute("data-unreachable");
 const isActive = () => !!shown && !shown.over;
 
 command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: canStart, run: () => void startRun(new URLSearchParams(), false) });
