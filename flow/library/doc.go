@@ -1,4 +1,5 @@
-// Package library holds the use cases over the flows of a workspace: import,
-// edit, publish, restore and compare, with the credentials that flows use. It
-// reaches storage through interfaces.
+// Package library holds the rules of every noun that people and programs change: flows, credentials,
+// keys, secrets, limits, prices, members and so on. Each act is one method, which checks the rule,
+// writes, and adds the entry to the audit log in one transaction. It reaches storage through
+// interfaces.
 package library
