@@ -57,7 +57,7 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := `{"name":"sentences","title":"Sentences","help":"How many sentences to pick, from 1 to 200.","type":"integer",` +
+		want := `{"name":"sentences","title":"Sentences","help":"Sentences to pick.","type":"integer",` +
 			`"default":3,"min":1,"max":200,"required":false,"typed":false,"port":"number","template":false,"more":false}`
 		if string(data) != want {
 			t.Errorf("got %s, want %s", data, want)

@@ -178,7 +178,7 @@ func TestSchemaInEditor(t *testing.T) {
 	if len(got.Bad) != 1 || !strings.Contains(got.Bad[0], "promt") {
 		t.Errorf("a wrong field gives %q", got.Bad)
 	}
-	if !strings.Contains(got.Hover, "Randomness") {
+	if !strings.Contains(got.Hover, "more random") {
 		t.Errorf("the help of a field is %q", got.Hover)
 	}
 }

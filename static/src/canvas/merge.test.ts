@@ -10,9 +10,10 @@ describe("mergeText", () => {
     ["takes theirs if mine is unchanged", "a", "a", "b", "b"],
     ["takes mine if theirs is unchanged", "a", "b", "a", "b"],
     ["takes an equal edit once", "a", "ab", "ab", "ab"],
-    ["fills an empty text from both", "", "x", "y", "xy"],
-    ["keeps a deletion and an insertion", "abc def", "def", "abc def!", "def!"],
+    ["fills an empty text from both", "", "my text. ", "their text", "my text. their text"],
+    ["keeps a deletion and an insertion", "abc def ghi", "def ghi", "abc def ghi!", "def ghi!"],
   ] as const) test(name, () => assert.equal(mergeText(base, mine, theirs), want));
+  test("does not merge names", () => assert.equal(mergeText("openai/gpt", "openai/gpt-mini", "openai/gpt-nano"), undefined));
   test("does not merge different replacements of one word", () => assert.equal(mergeText("a word", "a term", "a name"), undefined));
 });
 

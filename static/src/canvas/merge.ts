@@ -14,11 +14,12 @@ export function span(was: string, is: string): Span {
 
 /**
  * mergeText applies two edits of a text, or returns undefined if both replaced the same
- * part. Of two texts that were inserted at the same place, mine comes first.
+ * part. Names without a space are never merged. Of two texts that were inserted at the same place, mine comes first.
  */
 export function mergeText(base: string, mine: string, theirs: string): string | undefined {
   if (mine === theirs || theirs === base) return mine;
   if (mine === base) return theirs;
+  if (!/\s/.test(mine) || !/\s/.test(theirs)) return undefined; // a name, such as of a model
   const a = span(base, mine), b = span(base, theirs), apart = a.to <= b.from || b.to <= a.from;
   if (!apart) return undefined;
   const [first, last] = a.from < b.from || (a.from === b.from && a.to <= b.to) ? [a, b] : [b, a];
