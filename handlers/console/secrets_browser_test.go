@@ -28,7 +28,6 @@ func TestSecretsInBrowser(t *testing.T) {
 	t.Run("moves a complete secret when its field loses focus", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("call")
-		w.Click(`[data-fold="more"] > summary`)
 		row := webtest.Field("headers") + " [data-row]:nth-child(2) "
 		w.Type(row+`[name="name.headers"]`, "X-RapidAPI-Key")
 		w.Type(row+`[name="text.headers"]`, "first-half-")
