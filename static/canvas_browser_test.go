@@ -148,9 +148,9 @@ func thrown(d *cdpruntime.ExceptionDetails) string {
 
 func (p *page) ready() {
 	p.t.Helper()
-	p.until(`document.querySelector("flow-canvas[ready]") !== null`)
+	p.until(`document.querySelector("flow-canvas[ready]")?.drawing !== undefined`)
 	p.eval(`(() => { window.c = document.querySelector("flow-canvas"); window.heard = {};
-		for (const name of ["select", "open", "palette", "ops", "state", "refused", "menu", "pin", "reconnect"]) c.addEventListener("canvas:" + name, (e) => (heard[name] ??= []).push(e.detail)); })()`)
+		for (const name of ["select", "open", "palette", "ops", "state", "refused", "menu", "pin", "reconnect", "inserted"]) c.addEventListener("canvas:" + name, (e) => (heard[name] ??= []).push(e.detail)); })()`)
 }
 
 func (p *page) do(actions ...chromedp.Action[chromedp.Void]) {

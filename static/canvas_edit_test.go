@@ -108,6 +108,8 @@ func insertsIntoEdges(t *testing.T, b context.Context) {
 	p.eval(`c.insert({ kind: "upper", config: {}, position: { x: 100, y: 500 } }, { edge: heard.palette[0].edge })`)
 	p.until(`c.draft.hasEdge({ from: "ticket.value", to: "upper.text" })`)
 	p.saved()
+	p.until(`!c.querySelector("[data-gliding]") && heard.inserted?.[0].moved === 2`) // write and answer made room
+	p.want(`[c.draft.position("upper").x, c.draft.position("write").x, c.draft.position("answer").x, c.draft.position("plain").x]`, `[224,450,750,600]`)
 	if !s.has(testEdge{"upper.text", "write.prompt"}) || s.has(testEdge{"ticket.value", "write.prompt"}) {
 		t.Fatalf("the server has %v", s.now().Edges)
 	}
@@ -116,6 +118,11 @@ func insertsIntoEdges(t *testing.T, b context.Context) {
 	p.saved()
 	if !s.has(testEdge{"write.text", "plain.text"}) || !s.has(testEdge{"plain.text", "answer.value"}) || s.has(testEdge{"write.text", "answer.value"}) {
 		t.Fatalf("dropped on an edge: the server has %v", s.now().Edges)
+	}
+	p.press("Ctrl+Z", "Ctrl+Z") // each insertion is one step, with those who made room
+	p.saved()
+	if s.position("write") != (point{300, 0}) || s.position("answer") != (point{600, 0}) || s.position("plain") != (point{600, 240}) {
+		t.Fatalf("after undo the server has %v", s.now().Nodes)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestCanvas(t *testing.T) {
 		"pans_at_the_edge_of_a_drag":         pansAtTheEdge,
 		"shows_helper_lines":                 showsHelperLines,
 		"aligns_and_distributes":             aligns,
-		"tidies_a_large_flow_in_a_worker":    tidiesInWorker,
+		"tidies_a_large_flow":                tidiesLargeFlow,
 		"resizes_notes":                      resizesNotes,
 		"reconnects_neighbors":               reconnectsNeighbors,
 		"renames_and_pins_by_keyboard":       renamesAndPins,

@@ -106,7 +106,7 @@ func TestSizes(t *testing.T) {
 // on first use (layout, code fields, the API pane) are not counted.
 func TestEditorSize(t *testing.T) {
 	t.Parallel()
-	const limit = 110 << 10
+	const limit = 112 << 10
 	app := strings.TrimPrefix(URL("app.js"), Prefix)
 	parts := []string{app, strings.TrimPrefix(URL("app.css"), Prefix), strings.TrimPrefix(URL("canvas.css"), Prefix)}
 	for _, m := range builderImport.FindAllSubmatch(body(t, get(t, Prefix+app)), -1) {

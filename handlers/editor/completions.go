@@ -71,6 +71,9 @@ func (l *completions) all() []completion {
 			continue
 		}
 		for _, p := range flow.OutputPorts(n, k) {
+			if k.Role == flow.RoleOutput && connected[n.ID+"."+p.Name] == "" {
+				continue // an output only passes on what its source has
+			}
 			l.add(n, k, p, connected)
 		}
 	}

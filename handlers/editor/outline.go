@@ -190,7 +190,7 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.
 		}
 		if in {
 			for _, p := range flow.OutputPorts(n, k) {
-				if document.Fits(p.ShownType(), t) && !taken[id+"."+p.Name+">"] {
+				if k.Role != flow.RoleOutput && document.Fits(p.ShownType(), t) && !taken[id+"."+p.Name+">"] {
 					list = append(list, o.choice(id, p))
 				}
 			}

@@ -201,7 +201,7 @@ func (c *call) renderRunRefusal(d *draft, typed *web.Inputs, cause error) error 
 	if err != nil {
 		return err
 	}
-	if assignProblems(&form, e.Fields) == 0 && len(form.Problems.List) == 0 {
+	if assignProblems(&form, e.Fields) == 0 && form.Problems.Count() == 0 {
 		form.Error = e.Message
 	}
 	return c.showRun(http.StatusUnprocessableEntity, form)

@@ -20,8 +20,8 @@ const crowded = `(() => {
 		if (!line?.getAttribute("d")) continue; // a port of a hosted model, which this test cannot ask for
 		const [a, b] = [from, to].map((id) => boxes.find((box) => box.id === id));
 		if (a.x + a.width > b.x) bad.push(e.from + " to " + e.to + " goes back");
-		for (let i = 0; i <= 60; i++) {
-			const p = line.getPointAtLength(line.getTotalLength() * i / 60);
+		for (let i = 0; i <= 200; i++) {
+			const p = line.getPointAtLength(line.getTotalLength() * i / 200);
 			const behind = boxes.find((box) => box.id !== from && box.id !== to && touch(box, { x: p.x, y: p.y, width: 0, height: 0 }, 0));
 			if (behind) { bad.push(e.from + " to " + e.to + " passes behind " + behind.id); break; }
 		}

@@ -236,7 +236,7 @@ func (p *Tab) Write(text string) {
 // Press types keys, written as "Ctrl+Z" or "Enter".
 func (p *Tab) Press(chords ...string) {
 	p.T.Helper()
-	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Down": kb.ArrowDown, "F2": kb.F2, "F10": kb.F10}
+	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Down": kb.ArrowDown, "Right": kb.ArrowRight, "F2": kb.F2, "F10": kb.F10}
 	for _, chord := range chords {
 		parts := strings.Split(chord, "+")
 		var mods kb.Modifier

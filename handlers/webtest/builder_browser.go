@@ -5,13 +5,13 @@ package webtest
 func (p *Tab) Builder(path string) *Tab {
 	p.T.Helper()
 	p.Open(path)
-	p.Until(`document.querySelector("flow-canvas[ready]") && document.getElementById("zoom").textContent !== "" && document.getElementById("shortcuts")`)
+	p.Until(`document.querySelector("flow-canvas[ready]")?.drawing && document.getElementById("zoom").textContent !== "" && document.getElementById("shortcuts")`)
 	return p
 }
 
-// Saved waits until all edits are confirmed and neither the inspector nor the outline is
-// loading.
+// Saved waits until all edits are confirmed, nodes have stopped moving, and neither the
+// inspector nor the outline is loading.
 func (p *Tab) Saved() {
 	p.T.Helper()
-	p.Until(`canvas.sync.waiting === 0 && !document.querySelector("article[aria-busy], [data-outline-loading]")`)
+	p.Until(`canvas.sync.waiting === 0 && !document.querySelector("article[aria-busy], [data-outline-loading], [data-gliding]")`)
 }

@@ -33,8 +33,8 @@ type NodeFace struct {
 	Note string
 	Rows []PortRow
 	// More is the number of hidden ports: inputs that are neither connected nor required, and
-	// outputs that few flows use. MoreOut is the number of those outputs.
-	More, MoreOut int
+	// outputs that few flows use. MoreAt is the row with the button that shows them.
+	More, MoreAt int
 }
 
 // NodeLine is the value of a config field.
@@ -55,16 +55,19 @@ type PortFace struct {
 	Type        flow.Type
 	// Hint is the value that was typed for an unconnected input.
 	Hint string
-	// Many is set if the port takes several edges, Need if a required value is missing.
-	Many, Need bool
+	// Many is set if the port takes several edges, First if only the first of them with a value
+	// counts, and Need if a required value is missing.
+	Many, First, Need bool
 }
 
 // NodeFacts is what a node's face depends on besides the node.
 type NodeFacts struct {
-	// FedIn and FedOut contain the connected ports as node.port.
-	FedIn, FedOut map[string]bool
-	Problems      map[string][]flow.Problem
-	Pinned        map[string]bool
+	// FedIn counts the edges to each port, node.port; FedOut contains the ports with edges from
+	// them.
+	FedIn    map[string]int
+	FedOut   map[string]bool
+	Problems map[string][]flow.Problem
+	Pinned   map[string]bool
 	// Missing contains the names of credentials in the document that don't exist.
 	Missing map[string]bool
 	// AllPorts also shows ports that are neither connected nor required.
@@ -73,9 +76,10 @@ type NodeFacts struct {
 
 // FactsOf collects the connected ports of a document, and its problems.
 func FactsOf(d *flow.Document, problems []flow.Problem) NodeFacts {
-	f := NodeFacts{FedIn: map[string]bool{}, FedOut: map[string]bool{}, Problems: document.ByNode(d, problems)}
+	f := NodeFacts{FedIn: map[string]int{}, FedOut: map[string]bool{}, Problems: document.ByNode(d, problems)}
 	for _, e := range d.Edges {
-		f.FedOut[e.From], f.FedIn[e.To] = true, true
+		f.FedOut[e.From] = true
+		f.FedIn[e.To]++
 	}
 	return f
 }
@@ -118,10 +122,9 @@ const (
 // can.
 func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 	ins, more := shownInputs(n, k, facts)
-	outs := shownOutputs(n, k, facts)
+	outs, moreOut := shownOutputs(n, k, facts)
 	line := lineOf(n, k)
-	face.MoreOut = len(flow.OutputPorts(n, k)) - len(outs)
-	face.More = more + face.MoreOut
+	face.More, face.MoreAt = more+moreOut, -1
 	for i := range max(len(ins), len(outs)) {
 		var row PortRow
 		if i < len(ins) {
@@ -137,9 +140,24 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 	}
 	if len(ins) < len(outs) {
 		face.Rows[len(ins)].Line = line
-		return
+	} else {
+		face.Line = line
 	}
-	face.Line = line
+	face.placeMore()
+}
+
+// placeMore finds a row that has space for the button of hidden ports: the last one without an
+// input, or else without an output. Otherwise it gets a row of its own.
+func (face *NodeFace) placeMore() {
+	for i := len(face.Rows) - 1; i >= 0 && face.More > 0 && face.MoreAt < 0; i-- {
+		if r := &face.Rows[i]; r.In == nil && r.Line.Text == "" || r.Out == nil {
+			face.MoreAt = i
+		}
+	}
+	if face.More > 0 && face.MoreAt < 0 {
+		face.Rows = append(face.Rows, PortRow{})
+		face.MoreAt = len(face.Rows) - 1
+	}
 }
 
 // shownInputs returns the visible input ports, and the number of hidden ones. Visible are the
@@ -148,12 +166,16 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, more int) {
 	for _, p := range flow.InputPorts(n, k) {
 		f := k.Field(p.Name)
-		fed := facts.FedIn[n.ID+"."+p.Name]
+		edges := facts.FedIn[n.ID+"."+p.Name]
+		fed := edges > 0
 		if !facts.AllPorts && !fed && f != nil && !inSight(n, f) {
 			more++
 			continue
 		}
-		face := PortFace{Name: p.Name, Label: portLabel(p.Name), Type: p.Type, Many: p.List, Need: p.Required && !fed}
+		face := PortFace{Name: p.Name, Label: portLabel(p.Name), Type: p.Type, Many: p.List, First: p.First, Need: p.Required && !fed && needed(n, f, facts)}
+		if p.First && edges > 1 {
+			face.Label = fmt.Sprintf("first of %d", edges)
+		}
 		if !fed && f != nil {
 			face.Hint = hintOf(n.Config[p.Name])
 		}
@@ -162,19 +184,23 @@ func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, 
 	return list, more
 }
 
-// shownOutputs returns the visible output ports. The branch for everything else comes last.
-func shownOutputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []flow.Port) {
+// shownOutputs returns the visible output ports, and the number of hidden ones. The branch for
+// everything else comes last. An output of the flow has ports only where it is connected.
+func shownOutputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []flow.Port, more int) {
 	var last []flow.Port
 	for _, p := range flow.OutputPorts(n, k) {
+		fed := facts.FedOut[n.ID+"."+p.Name]
 		switch {
-		case p.More && !facts.AllPorts && !facts.FedOut[n.ID+"."+p.Name]:
+		case k.Role == flow.RoleOutput && !fed:
+		case p.More && !facts.AllPorts && !fed:
+			more++
 		case p.Rest:
 			last = append(last, p)
 		default:
 			list = append(list, p)
 		}
 	}
-	return append(list, last...)
+	return append(list, last...), more
 }
 
 // outputLabel returns the name of an output on the canvas: a branch that the node declares is
@@ -186,12 +212,10 @@ func outputLabel(p flow.Port, k *flow.Kind) string {
 	return portLabel(p.Name)
 }
 
-// moreText returns the label of the button that shows hidden ports.
-func (face *NodeFace) moreText() string {
-	if face.MoreOut > 0 {
-		return fmt.Sprintf("+%d", face.More)
-	}
-	return fmt.Sprintf("+%d optional", face.More)
+// needed reports whether the value of a required field has to be given: unless another field
+// has one.
+func needed(n *flow.Node, f *flow.Field, facts NodeFacts) bool {
+	return f == nil || f.Unless == "" || facts.FedIn[n.ID+"."+f.Unless] == 0 && n.Config[f.Unless] == nil
 }
 
 // inSight reports whether a field that isn't connected has a port on the canvas.
@@ -221,7 +245,7 @@ func strangerRows(n *flow.Node, facts NodeFacts) []PortRow {
 }
 
 // touched returns the ports of a node that have edges.
-func touched(id string, fed map[string]bool) (list []PortFace) {
+func touched[V any](id string, fed map[string]V) (list []PortFace) {
 	for _, ref := range sorting.Keys(fed) {
 		if node, name, _ := strings.Cut(ref, "."); node == id {
 			list = append(list, PortFace{Name: name, Label: portLabel(name), Type: flow.TypeAny})
@@ -332,6 +356,14 @@ func (face *NodeFace) problemText() string {
 		return "The credential “" + face.Missing + "” does not exist in this workspace."
 	}
 	return strings.Join(face.Problems, "\n")
+}
+
+// moreAt returns the number of hidden ports for the row that shows it, and 0 for the others.
+func (face *NodeFace) moreAt(row int) int {
+	if row != face.MoreAt {
+		return 0
+	}
+	return face.More
 }
 
 // spoken returns the accessible name of a port.

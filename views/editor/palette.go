@@ -1,6 +1,9 @@
 package editor
 
 import (
+	"slices"
+	"strings"
+
 	"sluice/flow"
 	"sluice/views/components"
 )
@@ -26,10 +29,20 @@ type PaletteKind struct {
 	Out     [][]string `json:"out"`
 	// Templates are the fields whose {{placeholders}} become ports.
 	Templates []string `json:"templates,omitempty"`
+	// Adds is a list of names that become ports.
+	Adds *PaletteNames `json:"adds,omitempty"`
 	// Output marks the kind of outputs. Collects is the field in which nodes of other kinds
 	// select the outputs that they send.
 	Output   bool   `json:"output,omitempty"`
 	Collects string `json:"collects,omitempty"`
+}
+
+// PaletteNames is a field that lists names. Each name becomes an input port and perhaps an
+// output port. Both are a pattern of the port's name, in which "*" is the name, and a type.
+type PaletteNames struct {
+	Field string   `json:"field"`
+	In    []string `json:"in"`
+	Out   []string `json:"out,omitempty"`
 }
 
 // PaletteOf sorts kinds into groups. Unknown groups come last.
@@ -70,10 +83,50 @@ func paletteKind(k *flow.Kind) PaletteKind {
 			p.Templates = append(p.Templates, k.Fields[i].Name)
 		}
 	}
+	p.Adds = namesOf(k)
 	for _, out := range k.Outputs {
+		if p.Output {
+			break // the editor offers none
+		}
 		p.Out = append(p.Out, []string{out.Name, portType(out.Type)})
 	}
 	return p
+}
+
+// namesOf returns the field of a kind whose names become input ports, found by trying a name.
+func namesOf(k *flow.Kind) *PaletteNames {
+	const probe = "probe_name"
+	if k.DynamicSchema == nil {
+		return nil
+	}
+	port := func(name string, t flow.Type) []string {
+		return []string{strings.Replace(name, probe, "*", 1), portType(t)}
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if f.Type != flow.FieldList || !f.Typed {
+			continue
+		}
+		n := &flow.Node{Kind: k.Name, Config: map[string]any{f.Name: []any{probe}}}
+		with := *k
+		shape := k.DynamicSchema(n)
+		with.Fields, with.Outputs = slices.Concat(k.Fields, shape.Fields), slices.Concat(k.Outputs, shape.Outputs)
+		names := PaletteNames{Field: f.Name}
+		for _, p := range flow.InputPorts(n, &with) {
+			if strings.Contains(p.Name, probe) {
+				names.In = port(p.Name, p.Type)
+			}
+		}
+		for _, p := range with.Outputs {
+			if strings.Contains(p.Name, probe) {
+				names.Out = port(p.Name, p.ShownType())
+			}
+		}
+		if names.In != nil {
+			return &names
+		}
+	}
+	return nil
 }
 
 // island returns the kinds as JSON for scripts.

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"fmt"
 	"strings"
 
 	"sluice/flow"
@@ -15,8 +16,11 @@ type ProblemsPanel struct {
 	List   []ProblemLine
 }
 
-// ProblemLine is one problem, with the node and field to fix.
-type ProblemLine struct{ Node, Title, Field, Text string }
+// ProblemLine is one problem, with the node and field to fix. A warning does not prevent runs.
+type ProblemLine struct {
+	Node, Title, Field, Text string
+	Warning                  bool
+}
 
 // ProblemsOf sorts the problems of a draft in the order of its nodes; problems of the whole
 // flow come first.
@@ -32,7 +36,31 @@ func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems 
 			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: document.NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: wording.Sentence(p.Detail)})
 		}
 	}
+	for _, e := range document.ShadowedEdges(d, kinds) {
+		panel.List = append(panel.List, shadowedLine(d, kinds, e))
+	}
 	return panel
+}
+
+// shadowedLine warns about an edge that never carries a value.
+func shadowedLine(d *flow.Document, kinds *flow.Registry, e document.Shadowed) ProblemLine {
+	title := func(id string) string {
+		n := d.Node(id)
+		return document.NodeTitle(n, kinds.For(n))
+	}
+	line := ProblemLine{Node: e.Edge.ToNode(), Title: title(e.Edge.ToNode()), Warning: true}
+	line.Text = fmt.Sprintf("Always takes the value of %s, so the one of %s never arrives. Remove one of the connections.", title(e.By.FromNode()), title(e.Edge.FromNode()))
+	return line
+}
+
+// Count returns the number of problems, without warnings.
+func (p ProblemsPanel) Count() (n int) {
+	for _, line := range p.List {
+		if !line.Warning {
+			n++
+		}
+	}
+	return n
 }
 
 // fieldAt returns the config field of a JSON pointer such as /nodes/3/config/prompt.
@@ -45,16 +73,16 @@ func fieldAt(pointer string) string {
 }
 
 func (p ProblemsPanel) summary() string {
-	if len(p.List) == 0 {
+	if p.Count() == 0 {
 		return "No problems"
 	}
-	return components.Quantity(len(p.List), "problem")
+	return components.Quantity(p.Count(), "problem")
 }
 
 // countOf returns the number beside the tab; "" for none.
 func countOf(p ProblemsPanel) string {
-	if len(p.List) == 0 {
+	if p.Count() == 0 {
 		return ""
 	}
-	return components.Count(len(p.List))
+	return components.Count(p.Count())
 }

@@ -79,7 +79,7 @@ func (f RunForm) hasExamples() bool {
 	return false
 }
 
-func (f RunForm) broken() bool { return len(f.Problems.List) > 0 }
+func (f RunForm) broken() bool { return f.Problems.Count() > 0 }
 
 // Usage is the tokens that models used, and the cost.
 type Usage = components.Usage

@@ -38,7 +38,7 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 	}
 	return map[string]templ.Component{
 		"run-form":       RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), sampleRunForm()),
-		"run-problems":   RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), RunForm{FlowID: "flow_1", Flow: "Route", Problems: ProblemsPanel{FlowID: "flow_1", List: []ProblemLine{{"", "", "", "A flow needs at least one node."}, {"write", "Write a reply", "prompt", "Nothing is typed here."}}}}),
+		"run-problems":   RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), RunForm{FlowID: "flow_1", Flow: "Route", Problems: ProblemsPanel{FlowID: "flow_1", List: []ProblemLine{{Text: "A flow needs at least one node."}, {Node: "write", Title: "Write a reply", Field: "prompt", Text: "Nothing is typed here."}}}}),
 		"run-until":      RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), RunForm{FlowID: "flow_1", Flow: "Route", Until: "tell", Node: "Tell legal", Sends: true, Error: "The queue is full. Try again in a moment."}),
 		"run-bar":        within(RunBar(mark, 0)),
 		"run-bar-failed": within(RunBar(failed, 0)),

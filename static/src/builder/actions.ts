@@ -26,7 +26,7 @@ if (!readonly) {
     ["left", "Align left", "align-start-vertical"], ["center", "Align centers", "align-center-vertical"], ["top", "Align tops", "align-start-horizontal"],
     ["middle", "Align middles", "align-center-horizontal"], ["columns", "Distribute horizontally", "align-horizontal-distribute-center"], ["rows", "Distribute vertically", "align-vertical-distribute-center"],
   ];
-  for (const [how, title, icon] of alignments) command({ name: `align-${how}`, title, icon, enabled: several, run: () => canvas.align(how) });
+  for (const [how, title, icon] of alignments) command({ name: `align-${how}`, title, icon, enabled: several, run: () => void canvas.align(how) });
 }
 command({ name: "menu", title: "Open selection menu", icon: "ellipsis", enabled: () => isReady() && canvas.chosen().length > 0, run: () => void canvas.menu() });
 command({ name: "select-mode", title: "Select by dragging", hint: "For touch screens, where a finger otherwise pans", icon: "mouse-pointer-2", enabled: isReady, run: selectMode });

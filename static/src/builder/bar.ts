@@ -1,6 +1,7 @@
 // The toolbar above the selection. It is placed when the selection, the view or
 // the nodes have moved, and hidden while nodes are dragged.
 import { listen } from "../listen.ts";
+import type { Point } from "../canvas/model.ts";
 import { builder, canvas, readonly, isReady } from "./canvas.ts";
 
 const bar = document.getElementById("selection-bar");
@@ -13,7 +14,7 @@ function show(): void {
   frame = requestAnimationFrame(put);
 }
 
-/** put places the toolbar above the selection, or below it where there is no space above, but within the canvas. */
+/** put places the toolbar above the selection, or else below, right or left of it, where it covers no node, and within the canvas. */
 function put(): void {
   if (!isReady()) return;
   const { nodes } = canvas.selection;
@@ -23,10 +24,18 @@ function put(): void {
   if (right < 0 || bottom < 0 || left > w || top > h) return hide();
   bar.hidden = false;
   bar.querySelector<HTMLElement>("[data-several]")!.hidden = nodes.size < 2;
-  const x = Math.max(gap, Math.min((left + right - bar.offsetWidth) / 2, w - bar.offsetWidth - gap));
-  const run = document.getElementById("run-bar")!, fits = top - bar.offsetHeight - above >= gap + (run.offsetHeight && run.offsetTop + run.offsetHeight); // below the bar of a run
-  const y = fits ? top - bar.offsetHeight - above : Math.min(bottom + above, h - bar.offsetHeight - gap);
-  bar.style.transform = `translate(${Math.round(x)}px,${Math.round(y)}px)`;
+  const { offsetWidth: width, offsetHeight: height } = bar, run = document.getElementById("run-bar")!, least = gap + (run.offsetHeight && run.offsetTop + run.offsetHeight); // below the bar of a run
+  const x = Math.max(gap, Math.min((left + right - width) / 2, w - width - gap)), beneath = { x, y: Math.min(bottom + above, h - height - gap) };
+  const places = [{ x, y: top - height - above }, { x, y: bottom + above }, { x: right + above, y: Math.max(least, top) }, { x: left - above - width, y: Math.max(least, top) }];
+  const inside = (p: Point) => p.x >= gap && p.x + width + gap <= w && p.y >= least && p.y + height + gap <= h;
+  const p = places.find((p) => inside(p) && !covers(p, width, height, nodes)) ?? places.find(inside) ?? beneath;
+  bar.style.transform = `translate(${Math.round(p.x)}px,${Math.round(p.y)}px)`;
+}
+
+/** covers reports whether the toolbar would cover a node that is not selected. */
+function covers(at: Point, width: number, height: number, selected: ReadonlySet<string>): boolean {
+  const [tx, ty, k] = canvas.view.transform;
+  return canvas.scene.visible().some((b) => !selected.has(b.id) && at.x < (b.x + b.width) * k + tx && at.x + width > b.x * k + tx && at.y < (b.y + b.height) * k + ty && at.y + height > b.y * k + ty);
 }
 
 /** titles returns the tops of the frames around selected nodes, whose titles must stay visible. */

@@ -1,13 +1,14 @@
 // The node kinds that can be added, as the page lists them.
 import { snapPoint } from "../canvas/geometry.ts";
-import { fits, type Edge, type FlowNode, type Attach, type Point, type PortType } from "../canvas/model.ts";
+import { fits, type Edge, type FlowNode, type Attach, type Point, type PortType, type Via } from "../canvas/model.ts";
 import { loadJSON, store } from "../canvas/storage.ts";
 import { canvas } from "./canvas.ts";
 import { freeName } from "./match.ts";
 
 type Named = [name: string, type: PortType];
+type Adds = { field: string; in: Named; out?: Named };
 /** Kind is a node kind. named: its nodes need a unique name. templates: fields that may contain {{names}}. collects: the field that lists the outputs to send. */
-export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; output?: boolean; collects?: string; in: Named[]; out: Named[] };
+export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; /** adds: a list field whose names become ports, with the names of these ports for "*". */ adds?: Adds; templates?: string[]; output?: boolean; collects?: string; in: Named[]; out: Named[] };
 
 const width = 176, height = 160; // approximate size of a new node in flow units
 const apart = 44, beside = 20; // flow units to the node that it stands right of, and to any other
@@ -24,9 +25,18 @@ export function suits(k: Kind, attach: Attach): boolean {
   return port.side === "out" ? takes(k, port.type) || !!k.templates : gives(k, port.type);
 }
 
-// takes and gives report whether a kind has an input or output of a matching type.
-export const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
-const gives = (k: Kind, type: PortType) => k.out.some(([, t]) => fits(t, type));
+// takes and gives report whether a kind has an input or output of a matching type, or adds one for a name.
+export const takes = (k: Kind, type: PortType) => adding(k, type) || k.in.some(([, t]) => fits(type, t));
+const gives = (k: Kind, type: PortType) => !!givenBy(k, type) || k.out.some(([, t]) => fits(t, type));
+const adding = (k: Kind, type: PortType) => !!k.adds && fits(type, k.adds.in[1]);
+const givenBy = (k: Kind, type: PortType) => (k.adds?.out && fits(k.adds.out[1], type) ? k.adds.out : undefined);
+
+/** named returns the config that gives a new node ports for a name, and which ports these are: those to connect it by. */
+export function named(k: Kind, name: string, from: PortType, to?: PortType): { config: Record<string, unknown>; via: Via } | undefined {
+  if (!k.adds || !adding(k, from)) return undefined;
+  const port = ([pattern]: Named) => pattern.replace("*", name), out = to && givenBy(k, to);
+  return { config: { [k.adds.field]: [name] }, via: { into: port(k.adds.in), out: out && port(out) } };
+}
 
 /** suitsEdge reports whether a node of the kind can be inserted into the edge. */
 function suitsEdge(k: Kind, e: Edge): boolean {
@@ -53,7 +63,18 @@ export function clear(at: Point): Point {
 export function add(k: Kind, at: Point, attach: Attach = {}, config: Record<string, unknown> = {}): string {
   const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : config };
   remember(k.kind);
-  return canvas.insert(node, attach);
+  const output = k.collects && outputOf(attach);
+  if (!output) return canvas.insert(node, attach);
+  const id = canvas.insert({ ...node, config: { [k.collects!]: [output] } });
+  canvas.open(id, k.templates?.[0]); // its URL
+  return id;
+}
+
+/** outputOf returns the name of the output that a new node is to send: it was dragged from it, or added while it is selected. */
+function outputOf({ port, edge }: Attach): unknown {
+  const [selected] = canvas.selection.nodes, id = port ? port.node : edge || canvas.selection.nodes.size !== 1 ? undefined : selected;
+  const n = id && canvas.draft.nodes.get(id);
+  return n && kindOf(n.kind)?.output && port?.side !== "in" ? n.config.name : undefined;
 }
 
 /** nextPlace returns where a node goes without a pointer: right of the selected one, as flows are read, or else in the center of the view. */

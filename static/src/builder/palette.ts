@@ -2,8 +2,9 @@
 import type { Edge, Point } from "../canvas/model.ts";
 import { chord } from "../canvas/shortcuts.ts";
 import { canvas, isReady } from "./canvas.ts";
-import { add, addNext, kindOf, place, suits, takes, type Kind } from "./kinds.ts";
+import { add, addNext, clear, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
+import { put } from "./picker.ts";
 import { closeRail } from "./rail.ts";
 
 const palette = document.getElementById("palette");
@@ -28,11 +29,20 @@ function search(words: string): void {
 /** reset shows all kinds again. */
 function reset(field: HTMLInputElement): void { field.value = ""; search(""); }
 
-/** buttons returns the kinds that are shown. */
-function buttons(): HTMLElement[] { return [...palette!.querySelectorAll<HTMLElement>(".kind")].filter((b) => b.checkVisibility()); }
+/** buttons returns what arrows visit: the kinds that are shown, or the groups of the rail while the focus is not in a list. */
+function buttons(): HTMLElement[] {
+  const of = (what: string) => [...palette!.querySelectorAll<HTMLElement>(what)].filter((b) => b.checkVisibility());
+  return document.activeElement?.matches(".rail-group") || !of(".kind").length ? of(".rail-group") : of(".kind");
+}
 
-/** walk moves the focus between the search field and the kinds; Enter in the field adds the first match. */
+/** stop makes one button the tab stop of the palette. */
+function stop(button: HTMLElement | undefined): void {
+  for (const b of palette!.querySelectorAll<HTMLElement>(".kind, .rail-group")) b.tabIndex = b === button ? 0 : -1;
+}
+
+/** walk moves the focus between the search field and the kinds or groups; Enter in the field adds the first match. */
 function walk(e: KeyboardEvent, field: HTMLInputElement): void {
+  if (e.key === "ArrowRight" && (e.target as Element).matches(".rail-group")) { e.preventDefault(); (e.target as HTMLElement).click(); return; }
   const all = buttons(), at = all.indexOf(document.activeElement as HTMLElement);
   if (chord(e) === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); return; }
   if (e.key === "Escape" && field.value) { e.preventDefault(); reset(field); field.focus(); return; }
@@ -87,12 +97,15 @@ function over(p: Point): boolean { return !!document.elementFromPoint(p.x, p.y)?
 /** aim highlights the edge under the pointer, if a node of the kind can be inserted into it. */
 function aim(k: Kind, p: Point): void {
   const edge = over(p) ? canvas.edges.under(p) : undefined;
-  canvas.edges.aim(target = edge && suits(k, { edge }) && takes(k, canvas.scene.port(edge.from, "out")!.type) ? edge : undefined);
+  canvas.edges.aim(target = edge && suits(k, { edge }) ? edge : undefined);
 }
 
-/** drop adds a node of the kind where it was dropped, unless that is outside of the canvas. */
+/** drop adds a node of the kind where it was dropped, unless that is outside of the canvas. On an output, a node that sends outputs sends this one. */
 function drop(k: Kind, p: Point, edge: Edge | undefined): void {
-  if (over(p)) add(k, place(canvas.view.toFlow(p), {}), { edge });
+  if (!over(p)) return;
+  const node = document.elementFromPoint(p.x, p.y)?.closest<HTMLElement>("article[data-id]")?.dataset.id, b = k.collects && node && canvas.scene.box(node);
+  if (b && kindOf(canvas.draft.nodes.get(node!)?.kind ?? "")?.output) add(k, clear({ x: b.x + b.width + 48, y: b.y }), { port: { node: node!, name: "value", side: "out", type: "any", many: false } });
+  else put(k, place(canvas.view.toFlow(p), {}), { edge });
 }
 
 if (palette) {
@@ -100,6 +113,10 @@ if (palette) {
   field.addEventListener("input", () => search(field.value));
   palette.addEventListener("keydown", (e) => walk(e, field));
   palette.addEventListener("pointerdown", press);
+  palette.addEventListener("focusin", (e) => { if ((e.target as Element).matches(".kind, .rail-group")) stop(e.target as HTMLElement); });
+  const first = () => stop(buttons()[0]);
+  first();
+  addEventListener("resize", first); // the rail has other buttons
   palette.addEventListener("dragstart", (e) => e.preventDefault());
   palette.addEventListener("click", (e) => {
     const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");

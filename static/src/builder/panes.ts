@@ -52,12 +52,11 @@ command({ name: "show-runs", title: "Show runs", icon: "history", run: () => { s
 
 const isOpen = () => builder.dataset.drawer !== "closed";
 
-/** open shows or hides the drawer; this browser remembers it. */
+/** open shows or hides the drawer. It starts closed on every page, so that it never takes space from the canvas unasked. */
 function open(on: boolean): void {
   if (on) delete builder.dataset.drawer;
   else builder.dataset.drawer = "closed";
   fold?.setAttribute("aria-expanded", String(on));
-  keep("drawer", on ? "open" : "closed");
 }
 
 /** size sets the height of the drawer. Its edge is a separator with a value, which arrow keys move (ARIA window splitter). */
@@ -91,8 +90,6 @@ edge?.addEventListener("keydown", (e) => {
 
 const was = Number(kept("drawer-height"));
 if (was) size(was);
-if (kept("drawer") === "open") open(true);
-else fold?.setAttribute("aria-expanded", "false");
 
 // Small screens show either the outline or the canvas.
 

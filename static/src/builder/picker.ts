@@ -2,7 +2,7 @@
 import type { Attach, Point } from "../canvas/model.ts";
 import { canvas } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { add, clear, kindOf, kinds, place, nextPlace, recent, suits, takes, type Kind } from "./kinds.ts";
+import { add, clear, kindOf, kinds, named, place, nextPlace, recent, suits, takes, type Kind } from "./kinds.ts";
 import { unusedName } from "./fill.ts";
 import { ranked, score } from "./match.ts";
 
@@ -18,10 +18,13 @@ export function pick(asked: Asked): void {
   });
 }
 
-/** texts returns the initial config of a node that takes the edge through a {{name}}: a template, or a kind without a matching port. */
-function texts(k: Kind, { port: dropped, edge }: Asked): Record<string, unknown> {
-  const [field] = k.templates ?? [], port = dropped ?? (edge && canvas.scene.port(edge.from, "out"));
-  return field && port?.side === "out" && (k.kind === "template" || !takes(k, port.type)) ? { [field]: `{{${unusedName(port)}}}` } : {};
+/** put adds a node of a kind, with the config that the edge needs: a name for which it gets ports, or a {{name}} in a template when no port fits. */
+export function put(k: Kind, at: Point, attach: Attach): string {
+  const { edge } = attach, port = attach.port ?? (edge && canvas.scene.port(edge.from, "out")), [field] = k.templates ?? [];
+  if (port?.side !== "out") return add(k, at, attach);
+  const ports = named(k, unusedName(port), port.type, edge && canvas.scene.port(edge.to, "in")?.type);
+  if (ports) return add(k, at, { ...attach, via: ports.via }, ports.config);
+  return add(k, at, attach, field && (k.kind === "template" || !takes(k, port.type)) ? { [field]: `{{${unusedName(port)}}}` } : {});
 }
 
 /** offered returns the kinds that fit, with recently used ones first. */
@@ -38,5 +41,5 @@ function found(fitting: Kind[], words: string): [Kind, string][] {
 /** choice returns the list item of a kind. A new node avoids overlaps, except when it is inserted into an edge; without a position on the screen it goes to the next place. */
 function choice(k: Kind, heading: string, asked: Asked): Choice {
   const at = place(asked.position, asked), free = !asked.client && !asked.edge ? nextPlace() : asked.edge ? at : clear(at);
-  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }, texts(k, asked)) };
+  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => put(k, free, { port: asked.port, edge: asked.edge }) };
 }

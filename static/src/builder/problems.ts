@@ -19,14 +19,14 @@ function show(text: string | undefined): void {
 
 /** showProblemCount updates the number on the tab. */
 export function showProblemCount(): void {
-  const n = document.querySelectorAll("#problems li").length, badge = document.getElementById("problem-count");
+  const n = document.querySelectorAll("#problems li:not([data-warning])").length, badge = document.getElementById("problem-count");
   if (badge) badge.textContent = n ? String(n) : "";
 }
 
 /** mark shows on each node how many problems it has. */
 function mark(): void {
   const of = new Map<string, string[]>();
-  for (const a of document.querySelectorAll<HTMLElement>("#problems [data-jump]")) {
+  for (const a of document.querySelectorAll<HTMLElement>("#problems li:not([data-warning]) [data-jump]")) {
     const text = a.querySelector("span")?.textContent ?? "";
     of.set(a.dataset.jump!, [...(of.get(a.dataset.jump!) ?? []), text]);
   }

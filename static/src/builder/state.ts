@@ -3,6 +3,7 @@ import type { SaveState } from "../canvas/sync.ts";
 import { listen } from "../listen.ts";
 import { toast } from "../toasts.ts";
 import { builder, canvas, whenReady } from "./canvas.ts";
+import { kindOf } from "./kinds.ts";
 
 const state = document.getElementById("save-state");
 const zoom = document.getElementById("zoom");
@@ -55,6 +56,16 @@ export function askReload(): void {
   toast("This flow changed too much elsewhere. Reload the page to continue.", "bad", { label: "Reload", act: () => location.reload() });
 }
 
+let inserted: Element | null | undefined; // the toast that offers to undo the last change, until the next one
+
+listen(canvas, "canvas:ops", () => inserted?.remove());
+listen<{ node: string; moved: number }>(canvas, "canvas:inserted", ({ node, moved }) => {
+  const title = kindOf(canvas.draft.nodes.get(node)?.kind ?? "")?.title ?? "Node";
+  if (!moved) return;
+  toast(`${title} added, ${moved === 1 ? "1 node" : `${moved} nodes`} moved`, "ok", { label: "Undo", act: () => canvas.history.undo() });
+  inserted = document.getElementById("toasts")?.lastElementChild;
+});
+
 listen(canvas, "canvas:history", showHistory);
 listen<{ zoom: number }>(canvas, "canvas:view", (view) => showZoom(view.zoom));
 
@@ -79,6 +90,7 @@ const blank = document.getElementById("blank");
 function showBlank(): void { if (blank) blank.hidden = canvas.draft.nodes.size > 0; }
 
 void whenReady.then((c) => {
+  if (kindOf("first_of")) c.fallback = { kind: "first_of", into: "values", out: "value" };
   showHistory(c.history.labels);
   showZoom(c.view.transform[2]);
   showBlank();

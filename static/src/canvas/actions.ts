@@ -1,5 +1,5 @@
 // The commands that keys, menus and the page run on the selection.
-import { align, type Alignment } from "./align.ts";
+import type { Alignment } from "./align.ts";
 import type { Connect } from "./connect.ts";
 import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
@@ -18,6 +18,8 @@ export interface ActionsContext extends Committer, Emitter, HasEdges {
   readonly announce: Announcer;
   readonly drag: { readonly active: boolean; cancel(): void };
   readonly taps: { cancel(): boolean };
+  /** implied returns the edges between nodes that the document does not have. */
+  implied(): Edge[];
   readonly pointer: { readonly last: Point | undefined };
   readonly keys: { readonly node: string | undefined; order(): string[]; focus(node: string | undefined): void };
 }
@@ -63,9 +65,8 @@ export class Actions {
     return [...this.canvas.selection.edges].map((key) => this.canvas.edges.get(key)).filter((e) => e !== undefined);
   }
 
-  /** pin asks the page to pin or unpin the outputs of the chosen nodes. */
-  pin(): boolean {
-    const nodes = this.chosen();
+  /** pin asks the page to pin or unpin the outputs of nodes, by default the chosen ones. */
+  pin(nodes = this.chosen()): boolean {
     if (nodes.length) this.canvas.emit("canvas:pin", { nodes });
     return nodes.length > 0;
   }
@@ -78,9 +79,9 @@ export class Actions {
     selection.clear();
   }
 
-  /** disable disables the chosen nodes, or enables them when all are disabled. */
-  disable(): void {
-    const { draft, announce } = this.canvas, ids = this.chosen(), on = ids.some((id) => !draft.nodes.get(id)?.disabled);
+  /** disable disables nodes, by default the chosen ones, or enables them when all are disabled. */
+  disable(ids = this.chosen()): void {
+    const { draft, announce } = this.canvas, on = ids.some((id) => !draft.nodes.get(id)?.disabled);
     const ops = ids.map((node): Op => (on ? { op: "put", node, member: "disabled", value: true } : { op: "put", node, member: "disabled" }));
     this.canvas.commit(on ? "Disable" : "Enable", ops);
     if (ids.length) announce.say(`${on ? "Disabled" : "Enabled"} ${count(ids.length, "node")}`);
@@ -103,17 +104,18 @@ export class Actions {
   /** tidy lays out the selection, or everything, as one step of the history. */
   async tidy(): Promise<void> {
     if (this.canvas.readonly) return;
-    const { arrange } = await import("./layout.ts"), { selection, scene, draft, view } = this.canvas;
+    const { arrange } = await import("./drawing.ts"), { selection, scene, draft, view, edges } = this.canvas;
     const ids = selection.nodes.size > 1 ? selection.nodes : new Set(scene.boxes.keys());
-    const edges = draft.edges.map((e) => ({ from: nodeOf(e.from), to: nodeOf(e.to) })).filter((e) => ids.has(e.from) && ids.has(e.to));
-    const nodes = await arrange(this.boxes(ids), edges);
+    const wires = draft.edges.map((e) => ({ from: nodeOf(e.from), to: nodeOf(e.to), ...edges.levels(e) }));
+    const implied = this.canvas.implied(); // counts twice, so that outputs stand beside what sends them
+    const nodes = arrange(this.boxes(ids), [...wires, ...implied, ...implied].filter((e) => ids.has(e.from) && ids.has(e.to)));
     this.canvas.commit("Tidy", [{ op: "move", nodes }]);
     view.fit(ids);
   }
 
   /** align aligns or distributes the selected nodes. */
-  align(how: Alignment): void {
-    const { nodes } = this.canvas.selection;
+  async align(how: Alignment): Promise<void> {
+    const { align } = await import("./drawing.ts"), { nodes } = this.canvas.selection;
     if (nodes.size > 1) this.canvas.commit("Align", [{ op: "move", nodes: align(how, this.boxes(nodes)) }]);
   }
 

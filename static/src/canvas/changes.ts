@@ -7,7 +7,8 @@ import type { Drag } from "./drag.ts";
 import type { HasEdges } from "./edges.ts";
 import type { Groups } from "./groups.ts";
 import type { History } from "./history.ts";
-import { at, type Attach, type FlowNode } from "./model.ts";
+import type { Insert } from "./insert.ts";
+import { at, type Attach, type Edge, type FlowNode, type Point } from "./model.ts";
 import { applyAll, Touched, type Op } from "./ops.ts";
 import type { Selection } from "./select.ts";
 import type { Status } from "./status.ts";
@@ -25,6 +26,7 @@ export interface ChangesContext extends Emitter, HasEdges {
   readonly minimap: Repaintable | undefined;
   readonly connect: Connect;
   readonly drag: Drag;
+  readonly inserts: Insert;
   readonly history: History;
   readonly sync: Sync;
   readonly swaps: Swaps;
@@ -72,7 +74,7 @@ export class Changes {
     for (const id of t.removed) this.discard(id);
     for (const id of t.added) layer.append(swaps.adopt(scene.recover(id)));
     if (t.added.size) swaps.measured([...t.added]);
-    for (const id of t.moved) edges.moveNode(id, this.canvas.draft.position(id));
+    edges.moveNodes([...t.moved].map((id) => [id, this.canvas.draft.position(id)] as const));
     if (t.edges) {
       edges.sync();
       this.markConnected();
@@ -83,6 +85,7 @@ export class Changes {
       keys.resetOrder();
       keys.ensureTabStop();
     }
+    if (t.moved.size || t.edges || nodes) edges.reroute();
     minimap?.paint();
   }
 
@@ -110,6 +113,7 @@ export class Changes {
     const taken = new Set(draft.edges.flatMap((e) => [`out ${e.from}`, `in ${e.to}`]));
     for (const ports of scene.ports.values())
       for (const p of ports) scene.portElement(p)?.toggleAttribute("data-linked", taken.has(`${p.side} ${at(p)}`));
+    this.canvas.edges.number();
     selection.highlightEdges();
     status.edgesPainted();
   }
@@ -126,11 +130,22 @@ export class Changes {
 
   /** attach connects a new node whose ports have become known, in the same step of the history. */
   attach(id: string): void {
-    const attach = this.pending.get(id), { scene, drag, connect } = this.canvas;
+    const attach = this.pending.get(id), { scene, connect } = this.canvas;
     if (!attach || !scene.ports.get(id)?.length) return;
     this.pending.delete(id);
-    const ops = attach.edge ? drag.insertOps(id, attach.edge) : attach.port && connect.firstFitOps(attach.port, id);
-    if (ops?.length) this.commit("Add", ops, { join: true });
+    if (attach.edge) this.attachToEdge(id, attach.edge, attach);
+    else if (attach.port) this.commit("Add", connect.firstFitOps(attach.port, id, attach.via) ?? [], { join: true });
     this.canvas.view.reveal(id); // it has its full height now
+  }
+
+  /** attachToEdge inserts a new node into an edge, and makes room for it. */
+  private attachToEdge(id: string, edge: Edge, { via, also }: Attach): void {
+    const { draft, inserts } = this.canvas, ops = inserts.ops(id, edge, via);
+    if (!ops || !draft.hasEdge(edge)) return;
+    const more: Op[] = also?.instead ? [{ op: "disconnect", edge: also.instead }] : [];
+    if (also) more.push({ op: "connect", edge: { from: also.from, to: `${id}.${via?.into}` } });
+    const nodes = inserts.room(id, edge), from = new Map(Object.keys(nodes).map((n): [string, Point] => [n, { ...draft.position(n) }]));
+    this.commit("Add", [{ op: "move", nodes }, ...ops, ...more], { join: true });
+    inserts.show(id, from);
   }
 }

@@ -1,13 +1,15 @@
 // Connecting ports by dragging, and moving the ends of edges; taps and keys are
 // in taps.ts. Ports that fit are highlighted, and the others explain why not.
+import type { OfferContext } from "./choice.ts";
 import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
-import { at, edgeKey, ends, fits, nodeOf, type Attach, type Edge, type Point, type Port } from "./model.ts";
+import { at, edgeKey, ends, fits, nodeOf, type Attach, type Edge, type Point, type Port, type Via } from "./model.ts";
 import type { Op } from "./ops.ts";
+import { curve } from "./route.ts";
 import { connectOps, loopNodes, loopOver, pair, refusal } from "./rules.ts";
 import { svg } from "./svg.ts";
 import type { HasView } from "./viewport.ts";
-import { ConnectionMode, flowId, getBezierPath, handleClass, lib, pointToRendererPoint, Position, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
+import { ConnectionMode, flowId, handleClass, lib, pointToRendererPoint, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
 
 const radius = 24; // flow units within which a port catches the pointer
 const threshold = 3; // pixels; below it a press is a tap
@@ -15,10 +17,11 @@ const threshold = 3; // pixels; below it a press is a tap
 type State = ConnectionState & { inProgress: boolean };
 
 /** ConnectContext is what making edges needs of the canvas. */
-export interface ConnectContext extends Committer, Emitter, HasEdges, HasView {
+export interface ConnectContext extends Committer, Emitter, HasEdges, HasView, OfferContext {
   readonly layer: HTMLElement;
   readonly announce: Announcer;
   readonly taps: { readonly pending: Port | undefined; cancel(): boolean };
+  readonly drawing: typeof import("./drawing.ts") | undefined;
   palette(client: Point, attach: Attach): void;
 }
 
@@ -117,9 +120,21 @@ export class Connect {
     return [scene.port(`${c.source}.${c.sourceHandle}`, "out"), scene.port(`${c.target}.${c.targetHandle}`, "in")];
   }
 
-  /** join connects two ports as one step of the history. */
+  /** join connects two ports as one step of the history. It asks first where only one value counts and there is one. */
   join(a: Port, b: Port, moving?: Edge): void {
-    const ops = connectOps(this.canvas.draft, a, b, moving);
+    const { draft, drawing, scene } = this.canvas, [from, to] = pair(a, b)!, taken = draft.edgesInto(at(to)).filter((e) => !moving || edgeKey(e) !== edgeKey(moving));
+    const el = scene.portElement(to), same = moving && moving.from === at(from) && moving.to === at(to);
+    if (drawing && el && taken.length && !same && (!to.many || to.first)) this.ask(from, to, el, taken[0]!, moving);
+    else this.connect(a, b, connectOps(draft, a, b, moving), moving);
+  }
+
+  /** ask asks whether an edge replaces those of a port, or is used when they have no value. It waits for the end of the drag, which removes the line. */
+  private ask(from: Port, to: Port, el: HTMLElement, taken: Edge, moving?: Edge): void {
+    requestAnimationFrame(() => this.canvas.drawing!.offer(this.canvas, { from, to, el, taken, moving }, (ops) => this.connect(from, to, ops, moving), this.line, this.layer));
+  }
+
+  /** connect applies the operations that connect two ports. */
+  private connect(a: Port, b: Port, ops: Op[], moving?: Edge): void {
     if (!ops.length) return;
     this.canvas.commit(moving ? "Reconnect" : "Connect", ops);
     const [from, to] = a.side === "out" ? [a, b] : [b, a], input = ops.some((o) => o.op === "set") && to.name.replace("input.", "");
@@ -149,9 +164,10 @@ export class Connect {
   }
 
   /** firstFitOps returns the operations that connect a port to the first free port of a node that fits. */
-  firstFitOps(from: Port, node: string, moving?: Edge): Op[] | undefined {
-    const free = this.free(from, node, moving);
-    return free && connectOps(this.canvas.draft, from, free, moving);
+  firstFitOps(from: Port, node: string, via: Via = {}): Op[] | undefined {
+    if (from.side === "out" && via.into) return [{ op: "connect", edge: { from: at(from), to: `${node}.${via.into}` } }];
+    const free = this.free(from, node);
+    return free && connectOps(this.canvas.draft, from, free);
   }
 
   /** free returns the first port of a node that a drop on the node connects to. */
@@ -210,8 +226,7 @@ export class Connect {
     if (!c?.inProgress) return;
     const to = pointToRendererPoint(c.to, this.canvas.view.transform); // the library gives it in pixels, `from` in flow units
     const [s, t] = c.fromHandle.type === "source" ? [c.from, to] : [to, c.from];
-    const [d] = getBezierPath({ sourceX: s.x, sourceY: s.y, sourcePosition: Position.Right, targetX: t.x, targetY: t.y, targetPosition: Position.Left });
-    this.line.setAttribute("d", d);
+    this.line.setAttribute("d", curve(s, t).d);
     this.line.setAttribute("data-valid", String(c.isValid));
     if (!this.line.isConnected) this.layer.append(this.line);
     this.point(c);

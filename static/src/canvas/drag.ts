@@ -5,8 +5,9 @@ import type { Announce } from "./announce.ts";
 import type { Committer, Repaintable } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import { grid } from "./geometry.ts";
-import { Guides } from "./guides.ts";
-import { at, edgeKey, fits, type Edge, type Point } from "./model.ts";
+import type { Guides } from "./guides.ts";
+import type { Insert } from "./insert.ts";
+import type { Edge, Point } from "./model.ts";
 import type { Op } from "./ops.ts";
 import type { Selection } from "./select.ts";
 import type { HasView } from "./viewport.ts";
@@ -20,6 +21,8 @@ type Items = Map<string, { position: Point }>;
 export interface DragContext extends Committer, HasEdges, HasView {
   readonly layer: HTMLElement;
   readonly selection: Selection;
+  readonly inserts: Insert;
+  readonly drawing: typeof import("./drawing.ts") | undefined;
   readonly announce: Announce;
   readonly minimap: Repaintable | undefined;
   readonly groups: { draw(): void };
@@ -41,9 +44,9 @@ export class Drag {
   private copying = false;
   private cancelled = false;
   private target: Edge | undefined; // the edge that the node would be inserted into
-  private guides: Guides;
+  private guides: Guides | undefined; // from the first drag on
 
-  constructor(private canvas: DragContext, layer: SVGElement) { this.guides = new Guides(layer); }
+  constructor(private canvas: DragContext, private layer: SVGElement) {}
 
   /** ready makes a node draggable at its first press; doing so for 500 nodes at once would delay the start. */
   ready(id: string): void {
@@ -78,13 +81,15 @@ export class Drag {
 
   /** begin starts a drag. Alt is read here, because pressed later it means something else: to ignore the grid. */
   private begin(e: MouseEvent | TouchEvent, items: Items): void {
+    this.canvas.edges.settle();
     this.from = new Map([...items.keys()].map((id) => [id, { ...this.canvas.draft.position(id) }]));
     this.copying = e.altKey;
     this.cancelled = false;
     this.canvas.pane.toggleAttribute("data-copying", this.copying);
     this.raise([...items.keys()]);
-    const { scene } = this.canvas;
-    this.guides.begin([...scene.boxes.keys()].filter((id) => !items.has(id) && !scene.hidden(id)).map((id) => scene.box(id)!));
+    const { scene, drawing } = this.canvas;
+    this.guides ??= drawing && new drawing.Guides(this.layer);
+    this.guides?.begin([...scene.boxes.keys()].filter((id) => !items.has(id) && !scene.hidden(id)).map((id) => scene.box(id)!));
   }
 
   /** raise brings the dragged nodes to the front and disables hit testing of the others. */
@@ -105,7 +110,7 @@ export class Drag {
   private move(items: Items): void {
     if (this.cancelled) return;
     const shift = this.shift(items), { edges, groups } = this.canvas;
-    for (const [id, item] of items) edges.moveNode(id, this.locked(id, { x: item.position.x + shift.dx, y: item.position.y + shift.dy }));
+    edges.moveNodes([...items].map(([id, item]) => [id, this.locked(id, { x: item.position.x + shift.dx, y: item.position.y + shift.dy })] as const));
     groups.draw();
     this.aim(items);
     this.canvas.moved();
@@ -113,9 +118,9 @@ export class Drag {
 
   /** shift returns how far guides pull the nodes; they are off while the grid is ignored. */
   private shift(items: Items): { dx: number; dy: number } {
-    if (this.canvas.keys.alt && !this.copying) { this.guides.end(); return { dx: 0, dy: 0 }; }
+    if (this.canvas.keys.alt && !this.copying) { this.guides?.end(); return { dx: 0, dy: 0 }; }
     for (const [id, item] of items) this.canvas.scene.place(id, item.position);
-    return this.guides.catch(this.canvas.scene.bounds(items.keys()), this.canvas.view.transform[2]);
+    return this.guides?.catch(this.canvas.scene.bounds(items.keys()), this.canvas.view.transform[2]) ?? { dx: 0, dy: 0 };
   }
 
   /** locked keeps to the axis in which the node moved further, while Shift is down. */
@@ -130,29 +135,15 @@ export class Drag {
     const [id] = items.keys();
     const alone = items.size === 1 && !this.copying && !this.canvas.draft.edgesOf(id!).length;
     const pointer = this.canvas.pointer.last, edge = alone && pointer ? this.canvas.edges.under(pointer) : undefined;
-    this.target = edge && this.insertOps(id!, edge) ? edge : undefined;
+    this.target = edge && this.canvas.inserts.ops(id!, edge) ? edge : undefined;
     this.canvas.edges.aim(this.target);
-  }
-
-  /** insertOps returns the operations that insert a node into an edge, or undefined when no ports fit. */
-  insertOps(id: string, edge: Edge): Op[] | undefined {
-    const { scene } = this.canvas, from = scene.port(edge.from, "out"), to = scene.port(edge.to, "in"), ports = scene.ports.get(id) ?? [];
-    const takes = from && ports.find((p) => p.side === "in" && fits(from.type, p.type));
-    const gives = to && ports.find((p) => p.side === "out" && fits(p.type, to.type));
-    if (!takes || !gives) return undefined;
-    const place = this.canvas.draft.edgesInto(edge.to).findIndex((e) => edgeKey(e) === edgeKey(edge)); // a list port keeps its order
-    return [
-      { op: "disconnect", edge },
-      { op: "connect", edge: { from: at(gives), to: edge.to }, at: place },
-      { op: "connect", edge: { from: edge.from, to: at(takes) } },
-    ];
   }
 
   /** cancel moves everything back; the button may still be down. */
   cancel(): void {
     this.cancelled = true;
     this.moveBack(this.from);
-    this.guides.end();
+    this.guides?.end();
     this.canvas.groups.draw();
   }
 
@@ -160,7 +151,7 @@ export class Drag {
   private end(): void {
     const { from, target, copying } = this;
     this.lower();
-    this.guides.end();
+    this.guides?.end();
     this.aim(new Map());
     this.from = new Map();
     this.copying = false;
@@ -174,12 +165,21 @@ export class Drag {
     }
     if (!Object.keys(to).length) return;
     if (copying) return this.copy(from, to);
-    const [id] = from.keys(), insert = target && this.insertOps(id!, target);
-    this.canvas.commit(insert ? "Insert into edge" : "Move", [{ op: "move", nodes: to }, ...(insert ?? [])]);
+    const [id] = from.keys(), insert = target && this.canvas.inserts.ops(id!, target);
+    if (insert) return this.insert(id!, to, target!, insert);
+    this.canvas.commit("Move", [{ op: "move", nodes: to }]);
     this.canvas.announce.moved(Object.keys(to));
   }
 
-  private moveBack(from: Map<string, Point>): void { for (const [id, p] of from) this.canvas.edges.moveNode(id, p); }
+  /** insert inserts the dropped node into an edge. */
+  private insert(id: string, dropped: Record<string, Point>, edge: Edge, ops: Op[]): void {
+    const { inserts, draft } = this.canvas, nodes = { ...dropped, ...inserts.room(id, edge) };
+    const from = new Map(Object.keys(nodes).map((n): [string, Point] => [n, { ...(dropped[n] ?? draft.position(n)) }]));
+    this.canvas.commit("Insert into edge", [{ op: "move", nodes }, ...ops]);
+    inserts.show(id, from);
+  }
+
+  private moveBack(from: Map<string, Point>): void { this.canvas.edges.moveNodes(from); }
 
   /** copy leaves the dragged nodes where they were and adds copies where they were dropped. */
   private copy(from: Map<string, Point>, to: Record<string, Point>): void {

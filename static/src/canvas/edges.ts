@@ -1,22 +1,31 @@
 // Edges as curves: a wide invisible path for the pointer and a thin visible one.
 // A selected or hovered edge shows "+" to insert a node and a grip at each end.
 import type { Box } from "./geometry.ts";
-import { edgeKey, nodeOf, portOf, type Edge, type Point } from "./model.ts";
+import { at, edgeKey, nodeOf, portOf, type Edge, type Point } from "./model.ts";
 import type { HasScene } from "./scene.ts";
 import { svg } from "./svg.ts";
-import { ConnectionMode, getBezierPath, getEdgePosition, Position } from "./xyflow.ts";
+import { curve, route, type Detour } from "./route.ts";
+import { ConnectionMode, getEdgePosition, Position } from "./xyflow.ts";
 
-type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number]; items?: SVGElement };
+type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number]; d?: string; items?: SVGElement; order?: SVGElement };
 type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number; sourcePosition: Position; targetPosition: Position };
 
 const gripAt = 22; // flow units from the port, beyond its hit area
+const shortest = 64; // flow units of an edge that has space for grips
+const duration = 160; // ms that nodes take to make room
+const most = 120; // nodes that glide; more jump
 
 /** EdgesContext is what edges need of the canvas. */
 export interface EdgesContext extends HasScene {
   readonly readonly: boolean;
+  readonly pane: HTMLElement;
   readonly groups: { folded(node: string): string | undefined; box(group: string): Box | undefined };
   readonly selection: { forget(key: string): void };
   emit(name: string, detail: unknown): boolean;
+  /** drawing is undefined until it is loaded. */
+  readonly drawing: { readonly detour: Detour } | undefined;
+  /** moved is called when anything may have moved on the screen. */
+  moved(): void;
 }
 
 /** HasEdges is the part of a context for drawing nodes and edges. */
@@ -35,6 +44,9 @@ export class Edges {
   private aimed: string | undefined; // the key of the highlighted edge
   private shown: string | undefined; // the key of the edge whose tools are shown
   private pointed: string | undefined; // the key of the edge that is pointed at
+  private routing = 0; // the animation frame that draws all edges
+  private plain = false; // while nodes glide, edges are plain curves
+  private gliding = 0; // the animation frame of glide
 
   constructor(private canvas: EdgesContext, private layer: SVGElement) {
     const plus = svg("g", { class: "canvas-edge-plus", role: "button", "aria-label": "Insert a node here" });
@@ -86,10 +98,49 @@ export class Edges {
   /** drawn is called after the edges of a node were drawn again, for what else depends on where nodes are. */
   drawn: (() => void) | undefined;
 
-  /** moveNode shows a node and its edges at a position. The draft is changed by an operation, once the gesture ends. */
-  moveNode(id: string, p: Point): void {
-    this.canvas.scene.place(id, p);
-    this.drawOf(id);
+  /** moveNode shows a node at a position, with its edges. The draft is changed by an operation, once the gesture ends. */
+  moveNode(id: string, p: Point): void { this.moveNodes([[id, p]]); }
+
+  /** moveNodes shows several nodes at positions, and draws each of their edges once. */
+  moveNodes(to: Iterable<readonly [string, Point]>): void {
+    const keys = new Set<string>();
+    for (const [id, p] of to) {
+      this.canvas.scene.place(id, p);
+      for (const e of this.canvas.draft.edgesOf(id)) keys.add(edgeKey(e));
+    }
+    for (const key of keys) this.draw(key);
+    this.drawn?.();
+  }
+
+  /** glide moves nodes from where they were to where they are now. Their edges are curves until they arrive. */
+  glide(from: Map<string, Point>): void {
+    const { scene, draft, pane } = this.canvas, began = performance.now();
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || from.size > most) return;
+    const frame = (now: number) => {
+      const part = Math.min(1, Math.max(0, now - began) / duration), eased = 1 - (1 - part) ** 3;
+      this.plain = part < 1;
+      this.moveNodes([...from].filter(([id]) => scene.boxes.has(id)).map(([id, a]) => {
+        const b = draft.position(id);
+        return [id, { x: a.x + (b.x - a.x) * eased, y: a.y + (b.y - a.y) * eased }] as const;
+      }));
+      this.gliding = part < 1 ? requestAnimationFrame(frame) : 0;
+      pane.toggleAttribute("data-gliding", part < 1);
+      if (part === 1) this.reroute();
+      this.canvas.moved();
+    };
+    cancelAnimationFrame(this.gliding);
+    frame(began);
+  }
+
+  /** settle ends a glide: its nodes are shown where they belong. */
+  settle(): void {
+    if (!this.gliding) return;
+    cancelAnimationFrame(this.gliding);
+    this.gliding = 0;
+    this.plain = false;
+    this.canvas.pane.removeAttribute("data-gliding");
+    this.moveNodes([...this.canvas.scene.boxes.keys()].map((id) => [id, this.canvas.draft.position(id)] as const));
+    this.reroute();
   }
 
   /** aim highlights the edge that a dragged node would be inserted into; undefined highlights none. */
@@ -122,12 +173,38 @@ export class Edges {
     const ends = this.ends(v.edge);
     v.group.style.display = ends ? "" : "none"; // not measured yet, or inside a folded group
     if (!ends) return;
-    const [d, x, y] = getBezierPath(ends);
+    const { d, middle } = this.way(v.edge, ends);
+    if (v.d === d) return;
+    v.d = d;
     v.line.setAttribute("d", d);
     v.hit.setAttribute("d", d);
-    v.middle = [x, y];
+    v.middle = [middle.x, middle.y];
     this.placeItems(v);
     if (this.shown === key) this.placeTools(v);
+  }
+
+  /** way returns the shape of an edge: around the nodes that it does not belong to. */
+  private way(e: Edge, ends: Ends) {
+    const { scene } = this.canvas, from = nodeOf(e.from), to = nodeOf(e.to), s = { x: ends.sourceX, y: ends.sourceY }, t = { x: ends.targetX, y: ends.targetY };
+    if (this.plain) return curve(s, t);
+    const own = [scene.box(from), scene.box(to)].filter((b) => b !== undefined), slot = (scene.ports.get(from) ?? []).findIndex((p) => p.side === "out" && at(p) === e.from);
+    return route(s, t, scene.visible().filter((b) => b.id !== from && b.id !== to), own, Math.max(0, slot), this.canvas.drawing?.detour);
+  }
+
+  /** reroute draws all edges again in the next frame: nodes that have moved may be in the way of edges of others. */
+  reroute(): void {
+    this.routing ||= requestAnimationFrame(() => {
+      this.routing = 0;
+      if (this.plain) return;
+      for (const key of this.views.keys()) this.draw(key);
+      this.drawn?.();
+    });
+  }
+
+  /** levels returns how far the ports of an edge are below the tops of their nodes. */
+  levels(e: Edge): { out?: number; into?: number } {
+    const { scene } = this.canvas, from = scene.port(e.from, "out"), to = scene.port(e.to, "in");
+    return { out: from && scene.level(from), into: to && scene.level(to) };
   }
 
   /** count shows how many items a run sent over an edge, when it was more than one. */
@@ -144,7 +221,25 @@ export class Edges {
     this.placeItems(v);
   }
 
+  /** number shows the order of edges at ports where the first value counts. */
+  number(): void {
+    const { scene, draft } = this.canvas;
+    for (const [key, v] of this.views) {
+      const all = scene.port(v.edge.to, "in")?.first ? draft.edgesInto(v.edge.to) : [], n = all.length > 1 ? String(all.findIndex((e) => edgeKey(e) === key) + 1) : "";
+      if ((v.order?.textContent ?? "") === n) continue;
+      v.order?.remove();
+      v.order = undefined;
+      v.group.setAttribute("aria-label", this.name(v.edge) + (n && `, ${n} of ${all.length}`));
+      if (!n) continue;
+      v.order = v.group.appendChild(svg("g", { class: "canvas-edge-order" }));
+      v.order.append(svg("circle", { r: "9" }), svg("text", { "text-anchor": "middle", dy: "4" }));
+      v.order.lastElementChild!.textContent = n;
+      this.placeItems(v);
+    }
+  }
+
   private placeItems(v: View): void {
+    v.order?.setAttribute("transform", `translate(${v.middle[0]},${v.middle[1]})`);
     v.items?.setAttribute("x", String(v.middle[0]));
     v.items?.setAttribute("y", String(v.middle[1]));
   }
@@ -190,6 +285,7 @@ export class Edges {
     const length = v.line.getTotalLength(), grip = Math.min(gripAt, length / 3);
     const a = v.line.getPointAtLength(grip), b = v.line.getPointAtLength(length - grip);
     plus!.setAttribute("transform", `translate(${v.middle[0]},${v.middle[1]})`);
+    for (const g of [from!, to!]) g.style.display = length < shortest ? "none" : ""; // they would cover "+"
     from!.setAttribute("transform", `translate(${a.x},${a.y})`);
     to!.setAttribute("transform", `translate(${b.x},${b.y})`);
   }

@@ -4,7 +4,7 @@ import { Actions } from "./actions.ts";
 import type { Alignment } from "./align.ts";
 import { Announce } from "./announce.ts";
 import { Changes } from "./changes.ts";
-import { Clipboard } from "./clipboard.ts";
+import type { Clipboard } from "./clipboard.ts";
 import { Connect } from "./connect.ts";
 import type { CommitOptions } from "./context.ts";
 import { Drag } from "./drag.ts";
@@ -12,10 +12,11 @@ import { Edges } from "./edges.ts";
 import { frame, readDocument, type Frame } from "./frame.ts";
 import { Groups } from "./groups.ts";
 import { History } from "./history.ts";
+import { Insert } from "./insert.ts";
 import { Keys } from "./keys.ts";
-import { Minimap } from "./minimap.ts";
+import type { Minimap } from "./minimap.ts";
 import type { Box } from "./geometry.ts";
-import { Draft, type Attach, type FlowDocument, type FlowNode, type Point } from "./model.ts";
+import { Draft, type Attach, type Edge, type FlowDocument, type FlowNode, type Point } from "./model.ts";
 import { Notes } from "./notes.ts";
 import type { Op } from "./ops.ts";
 import { Pointer } from "./pointer.ts";
@@ -51,6 +52,7 @@ export class FlowCanvas extends HTMLElement {
   swaps!: Swaps;
   actions!: Actions;
   drag!: Drag;
+  inserts!: Insert;
   connect!: Connect;
   taps!: Taps;
   keys!: Keys;
@@ -64,6 +66,12 @@ export class FlowCanvas extends HTMLElement {
   minimap: Minimap | undefined;
   /** selecting makes a drag on empty space select, for touch screens. */
   selecting = false;
+  /** implied returns edges between nodes that the document doesn't have, such as those from outputs to webhooks; the page sets it. */
+  implied: () => Edge[] = () => [];
+  /** drawing is undefined until it is loaded. */
+  drawing: typeof import("./drawing.ts") | undefined;
+  /** fallback is a kind whose nodes output the first value that they get, and its ports; the page sets it. */
+  fallback: { kind: string; into: string; out: string } | undefined;
   private frame!: Frame;
   private stop!: AbortController;
   private movedIn = 0; // the animation frame that emits canvas:moved
@@ -85,6 +93,19 @@ export class FlowCanvas extends HTMLElement {
     performance.measure("canvas:ready", { start: began, end: performance.now() });
     this.setAttribute("ready", "");
     this.emit("canvas:ready", { ms: performance.now() - began });
+    void import("./drawing.ts").then((d) => { if (this.isConnected) this.complete(d); });
+  }
+
+  /** complete adds the parts that are loaded after the first paint, and draws edges around nodes. */
+  private complete(d: typeof import("./drawing.ts")): void {
+    this.drawing = d;
+    this.clipboard = new d.Clipboard(this);
+    if (!this.hasAttribute("nomap") && !this.minimap) {
+      this.minimap = new d.Minimap(this);
+      this.append(this.minimap.element);
+      this.minimap.start();
+    }
+    this.edges.reroute();
   }
 
   /** build creates the parts. Constructors only keep what they are given; a part may use others only after all exist. */
@@ -97,12 +118,12 @@ export class FlowCanvas extends HTMLElement {
     this.edges = new Edges(this, svg);
     this.groups = new Groups(this, groups, `canvas:${flow}:folded`);
     this.drag = new Drag(this, over);
+    this.inserts = new Insert(this);
     this.connect = new Connect(this, over);
     this.taps = new Taps(this);
     this.changes = new Changes(this);
     this.swaps = new Swaps(this);
     this.actions = new Actions(this);
-    this.clipboard = new Clipboard(this);
     this.keys = new Keys(this);
     this.history = new History(this, `canvas:${flow}:history`);
     this.sync = new Sync(this, this.getAttribute("ops") ?? "", Number(this.getAttribute("rev") ?? 0), `canvas:${flow}`);
@@ -125,11 +146,6 @@ export class FlowCanvas extends HTMLElement {
     this.changes.markConnected();
     for (const id of this.scene.elements.keys()) this.announce.name(id);
     this.status.readAll();
-    if (!this.hasAttribute("nomap")) {
-      this.minimap = new Minimap(this);
-      this.append(this.minimap.element);
-      this.minimap.start();
-    }
     this.view.restore();
     if (!this.readonly) this.sync.resume();
   }
@@ -138,17 +154,22 @@ export class FlowCanvas extends HTMLElement {
   private listen(signal: AbortSignal): void {
     this.keys.start(signal);
     this.pointer.start(signal);
-    this.addEventListener("copy", (e) => { if (this.ownKey(e)) this.clipboard.copy(e); }, { signal });
-    this.addEventListener("cut", (e) => { if (this.ownKey(e) && !this.readonly && this.clipboard.copy(e)) this.erase(); }, { signal });
-    this.addEventListener("paste", (e) => {
-      if (this.ownKey(e) && this.clipboard.paste(e.clipboardData?.getData("text/plain") ?? "", this.pasteAt(), this.keys.shift)) e.preventDefault();
+    // On the document: Firefox sends these events to the node that has the document's selection.
+    document.addEventListener("copy", (e) => { if (this.hasKeys()) this.clipboard.copy(e); }, { signal });
+    document.addEventListener("cut", (e) => { if (this.hasKeys() && !this.readonly && this.clipboard.copy(e)) this.erase(); }, { signal });
+    document.addEventListener("paste", (e) => {
+      if (this.hasKeys() && this.clipboard.paste(e.clipboardData?.getData("text/plain") ?? "", this.pasteAt(), this.keys.shift)) e.preventDefault();
     }, { signal });
     this.addEventListener("canvas:paint", (e) => this.status.showSteps((e as CustomEvent<{ steps: Step[] }>).detail.steps), { signal });
     document.addEventListener("flow:ops", (e) => this.sync.remote((e as CustomEvent<Remote>).detail), { signal });
   }
 
-  /** ownKey reports whether a clipboard event belongs to the canvas and not to a text field. */
-  private ownKey(e: Event): boolean { return !(e.target as Element).closest?.("input, textarea, select, [contenteditable]"); }
+  /** hasKeys reports whether the focus is in the canvas, and not in a text field of it. */
+  private hasKeys(): boolean {
+    const at = document.activeElement;
+    return !!at && !!this.drawing && this.contains(at) && !at.closest("input, textarea, select, [contenteditable]");
+  }
+
   private pasteAt(): Point { return this.pointer.last ? this.view.toFlow(this.pointer.last) : this.view.center(); }
 
   /** disconnectedCallback saves, stops all parts and leaves the HTML as the server would render it now, so that the element can be connected again. */
@@ -159,6 +180,7 @@ export class FlowCanvas extends HTMLElement {
     cancelAnimationFrame(this.movedIn);
     this.drag.endAll();
     this.minimap?.element.remove();
+    this.minimap = undefined;
     this.announce.region.remove();
     this.setAttribute("rev", String(this.sync.rev));
     this.frame.restore(this.document());
@@ -202,7 +224,7 @@ export class FlowCanvas extends HTMLElement {
   erase(reconnect = false): void { this.actions.erase(reconnect); }
 
   /** disable disables the chosen nodes, or enables them when all are disabled. */
-  disable(): void { this.actions.disable(); }
+  disable(nodes?: string[]): void { this.actions.disable(nodes); }
 
   /** open asks the page to open a node and reports whether there is one. */
   open(node: string | undefined, part?: string): boolean {
@@ -220,7 +242,7 @@ export class FlowCanvas extends HTMLElement {
   tidy(): Promise<void> { return this.actions.tidy(); }
 
   /** align aligns or distributes the selected nodes. */
-  align(how: Alignment): void { this.actions.align(how); }
+  align(how: Alignment): Promise<void> { return this.actions.align(how); }
 
   /** selectionBox returns the box of the selected nodes in pixels of the window, or undefined when none is selected. */
   selectionBox(): Box | undefined {

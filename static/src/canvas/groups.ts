@@ -95,6 +95,7 @@ export class Groups {
       const hidden = this.folded(id) !== undefined;
       if (el.hidden === hidden) continue;
       el.hidden = hidden;
+      this.canvas.scene.refold();
       this.canvas.edges.drawOf(id);
     }
   }
@@ -157,7 +158,8 @@ export class Groups {
     track(pane, e, (m) => {
       const now = view.toFlow({ x: m.clientX, y: m.clientY }), by = snapPoint({ x: now.x - start.x, y: now.y - start.y });
       to = {};
-      for (const [n, p] of from) edges.moveNode(n, (to[n] = { x: p.x + by.x, y: p.y + by.y }));
+      for (const [n, p] of from) to[n] = { x: p.x + by.x, y: p.y + by.y };
+      edges.moveNodes(Object.entries(to));
       this.draw();
     }, () => {
       if (!Object.keys(to).length) return selection.set(g.nodes);

@@ -6,14 +6,17 @@ export type Point = { x: number; y: number };
 export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "messages" | "any" | "file or text" | "list, file or text" | "list or text";
 export type Side = "in" | "out";
 
-/** Port is a named input or output of a node. */
-export type Port = { node: string; name: string; side: Side; type: PortType; many: boolean };
+/** Port is a named input or output of a node. many: it takes several edges; first: of these, the first one with a value counts. */
+export type Port = { node: string; name: string; side: Side; type: PortType; many: boolean; first?: boolean };
 
 /** Edge connects two ports, each written node.port. */
 export type Edge = { from: string; to: string };
 
+/** Via names the ports of a new node to connect, where the first that fit are not the right ones. */
+export type Via = { into?: string; out?: string };
+
 /** Attach is what a new node is connected to: a port, or an edge that it is inserted into. */
-export type Attach = { port?: Port; edge?: Edge };
+export type Attach = { port?: Port; edge?: Edge; via?: Via; /** also is another edge to the same input of a node in an edge, from its output; instead is the edge that it replaces. */ also?: { from: string; instead?: Edge } };
 
 /** Group frames nodes on the canvas. */
 export type Group = { id: string; label?: string; color?: string; nodes: string[] };
@@ -124,17 +127,17 @@ export class Draft {
   /** title returns the label of a node, or else its ID. */
   title(id: string): string { return this.nodes.get(id)?.label || id; }
 
-  /** after returns the nodes that depend on this one, directly or not. */
-  after(id: string): Set<string> { return this.reach(id, "from", "to"); }
+  /** after returns the nodes that depend on this one, directly or not. more are edges between nodes beside those of the document. */
+  after(id: string, more: Edge[] = []): Set<string> { return this.reach(id, "from", "to", more); }
 
   /** before returns the nodes that this one depends on, directly or not. */
-  before(id: string): Set<string> { return this.reach(id, "to", "from"); }
+  before(id: string): Set<string> { return this.reach(id, "to", "from", []); }
 
   /** reach follows edges from their near to their far end. The start is only included when it is part of a loop. */
-  private reach(id: string, near: "from" | "to", far: "from" | "to"): Set<string> {
+  private reach(id: string, near: "from" | "to", far: "from" | "to", more: Edge[]): Set<string> {
     const seen = new Set<string>(), queue = [id];
     for (let n = queue.pop(); n !== undefined; n = queue.pop())
-      for (const e of this.edgesOf(n)) {
+      for (const e of more.length ? [...this.edgesOf(n), ...more] : this.edgesOf(n)) {
         const next = nodeOf(e[far]);
         if (nodeOf(e[near]) === n && !seen.has(next)) { seen.add(next); queue.push(next); }
       }

@@ -41,12 +41,12 @@ export function refusal(draft: Draft, a: Port, b: Port, moving?: Edge, title: (n
   return undefined;
 }
 
-/** connectOps returns the operations that connect two ports. An input that takes one edge loses its old one. */
-export function connectOps(draft: Draft, a: Port, b: Port, moving?: Edge): Op[] {
+/** connectOps returns the operations that connect two ports. An input loses its old edges when it takes one, or with replace. */
+export function connectOps(draft: Draft, a: Port, b: Port, moving?: Edge, replace = false): Op[] {
   const [from, to] = pair(a, b)!, edge = { from: at(from), to: at(to) }, input = loopOver(draft, from, to);
   if (moving && edgeKey(moving) === edgeKey(edge)) return [];
   const ops: Op[] = moving ? [{ op: "disconnect", edge: moving }] : [];
-  if (!to.many)
+  if (!to.many || replace)
     for (const old of draft.edgesInto(edge.to)) if (!moving || edgeKey(old) !== edgeKey(moving)) ops.push({ op: "disconnect", edge: old });
   if (input) ops.push(loopOp(draft, to, input));
   return [...ops, { op: "connect", edge }];

@@ -30,6 +30,7 @@ export class Scene {
   readonly ports = new Map<string, Port[]>();
   private readonly trash = new Map<string, HTMLElement>(); // elements of removed nodes, for undo
   private readonly parents = new Map();
+  private shown: (Box & { id: string })[] | undefined; // what visible returns, until a node moves
 
   constructor(private canvas: SceneContext) {}
 
@@ -45,6 +46,7 @@ export class Scene {
     const one = new Map<string, InternalNodeBase>();
     adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map that it is given, so never pass it boxes
     this.boxes.set(id, one.get(id)!);
+    this.shown = undefined;
     this.elements.set(id, el);
     this.trash.delete(id);
     this.shell(el, id, position, selected);
@@ -101,6 +103,7 @@ export class Scene {
     const all = [...ids].filter((id) => this.elements.has(id));
     const updates = new Map(all.map((id) => [id, { id, nodeElement: this.elements.get(id) as HTMLDivElement, force: true }]));
     updateNodeInternals(updates, this.boxes, this.parents, this.canvas.pane as HTMLDivElement, [0, 0], infiniteExtent);
+    this.shown = undefined;
   }
 
   /**
@@ -113,6 +116,7 @@ export class Scene {
     if (!box || !el) return;
     box.position = box.internals.userNode.position = box.internals.positionAbsolute = { x: p.x, y: p.y };
     el.style.transform = `translate(${p.x}px,${p.y}px)`;
+    this.shown = undefined;
   }
 
   /** drop forgets a node whose element left the page. */
@@ -120,6 +124,7 @@ export class Scene {
     this.boxes.delete(id);
     this.elements.delete(id);
     this.ports.delete(id);
+    this.shown = undefined;
   }
 
   /** discard removes a node's element and keeps it for undo. */
@@ -172,6 +177,20 @@ export class Scene {
     return b && { ...b.internals.positionAbsolute, width: b.measured.width ?? 0, height: b.measured.height ?? 0 };
   }
 
+  /** visible returns the boxes of all nodes that are not hidden. */
+  visible(): (Box & { id: string })[] {
+    return (this.shown ??= [...this.boxes.keys()].filter((id) => !this.hidden(id)).map((id) => ({ id, ...this.box(id)! })));
+  }
+
+  /** refold makes visible look again, after nodes were hidden or shown. */
+  refold(): void { this.shown = undefined; }
+
+  /** level returns how far the middle of a port is below the top of its node. */
+  level(p: Port): number | undefined {
+    const b = this.boxes.get(p.node)?.internals.handleBounds?.[p.side === "out" ? "source" : "target"]?.find((h) => h.id === p.name);
+    return b && b.y + b.height / 2;
+  }
+
   /** hidden reports whether a node is inside a collapsed group, or not on the screen at all. */
   hidden(id: string): boolean { return !!(this.elements.get(id)?.hidden ?? true); }
 }
@@ -185,5 +204,5 @@ function decorate(el: HTMLElement, node: string): Port {
   const marks = { nodeid: node, handleid: name, handlepos: side === "out" ? "right" : "left", id: `${flowId}-${node}-${name}-${type}` };
   for (const [k, v] of Object.entries(marks)) if (el.dataset[k] !== v) el.dataset[k] = v;
   if (el.tabIndex !== -1) el.tabIndex = -1;
-  return { node, name, side, type: (el.dataset.type ?? "any") as PortType, many: "many" in el.dataset };
+  return { node, name, side, type: (el.dataset.type ?? "any") as PortType, many: "many" in el.dataset, ...("first" in el.dataset && { first: true }) };
 }

@@ -6,13 +6,13 @@ export interface Commands {
   readonly selection: { all(): void; toggle(node: string): void };
   readonly clipboard: { duplicate(nodes: string[]): void };
   readonly groups: { group(): void; ungroup(): void };
-  readonly actions: { escape(): void; pin(): boolean };
+  readonly actions: { escape(): void; pin(nodes?: string[]): boolean };
   readonly keys: { readonly node: string | undefined; enter(): boolean; space(): void };
   readonly view: { zoomBy(factor: number): void; zoomTo(zoom: number): void; fit(nodes?: Iterable<string>): void };
   chosen(): string[];
   erase(reconnect?: boolean): void;
   open(node: string | undefined, part?: string): boolean;
-  disable(): void;
+  disable(nodes?: string[]): void;
   tidy(): Promise<void>;
   palette(): void;
   menu(): boolean;
@@ -49,8 +49,8 @@ export const shortcuts: Shortcut[] = [
   { chords: ["Space"], what: "Select node; hold to pan", run: (c) => c.keys.space() },
   { chords: ["E"], what: "Open node", run: (c) => c.open(at(c)) },
   { chords: ["F2"], what: "Rename node", edits: true, run: (c) => c.open(at(c), "label") },
-  { chords: ["D"], what: "Disable or enable", edits: true, run: (c) => c.disable() },
-  { chords: ["P"], what: "Pin or unpin output", edits: true, run: (c) => c.actions.pin() },
+  { chords: ["D"], what: "Disable or enable", edits: true, run: (c) => c.disable(one(c)) },
+  { chords: ["P"], what: "Pin or unpin output", edits: true, run: (c) => c.actions.pin(one(c)) },
   { chords: ["T"], what: "Tidy selection or everything", edits: true, run: (c) => void c.tidy() },
   { chords: ["/"], what: "Add a node", edits: true, run: (c) => c.palette() },
   { chords: ["+", "="], what: "Zoom in", run: (c) => c.view.zoomBy(1.2) },
@@ -69,6 +69,12 @@ export const held = [
   { chords: ["Shift+Drag"], what: "Select with a rectangle; on a node, lock the axis" },
   { chords: ["Alt+Drag"], what: "Copy by dragging; pressed during a drag, ignore the grid" },
 ];
+
+/** one returns the focused node if it is not part of the selection, as a command for nodes means it then. */
+function one(c: Commands): string[] | undefined {
+  const focused = c.keys.node;
+  return focused && !c.chosen().includes(focused) ? [focused] : undefined;
+}
 
 /** at returns the node that a command for one node means: the focused one, which is where the user is, before a selected one. */
 function at(c: Commands): string | undefined { return c.keys.node ?? c.chosen()[0]; }

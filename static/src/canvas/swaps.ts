@@ -54,10 +54,11 @@ export class Swaps {
 
   /** remeasure measures nodes whose size or ports changed. */
   remeasure(ids: string[]): void {
-    const { scene, changes, groups, minimap } = this.canvas, there = ids.filter((id) => scene.elements.has(id));
+    const { scene, edges, changes, groups, minimap } = this.canvas, there = ids.filter((id) => scene.elements.has(id));
     if (!there.length) return;
     this.measured(there);
     changes.markConnected();
+    edges.reroute();
     groups.draw();
     minimap?.paint();
   }

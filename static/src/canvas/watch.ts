@@ -26,7 +26,7 @@ export class Watch {
   private known = new WeakSet<Element>(); // elements whose first report came, which measure has read already
 
   constructor(private canvas: WatchContext) {
-    this.insides.observe(canvas.layer, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "data-step", "data-port", "data-type", "data-many", "data-side"] });
+    this.insides.observe(canvas.layer, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "data-step", "data-port", "data-type", "data-many", "data-first", "data-side"] });
   }
 
   /** start and stop observe the size of a node's element. */

@@ -13,7 +13,7 @@
 //   - nodrag, nopan and nowheel on an element inside stop the gestures there.
 export {
   XYPanZoom, XYDrag, XYHandle, ConnectionMode, PanOnScrollMode, Position, adoptUserNodes, updateNodeInternals,
-  getEdgePosition, getBezierPath, getInternalNodesBounds, getNodesInside, getViewportForBounds, panBy, pointToRendererPoint, infiniteExtent,
+  getEdgePosition, getInternalNodesBounds, getNodesInside, getViewportForBounds, panBy, pointToRendererPoint, infiniteExtent,
 } from "@xyflow/system";
 export type {
   Connection, ConnectionState, HandleType, InternalNodeBase, NodeBase, PanZoomInstance, Transform, Viewport as View,
