@@ -1,4 +1,6 @@
 // The parts that later.ts loads after the canvas is ready.
+import "./api.ts";
+import "./outline.ts";
 import "./panes_css.ts";
 import "./fill.ts";
 import "./rename.ts";
