@@ -166,7 +166,6 @@ type Field struct {
 	Escape   Escape
 	EscapeOf func(*Node) Escape // overrides Escape for nodes whose config says how the text is sent
 	Syntax   string             // language of code: SyntaxJavaScript or SyntaxCEL
-	SyntaxOf func(*Node) string // overrides Syntax for nodes whose config says what the text is
 	Typed    bool               // not a port: it can only be typed
 	Required bool
 	Unless   string // name of a field whose value makes this one optional

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	deliveryTimeout   = 15 * time.Second // of one attempt
-	maxLoggedResponse = 4 << 10          // bytes of a response that the log keeps
-	maxRetryAfter     = 24 * time.Hour   // a longer Retry-After is shortened to this
+	maxLoggedResponse = 4 << 10        // bytes of a response that the log keeps
+	maxRetryAfter     = 24 * time.Hour // a longer Retry-After is shortened to this
 )
 
 // queueDueDeliveries creates jobs for due deliveries as slots become free. It is
@@ -91,7 +90,8 @@ func (r deliverer) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow
 // sendAttempt sends the request of an attempt and sets the attempt's result. It returns
 // the pause that the receiver requested with Retry-After, or 0.
 func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (retryAfter time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	limit := r.runner.cfg.DeliveryTimeout
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	timedOut := func() bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }
 	req, secrets, err := r.newDeliveryRequest(flow.OutlastOutages(ctx), d, a)
@@ -103,7 +103,7 @@ func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.De
 	if err != nil {
 		a.Error, a.Cause = publicError(err), connectionCause(err)
 		if timedOut() {
-			a.Error, a.Cause = fmt.Sprintf("No answer within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
+			a.Error, a.Cause = fmt.Sprintf("No answer within %.0f s.", limit.Seconds()), flow.CauseTimeout
 		}
 		return 0
 	}
@@ -119,7 +119,7 @@ func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.De
 	a.Error, a.Cause = checkResponse(resp)
 	a.Error = redaction.New(secrets...).Text(a.Error) // a redirect may repeat the URL
 	if a.Error == "" && err != nil && timedOut() {
-		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
+		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", limit.Seconds()), flow.CauseTimeout
 	}
 	return outbound.RetryAfter(resp.Header, a.StartedAt)
 }

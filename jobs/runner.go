@@ -61,6 +61,8 @@ type Config struct {
 	// InstanceTimeout is the time without a heartbeat after which other processes
 	// take over from this one; default 20 s. It must equal the store's.
 	InstanceTimeout time.Duration
+	// DeliveryTimeout is how long one attempt to deliver a webhook may take; default 15 s.
+	DeliveryTimeout time.Duration
 	// ReconcileInterval is the interval between comparisons of the tables with the work that
 	// this process has, if the database is shared; default 3 s.
 	ReconcileInterval time.Duration
@@ -189,6 +191,7 @@ func withDefaults(cfg Config) Config {
 		cfg.Busy = busy.NewMarks(make([]byte, busy.RegionSize(2*cfg.Workers)))
 	}
 	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
+	cfg.DeliveryTimeout = cmp.Or(cfg.DeliveryTimeout, 15*time.Second)
 	cfg.ReconcileInterval = cmp.Or(cfg.ReconcileInterval, reconcileInterval)
 	cfg.SuspectTimeout = cmp.Or(cfg.SuspectTimeout, suspectTimeout)
 	return cfg

@@ -141,7 +141,7 @@ func (fx *fixture) newRunnerWith(store jobs.Store, set func(*jobs.Config)) {
 	cfg := jobs.Config{
 		Store: store, Queue: queue, Kinds: fx.kinds, Secrets: &flow.Resolver{Store: fx.store}, Files: fx.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
 		Shared: fx.store.IsPostgres(), Log: slog.New(slog.DiscardHandler),
-		Jitter: func() float64 { return 0 },
+		Jitter: func() float64 { return 0 }, DeliveryTimeout: 5 * time.Minute, // so that a slow machine ends no attempt
 	}
 	if fx.clock != nil {
 		cfg.Now = fx.clock.now

@@ -249,9 +249,6 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 		field.Secrets = append(field.Secrets, s.Name)
 	}
 	field.Optional = b.k.Role == flow.RoleInput && f.Name == "default"
-	if f.SyntaxOf != nil {
-		field.Syntax = f.SyntaxOf(b.n)
-	}
 	if f.Type == flow.FieldSecret {
 		field.Hosts = document.DestinationOf(b.d, b.n, b.k)
 	}
