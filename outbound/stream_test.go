@@ -68,7 +68,7 @@ func TestStream(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		})
-		got := mustStream(t, newClient(t, loopback()), Request{URL: s.URL, Timeout: 50 * time.Millisecond})
+		got := mustStream(t, newClient(t, loopback()), Request{URL: s.URL, Timeout: 5 * time.Second})
 		_, err := io.ReadAll(got.Body)
 		wantKind(t, err, ClassTimeout)
 	})

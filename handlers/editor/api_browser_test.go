@@ -26,7 +26,7 @@ func TestAPIPane(t *testing.T) {
 	for _, name := range []string{"clipboard-read", "clipboard-write"} {
 		webtest.Send(p, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted, Origin: h.Http.URL})
 	}
-	p.Open("/flows/" + id)
+	p.Builder("/flows/" + id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 
 	// The tab's content is not requested while it is hidden.
@@ -88,7 +88,7 @@ func TestAPIPane(t *testing.T) {
 
 	// A command that goes to a part of it waits for it.
 	p.Click("#tab-node")
-	p.Open("/flows/" + id)
+	p.Builder("/flows/" + id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 	p.Want(`document.querySelector("#tab-node").getAttribute("aria-selected")`, `"true"`)
 	p.Press("Ctrl+K")
@@ -100,7 +100,7 @@ func TestAPIPane(t *testing.T) {
 	webtest.Value[bool](p, `(document.querySelector("#canvas").commit("Describe", [{op: "set", node: "tone", field: "description", value: "How it sounds."}]), true)`)
 	p.Until(`document.querySelector("#api-state").textContent.includes("draft differs")`)
 	p.Click("#tab-node")
-	p.Open("/flows/" + id)
+	p.Builder("/flows/" + id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 	p.Mouse(input.DispatchMouseEventTypeMouseMoved, p.Middle("#tab-api"))
 	p.Until(`document.querySelector("#api-state")?.textContent.includes("draft differs")`)
