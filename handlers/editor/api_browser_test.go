@@ -80,7 +80,7 @@ func TestAPIPane(t *testing.T) {
 	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector(".run-bar").dataset.run === document.querySelector(".exchange").dataset.run`)
 
 	// The tab is remembered, and the page comes with it.
-	p.Open("/flows/" + id)
+	p.Builder("/flows/" + id)
 	p.Want(`document.querySelector("#tab-api").getAttribute("aria-selected")`, `"true"`)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 	p.Want(`performance.getEntriesByType("resource").filter((e) => e.name.endsWith("/api")).length`, "0")
