@@ -56,7 +56,7 @@ func TestDrawCode(t *testing.T) {
 	e.Gone(code + " .cm-lintRange-error")
 
 	e.Click("[data-try]")
-	e.Has("[data-tried]", "Without a value for text")
+	e.Has("[data-tried]", "No test value for \"text\"")
 	e.Shot("journey-code-tried-empty")
 	e.Has("[data-tried]", "Line 1: TypeError: cannot read property 'split' of null")
 

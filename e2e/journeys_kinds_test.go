@@ -38,7 +38,7 @@ func drawnKinds(child string) []drawnKind {
 		{kind: "approval", set: []drawnField{{"title", "text", "Send it?"}, {"values", "row", "draft"}}, in: "draft", out: "approved", given: "Hello", want: `"values":{"draft":"Hello"}`},
 		{kind: "code", in: "value", out: "result", given: "as it is", want: `"as it is"`},
 		{kind: "subflow", set: []drawnField{{"flow", "select", child}}, in: "input.word", out: "echo", given: "one", want: `"one"`},
-		{kind: "map", set: []drawnField{{"flow", "select", child}, {"over", "row", "word"}}, in: "input.word", out: "echo", typ: "list", given: []any{"x", "y"}, want: `["x","y"]`},
+		{kind: "map", set: []drawnField{{"flow", "select", child}}, in: "input.word", out: "echo", typ: "list", given: []any{"x", "y"}, want: `["x","y"]`},
 	}
 }
 

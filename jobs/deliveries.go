@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	maxLoggedResponse = 4 << 10        // bytes of a response that the log keeps
-	maxRetryAfter     = 24 * time.Hour // a longer Retry-After is shortened to this
+	deliveryTimeout   = 15 * time.Second // of one attempt, unless Config.DeliveryTimeout says otherwise
+	maxLoggedResponse = 4 << 10          // bytes of a response that the log keeps
+	maxRetryAfter     = 24 * time.Hour   // a longer Retry-After is shortened to this
 )
 
 // queueDueDeliveries creates jobs for due deliveries as slots become free. It is

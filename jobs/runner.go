@@ -191,7 +191,7 @@ func withDefaults(cfg Config) Config {
 		cfg.Busy = busy.NewMarks(make([]byte, busy.RegionSize(2*cfg.Workers)))
 	}
 	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
-	cfg.DeliveryTimeout = cmp.Or(cfg.DeliveryTimeout, 15*time.Second)
+	cfg.DeliveryTimeout = cmp.Or(cfg.DeliveryTimeout, deliveryTimeout)
 	cfg.ReconcileInterval = cmp.Or(cfg.ReconcileInterval, reconcileInterval)
 	cfg.SuspectTimeout = cmp.Or(cfg.SuspectTimeout, suspectTimeout)
 	return cfg

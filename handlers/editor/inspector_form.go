@@ -177,7 +177,7 @@ func (f *nodeForm) show(p *editorview.NodePane) {
 	p.Failing.Attempts, p.Failing.Backoff = f.values.Get("retry.attempts"), f.values.Get("retry.backoff_s")
 	p.Failing.Timeout, p.Failing.OnError = f.values.Get("timeout_s"), f.values.Get("on_error")
 	p.Failing.AttemptsError, p.Failing.BackoffError, p.Failing.TimeoutError = f.errors["retry.attempts"], f.errors["retry.backoff_s"], f.errors["timeout_s"]
-	p.Open = f.hasErrors()
+	p.Open = p.Open || f.hasErrors()
 }
 
 // withoutSecret clears a submitted secret, which must not be rendered again.

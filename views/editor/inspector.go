@@ -33,7 +33,7 @@ type NodePane struct {
 	Problems []string
 	// Runs reports whether the node is executed; notes are not.
 	Runs bool
-	// Open opens the optional settings, because one of them is wrong.
+	// Open opens the optional settings, because one of them needs attention.
 	Open bool
 }
 
@@ -173,6 +173,7 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 		field := b.field(f)
 		if f.More && !field.inSight() {
 			p.More = append(p.More, field)
+			p.Open = p.Open || field.Newer > 0
 		} else {
 			p.Fields = append(p.Fields, field)
 		}

@@ -3,7 +3,7 @@
 // browser is idle after the canvas is ready, so that they also work offline later.
 import { listen } from "../listen.ts";
 import { canvas, isReady, whenReady } from "./canvas.ts";
-import { command, perform } from "./commands.ts";
+import { command } from "./commands.ts";
 import { add, clear, kindOf } from "./kinds.ts";
 import type { Asked as MenuAsked } from "./menu.ts";
 import { pick, type Asked } from "./picker.ts";
@@ -21,12 +21,16 @@ command({ name: "commands", title: "All commands", icon: "command", keys: "Ctrl+
 command({ name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: isReady, run: () => findNode() });
 command({ name: "shortcuts", title: "Shortcuts", icon: "keyboard", keys: "?", enabled: isReady, run: () => void extras().then((e) => e.open()) });
 
-// Until their code is loaded, these commands load it. It replaces them.
-const late = (name: string, keys: string) => command({ name, title: name, keys, run: () => void extras().then(() => perform(name)) });
-late("show-api", "A");
-late("outline", "Ctrl+Shift+O");
+// A form of the outline that is sent before its code is loaded waits for it.
+let late = true;
+document.addEventListener("submit", (e) => {
+  const form = e.target as HTMLFormElement;
+  if (!late || !form.dataset.edit) return;
+  e.preventDefault();
+  void extras().then(() => { late = false; form.requestSubmit(e.submitter); });
+});
 
 void whenReady.then(() => {
   const idle = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 1000)); // Safari has none
-  idle(() => void extras());
+  idle(() => void extras().then(() => { late = false; }));
 });
