@@ -96,6 +96,7 @@ func (p byTouch) openLine(node string) {
 	p.Go(p.d.base() + "/flows/" + p.flow)
 	p.There("#outline")
 	p.There("flow-canvas[ready]")
+	p.Until(`document.getElementById("shortcuts") !== null`) // also what loads when the browser is idle
 	if !chrome.Value[bool](p.Tab, fmt.Sprintf(`document.querySelector("#line-%s").classList.contains("open")`, node)) {
 		p.Tap("#line-" + node + " a.line")
 	}
