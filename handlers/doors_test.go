@@ -128,7 +128,7 @@ func TestActs_are_audited_alike_through_every_door(t *testing.T) {
 			for _, e := range newEntries(h, known) {
 				line := names.Replace(e.Action + " | " + e.Target + " | " + e.Detail)
 				if e.Actor == "" {
-					line += " by nobody"
+					line += " without an actor"
 				}
 				if strings.HasPrefix(line, "credential.test") && a.action != "credential.test" {
 					continue // the form of a new credential tests it too

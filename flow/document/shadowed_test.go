@@ -9,8 +9,8 @@ import (
 	"sluice/nodes"
 )
 
-// TestShadowedEdges finds edges whose value never counts, as an edge before them always has one.
-func TestShadowedEdges(t *testing.T) {
+// TestShadowedEdges_finds_edges_that_never_count finds edges whose value never counts, as an edge before them always has one.
+func TestShadowedEdges_finds_edges_that_never_count(t *testing.T) {
 	t.Parallel()
 	kinds := nodes.New(nodes.Deps{})
 	const branch = `b condition {"expression": "true"}

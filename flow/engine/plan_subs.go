@@ -122,13 +122,16 @@ func (p *Plan) findUnknown() {
 		if !p.hasUnknown(i) {
 			continue
 		}
-		in, err := p.resolve(i)
-		if err != nil || n.def.kind.Expand == nil {
-			p.addUnknown(i)
-			continue
+		if n.expansion == nil {
+			in, err := p.resolve(i)
+			if err != nil || n.def.kind.Expand == nil {
+				p.addUnknown(i)
+				continue
+			}
+			in.Attempt = n.step.Attempt
+			p.openExpansion(i, in)
 		}
-		in.Attempt = n.step.Attempt
-		p.openExpansion(i, in)
+		n.expansion.due = false // the queue was emptied
 		p.expandSoon(i)
 		return
 	}

@@ -17,7 +17,7 @@ const conditionFlow = `{"schema": "sluice.flow/v1", "name": "Check reviews", "no
 	{"id": "no", "kind": "output", "position": {"x": 600, "y": 160}, "config": {"name": "no"}}],
 	"edges": [{"from": "review.value", "to": "check.value"}, {"from": "check.true", "to": "yes.value"}, {"from": "check.false", "to": "no.value"}]}`
 
-func TestConditionsInBrowser(t *testing.T) {
+func TestConditionsInBrowser_edits_rows_and_expressions(t *testing.T) {
 	t.Parallel()
 	b := chrome.Start(t)
 	row := func(n string) string { return webtest.Field("expression") + " .cond-row:nth-of-type(" + n + ") " }

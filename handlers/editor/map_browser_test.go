@@ -19,7 +19,7 @@ const mapChild = `{"schema": "sluice.flow/v1", "name": "Sort reviews", "nodes": 
 const mapParent = `{"schema": "sluice.flow/v1", "name": "Watch reviews", "nodes": [
 	{"id": "reviews", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "reviews", "type": "list"}}], "edges": []}`
 
-func TestMapInBrowser(t *testing.T) {
+func TestMapInBrowser_loops_over_a_dropped_list(t *testing.T) {
 	t.Parallel()
 	b := chrome.Start(t)
 	w := webtest.OpenInspectorOf(t, b, mapParent)
