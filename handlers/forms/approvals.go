@@ -146,11 +146,11 @@ func answer(a *approvalCall, err error) error {
 			WorkspaceID: a.approval.WorkspaceID, RunID: a.approval.RunID, Path: a.approval.Path, Email: a.email, IP: a.IP(),
 			Decision: flow.Decision{Outcome: flow.Outcome(a.FormValue("decision")), Values: values, Comment: a.Trimmed("comment"), By: a.by},
 		})
-		if err == nil && !a.inBuilder() {
-			return a.Redirect(a.path)
-		}
-		if err == nil {
+		switch {
+		case err == nil && a.inBuilder():
 			return showAnswered(a)
+		case err == nil:
+			return a.Redirect(a.path)
 		}
 		if problem, err = problemOf(err); err != nil {
 			return err
