@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check check-slow format vet drift vuln bench bench-compare bench-peers generate assets types preview screenshots crash faults fmt dist image digests
+.PHONY: help run dev test check check-slow format vet drift vuln bench bench-compare bench-peers generate assets types preview screenshots crash faults soak live fmt dist image digests
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
@@ -102,11 +102,18 @@ bench-compare: ## compare the speed with another commit by alternating both buil
 bench-peers: ## measure Node-RED and DBOS beside Sluice; needs npm and the network once
 	go run ./bench -rows wait,http -on sqlite,postgres -callers 1,8,64,512 -time 15s -peers
 
-crash: ## the long crash test: 200 rounds of kill -9 under load
+crash: ## the long crash tests: 200 rounds of kill -9 under load, and while maps and agents work
 	go test ./e2e -run TestCrash -rounds 200 -timeout 60m -v
 
 faults: ## the long fault tests of three instances on PostgreSQL: 20 rounds of each
 	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -rounds 20 -timeout 180m -v
+
+soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets. KILLS and FAULTS change that
+	go test ./e2e -run 'TestCrash' -rounds $(or $(KILLS),300) -timeout 180m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run 'TestFleet' -rounds $(or $(FAULTS),20) -timeout 180m -v
+
+live: ## run the table of conversations with tools against real models, and list the rows that never ran: make live MODELS="openai/gpt-5-mini"
+	SLUICE_LIVE_MODELS="$(MODELS)" go test ./providers -count=1 -v -run '^(TestTurn_conforms_live|TestLiveRecord_has_only_rows_of_the_table)$$' $(if $(MODELS),-update)
 
 fmt: ## format
 	gofmt -w $$(git ls-files '*.go')

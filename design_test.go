@@ -78,3 +78,20 @@ func TestDesign_points_to_files(t *testing.T) {
 		}
 	}
 }
+
+// TestMigrations_have_numbers_of_their_own finds two changes that took the same number: with both, no server starts.
+func TestMigrations_have_numbers_of_their_own(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("db/migrations/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	seen := map[string]string{}
+	for _, file := range files {
+		number, _, _ := strings.Cut(filepath.Base(file), "_")
+		if other := seen[number]; other != "" {
+			t.Errorf("%s and %s have the same number; give one of them the next free number", other, file)
+		}
+		seen[number] = file
+	}
+}

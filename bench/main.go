@@ -72,9 +72,11 @@ var rows = []row{
 	{"nodes", onServer((*benchmark).nodesRow)}, {"queue", (*benchmark).queueRow}, {"start", onServer((*benchmark).startRow)},
 	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
+	{"agents", (*benchmark).agentsRow}, {"agentstreams", onServer((*benchmark).agentStreamRow, "SLUICE_WORKERS=1024", allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
 	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow},
-	{"memory", onServer((*benchmark).memoryRow, smallMemory, allowLoopback, "SLUICE_SIGNUP=open", "SLUICE_QUOTA_BYTES=unlimited", "SLUICE_QUOTA_RUNS=unlimited")},
+	{"memory", (*benchmark).memoryRow}, {"neighbors", (*benchmark).neighborsRow},
+	{"retention", (*benchmark).retentionRow}, {"large", (*benchmark).largeRow},
 }
 
 // allowLoopback lets flows call services of this process.
@@ -147,6 +149,8 @@ type benchmark struct {
 	queued      int           // runs of the row queue
 	streams     int           // concurrent responses of the row stream
 	runs        int           // runs that the row list fills the database with
+	waiting     int           // agents of the row agents that wait for people
+	expired     int           // runs that expire in each cycle of the row retention
 	items       int           // of the lists of the row map
 	profile     string        // file for the server's CPU profile; "" for none
 	dir         string        // temporary directory of all rows
@@ -177,15 +181,17 @@ func run() (err error) {
 	flag.StringVar(&b.binary, "binary", "", "measure this binary instead of building one")
 	against := flag.String("against", "", "compare with another `build` in the rows wait and http: a binary, or a commit that is built first")
 	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED and DBOS beside Sluice in the rows wait and http")
-	on := flag.String("on", "", "where to measure the rows wait, http, idle and map, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
+	on := flag.String("on", "", "where to measure the rows wait, http, idle, map and agents, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
 	callers := flag.String("callers", "", "concurrent callers in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often builds are alternated")
 	flag.DurationVar(&b.seconds, "time", 10*time.Second, "how long each rate is measured, all rounds together")
 	flag.DurationVar(&b.pause, "idle", time.Minute, "how long the row idle is measured on each platform")
 	flag.IntVar(&b.burst, "burst", 20_000, "starts of the row burst")
 	flag.IntVar(&b.queued, "queued", 100_000, "runs of the row queue")
-	flag.IntVar(&b.streams, "streams", 1_000, "concurrent responses of the row stream")
+	flag.IntVar(&b.streams, "streams", 1_000, "concurrent responses of the rows stream and agentstreams")
 	flag.IntVar(&b.runs, "runs", 1_000_000, "runs of the row list")
+	flag.IntVar(&b.waiting, "waiting", 10_000, "agents of the row agents that wait for people")
+	flag.IntVar(&b.expired, "expired", 100_000, "runs that expire in each of the cycles of the row retention")
 	flag.IntVar(&b.items, "items", 10_000, "items of the lists of the row map")
 	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream, map or memory is measured; choose one row, -on and -callers")
 	flag.Parse()

@@ -70,6 +70,14 @@ func (b *benchmark) httpRow() {
 	})
 }
 
+// largeRow measures a flow of 1,000 nodes.
+func (b *benchmark) largeRow() {
+	b.rate(workload{
+		title: "1,000 nodes, one after the other", document: chain(998), callers: []int{16},
+		want: func(name string) string { return `"outputs":{"text":"` + name + `"}` },
+	})
+}
+
 // rate measures a workload with each number of callers on each platform. One caller shows
 // the latency of a run, many show the throughput, and more than there are workers shows
 // what queueing costs.

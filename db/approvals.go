@@ -75,7 +75,7 @@ func (s *Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, run
 		}
 		started := flow.Starter{KeyID: run.KeyID}
 		if d.By.Type == flow.ByKey {
-			if started.Related, err = related(tx, ws, run.KeyID, d.By.ID); err != nil {
+			if started.Related, err = startedBy(tx, ws, runID, run.KeyID, d.By.ID); err != nil {
 				return err
 			}
 		}
@@ -91,6 +91,9 @@ func (s *Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, run
 		}
 		a.Decision = &d
 		if err := decide(tx, a); err != nil {
+			return err
+		}
+		if err := decideCovered(tx, a); err != nil {
 			return err
 		}
 		tx.Notify(runID)
@@ -122,6 +125,31 @@ func (s *Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID
 		return tx.Queries.SeeApproval(tx.Ctx, gen.SeeApprovalParams{RunID: runID, Path: path})
 	})
 	return d, err
+}
+
+// decideCovered answers the other open questions of a run that an approval of all calls of a tool covers.
+func decideCovered(tx *core.Tx, a *flow.Approval) error {
+	if !a.Decision.All {
+		return nil
+	}
+	rows, err := tx.Queries.ListApprovalsOfRun(tx.Ctx, gen.ListApprovalsOfRunParams{RunID: a.RunID, WorkspaceID: a.WorkspaceID})
+	list, err := approvalsOf(rows, err, func(r gen.ListApprovalsOfRunRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
+	if err != nil {
+		return err
+	}
+	own := *a.Decision
+	own.Values = nil
+	for i := range list {
+		other := &list[i]
+		if other.Decision != nil || !a.Decision.At.Before(other.ExpiresAt) || !a.Covers(other) {
+			continue
+		}
+		other.Decision = &own
+		if err := decide(tx, other); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decide stores the decision of a.

@@ -41,10 +41,14 @@ func (s *Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error
 		}
 		spending.Above = append(spending.Above, fairness.SpendingAbove{FlowID: id, Name: a.Name, USD: a.FlowUsd, Unpriced: a.FlowUnpriced != 0})
 	}
-	if r.Unpriced != "" && spending.NeedsPrices() {
+	ofRun := len(r.RunBudgets) > 0 || r.StepBudget > 0
+	switch {
+	case r.Unpriced != "" && spending.NeedsPrices():
 		return flow.UnknownPrice([]string{r.Unpriced})
+	case r.Unpriced != "" && ofRun:
+		return flow.UnknownRunPrice([]string{r.Unpriced})
 	}
-	if r.Amount <= 0 || len(spending.Budgets()) == 0 {
+	if !ofRun && (r.Amount <= 0 || len(spending.Budgets()) == 0) {
 		return core.CheckSpending(ctx, s.DB.Reads, spending, s.DB.Config.Now())
 	}
 	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return tx.ReserveSpending(spending, r) })
@@ -58,6 +62,7 @@ func (s *Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID
 			return err
 		}
 		clear(tx.Batch.Counts.Limits)
+		tx.Batch.LimitsChanged = true
 		n, err := tx.Queries.SetFlowLimits(tx.Ctx, gen.SetFlowLimitsParams{
 			ID: flowID, WorkspaceID: ws, MaxRunning: l.MaxRunning, MaxQueued: l.MaxQueued,
 			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, AllowUnpriced: dbconn.BoolInt(l.AllowUnpriced), UpdatedAt: s.DB.NowMicros(),

@@ -25,18 +25,23 @@ func TestChildren_views(t *testing.T) {
 		for _, c := range cells {
 			states = append(states, c.State())
 		}
-		wantEqual(t, "cells", fmt.Sprint(states), "[done failed failed running running waiting waiting failed]")
+		wantEqual(t, "cells", fmt.Sprint(states), "[done failed canceled running running waiting waiting failed]")
 		cells, err = w.Strip(w.ctx, step, 4)
 		w.must(err)
-		wantEqual(t, "cells of four", fmt.Sprint(cells), "[{1 1 3} {0 7 4}]")
+		found, err := w.FindChildren(w.ctx, step)
+		w.must(err)
+		found.Total++ // for item 7, which was added later
+		found.Failed++
+		wantEqual(t, "counts", items.Count(found, cells), items.Counts{Done: 1, Failed: 2, Running: 2, Canceled: 1, NotStarted: 2})
+		wantEqual(t, "cells of four", fmt.Sprint(cells), "[{1 1 1 2 3} {0 0 7 -1 4}]")
 
 		failures, err := w.ListFailures(w.ctx, step, 10)
 		w.must(err)
-		wantEqual(t, "failures", len(failures), 3)
+		wantEqual(t, "failures", len(failures), 2)
 		wantEqual(t, "the end of the first", failures[0].At, w.clock.Now())
 		groups := items.GroupByCode(failures)
 		wantEqual(t, "groups", len(groups), 2)
-		wantEqual(t, "the item that could not start", groups[0].First.Item, 7) // canceled ones come last
+		wantEqual(t, "the item that could not start", groups[1].First.Item, 7)
 
 		list := func(f items.Filter) string {
 			if f.Limit == 0 {
@@ -50,8 +55,9 @@ func TestChildren_views(t *testing.T) {
 			}
 			return text
 		}
-		wantEqual(t, "all", list(items.Filter{}), "1:failed 2:failed 7:failed 3:running 4:running 0:done 5:waiting 6:waiting ")
-		wantEqual(t, "a page", list(items.Filter{Limit: 4}), "1:failed 2:failed 7:failed 3:running ")
+		wantEqual(t, "all", list(items.Filter{}), "1:failed 7:failed 3:running 4:running 2:canceled 0:done 5:waiting 6:waiting ")
+		wantEqual(t, "a page", list(items.Filter{Limit: 4}), "1:failed 7:failed 3:running 4:running ")
+		wantEqual(t, "canceled", list(items.Filter{State: items.Canceled}), "2:canceled ")
 		wantEqual(t, "waiting", list(items.Filter{State: items.Waiting}), "5:waiting 6:waiting ")
 		wantEqual(t, "of a code", list(items.Filter{Code: flow.CodeInputInvalid}), "7:failed ")
 		wantEqual(t, "with a text", list(items.Filter{Text: `AN "odd" 100%`}), "7:failed ")

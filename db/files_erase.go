@@ -30,28 +30,13 @@ func (s *Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) e
 	})
 }
 
-// eraseFiles erases the files of a run that belong to nothing else. It locks them
-// first, because a single statement would not see a run that is being started
-// with one of them concurrently.
-func eraseFiles(tx *core.Tx, runID flow.RunID) error {
-	return dbconn.FirstError(
-		func() error { return tx.Queries.HoldFilesOfRun(tx.Ctx, runID) },
-		func() error {
-			erased, err := tx.Queries.EraseFilesOfRun(tx.Ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.Store.NowMicros()})
-			for _, f := range erased {
-				tx.TrackBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
-			}
-			return err
-		},
-		func() error { return tx.Queries.UnlinkFiles(tx.Ctx, runID) },
-	)
-}
-
 // ExpireFiles erases up to limit files that are older than the retention of runs
 // and belong to no run and no flow.
 func (s *Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.DB.Config.Retention)), MaxRows: int32(limit)}
-	rows, err := core.ReadRows(ctx, s.DB, "files", func() ([]gen.ListLooseFilesRow, error) { return s.DB.Reads.ListLooseFiles(ctx, loose) })
+	rows, err := core.ReadRows(ctx, s.DB, "files", func(ctx context.Context) ([]gen.ListLooseFilesRow, error) {
+		return s.DB.Reads.ListLooseFiles(ctx, loose)
+	})
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -81,7 +66,7 @@ func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 // file has the same content, and deletes their rows. If the content of one cannot
 // be removed, the others are still processed.
 func (s *Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
-	rows, err := core.ReadRows(ctx, s.DB, "files", func() ([]gen.File, error) { return s.DB.Reads.ListErasedFiles(ctx, int32(limit)) })
+	rows, err := core.ReadRows(ctx, s.DB, "files", func(ctx context.Context) ([]gen.File, error) { return s.DB.Reads.ListErasedFiles(ctx, int32(limit)) })
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -8,7 +8,9 @@ import (
 	"sluice/db/gen"
 	"sluice/db/slugs"
 	"sluice/flow"
+	"sluice/flow/alarms"
 	"sluice/flow/document"
+	"sluice/flow/triggers"
 )
 
 // CreateFlow adds a flow and creates its signing secret. It sets empty ID and
@@ -94,7 +96,7 @@ func (s *Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID fl
 }
 
 // ArchiveFlow removes the flow from all lists and deletes its edits and pinned
-// outputs. Its runs and versions stay.
+// outputs. Its runs and versions stay, and its triggers and alarms are turned off.
 func (s *Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) error {
 	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
@@ -103,6 +105,15 @@ func (s *Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID flo
 		}
 		n, err := tx.Queries.ArchiveFlow(tx.Ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.DB.NowMicros()})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
+			return err
+		}
+		if err := tx.Queries.TurnOffTriggers(tx.Ctx, gen.TurnOffTriggersParams{FlowID: flowID, WorkspaceID: ws, Reason: triggers.ReasonArchived, ChangedAt: s.DB.NowMicros()}); err != nil {
+			return err
+		}
+		if err := tx.Queries.TurnOffAlarms(tx.Ctx, gen.TurnOffAlarmsParams{FlowID: flowID, WorkspaceID: ws, Reason: alarms.ReasonArchived, ChangedAt: s.DB.NowMicros()}); err != nil {
+			return err
+		}
+		if err := endWaiting(tx, flowID, "", "The flow was archived."); err != nil {
 			return err
 		}
 		tx.TrackStorage(ws, flow.Storage{Flows: -dbconn.BoolInt(held.ArchivedAt == 0)})

@@ -1,11 +1,14 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,13 +32,21 @@ type Inspection struct {
 	Files           int64
 	Missing         int64 // files whose content was not found; only on SQLite
 	Owned           bool  // there is at least one user account
-	// Damaged are rows that background work passes over, at most damagedShown of them.
+	// Damaged are rows that background work passes over, at most damagedShown of them, and
+	// pages of tables of PostgreSQL that cannot be read.
 	Damaged      []flow.DamagedRow
-	ExpiringKeys int64 // keys that were used and expire within a week
+	Unchecked    []string // tables of PostgreSQL that are too large to be read by Inspect
+	ExpiringKeys int64    // keys that were used and expire within a week
+	Backlog      Backlog
+	Growth       Growth
 }
 
-// damagedShown is how many damaged rows an Inspection has.
-const damagedShown = 20
+const (
+	// damagedShown is how many damaged rows an Inspection has.
+	damagedShown = 20
+	// checkTime bounds the time for reading all tables of PostgreSQL.
+	checkTime = time.Minute
+)
 
 // Inspect reads the state of the database and changes nothing.
 func (s *Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
@@ -45,10 +56,11 @@ func (s *Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 			return e, err
 		}
 	}
-	if e.Owned, err = (*Users)(s).HasUsers(ctx); err != nil {
+	if e.Owned, err = (*Users)(s).HasUsers(ctx); err != nil && !core.IsDamage(err) {
 		return e, err
 	}
-	if e.Damaged, err = s.DB.ListDamaged(ctx, damagedShown); err != nil {
+	e.Owned = e.Owned || err != nil
+	if e.Damaged, err = s.DB.ListDamaged(ctx, damagedShown); err != nil && !core.IsDamage(err) {
 		return e, err
 	}
 	now := s.DB.NowMicros()
@@ -66,6 +78,12 @@ func (s *Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 		if err := s.DB.Reader.QueryRowContext(ctx, count.query, count.args...).Scan(count.to); err != nil && !core.IsDamage(err) {
 			return e, fmt.Errorf("count: %w", err)
 		}
+	}
+	if e.Backlog, err = (*Retention)(s).Backlog(ctx); err != nil && !core.IsDamage(err) {
+		return e, err
+	}
+	if e.Growth, err = s.growth(ctx); err != nil && !core.IsDamage(err) {
+		return e, err
 	}
 	if s.DB.IsPostgres() {
 		return e, s.inspectPostgres(ctx, &e)
@@ -85,7 +103,33 @@ func (s *Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error 
 	e.Pooler = s.DB.Pooler
 	err := s.DB.SyncClock(ctx, s.DB.Reader)
 	e.Skew = s.DB.Clock.Skew()
-	return err
+	return cmp.Or(err, s.checkTables(ctx, e))
+}
+
+// checkTables reads all tables of PostgreSQL, small ones first, and finds the pages that cannot be read.
+func (s *Maintenance) checkTables(ctx context.Context, e *Inspection) error {
+	const query = `SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'damaged_rows'::regclass)
+		ORDER BY pg_total_relation_size(oid), relname`
+	rows, err := s.DB.Reader.QueryContext(ctx, query)
+	tables, err := dbconn.Collect(rows, err, dbconn.ScanText)
+	if err != nil {
+		return fmt.Errorf("list tables: %w", err)
+	}
+	until := time.Now().Add(checkTime)
+	for _, table := range tables {
+		err := s.DB.CheckTable(ctx, table, until, func(page int, cause error) {
+			r := flow.DamagedRow{Table: table, ID: fmt.Sprint("page ", page), Task: core.UnreadableTask, Error: cause.Error(), FoundAt: s.DB.Config.Now()}
+			if !slices.ContainsFunc(e.Damaged, func(known flow.DamagedRow) bool { return known.Table == table && known.ID == r.ID }) {
+				e.Damaged = append(e.Damaged, r)
+			}
+		})
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			e.Unchecked = append(e.Unchecked, table)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inspectSQLite reads the version and the size of the file with its write-ahead log, checks

@@ -101,10 +101,14 @@ func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.
 	return list, nil
 }
 
-// FindKey returns a key of a workspace.
+// FindKey returns a key of a workspace with its makers.
 func (s *Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	r, err := s.DB.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
-	return dbconn.ConvertRow(r, err, "key", core.KeyOf)
+	k, err := dbconn.ConvertRow(r, err, "key", core.KeyOf)
+	if err == nil {
+		k.Makers, err = makersOf(ctx, s.DB.Reads, ws, k)
+	}
+	return k, err
 }
 
 // ListKeys returns all keys of a workspace, by ID.
@@ -284,6 +288,21 @@ func (s *Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 
 // maxKeyHolders bounds the keys that related follows for each of the two keys.
 const maxKeyHolders = 1000
+
+// startedBy reports whether key may be in the same hands as what started a run: its key, or the keys that changed the trigger of
+// the run or of a run that called it.
+func startedBy(tx *core.Tx, ws flow.WorkspaceID, runID flow.RunID, runKey, key string) (bool, error) {
+	starters, err := tx.Queries.ListTriggerKeys(tx.Ctx, gen.ListTriggerKeysParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return false, fmt.Errorf("find the keys of the trigger of %s: %w", runID, err)
+	}
+	for _, starter := range append(starters, runKey) {
+		if is, err := related(tx, ws, starter, key); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
 
 // related reports whether two keys may be in the same hands: one of them made or rotated the
 // other, directly or through other keys, or the same key did that to both. It is true if that

@@ -15,12 +15,13 @@ import (
 )
 
 // small are the tables that may be scanned completely. A tree is a key and the keys that
-// it made, hashes are the documents of a tree of runs.
-var small = []string{"tree", "hashes", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all", "damaged_rows"}
+// it made, hashes are the documents of a tree of runs, callers a run and
+// those above it.
+var small = []string{"tree", "hashes", "callers", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all", "usage_full", "spent_all", "damaged_rows"}
 
 // few are the queries whose rows are few enough to be sorted, at most the numbers of the
-// 100,000 items of a step.
-var few = []string{"CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListClaimed", "ListDamaged", "ListDeliveriesOfRun", "ListEndpointsByHost", "ListHeld", "ListSuspects", "ListUsage"}
+// 100,000 items of a step or of the 50,000 documents of a base.
+var few = []string{"CountDocumentStates", "CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListClaimed", "ListDamaged", "ListDeliveriesOfRun", "ListEndpointsByHost", "ListHeld", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes checks the SQLite plan of every query. Partial indexes in
 // particular are only used if the query repeats their condition.

@@ -22,6 +22,9 @@ const recoveryLock = 0x536c7572
 func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 	since := s.SilentSince()
 	silent, err := silentOf(ctx, s.Vital.Reads, since)
+	if core.IsDamage(err) {
+		return false, nil // the transaction reads around damaged pages
+	}
 	if err == nil && len(silent) > 0 {
 		err = (&Recovery{s}).endSessions(ctx, silent, since)
 	}
@@ -29,6 +32,9 @@ func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 		return false, err
 	}
 	suspects, err := s.Vital.Reads.ListSuspects(ctx)
+	if core.IsDamage(err) {
+		return false, nil
+	}
 	return len(suspects) == 0, err
 }
 

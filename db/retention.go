@@ -10,7 +10,9 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/alarms"
 	"sluice/flow/fairness"
+	"sluice/flow/triggers"
 )
 
 // EraseRun erases the content of an ended run and leaves a tombstone. Erasing
@@ -24,108 +26,43 @@ func (s *Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID fl
 		if !run.State.Ended() {
 			return flow.Errorf(flow.CodeRunNotEnded, "This run has not ended. Cancel it first.")
 		}
-		return eraseContent(tx, ws, runID, dbconn.EncodeError(run.Error), code)
+		// Two concurrent erasures of the same run must not both count it.
+		held, err := tx.Queries.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
+		if err != nil || held == 0 {
+			return err
+		}
+		list, err := listEnded(tx, oneRun, string(runID), 1)
+		if err != nil {
+			return err
+		}
+		return eraseRuns(tx, list, code)
 	})
 }
 
-// eraseContent removes the inputs, outputs, steps and messages of a run. IDs, state, times,
-// error code, usage and cost stay.
-func eraseContent(tx *core.Tx, ws flow.WorkspaceID, runID flow.RunID, failure string, code flow.Code) error {
-	// Two concurrent erasures of the same run must not both count it.
-	held, err := tx.Queries.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
-	if err != nil || held == 0 {
-		return err
-	}
-	size, err := tx.Queries.SizeRun(tx.Ctx, runID)
-	if err != nil {
-		return fmt.Errorf("size of %s: %w", runID, err)
-	}
-	tx.TrackStorage(ws, flow.Storage{Bytes: -size - flow.StorageItem, Runs: -1})
-	reason, err := dbconn.Decode[*flow.Error](failure)
-	if err != nil { // it is erased now
-		reason = flow.Errorf(flow.CodeInternal, "")
-	}
-	if reason != nil {
-		reason = &flow.Error{Code: reason.Code, Retryable: reason.Retryable}
-	}
-	return dbconn.FirstError(
-		func() error {
-			return tx.Queries.EraseRun(tx.Ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}, Secrets: []byte{}})
-		},
-		func() error { return tx.Queries.DeleteSteps(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeleteStepPartsOfRun(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeleteApprovals(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeleteChildItemsOfRun(tx.Ctx, runID) },
-		func() error {
-			return tx.Queries.ExpireChildren(tx.Ctx, gen.ExpireChildrenParams{CallerRunID: runID, Now: tx.Store.NowMicros()})
-		},
-		func() error { return tx.Queries.DeletePendingAttempts(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeletePendingDeliveries(tx.Ctx, runID) },
-		func() error { return tx.Queries.EraseAttempts(tx.Ctx, runID) },
-		func() error {
-			return tx.Queries.EraseDeliveries(tx.Ctx, gen.EraseDeliveriesParams{RunID: runID, Erased: string(code), Sealed: []byte{}})
-		},
-		func() error { return eraseFiles(tx, runID) },
-	)
+// ListContinued returns the runs that continue a run, with ID, FlowID, State and Erased only.
+func (s *Retention) ListContinued(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Run, error) {
+	rows, err := s.DB.Reads.ListContinued(ctx, gen.ListContinuedParams{Continues: runID, WorkspaceID: ws})
+	return dbconn.MapRows(rows, func(r gen.ListContinuedRow) flow.Run {
+		return flow.Run{ID: r.ID, WorkspaceID: ws, FlowID: r.FlowID, State: flow.RunState(r.State), Erased: flow.Code(r.Erased)}
+	}), err
 }
 
 // ExpireRuns erases up to limit runs that are older than the retention.
-func (s *Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	return s.eraseListed(ctx, limit, flow.CodeRunExpired, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
-		rows, err := q.ListExpired(ctx, gen.ListExpiredParams{Now: dbconn.Micros(now), MaxRows: most})
-		return dbconn.MapRows(rows, func(r gen.ListExpiredRow) gen.ListUnsavedRow { return gen.ListUnsavedRow(r) }), err
-	})
+func (s *Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error) {
+	return s.eraseListed(ctx, expiredRuns, dbconn.Micros(now), limit, flow.CodeRunExpired)
 }
 
 // EraseUnsaved erases up to limit ended runs that were started with save=false
 // and whose deliveries have ended. Those of forms must have ended by formsEnded.
-func (s *Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (n int, err error) {
-	return s.eraseListed(ctx, limit, flow.CodeResultNotSaved, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
-		return q.ListUnsaved(ctx, gen.ListUnsavedParams{FormsEnded: dbconn.Micros(formsEnded), MaxRows: most})
-	})
-}
-
-// eraseListed erases the first runs of a list. It begins no transaction if the list
-// is empty.
-func (s *Retention) eraseListed(ctx context.Context, limit int, code flow.Code, list func(context.Context, *gen.Queries, int32) ([]gen.ListUnsavedRow, error)) (n int, err error) {
-	if rows, err := list(ctx, s.DB.Reads, 1); err != nil && !core.IsDamage(err) || err == nil && len(rows) == 0 {
-		return 0, err
-	}
-	err = s.DB.WriteRows(ctx, core.Durable, "runs", func(tx *core.Tx) error {
-		rows, err := list(tx.Ctx, tx.Queries, int32(limit))
-		if err != nil {
-			return err
-		}
-		n = len(rows)
-		idOf := func(r gen.ListUnsavedRow) flow.RunID { return r.ID }
-		return core.Each(tx, "runs", "erase", rows, idOf, func(r gen.ListUnsavedRow) error {
-			return eraseContent(tx, r.WorkspaceID, r.ID, r.Error, code)
-		})
-	})
-	return n, err
+func (s *Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (int, error) {
+	return s.eraseListed(ctx, unsavedRuns, dbconn.Micros(formsEnded), limit, flow.CodeResultNotSaved)
 }
 
 // DropTombstones removes up to limit erased runs that ended before olderThan.
 func (s *Retention) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
-	err = s.DB.WriteRows(ctx, core.Relaxed, "runs", func(tx *core.Tx) error {
-		ids, err := tx.Queries.ListTombstones(tx.Ctx, gen.ListTombstonesParams{OlderThan: dbconn.Micros(olderThan), MaxRows: int32(limit)})
-		if err != nil {
-			return err
-		}
-		n = len(ids)
-		return core.EachID(tx, "runs", "drop", ids, func(id flow.RunID) error { return dropRun(tx, id) })
-	})
-	return n, err
-}
-
-// dropRun deletes a run with all rows that belong to it, once its content was erased long ago.
-func dropRun(tx *core.Tx, runID flow.RunID) error {
-	return dbconn.FirstError(
-		func() error { return tx.Queries.DeleteAttemptsOfRun(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeleteDeliveriesOfRun(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeleteChildren(tx.Ctx, runID) },
-		func() error { return tx.Queries.DeleteRun(tx.Ctx, runID) },
-	)
+	return s.eachRun(ctx, core.Relaxed, "drop", limit, func(tx *core.Tx, most int) ([]endedRun, error) {
+		return listEnded(tx, tombstones, dbconn.Micros(olderThan), most)
+	}, dropRuns)
 }
 
 // dropTests deletes test deliveries after flow.WebhookTestLife; no run owns them.
@@ -158,10 +95,23 @@ func dropEdits(tx *core.Tx, now time.Time, limit int) (int, error) {
 	return len(edits), err
 }
 
-// dropIdempotency deletes idempotency keys after flow.IdempotencyLife.
+// dropIdempotency deletes idempotency keys that have expired.
 func dropIdempotency(tx *core.Tx, now time.Time, limit int) (int, error) {
-	n, err := tx.Queries.DropIdempotency(tx.Ctx, gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)})
-	return int(n), err
+	n, err := tx.Queries.DropIdempotency(tx.Ctx, gen.DropIdempotencyParams{Now: dbconn.Micros(now), MaxRows: int32(limit)})
+	if err != nil {
+		return 0, err
+	}
+	old, err := tx.Queries.DropOldIdempotency(tx.Ctx, gen.DropOldIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)})
+	return int(max(n, old)), err
+}
+
+// dropEvents deletes events of triggers after triggers.EventLife.
+func dropEvents(tx *core.Tx, now time.Time, limit int) (int, error) {
+	rows, err := tx.Queries.DropEvents(tx.Ctx, gen.DropEventsParams{StaleBefore: dbconn.Micros(now.Add(-triggers.EventLife)), MaxRows: int32(limit)})
+	for _, r := range rows {
+		tx.TrackBytes(r.WorkspaceID, -r.RequestBytes)
+	}
+	return len(rows), err
 }
 
 // DropStale removes up to limit each of idempotency keys, edits and webhook tests
@@ -178,6 +128,11 @@ func (s *Retention) DropStale(ctx context.Context, now time.Time, limit int) (n 
 		drop        func(tx *core.Tx, now time.Time, limit int) (int, error)
 	}{
 		{"idempotency keys", "idempotency", dropIdempotency},
+		{"events of triggers", "events", dropEvents},
+		{"messages of alarms", "alarm_messages", func(tx *core.Tx, now time.Time, limit int) (int, error) {
+			n, err := tx.Queries.DropAlarmMessages(tx.Ctx, gen.DropAlarmMessagesParams{StaleBefore: dbconn.Micros(now.Add(-alarms.MessageLife)), MaxRows: int32(limit)})
+			return int(n), err
+		}},
 		{"edits", "edits", dropEdits},
 		{"tests of webhooks", "deliveries", dropTests},
 		{"entries of audit logs", "audit", pruneAudit},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"sluice/db/core"
-	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -14,23 +13,23 @@ import (
 // handed to one immediately, which ends it. An ended run is returned unchanged.
 func (s *Runs) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, err error) {
 	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		place, err := tx.Queries.SetCancel(tx.Ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
-		switch {
-		case dbconn.IsNoRows(err): // ended, or does not exist
-		case err != nil:
-			return fmt.Errorf("cancel %s: %w", runID, err)
-		default:
-			tx.Notify(runID)
-			if place != core.PlaceWorker {
-				if err := tx.ResumeRun(ws, runID, place); err != nil {
-					return err
-				}
-			}
+		if err := tx.RequestCancel(ws, flowID, runID); err != nil {
+			return err
 		}
 		run, err = core.FindRun(tx.Ctx, tx.Queries, ws, flowID, runID)
 		return err
 	})
 	return run, err
+}
+
+// RequestStop requests that a run is canceled once its agents have ended their turns.
+func (s *Runs) RequestStop(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error { return core.RequestStop(tx, ws, flowID, runID) })
+}
+
+// StopRequested returns the IDs of runs that the instance holds and that are to stop after a turn.
+func (s *Runs) StopRequested(ctx context.Context, instance string) ([]flow.RunID, error) {
+	return s.DB.Reads.ListStops(ctx, instance)
 }
 
 // CancelRequested returns the IDs of runs held by the instance whose cancellation

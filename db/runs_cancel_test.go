@@ -162,3 +162,56 @@ func TestWakeRun(t *testing.T) {
 		wantEqual(t, "attempt", w.take(r.ID).Attempt, 2)
 	})
 }
+
+// stop requests that a run ends after the turns of its agents.
+func (w *fixture) stop(r *flow.Run) {
+	w.t.Helper()
+	w.must(w.RequestStop(w.ctx, ws, r.FlowID, r.ID))
+}
+
+func TestRequestStop_of_a_running_run(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		w.must(w.Heartbeat(w.ctx, "me", 5))
+		r := w.take(w.start().ID)
+		w.start() // not asked to stop
+		for range 2 {
+			w.stop(r)
+		}
+		ids, err := w.StopRequested(w.ctx, "me")
+		w.must(err)
+		wantEqual(t, "stops", len(ids), 1)
+		got := w.find(r.ID)
+		wantEqual(t, "stop requested", got.StopRequested, true)
+		wantEqual(t, "cancel requested", got.CancelRequested, false)
+		w.must(w.finish(r, flow.RunSucceeded)) // a stop that came too late changes nothing
+		ids, err = w.StopRequested(w.ctx, "me")
+		w.must(err)
+		wantEqual(t, "stops after the end", len(ids), 0)
+	})
+}
+
+func TestRequestStop_wakes_a_waiting_run_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		r := w.take(w.start().ID)
+		w.wait(r, w.clock.Now().Add(time.Hour))
+		w.stop(r)
+		again := w.take(r.ID)
+		wantEqual(t, "attempt", again.Attempt, 2)
+		wantEqual(t, "stop requested", again.StopRequested, true)
+		w.wait(again, w.clock.Now().Add(time.Hour)) // it knows, so it stays
+		wantEqual(t, "state", w.find(r.ID).State, flow.RunWaiting)
+		n, _, err := w.DueWakes(w.ctx, w.clock.Now(), 10)
+		w.must(err)
+		wantEqual(t, "woken", n, 0)
+		wantEqual(t, "attempt", w.find(r.ID).Attempt, 2)
+	})
+}
+
+func TestRequestStop_just_before_it_waits(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		r := w.take(w.start().ID)
+		w.stop(r)
+		w.wait(r, w.clock.Now().Add(time.Hour))
+		wantEqual(t, "attempt", w.take(r.ID).Attempt, 2)
+	})
+}

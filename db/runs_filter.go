@@ -39,7 +39,7 @@ type runFilter struct {
 	ws     flow.WorkspaceID
 	states []string
 	equal  map[string]any // given values by column: walkColumns and version
-	roots  bool           // without child runs
+	roots  bool           // without child runs and work runs
 }
 
 // walkColumns are the columns of runs_ended between state and ID. Columns that are

@@ -18,10 +18,13 @@ func (f *runFilter) equals(q *lists.Query) (text string) {
 		}
 	}
 	if f.roots {
-		text += " AND run_trigger <> " + q.Arg(string(flow.TriggerFlow))
+		text += " AND run_trigger NOT IN " + q.List(hiddenTriggers)
 	}
 	return text
 }
+
+// hiddenTriggers are those of runs that lists show only if they are asked for: child runs and work runs.
+var hiddenTriggers = dbconn.MapRows(append(slices.Clone(flow.WorkTriggers), flow.TriggerFlow), func(t flow.Trigger) string { return string(t) })
 
 // span returns the condition on the ID.
 func (f *runFilter) span(q *lists.Query) string {
@@ -94,7 +97,7 @@ func (f *runFilter) walk(q *lists.Query, ws string) (last string) {
 		}
 		last = level + " l WHERE l." + c + " IS NOT NULL"
 		if c == "run_trigger" && f.roots {
-			last += " AND l.run_trigger <> " + q.Arg(string(flow.TriggerFlow))
+			last += " AND l.run_trigger NOT IN " + q.List(hiddenTriggers)
 		}
 	}
 	return last

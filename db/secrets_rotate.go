@@ -168,6 +168,7 @@ var sealedColumns = []sealedColumn{
 	{"runs", "secrets", "workspace_id", "id", "secrets"},
 	{"deliveries", "secret", "workspace_id", "id", "secret"},
 	{"deliveries", "signature", "workspace_id", "id", "signature"},
+	{"triggers", "sealed", "workspace_id", "id", "token"},
 }
 
 // sealedPage is the number of rows that are encrypted again in one transaction.

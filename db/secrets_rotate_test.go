@@ -199,7 +199,8 @@ var binaryColumn = regexp.MustCompile(`(?m)^\s*(?:ALTER TABLE (\w+) ADD COLUMN )
 // no secret.
 func TestRotateMasterKey_covers_every_column(t *testing.T) {
 	t.Parallel()
-	plain := []string{"meta.value", "sessions.data", "chunks.data", "step_parts.content"}
+	plain := []string{"meta.value", "sessions.data", "chunks.data", "step_parts.content",
+		"knowledge_blocks.head", "knowledge_words.data", "knowledge_vectors.data", "embeddings.vector"}
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,25 @@ func (s *Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []fl
 	return days, nil
 }
 
+// UsageHours returns the usage of flows in the 24 hours up to now, by hour, flow and bucket of the
+// duration. Tokens, keys and models are not counted by the hour.
+func (s *Flows) UsageHours(ctx context.Context, ws flow.WorkspaceID, flowIDs []flow.FlowID, now time.Time) (list []flow.UsageHour, err error) {
+	for _, id := range flowIDs {
+		rows, err := s.DB.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{
+			WorkspaceID: ws, FlowID: id, AfterHour: core.HourOf(now) - int64(len(flow.Day{}.Hours)), UntilHour: core.HourOf(now),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("hours of %s: %w", id, err)
+		}
+		for _, r := range rows {
+			list = append(list, flow.UsageHour{
+				Ago: int(core.HourOf(now) - r.Hour), FlowID: id, Bucket: int(r.Bucket), Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, CostNanoUSD: r.CostNanoUsd,
+			})
+		}
+	}
+	return list, nil
+}
+
 // dayOfHours sums the rows of one flow over the 24 hours that end with the hour last. Rows
 // must not be of other hours.
 func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,6 +38,18 @@ func TestFlowStats(t *testing.T) {
 		wantEqual(t, "hours", [4]flow.Hour(d.Hours[20:]), [4]flow.Hour{{Runs: 8}, {}, {Runs: 1, Failed: 1}, {Runs: 1}})
 		wantEqual(t, "p95", d.P95.Round(10*time.Second), time.Minute)
 		wantEqual(t, "a flow without runs", days[idle.ID], flow.Day{})
+
+		hours, err := w.UsageHours(w.ctx, ws, []flow.FlowID{w.flow.ID, idle.ID}, w.clock.Now())
+		w.must(err)
+		sums := map[int][3]int64{}
+		for _, h := range hours {
+			s := sums[h.Ago]
+			sums[h.Ago] = [3]int64{s[0] + h.Succeeded, s[1] + h.Failed, s[2] + h.Canceled}
+		}
+		wantEqual(t, "by the hour", fmt.Sprint(sums), fmt.Sprint(map[int][3]int64{0: {0, 0, 1}, 1: {0, 1, 0}, 3: {8, 0, 0}}))
+		hours, err = w.UsageHours(w.ctx, "ws_other", []flow.FlowID{w.flow.ID}, w.clock.Now())
+		w.must(err)
+		wantEqual(t, "hours of others", len(hours), 0)
 
 		days, err = w.FlowStats(w.ctx, "ws_other", []flow.FlowID{w.flow.ID}, w.clock.Now())
 		w.must(err)

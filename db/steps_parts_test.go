@@ -83,3 +83,44 @@ func (w *fixture) number(query string) (n int64) {
 	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error { return tx.DBTX.QueryRowContext(w.ctx, query).Scan(&n) }))
 	return n
 }
+
+// TestStepHeads_are_those_inside_of_a_step reads sub-steps in their order, without their content, and
+// leaves them out of the steps of nodes.
+func TestStepHeads_are_those_inside_of_a_step(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		r := w.take(w.start().ID)
+		var rows []flow.Step
+		for i, path := range []string{"agent", "agent.10", "agent.2", "agent.2.1", "agents", "agen_.1"} {
+			s := step(path)
+			s.Seq, s.Outputs, s.Usage.CostNanoUSD = int64(10+i), map[string]any{"text": "x"}, 7
+			rows = append(rows, s)
+		}
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: rows}))
+		paths := func(steps []flow.Step, err error) string {
+			w.must(err)
+			var list []string
+			for i := range steps {
+				list = append(list, steps[i].Path)
+			}
+			return strings.Join(list, " ")
+		}
+		if got := paths(w.FindNodeSteps(w.ctx, ws, r.ID)); got != "agent agents" {
+			t.Errorf("steps of nodes: %s", got)
+		}
+		heads, err := w.FindStepHeads(w.ctx, ws, r.ID, "agent.")
+		if got := paths(heads, err); got != "agent.2 agent.2.1 agent.10" {
+			t.Fatalf("inside of the agent: %s", got)
+		}
+		if h := heads[0]; h.Outputs != nil || h.Usage.CostNanoUSD != 7 || h.State != step("x").State {
+			t.Errorf("the head is %+v", h)
+		}
+		whole, err := w.FindStep(w.ctx, ws, r.ID, "agent.2.1")
+		w.must(err)
+		if whole == nil || whole.Outputs["text"] != "x" {
+			t.Errorf("the step is %+v", whole)
+		}
+		if none, err := w.FindStep(w.ctx, ws, r.ID, "agent.3"); none != nil || err != nil {
+			t.Errorf("a step that does not exist is %v, %v", none, err)
+		}
+	})
+}

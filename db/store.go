@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"sluice/db/bases"
 	"sluice/db/blobs"
 	"sluice/db/children"
 	"sluice/db/core"
@@ -35,6 +36,10 @@ type Store struct {
 	Approvals
 	children.Children
 	Forms
+	Triggers
+	Alarms
+	Companions
+	bases.Bases
 	Files
 	Keys
 	Users
@@ -71,6 +76,10 @@ func newStore(c *core.DB) *Store {
 		Approvals:      Approvals{DB: c},
 		Children:       children.Children{DB: c},
 		Forms:          Forms{DB: c},
+		Triggers:       Triggers{DB: c},
+		Alarms:         Alarms{DB: c},
+		Companions:     Companions{DB: c},
+		Bases:          bases.New(c, c.Config.KnowledgeCache),
 		Files:          Files{c, blobs.NewBucket(c)},
 		Keys:           Keys{DB: c},
 		Users:          Users{DB: c},
@@ -118,6 +127,15 @@ type Approvals struct{ DB *core.DB }
 
 // Forms stores the public forms of flows.
 type Forms struct{ DB *core.DB }
+
+// Triggers stores what starts runs of flows without a caller, and its events.
+type Triggers struct{ DB *core.DB }
+
+// Alarms stores alarms, their state and their messages, and answers their questions about runs.
+type Alarms struct{ DB *core.DB }
+
+// Companions stores the revisions of files beside flows.
+type Companions struct{ DB *core.DB }
 
 // Files stores uploaded and produced files.
 type Files struct {
@@ -169,6 +187,9 @@ type Instances struct{ DB *core.DB }
 
 // Maintenance inspects the database.
 type Maintenance struct{ DB *core.DB }
+
+// CheckURL returns an error for a database URL that cannot work. The URL may be empty.
+func CheckURL(url string) error { return core.CheckURL(url) }
 
 // Open opens the store, migrates it and reads its master key. It returns an error if
 // the database was encrypted with another key.

@@ -52,13 +52,16 @@ func (s *UsageLog) FoldUsage(ctx context.Context) error {
 		return nil
 	}
 	locked := false
-	err := s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&locked); err != nil || !locked {
-			return err
-		}
-		_, err := tx.DBTX.ExecContext(tx.Ctx, foldUsage)
-		return err
-	})
+	var err error
+	for moved := int64(foldBatch); err == nil && moved == foldBatch; {
+		err = s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+			if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&locked); err != nil || !locked {
+				moved = 0
+				return err
+			}
+			return tx.DBTX.QueryRowContext(tx.Ctx, foldUsage, foldBatch).Scan(&moved)
+		})
+	}
 	if err != nil || !locked {
 		s.DB.UsageLogged.Store(true)
 	}
@@ -68,9 +71,13 @@ func (s *UsageLog) FoldUsage(ctx context.Context) error {
 	return nil
 }
 
-// foldUsage moves the log of usage into days and hours with one statement, so that no
-// entry is counted twice or lost.
-const foldUsage = `WITH entries AS (DELETE FROM usage_log RETURNING *), days AS (
+// foldBatch bounds the entries that one transaction moves, so that a long log, such as after an
+// outage, is shortened step by step.
+const foldBatch = 20_000
+
+// foldUsage moves the first entries of the log of usage into days and hours with one statement, so
+// that no entry is counted twice or lost. It returns how many it has moved.
+const foldUsage = `WITH entries AS (DELETE FROM usage_log WHERE ctid = ANY(ARRAY(SELECT ctid FROM usage_log LIMIT $1)) RETURNING *), days AS (
 	INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
 		input_tokens, output_tokens, cost_nano_usd, duration,
 		cached_tokens, reasoning_tokens, unpriced_steps)
@@ -85,13 +92,14 @@ const foldUsage = `WITH entries AS (DELETE FROM usage_log RETURNING *), days AS 
 		output_tokens = usage_daily.output_tokens + excluded.output_tokens,
 		cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration,
 		cached_tokens = usage_daily.cached_tokens + excluded.cached_tokens, reasoning_tokens = usage_daily.reasoning_tokens + excluded.reasoning_tokens,
-		unpriced_steps = usage_daily.unpriced_steps + excluded.unpriced_steps)
-INSERT INTO flow_hours (workspace_id, flow_id, hour, bucket, succeeded, failed, canceled, cost_nano_usd)
+		unpriced_steps = usage_daily.unpriced_steps + excluded.unpriced_steps),
+hours AS (INSERT INTO flow_hours (workspace_id, flow_id, hour, bucket, succeeded, failed, canceled, cost_nano_usd)
 SELECT workspace_id, flow_id, hour, bucket, sum(succeeded), sum(failed), sum(canceled), sum(cost_nano_usd)
 FROM entries WHERE hour > 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 ON CONFLICT (workspace_id, flow_id, hour, bucket) DO UPDATE
 SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.failed + excluded.failed,
-	canceled = flow_hours.canceled + excluded.canceled, cost_nano_usd = flow_hours.cost_nano_usd + excluded.cost_nano_usd`
+	canceled = flow_hours.canceled + excluded.canceled, cost_nano_usd = flow_hours.cost_nano_usd + excluded.cost_nano_usd)
+SELECT count(*) FROM entries`
 
 // usageLock is the advisory lock of the transaction that aggregates the usage log.
 const usageLock = 0x536c756c

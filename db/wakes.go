@@ -18,7 +18,8 @@ func (s *Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, n
 		return 0, time.Time{}, nil
 	}
 	// Usually nothing is due, so check with a read before beginning a transaction.
-	next, err = core.ReadRows(ctx, s.DB, "wakes", func() (time.Time, error) { return dbconn.Earliest(s.DB.Reads.NextWake(ctx)) })
+	nextWake := func(ctx context.Context) (time.Time, error) { return dbconn.Earliest(s.DB.Reads.NextWake(ctx)) }
+	next, err = core.ReadRows(ctx, s.DB, "wakes", nextWake)
 	if err != nil {
 		return 0, next, fmt.Errorf("wake runs: %w", err)
 	}
@@ -37,7 +38,7 @@ func (s *Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, n
 		return n, next, fmt.Errorf("wake runs: %w", err)
 	}
 	if n > 0 {
-		next, err = dbconn.Earliest(s.DB.Reads.NextWake(ctx))
+		next, err = core.ReadRows(ctx, s.DB, "wakes", nextWake)
 	}
 	return n, next, err
 }

@@ -49,6 +49,7 @@ func (s *Workspaces) RenameWorkspace(ctx context.Context, ws flow.WorkspaceID, n
 func (s *Workspaces) SetWorkspaceLimits(ctx context.Context, ws flow.WorkspaceID, maxRunning, maxQueued int64) error {
 	return s.DB.Update(ctx, "workspace", func(tx *core.Tx) (int64, error) {
 		clear(tx.Batch.Counts.Limits)
+		tx.Batch.LimitsChanged = true
 		return tx.Queries.SetWorkspaceLimits(tx.Ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
 	})
 }
@@ -63,7 +64,14 @@ func (s *Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) erro
 func (s *Workspaces) FindWorkspace(ctx context.Context, id flow.WorkspaceID) (*flow.Workspace, error) {
 	w, err := s.DB.Reads.FindWorkspace(ctx, id)
 	return dbconn.ConvertRow(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
-		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
+		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, Timezone: w.Timezone, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
+	})
+}
+
+// SetTimezone sets the time zone of schedules that name none.
+func (s *Workspaces) SetTimezone(ctx context.Context, ws flow.WorkspaceID, timezone string) error {
+	return s.DB.Update(ctx, "workspace", func(tx *core.Tx) (int64, error) {
+		return tx.Queries.SetTimezone(tx.Ctx, gen.SetTimezoneParams{ID: ws, Timezone: timezone})
 	})
 }
 

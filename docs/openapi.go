@@ -66,7 +66,7 @@ curl http://127.0.0.1:8080/v1/flow -H "Authorization: Bearer $KEY"
 ` + "```" + `
 
 This page is generated from the OpenAPI 3.1 document at ` + "`/v1/openapi.json`" + `, which needs no key. ` + "`/v1/flow/{flow_id}/openapi.json`" + ` describes a single flow with its
-own field names: use that one to generate a client. In the samples, replace ` + "`$KEY`, `$FLOW` and `$RUN`" + ` with your own.
+own field names: use that one to generate a client. Words in capitals in the samples, such as ` + "`$KEY`, `$FLOW` and `$RUN`" + `, stand for your own values.
 `
 
 // APIPage returns the API reference page in Markdown, generated from the
@@ -235,13 +235,42 @@ func writeProperties(b *strings.Builder, prefix string, s *schema) {
 	}
 }
 
-// sample returns the request as a cURL command.
+// sampleNames are the shell variables that stand for parameters, if they are not the name of the
+// parameter in capitals.
+var sampleNames = map[string]string{"flow_id": "FLOW", "run_id": "RUN", "file_id": "FILE", "delivery_id": "DELIVERY", "path": "STEP", "from": "VERSION"}
+
+// variable returns the shell variable that stands for a parameter in samples.
+func variable(parameter string) string {
+	return "$" + cmp.Or(sampleNames[parameter], strings.ToUpper(parameter))
+}
+
+// sample returns the request as a cURL command, with the parameters that it needs.
 func (d *openAPI) sample(o *operation) string {
-	path := strings.NewReplacer("{flow_id}", "$FLOW", "{run_id}", "$RUN", "{file_id}", "$FILE", "{delivery_id}", "$DELIVERY").Replace(o.path)
-	parts := []string{"curl " + curlFlags(o) + sampleURL + path}
+	url, query := o.path, ""
+	var headers []string
+	for _, p := range o.Parameters {
+		if p.Ref != "" {
+			p = d.Components.Parameters[refName(p.Ref)]
+		}
+		switch {
+		case p.In == "path":
+			url = strings.ReplaceAll(url, "{"+p.Name+"}", variable(p.Name))
+		case p.In == "query" && p.Required:
+			query += "&" + p.Name + "=" + variable(p.Name)
+		case p.Name == "If-Match" && o.method != "GET" && o.method != "HEAD":
+			headers = append(headers, `-H "If-Match: $ETAG"`)
+		}
+	}
+	if query != "" {
+		url = `"` + sampleURL + url + "?" + query[1:] + `"`
+	} else {
+		url = sampleURL + url
+	}
+	parts := []string{"curl " + curlFlags(o) + url}
 	if o.Security == nil || len(o.Security) > 0 {
 		parts = append(parts, `-H "Authorization: Bearer $KEY"`)
 	}
+	parts = append(parts, headers...)
 	if o.RequestBody != nil {
 		parts = append(parts, d.sampleBody(o.RequestBody)...)
 	}
@@ -258,7 +287,7 @@ func curlFlags(o *operation) string {
 	switch {
 	case o.method == "HEAD":
 		return "-I "
-	case o.method == "POST" && o.RequestBody == nil, o.method == "DELETE":
+	case o.method == "POST" && o.RequestBody == nil, o.method == "DELETE", o.method == "PUT", o.method == "PATCH":
 		return "-X " + o.method + " "
 	case strings.HasSuffix(o.path, "/events"):
 		return "-N "

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -28,24 +29,41 @@ type place struct {
 	page        *Page
 	title, path string
 	text        string
-	weights     map[string]float64 // by word
-	length      float64
+	words       map[string]*uses
+	length      float64 // words of the text
+	prior       float64 // factor; below 1 for reference pages, which have a section for everything
+}
+
+// uses is where a place has a word: how often in its text, and whether in its heading or in the title of its page.
+type uses struct {
+	text            float64
+	heading, inPage bool
 }
 
 // index maps words to the places that contain them.
 type index struct {
-	places []*place
-	words  map[string][]*place
-	sorted []string // all words, to find words by prefix
+	places  []*place
+	words   map[string][]*place
+	sorted  []string // all words, to find words by prefix
+	average float64  // words of a place
 }
 
-// Weights of a word in the title of the page or of the place, relative to a
-// word in the text.
+// Parameters of the ranking. Texts are rated by Okapi BM25, to which words in titles add.
 const (
-	weightPage  = 4
-	weightTitle = 10
-	weightText  = 1
+	saturation   = 1.2 // k1 of BM25: how soon more uses of a word add nothing
+	lengthEffect = 0.6 // b of BM25: how much a long text counts less
+	headingBonus = 2.5
+	pageBonus    = 1.0
+	partWeight   = 0.25 // a part of an identifier, such as "key" of key_missing
+	prefixWeight = 0.5  // a word that begins with the word of the query
+	coverage     = 1.5  // exponent of the share of the query that a place has
+	leastRarity  = 0.2  // of a word that nearly every place has
+	exactTitle   = 3    // factor for a heading that is the query
+	titleFactor  = 2    // how much a heading counts whose words are all in the query
 )
+
+// priors are the factors of pages that list everything; guides answer most questions better. An exact name still finds them.
+var priors = map[string]float64{"api": 0.6, "cli": 0.6, "nodes": 0.7, "errors": 0.8, "design": 0.4, "upgrading": 0.8, "benchmarks": 0.7, "configuration": 0.9}
 
 // newIndex indexes the words of all sections. Words are also kept in sorted order, in
 // which those with a common prefix are neighbors.
@@ -55,13 +73,12 @@ func newIndex(b *Book) *index {
 		x.places = append(x.places, places(p)...)
 	}
 	for _, p := range x.places {
-		for word := range p.weights {
+		x.average += p.length / float64(len(x.places))
+		for word := range p.words {
 			x.words[word] = append(x.words[word], p)
 		}
 	}
-	for word := range x.words {
-		x.sorted = append(x.sorted, word)
-	}
+	x.sorted = slices.Collect(maps.Keys(x.words))
 	slices.Sort(x.sorted)
 	return x
 }
@@ -82,18 +99,14 @@ func places(page *Page) []*place {
 	return list
 }
 
-// newPlace starts the index entry of a section. In the section at the beginning of a
-// page, words of the page's title and name weigh more, so that the page itself is found
-// before its other sections.
+// newPlace starts the index entry of a section. The section at the beginning of a page has the page's title and name as its heading, so
+// that the page itself is found before its other sections.
 func newPlace(page *Page, title, path string) *place {
-	p := &place{page: page, title: title, path: path, weights: map[string]float64{}}
-	pageWeight := float64(weightPage)
-	if title == "" {
-		pageWeight = weightTitle
+	p := &place{page: page, title: title, path: path, words: map[string]*uses{}, prior: cmp.Or(priors[page.Name], 1)}
+	for _, text := range []string{page.Title, page.Name} {
+		p.count(text, func(u *uses, _ float64) { u.inPage, u.heading = true, u.heading || title == "" })
 	}
-	p.weigh(page.Title, pageWeight)
-	p.weigh(page.Name, pageWeight)
-	p.weigh(title, weightTitle)
+	p.count(title, func(u *uses, _ float64) { u.heading = true })
 	return p
 }
 
@@ -103,19 +116,23 @@ func (p *place) add(text string) {
 	if text = strings.Join(strings.Fields(text), " "); text == "" {
 		return
 	}
-	p.weigh(text, weightText)
+	p.count(text, func(u *uses, n float64) { u.text += n; p.length += n })
 	p.text = strings.TrimSpace(p.text + " " + text)
 }
 
-// weigh counts the words of a text. An identifier such as run_failed is one
-// word, and its parts are words too.
-func (p *place) weigh(text string, weight float64) {
+// count calls use for each word of a text. An identifier such as run_failed is one word, and its parts are words too, which count less.
+func (p *place) count(text string, use func(u *uses, n float64)) {
+	of := func(word string) *uses {
+		if p.words[word] == nil {
+			p.words[word] = &uses{}
+		}
+		return p.words[word]
+	}
 	for _, w := range wordsOf(text) {
-		p.length++
-		p.weights[w] += weight
+		use(of(w), 1)
 		if parts := strings.Split(w, "_"); len(parts) > 1 {
 			for _, part := range parts {
-				p.weights[part] += weight / 4
+				use(of(part), partWeight)
 			}
 		}
 	}
@@ -148,23 +165,54 @@ func wordsOf(text string) []string {
 }
 
 // longestQuery is the maximum number of words in a query.
-const longestQuery = 8
+const longestQuery = 12
 
-// Find returns at most n places that contain all words of a query, best match
-// first. A word of the query may be a prefix.
+// stopWords are in most questions and say nothing about their subject. A query of nothing else keeps them.
+var stopWords = func() map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq("a about after again all also always am an and any anything are as at be been before being but by can cannot could did do does doing " +
+		"don each ever every for from get gets got had happen happens has have having here how i in into is isn it its just let like made make makes many may me mean means might more most " +
+		"much must my need never now of off on one only or other our out over own please put s same should so some something such t than that the their them then there these " +
+		"they thing this those to too under up use used using very want was way we were what when where which while who whose why will with without won work works would you your") {
+		set[w] = true
+	}
+	return set
+}()
+
+// subjects returns the words of a query without stop words.
+func subjects(query string) []string {
+	all := wordsOf(query)
+	if words := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return stopWords[w] }); len(words) > 0 {
+		all = words
+	}
+	return all[:min(len(all), longestQuery)]
+}
+
+// Find returns at most limit places for a query, which may be a question, best match first. Places rank higher the more words of the
+// query they contain, weighed by how rare the words are, so those with all words come first. Headings and titles count more than texts, and
+// a heading whose words are all in the query most. A word of the query may be a prefix.
 func (b *Book) Find(query string, limit int) []Hit {
-	words := wordsOf(query)
+	words := subjects(query)
 	if len(words) == 0 {
 		return nil
 	}
-	words = words[:min(len(words), longestQuery)]
-	var scores map[*place]float64
+	scores, found := map[*place]float64{}, map[*place]float64{} // found sums the rarity of the words that a place has
+	total := 0.0
 	for _, w := range words {
-		scores = intersect(scores, b.index.scoreMeaning(w))
+		places := b.index.scoreMeaning(w)
+		rare := b.index.rarity(len(places))
+		total += rare
+		for p, score := range places {
+			scores[p] += score
+			found[p] += rare
+		}
 	}
-	best := make([]*place, 0, len(scores))
+	best, whole := make([]*place, 0, len(scores)), wordsOf(query)
 	for p := range scores {
-		best = append(best, p)
+		scores[p] *= p.prior * math.Pow(found[p]/total, coverage) * (1 + titleFactor*b.index.share(p.title, words))
+		if best = append(best, p); slices.Equal(wordsOf(p.title), whole) {
+			scores[p] *= exactTitle
+		}
 	}
 	slices.SortFunc(best, func(a, b *place) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a.path, b.path))
@@ -176,20 +224,6 @@ func (b *Book) Find(query string, limit int) []Hit {
 	return hits
 }
 
-// intersect keeps the places that contain the earlier words and this one.
-func intersect(earlier, now map[*place]float64) map[*place]float64 {
-	if earlier == nil {
-		return now
-	}
-	kept := map[*place]float64{}
-	for p, score := range now {
-		if before, ok := earlier[p]; ok {
-			kept[p] = before + score
-		}
-	}
-	return kept
-}
-
 // score rates each place for a word. Words that only start with it count half,
 // and frequent words count little (inverse document frequency).
 func (x *index) score(word string) map[*place]float64 {
@@ -199,15 +233,48 @@ func (x *index) score(word string) map[*place]float64 {
 		if !strings.HasPrefix(full, word) {
 			break
 		}
-		found := x.words[full]
-		rare := math.Log(1 + float64(len(x.places))/float64(len(found)))
+		weight := x.rarity(len(x.words[full]))
 		if full != word {
-			rare /= 2
+			weight *= prefixWeight
 		}
-		for _, p := range found {
-			weight := p.weights[full]
-			scores[p] = max(scores[p], rare*weight/(weight+1.5+p.length/100)*(1+weight/20))
+		for _, p := range x.words[full] {
+			scores[p] = max(scores[p], weight*p.rate(full, x.average))
 		}
 	}
 	return scores
+}
+
+// rate is the part of a place's score for a word that does not depend on how rare the word is.
+func (p *place) rate(word string, average float64) float64 {
+	u := p.words[word]
+	score := u.text * (saturation + 1) / (u.text + saturation*(1-lengthEffect+lengthEffect*p.length/average))
+	if u.heading {
+		score += headingBonus
+	}
+	if u.inPage {
+		score += pageBonus
+	}
+	return score
+}
+
+// rarity weighs a word that n places have: the fewer, the more it says (inverse document frequency).
+func (x *index) rarity(n int) float64 {
+	return max(leastRarity, math.Log(float64(len(x.places))/float64(max(n, 1))))
+}
+
+// share is the share of a heading's subjects that are in a query, from 0 to 1.
+func (x *index) share(heading string, query []string) float64 {
+	all := subjects(strings.ReplaceAll(heading, "_", " "))
+	if len(all) == 0 {
+		return 0
+	}
+	n := 0
+	for _, w := range all {
+		if slices.ContainsFunc(query, func(q string) bool {
+			return stem(q) == stem(w) || slices.ContainsFunc(synonyms[q], func(other string) bool { return stem(other) == stem(w) })
+		}) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(all))
 }

@@ -43,14 +43,12 @@ var errAnswer = errors.New("the document reader gave an answer that is not allow
 // writeFrame writes f with the size of data, followed by data.
 func writeFrame(w io.Writer, f frame, data string) error {
 	f.Size = len(data)
-	line, err := json.Marshal(f)
-	if err != nil {
+	line := json.NewEncoder(w)
+	line.SetEscapeHTML(false) // an escape is longer than what tables were measured by
+	if err := line.Encode(f); err != nil {
 		return err
 	}
-	if _, err := w.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, data)
+	_, err := io.WriteString(w, data)
 	return err
 }
 

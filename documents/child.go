@@ -42,6 +42,7 @@ const (
 type job struct {
 	Request  Request
 	Attempts *attempts // if set, tried instead of reading a document; see Guards
+	Sheet    bool      `json:",omitempty"` // write the rows of a workbook; see writeSheet
 }
 
 // A process with a mark reads one document, or compiles the PDF engine, and exits.
@@ -86,6 +87,9 @@ func runJob(in io.Reader, out io.Writer) int {
 	data, err := readRest(content, in)
 	if err != nil {
 		return 1
+	}
+	if todo.Sheet {
+		return exitCode(writeSheet(data, out))
 	}
 	r := &reading{Request: todo.Request, data: data, engine: engine, draw: func(i Image) error {
 		return writeFrame(out, frame{Page: i.Page}, string(i.PNG))

@@ -138,3 +138,29 @@ func TestEncoding_that_does_not_fit_is_reported(t *testing.T) {
 	}
 	same(t, "text", []any{got.Text, len(got.Warnings)}, []any{"日本 \uFFFD", 1})
 }
+
+// TestTables_fit_the_answer_of_the_child reads tables whose JSON is much longer than their cells.
+func TestTables_fit_the_answer_of_the_child(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content string
+		columns int
+	}{
+		"many short rows":    {"a,b\n" + strings.Repeat("1\n", 2_000_000), 2},
+		"many empty cells":   {"a,b\n" + strings.Repeat(",\n", 2_000_000), 2},
+		"a long column name": {strings.Repeat("a", 2*maxTables) + ",b\n1,2\n", 0},
+		"brackets":           {"a,b\n" + strings.Repeat("<<<<<<<<<<<<<<<<<<<<,&&&&&&&&&\n", 200_000), 2},
+		"escapes":            {"a,b\n" + strings.Repeat("x\\\\\\\u2028\"\\,y\n", 400_000), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := readIn(t.Context(), Request{Name: "a.csv"}, c.content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if table := got.Tables[0]; len(table.Columns) != c.columns || !got.Truncated || len(table.Rows) > maxTables/rowSize {
+				t.Errorf("%d columns and %d rows, truncated: %v", len(table.Columns), len(table.Rows), got.Truncated)
+			}
+		})
+	}
+}

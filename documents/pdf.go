@@ -49,7 +49,7 @@ func (r *reading) readPDF() (*Document, error) {
 	if err := p.readPages(ctx); err != nil {
 		return nil, err
 	}
-	p.out.Text = strings.TrimSpace(p.texts.String())
+	p.out.Text, p.out.PageStarts = strings.TrimSpace(p.texts.String()), p.texts.pageStarts()
 	return p.out, nil
 }
 
@@ -113,6 +113,7 @@ var errDraw = errors.New("send an image")
 // comes first, because Page.Text changes the page. A page with a picture but without text is
 // mentioned in the text, so that a model does not assume that it is blank.
 func (p *pdfReading) readPage(ctx context.Context, n int) error {
+	p.texts.begin(n)
 	page, err := p.file.Page(ctx, n-1)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"path"
 	"strings"
+	"unicode"
 
 	"sluice/documents/charset"
 	"sluice/documents/pdfium"
@@ -212,7 +213,25 @@ func (d *Document) cut() {
 
 // pageTexts concatenates the texts of pages.
 type pageTexts struct {
-	b strings.Builder
+	b      strings.Builder
+	starts []int // by page; see begin
+}
+
+// begin records that the text of page n, counted from 1, comes next.
+func (p *pageTexts) begin(n int) {
+	for len(p.starts) < n {
+		p.starts = append(p.starts, p.b.Len())
+	}
+}
+
+// pageStarts returns where the text of each page begins in the text without the white space around it.
+func (p *pageTexts) pageStarts() []int {
+	s := p.String()
+	leading := len(s) - len(strings.TrimLeftFunc(s, unicode.IsSpace))
+	for i := range p.starts {
+		p.starts[i] = max(0, p.starts[i]-leading)
+	}
+	return p.starts
 }
 
 // add appends the text of a page after a blank line. Text beyond MaxText is dropped.

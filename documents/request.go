@@ -34,6 +34,7 @@ type Document struct {
 	Title, Format string
 	Pages         int            // pages, slides or sheets of the whole document; 1 for other formats
 	Truncated     bool           // something was left out
+	PageStarts    []int          `json:",omitempty"` // of a PDF: where each page begins in Text, in bytes
 	Meta          map[string]any // of a web page
 	Tables        []Table        // of a workbook
 	Encoding      string         // of a text, such as "utf-8"; "" for other formats

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strconv"
@@ -27,17 +26,9 @@ const (
 // depends on the reader's locale are ISO 8601, since a server has no such locale and 03/04
 // means different days in different countries.
 func (r *reading) readSheets() (*Document, error) {
-	book, err := excelize.OpenReader(bytes.NewReader(r.data), excelize.Options{
-		UnzipSizeLimit: maxOfficeBytes, UnzipXMLSizeLimit: maxOfficeBytes, // equal, so that nothing is unpacked to files
-		ShortDatePattern: "yyyy-mm-dd", LongDatePattern: "yyyy-mm-dd", LongTimePattern: "hh:mm:ss",
-	})
-	switch {
-	case errors.Is(err, excelize.ErrWorkbookPassword), errors.Is(err, excelize.ErrUnsupportedEncryptMechanism):
-		return nil, refuse("The workbook is protected by a password. Save it without one, then try again.")
-	case err != nil && strings.Contains(err.Error(), "unzip size exceeds"):
-		return nil, errTooLarge
-	case err != nil:
-		return nil, damagedOffice
+	book, err := openBook(r.data)
+	if err != nil {
+		return nil, err
 	}
 	sheets := book.GetSheetList()
 	numbers, truncated, err := r.choosePages(len(sheets), "sheet")
@@ -216,16 +207,28 @@ func (t *tableWriter) add(cells []string, hidden bool) {
 	}
 	if t.header == nil {
 		t.header = columnNames(cells)
+		for _, name := range t.header {
+			*t.left -= jsonSize(name)
+		}
+		if *t.left < 0 {
+			t.header, t.full = []string{}, true
+		}
+		return
+	}
+	if *t.left -= rowSize; *t.left < 0 {
+		t.full = true
 		return
 	}
 	row := make(map[string]string, len(cells))
 	for i, cell := range cells {
 		if i == len(t.header) { // wider than the header
-			t.header = append(t.header, unusedName(columnLetters(i), t.header))
+			name := unusedName(columnLetters(i), t.header)
+			t.header = append(t.header, name)
+			*t.left -= jsonSize(name)
 		}
 		if cell != "" {
 			row[t.header[i]] = cell
-			*t.left -= len(cell) + len(t.header[i]) + len(`"":"",`)
+			*t.left -= jsonSize(cell) + jsonSize(t.header[i])
 		}
 	}
 	if *t.left < 0 {
@@ -236,6 +239,20 @@ func (t *tableWriter) add(cells []string, hidden bool) {
 		t.table.HiddenRows = append(t.table.HiddenRows, len(t.table.Rows))
 	}
 	t.table.Rows = append(t.table.Rows, row)
+}
+
+// rowSize is what a row counts beside its cells, in bytes: as JSON it is short, but the parent makes a map of it.
+const rowSize = 48
+
+// jsonSize returns the length of a text as JSON at most, with quotes and a separator.
+func jsonSize(s string) int {
+	n := len(s) + 3
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0x7f || c == 0xe2 { // the last one begins U+2028
+			n += 5
+		}
+	}
+	return n
 }
 
 // finish returns the table.

@@ -168,7 +168,11 @@ func TestMap(t *testing.T) {
 		t.Errorf("the list of runs has %d child runs, %v", len(runs.Runs), err)
 	}
 	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })
-	again := c.await(c.want(202, "POST", r.path()+"/rerun", object{"from": "each"}).run(t))
+	again := c.await(c.want(202, "POST", r.path()+"/rerun", object{"skip_failed": true}).run(t))
+	if n := up.total(); n != 0 || again.Outputs["failed"] != 7.0 {
+		t.Errorf("the rerun without the failed items made %d calls; %v failed", n, again.Outputs["failed"])
+	}
+	again = c.await(c.want(202, "POST", r.path()+"/rerun", object{"from": "each"}).run(t))
 	checkDoubles(t, again.Outputs["doubles"], 500, nil)
 	if n := up.total(); n != 7 {
 		t.Errorf("the rerun from the map made %d calls, wanted 7", n)

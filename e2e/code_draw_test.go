@@ -86,7 +86,7 @@ func TestDrawCode(t *testing.T) {
 	e.Has("[data-tried]", "words")
 
 	logged := c.await(c.start(d.publish(coded("export default ({ n }) => { console.log('n is', n); return n; }")), object{"n": "5"}))
-	e.Go(d.base() + "/runs/" + logged.ID + "?step=run")
+	e.Go(d.base() + "/runs/" + logged.ID + "?step=run&tab=log")
 	e.Has("#step .log", "n is 5")
 	e.Shot("journey-code-run")
 }

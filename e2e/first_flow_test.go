@@ -241,7 +241,7 @@ func (w *walk) publishAndCall() {
 	w.There("#publish-dialog form")
 	w.picture("publish")
 	w.Click(`#publish-dialog form button:is([type=submit], :not([type]))`)
-	w.Has("#publish-button", "v1 is live")
+	w.Has("#flow-state", "v1 live")
 	var want object
 	if err := json.Unmarshal([]byte(sampleBlocks(w.t, "first-flow", "json")[0]), &want); err != nil {
 		w.t.Fatal(err)

@@ -84,10 +84,15 @@ func (k byKeyboard) set(f drawnField) {
 		}
 		k.press(key, fmt.Sprintf(`document.querySelector('%s select').value === %q`, field, f.value))
 	} else {
-		chrome.Call(k.Tab, cdpinput.DispatchKeyEvent, cdpinput.DispatchKeyEventParams{Type: cdpinput.DispatchKeyEventTypeRawKeyDown, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 'A', Modifiers: int64(kb.ModifierCtrl), Commands: []string{"selectAll"}})
+		k.selectAll()
 		k.Keys(f.value)
 	}
 	k.saved()
+}
+
+// selectAll selects the text of the field that has the focus.
+func (k byKeyboard) selectAll() {
+	chrome.Call(k.Tab, cdpinput.DispatchKeyEvent, cdpinput.DispatchKeyEventParams{Type: cdpinput.DispatchKeyEventTypeRawKeyDown, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 'A', Modifiers: int64(kb.ModifierCtrl), Commands: []string{"selectAll"}})
 }
 
 // connect makes an edge: it opens the node, moves to its port, chooses it, and then

@@ -104,7 +104,7 @@ func TestPublishAndRollBack(t *testing.T) {
 	tab.Has("#publish-dialog", "production")
 	tab.Shot("journey-breaking")
 	tab.Click(`#publish-dialog form button:is([type=submit], :not([type]))`)
-	tab.Has("#publish-button", "v2 is live")
+	tab.Has("#flow-state", "v2 live")
 	c.rejected(422, "input_invalid", "POST", "/v1/flow/"+s.flow+"/run", object{"ticket": "a"})
 	tab.Go(d.base() + "/flows/" + s.flow + "/versions")
 	tab.Shot("journey-versions")

@@ -17,6 +17,8 @@ var builderStates = []struct{ name, do, there string }{
 	{"the API pane", `document.getElementById("tab-api").click()`, "#api-snippets"},
 	{"the last runs", `document.getElementById("tab-runs").click()`, "#flow-runs .run-list"},
 	{"a result", `document.getElementById("tab-result").click()`, "#flow-result .result-output"},
+	{"the problems", `document.getElementById("drawer-fold").click()`, "#drawer-problems"},
+	{"the data of a node", `(canvas.selection.set(["team"]), document.getElementById("tab-data").click())`, "#tab-data[aria-selected=true]"},
 	{"the outline", `document.getElementById("outline-toggle").click()`, `#outline [data-line="team"]`},
 }
 

@@ -49,8 +49,8 @@ func TestAccessibleControl(t *testing.T) {
 	tab := d.signIn(t, ownerEmail, "/flows")
 	look := func(width string) {
 		for _, p := range []struct{ name, path, there string }{
-			{"map-ended", "/runs/" + ended.ID, ".children .child-items"},
-			{"map-running", "/runs/" + running.ID, "#run-so-far"},
+			{"map-ended", "/runs/" + ended.ID + "?step=each", ".children .child-items"},
+			{"map-running", "/runs/" + running.ID, ".run-outputs .pair"},
 			{"map-item", "/runs/" + ended.ID + "?step=each%5B2%5D", "#step-name"},
 			{"map-canvas", "/flows/" + mapped + "?run=" + running.ID, "flow-canvas[ready]"},
 			{"approval", links[open.ID], "form"},

@@ -70,6 +70,15 @@ func TestAccessible(t *testing.T) {
 			}
 		}
 	}
+	tab.Go(s.base() + "/runs/" + s.run)
+	tab.Tap("#row-team .row")
+	tab.There(".step-sheet #step[role=dialog]")
+	for _, theme := range []string{"light", "dark"} {
+		tab.Theme(theme)
+		for _, f := range violations(tab, string(axe)) {
+			t.Errorf("the sheet of a step in the %s theme: %s", theme, f)
+		}
+	}
 }
 
 // violations returns the violations of any severity that axe finds, with their places.

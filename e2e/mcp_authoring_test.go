@@ -19,7 +19,7 @@ func TestMCPAuthoring(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := "create_flow diff_flow edit_flow get_document list_flows list_kinds list_steps publish_flow read_run run_flow validate_flow"; strings.Join(names, " ") != want {
+	if want := "add_document create_flow diff_flow edit_flow get_document list_flows list_kinds list_knowledge list_steps list_triggers preview_schedule publish_flow read_batch read_run run_flow search_knowledge set_trigger set_webhook start_batch validate_flow"; strings.Join(names, " ") != want {
 		t.Errorf("tools %v", names)
 	}
 	ok := func(tool string, given object) object {

@@ -23,11 +23,9 @@ func (k *contract) starts() {
 	body, wait := object{"name": "Ada"}, "Prefer: wait=30"
 	k.ask("all", "POST", path, body)
 	k.ask("all", "POST", path, body, wait)
-	k.ask("all", "POST", path, body, "Accept: text/event-stream")
 	rerun := path + "/" + k.ids["run_id"] + "/rerun"
 	k.ask("all", "POST", rerun, object{})
 	k.ask("all", "POST", rerun, object{}, wait)
-	k.ask("all", "POST", rerun, object{}, "Accept: text/event-stream")
 	for _, at := range []string{path, rerun} {
 		k.ask("all", "POST", at, []any{})
 		k.ask("all", "POST", at, body, "Prefer: wait=99")
@@ -59,6 +57,9 @@ func (k *contract) reads() {
 	}
 	tag := k.ask("all", "GET", run, nil).header.Get("ETag")
 	k.ask("all", "GET", run, nil, "If-None-Match: "+tag)
+	alone := "/v1/run/" + k.ids["run_id"]
+	k.ask("all", "GET", alone, nil, "If-None-Match: "+k.ask("all", "GET", alone, nil).header.Get("ETag"))
+	k.ask("all", "GET", alone+"?wait=x", nil)
 	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream")
 	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: 999")
 	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: x")
@@ -167,4 +168,13 @@ func (k *contract) erasures() {
 	}
 	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream")
 	k.ask("all", "POST", "/v1/deliveries/"+k.ids["delivery_id"]+"/redeliver", nil)
+	k.ask("all", "DELETE", run, nil, "Accept: text/html")
+	w := newMemoryWorld(k.t, k.s)
+	first := c.succeed(w.chat, says("user: Hi"))
+	c.succeed(w.chat, continuing(first.ID, says("user: Bye")))
+	k.ask("all", "DELETE", first.path(), nil)
+	held := c.start(w.chat, says("user: Hold."))
+	<-w.held
+	k.ask("all", "DELETE", held.path(), nil)
+	c.want(200, "POST", held.path()+"/cancel", nil)
 }

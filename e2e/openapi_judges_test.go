@@ -116,12 +116,16 @@ func TestOpenAPIClient(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	modules, dir := openAPIJudges(t), t.TempDir()
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil { // the programs import packages
+		t.Fatal(err)
+	}
 	s := newServer(t)
 	id, key := s.publish(everyInput()), s.key()
 	for name, data := range map[string][]byte{
 		"flow.json": s.client(key).want(200, "GET", "/v1/flow/"+id+"/openapi.json", nil).body,
 		"caller.ts": must1(os.ReadFile(filepath.Join("testdata", "openapi", "caller.ts"))),
-		"tsconfig.json": must1(json.Marshal(object{"include": []string{"caller.ts", "client"}, "compilerOptions": object{
+		"fetch.ts":  bytes.Replace(must1(os.ReadFile(filepath.Join("testdata", "openapi", "fetch.ts"))), []byte("START"), []byte("/v1/flow/"+id+"/run"), 1),
+		"tsconfig.json": must1(json.Marshal(object{"include": []string{"caller.ts", "fetch.ts", "client"}, "compilerOptions": object{
 			"strict": true, "target": "es2022", "module": "commonjs", "moduleResolution": "node10", "lib": []string{"es2023", "dom", "dom.iterable"},
 			"types": []string{"node"}, "typeRoots": []string{filepath.Join(modules, "@types")}, "outDir": "out",
 		}})),
@@ -132,6 +136,7 @@ func TestOpenAPIClient(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{filepath.Join(modules, "@hey-api", "openapi-ts", "bin", "run.js"), "-i", "flow.json", "-o", "client", "-c", "@hey-api/client-fetch", "--silent"},
+		{filepath.Join(modules, "openapi-typescript", "bin", "cli.js"), "flow.json", "-o", "flow.ts"},
 		{filepath.Join(modules, "typescript", "bin", "tsc"), "-p", "."},
 	} {
 		if r := judge(t, dir, args...); r.code != 0 {
@@ -153,5 +158,8 @@ func TestOpenAPIClient(t *testing.T) {
 	}
 	if !slices.Equal(said.Problems, []string{"/class"}) || said.Status != "succeeded" || said.Fixed != "2.00" || said.Outputs.Delete != "lower" || said.Outputs.File["name"] != "a.txt" {
 		t.Errorf("the program says %s", bytes.TrimSpace([]byte(r.out)))
+	}
+	if r := judge(t, dir, filepath.Join("out", "fetch.js"), s.base(), key); strings.TrimSpace(r.out) != `{"status":"succeeded","started":true}` {
+		t.Errorf("the program with openapi-fetch says %q %s", r.out, r.errs)
 	}
 }

@@ -26,6 +26,7 @@ type seeded struct {
 	flow, broken     string // IDs of flows
 	run, failed, key string // IDs of runs, and the secret of a key
 	delivery         string // ID of a delivery that no receiver accepts
+	batched          string // ID of a batch that has ended; see batch
 }
 
 // seed creates runs that succeed and runs that fail.
@@ -53,6 +54,20 @@ func (d *dashboard) seed() *seeded {
 	}
 	s.delivery = log.Deliveries[0].ID
 	return s
+}
+
+// batch runs the flow for a few rows of a table and returns the path of the batch.
+func (s *seeded) batch() string {
+	s.t.Helper()
+	c := s.client(s.key)
+	if s.batched == "" {
+		rows := []object{{"ticket": tickets[0]}, {"ticket": tickets[1]}, {"ticket": 5}}
+		s.batched = fmt.Sprint(c.want(http.StatusAccepted, http.MethodPost, "/v1/flow/"+s.flow+"/batches", object{"rows": rows, "on_invalid": "skip"}).object(s.t)["run"].(object)["run_id"])
+		s.waitUntil("the batch ends", func() bool {
+			return c.want(http.StatusOK, http.MethodGet, "/v1/flow/"+s.flow+"/batches/"+s.batched, nil).object(s.t)["run"].(object)["ended_at"] != nil
+		})
+	}
+	return "/flows/" + s.flow + "/batches/" + s.batched
 }
 
 // openForm shares a flow as a form.
@@ -100,6 +115,9 @@ func (s *seeded) private() []place {
 		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
 		{"form-settings", "/flows/" + s.flow + "/form"}, {"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
+		{"run-input", "/runs/" + s.run + "?step=team&tab=input"}, {"run-log", "/runs/" + s.run + "?step=team&tab=log"}, {"run-attempts", "/runs/" + s.failed + "?step=ask&tab=attempts"}, {"approvals", "/approvals"},
+		{"triggers", "/triggers"}, {"flow-triggers", "/flows/" + s.flow + "/triggers"}, {"schedule-new", "/flows/" + s.flow + "/triggers/schedule"}, {"hook-new", "/flows/" + s.flow + "/triggers/webhook"}, {"flow-limits", "/flows/" + s.flow + "/limits"},
+		{"batches", "/flows/" + s.flow + "/batches"}, {"batch", s.batch()},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"credential-choose", "/credentials?add="}, {"credential-new", "/credentials?add=openai"}, {"models", "/models"}, {"models-speech", "/models?category=text-to-speech"}, {"model", "/models/black-forest-labs/flux-schnell"},
 		{"deliveries", "/deliveries"}, {"delivery", "/deliveries/" + s.delivery}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},

@@ -16,9 +16,19 @@ import (
 // twoServers starts two servers on one PostgreSQL database.
 func twoServers(t *testing.T, env ...string) (a, b *server) {
 	t.Helper()
+	list := serversOn(t, 2, env...)
+	return list[0], list[1]
+}
+
+// serversOn starts servers on one database.
+func serversOn(t *testing.T, n int, env ...string) (list []*server) {
+	t.Helper()
 	cfg := dbtest.PostgresConfig(t)
 	env = append([]string{"DATABASE_URL=" + cfg.DatabaseURL, "SLUICE_MASTER_KEY=" + cfg.MasterKey}, env...)
-	return newServer(t, env...), newServer(t, env...)
+	for range n {
+		list = append(list, newServer(t, env...))
+	}
+	return list
 }
 
 // TestTwoServers starts runs at one server and awaits, follows and cancels them at the other.

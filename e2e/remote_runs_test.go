@@ -37,6 +37,16 @@ func TestRemoteRuns(t *testing.T) {
 		t.Errorf("exit code %d: %s", got.code, got.errs)
 	}
 
+	if out := r.must("run", "show", done.ID); !strings.Contains(out, "text: Hello Ada!") {
+		t.Errorf("run show without a flow printed\n%s", out)
+	}
+	if out := r.must("run", "watch", strings.TrimSpace(r.must("run", "rerun", done.ID))); out != "text: Hello Ada!\n" {
+		t.Errorf("run watch without a flow printed %q", out)
+	}
+	if got := r.run("run", "show", "greet"); got.code != 1 || !strings.Contains(got.errs, "sluice run list greet") {
+		t.Errorf("show with a flow only: exit code %d: %s", got.code, got.errs)
+	}
+
 	hanging := c.start(slow, object{"n": "1"})
 	waitUntil(t, "the step hangs", func() bool { return up.calls.Load() == 1 })
 	r.must("run", "cancel", slow, hanging.ID)

@@ -55,7 +55,7 @@ func TestTemplateOfPicture(t *testing.T) {
 	t.Parallel()
 	fake, painted := hostedtest.New(t), pictureOf("a fox")
 	fake.AddModel(hostedtest.Model{Owner: "black-forest-labs", Name: "flux-schnell", Schemas: paint, Predict: func(in map[string]any) hostedtest.Script {
-		if in["prompt"] != "A watercolour of a fox who reads a newspaper." {
+		if in["prompt"] != "A watercolor of a fox who reads a newspaper." {
 			t.Errorf("the model was asked for %v", in["prompt"])
 		}
 		return hostedtest.Script{Output: []any{fake.Deliver("out-0.png", "image/png", painted)}, PredictTime: 1}

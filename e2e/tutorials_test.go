@@ -54,7 +54,7 @@ func follow(t *testing.T, s *server, page string, replace ...string) (*tutorial,
 			script = append(script, block)
 		}
 	}
-	text := strings.ReplaceAll(strings.Join(script, "\n"), "http://127.0.0.1:8080", s.base())
+	text := strings.NewReplacer(append(replace, "http://127.0.0.1:8080", s.base())...).Replace(strings.Join(script, "\n"))
 	name := flowFile.FindStringSubmatch(text)
 	if u.flow == "" || name == nil {
 		t.Fatalf("%s has no flow, or does not import it", page)
@@ -345,7 +345,7 @@ func TestTutorialPicturesOfFlows(t *testing.T) {
 	d := newDashboard(t, "OPENAI_API_KEY=sk-test", "REPLICATE_API_TOKEN="+hostedtest.Secret)
 	tab := d.signIn(t, ownerEmail, "/flows")
 	tab.Size(1600, 520)
-	for _, page := range []string{"tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-assistant"} {
+	for _, page := range []string{"tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-agent", "tutorial-assistant"} {
 		w := newWalk(t, page, d, tab)
 		for _, sample := range sampleBlocks(t, page, "json") {
 			if strings.Contains(sample, `"schema": "sluice.flow/v1"`) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 // Approval is a question that a step asks people before its run continues, and the
@@ -38,7 +39,57 @@ type Question struct {
 	Values     []ApprovalValue `json:"values,omitempty"`
 	Audience   Audience        `json:"audience"`
 	People     []string        `json:"people,omitempty"`       // email addresses, for AudienceNamed
+	Call       *AskedCall      `json:"call,omitempty"`         // the call of a tool that is asked about; Values are its arguments
 	SelfAnswer bool            `json:"self_approve,omitempty"` // the key that started the run, and keys related to it, may answer
+}
+
+// AskedCall is a call of a tool that an agent makes once people allow it. Its texts may come from outside: they are
+// shown as plain text.
+type AskedCall struct {
+	Node        string          `json:"node"` // the tool
+	Tool        string          `json:"tool"` // its name
+	Effect      Effect          `json:"effect"`
+	Destination string          `json:"destination,omitempty"` // the host that the call reaches, if it is known
+	Bound       []ApprovalValue `json:"bound,omitempty"`       // what the flow sets, not the model
+	Reason      string          `json:"reason,omitempty"`      // what the model said beside the call
+	Schema      any             `json:"schema,omitempty"`      // JSON Schema of the arguments
+	Untrusted   bool            `json:"untrusted,omitempty"`   // the conversation has content from outside
+	All         bool            `json:"all,omitempty"`         // all calls of the tool can be allowed at once
+}
+
+// UnmarshalJSON decodes the schema with its members in order.
+func (c *AskedCall) UnmarshalJSON(data []byte) error {
+	type plain AskedCall
+	in := struct {
+		*plain
+		Schema *Object `json:"schema"`
+	}{plain: (*plain)(c)}
+	err := json.Unmarshal(data, &in)
+	if in.Schema != nil {
+		c.Schema = in.Schema
+	}
+	return err
+}
+
+// Covers reports whether an approval of all calls of a tool answers the question about another call, too.
+func (a *Approval) Covers(other *Approval) bool {
+	agent, _, _ := strings.Cut(a.Path, SubSeparator)
+	of, _, _ := strings.Cut(other.Path, SubSeparator)
+	c, d := a.Question.Call, other.Question.Call
+	return c != nil && d != nil && c.All && d.All && agent == of && c.Node == d.Node && c.Tool == d.Tool && c.Destination == d.Destination
+}
+
+// Arguments returns the arguments of the call with the edits of a decision.
+func (q *Question) Arguments(d *Decision) *Object {
+	arguments := &Object{}
+	for _, v := range q.Values {
+		now, edited := d.Values[v.Name]
+		if !edited {
+			now = v.Value
+		}
+		arguments.Set(v.Name, now)
+	}
+	return arguments
 }
 
 // ApprovalValue is a value shown with a question. The decision may change it if it is
@@ -85,6 +136,7 @@ type Decision struct {
 	Outcome Outcome        `json:"outcome"`
 	Values  map[string]any `json:"values,omitempty"` // what was edited, by name
 	Comment string         `json:"comment,omitempty"`
+	All     bool           `json:"all,omitempty"` // also for the other calls of the tool in this run; see AskedCall
 	By      Answerer       `json:"by"`
 	At      time.Time      `json:"at"`
 }
@@ -164,11 +216,19 @@ func (q *Question) MayAnswer(by Answerer, email string, started Starter) error {
 		return Errorf(CodeAnswerNotAllowed, "Only members of the workspace may answer this. Sign in to the dashboard.")
 	case by.Type != ByKey || by.ID == "" || q.SelfAnswer:
 	case by.ID == started.KeyID:
-		return Errorf(CodeAnswerNotAllowed, "This key started the run, so it may not answer. Use another key, or allow it in the node.")
+		return Errorf(CodeAnswerNotAllowed, "This key started the run, so it may not answer. Use another key%s.", q.orAllow())
 	case started.Related:
-		return Errorf(CodeAnswerNotAllowed, "This key and the one that started the run were created or rotated by each other, or by the same key, so this one may not answer. Use a key that a person created, or allow it in the node.")
+		return Errorf(CodeAnswerNotAllowed, "This key started the run or changed its trigger, or one of the keys that did was created or rotated by this key, by its maker, or the other way round. So it may not answer. Use a key that a person created%s.", q.orAllow())
 	}
 	return nil
+}
+
+// orAllow names the setting by which keys may answer questions of their own runs. Calls of tools have none.
+func (q *Question) orAllow() string {
+	if q.Call != nil {
+		return ""
+	}
+	return ", or allow it in the node"
 }
 
 // CheckDecision checks an answer and returns it with only the values that it changes. A
@@ -176,6 +236,9 @@ func (q *Question) MayAnswer(by Answerer, email string, started Starter) error {
 func (q *Question) CheckDecision(d Decision) (Decision, error) {
 	if d.Outcome != OutcomeApproved && d.Outcome != OutcomeRejected {
 		return d, Errorf(CodeInputInvalid, "The decision must be approved or rejected.")
+	}
+	if d.All && (d.Outcome != OutcomeApproved || q.Call == nil || !q.Call.All) {
+		return d, &Error{Code: CodeInputInvalid, Message: "This question cannot be answered for all calls at once.", Fields: []Problem{{Pointer: Pointer("all"), Code: "not_allowed", Detail: "only the approval of a call, of a tool that does not always ask, can cover all calls"}}}
 	}
 	if len(d.Comment) > MaxComment {
 		return d, Errorf(CodeInputInvalid, "The comment is %s long; the limit is %s.", Size(int64(len(d.Comment))), Size(MaxComment))
@@ -214,7 +277,7 @@ func (a *Approval) DecidedError() error {
 	case a.Decision == nil:
 		return Errorf(CodeAlreadyDecided, "The run has ended, so this can no longer be answered.")
 	case a.Decision.Outcome == OutcomeExpired:
-		return Errorf(CodeAlreadyDecided, "This expired on %s.", a.Decision.At.UTC().Format("January 2, 2006 at 15:04 UTC"))
+		return Errorf(CodeAlreadyDecided, "This expired on %s.", wording.Moment(a.Decision.At))
 	}
 	return Errorf(CodeAlreadyDecided, "%s has already %s this.", a.Decision.By.Label(), a.Decision.Outcome)
 }

@@ -61,7 +61,8 @@ type BudgetStore interface {
 	// flows above a child run and of the key. It returns the Refusal of a budget that is used
 	// up, UnknownPrice if a budget does not allow unpriced models, and ErrBudgetReserved if
 	// reservations of other steps leave too little. Without other reservations, any amount can
-	// be reserved in a budget that is not used up.
+	// be reserved in a budget that is not used up. Budgets of runs work the same way, and no model without
+	// a price is allowed; if others reserve the rest of one, the error is ErrRunBudgetReserved.
 	ReserveSpending(ctx context.Context, r Reservation) error
 }
 
@@ -77,11 +78,64 @@ type Reservation struct {
 	Attempt     int64 // of the run
 	Amount      NanoUSD
 	Unpriced    string // the model, if its price is unknown
+	// RunBudgets are the budgets of the run and of those above it; see Run.Budgets. StepBudget is the limit
+	// of the step that a sub-step belongs to, 0 without one.
+	RunBudgets []RunBudgetID
+	StepBudget NanoUSD
+}
+
+// RunBudgetID identifies a limit in dollars that does not reset: of a run with everything below it, or of the
+// sub-steps of one of its steps with everything below them.
+type RunBudgetID string
+
+// BudgetOfRun returns the ID of the budget of a run.
+func BudgetOfRun(id RunID) RunBudgetID { return RunBudgetID(id) }
+
+// BudgetOfStep returns the ID of the budget of a step, by the path of the step or of one of its sub-steps.
+func BudgetOfStep(id RunID, path string) RunBudgetID {
+	node, _, _ := strings.Cut(path, SubSeparator)
+	return RunBudgetID(string(id) + ":" + node)
+}
+
+// Split returns the run and, of the budget of a step, its path.
+func (id RunBudgetID) Split() (run RunID, path string) {
+	r, path, _ := strings.Cut(string(id), ":")
+	return RunID(r), path
+}
+
+// RunBudget is the state of a budget that does not reset.
+type RunBudget struct {
+	ID         RunBudgetID
+	Max, Spent NanoUSD // Spent includes Lost
+	Lost       NanoUSD // the estimates of calls whose bill is unknown
+}
+
+// Refusal returns the error for a budget that is used up, for a step of the given run. That of a step
+// has CodeAgentLimit.
+func (b *RunBudget) Refusal(of RunID) *Error {
+	run, path := b.ID.Split()
+	code, whose := CodeBudgetExceeded, "This run"
+	switch {
+	case path != "":
+		code, whose = CodeAgentLimit, fmt.Sprintf("The agent %q", path)
+	case run != of:
+		whose = fmt.Sprintf("The run %s, which started this run,", run)
+	}
+	return Errorf(code, "%s has cost %s of the %s USD it may cost.", whose, b.Spent.Rounded(), b.Max.Rounded())
+}
+
+// UnknownRunPrice is UnknownPrice for the budget of a run or an agent.
+func UnknownRunPrice(models []string) *Error {
+	return Errorf(CodePriceUnknown, "The price of %s is unknown, which max_usd requires. Set it with 'sluice price set', or leave max_usd out.", InputNames(models))
 }
 
 // ErrBudgetReserved means that a budget is not used up, but running steps have reserved the
 // rest of it.
 var ErrBudgetReserved = errors.New("running steps reserve the rest of the budget")
+
+// ErrRunBudgetReserved is ErrBudgetReserved for the budget of a run. Its other steps end or
+// free what they reserve, so that a step can wait for them.
+var ErrRunBudgetReserved = errors.New("running steps reserve the rest of what the run may cost")
 
 // ErrPricesWanted means that the caller must determine which models of the run have no price,
 // because a budget depends on that; see NewRun.Prices.

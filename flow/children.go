@@ -1,6 +1,10 @@
 package flow
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"iter"
+)
 
 // A child run executes another flow for a step of its caller run: once, or once per item of a
 // list. It is a normal run with its own steps, worker and cost, so the items of a list can use
@@ -54,6 +58,8 @@ type Children struct {
 	DocumentHash string
 	Document     []byte // stored if it is a draft; never read back
 	Concurrency  int    // how many run at once
+	Paused       bool   // no further items start
+	MaxFailed    int    // percent of the items; with more failures the others do not start. 0 means any number
 	KeepErrors   bool   // a failed item does not stop the others
 	Total        int    // items; -1 until all are stored
 	Pending      int    // have not started
@@ -76,21 +82,30 @@ func ChildUsage(steps []Children) (sum Usage) {
 	return sum
 }
 
-// Decided reports whether the step can stop waiting: all children have ended, or one has
-// failed and the step fails with it.
-func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed > 0 && !c.KeepErrors }
+// Decided reports whether the step can stop waiting: all children have ended, or so many have
+// failed that the step fails with them.
+func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.TooManyFailed() }
+
+// TooManyFailed reports whether more items have failed than may.
+func (c *Children) TooManyFailed() bool {
+	return c.Failed > 0 && (!c.KeepErrors || c.MaxFailed > 0 && c.Failed*100 > c.MaxFailed*c.Total)
+}
 
 // ChildTemplate holds the settings that all child runs of a step share, besides the flow.
 type ChildTemplate struct {
-	Version       int64    `json:"version,omitempty"`
-	Draft         bool     `json:"draft,omitempty"` // the children and their children run drafts
-	FlowsAbove    []FlowID `json:"flows_above,omitempty"`
-	KeyID         string   `json:"key_id,omitempty"`
-	UserID        string   `json:"user_id,omitempty"`
-	Metadata      *Object  `json:"metadata,omitempty"`
-	Save          bool     `json:"save"`
-	TimeoutMicros int64    `json:"timeout_us"`
-	Nodes         int      `json:"nodes"` // of the document
+	Version       int64         `json:"version,omitempty"`
+	Draft         bool          `json:"draft,omitempty"` // the children and their children run drafts
+	FlowsAbove    []FlowID      `json:"flows_above,omitempty"`
+	Budgets       []RunBudgetID `json:"budgets,omitempty"`
+	StepBudget    NanoUSD       `json:"-"` // see In.Budget; it is in Budgets, too
+	KeyID         string        `json:"key_id,omitempty"`
+	UserID        string        `json:"user_id,omitempty"`
+	Metadata      *Object       `json:"metadata,omitempty"`
+	Save          bool          `json:"save"`
+	TimeoutMicros int64         `json:"timeout_us"`
+	Nodes         int           `json:"nodes"` // of the document
+	MaxFailed     int           `json:"max_failed,omitempty"`
+	Untrusted     bool          `json:"untrusted,omitempty"` // the inputs have content from outside
 }
 
 // ChildItem is an item that has no run yet.
@@ -110,6 +125,9 @@ type ChildResult struct {
 	Inputs  *Object
 	Outputs *Object
 	Error   *Error // set unless the item succeeded
+	Usage   Usage  // without that of its own children
+	// Untrusted reports that the outputs have content from outside.
+	Untrusted bool
 }
 
 // OpenChild is a child run that has not ended.
@@ -125,6 +143,31 @@ type ChildRequest struct {
 	Items       []*Object
 	Concurrency int
 	KeepErrors  bool
+	MaySkip     bool // the step can go on without the items that Rerun.SkipFailed leaves out
+	MaxFailed   int  // see Children
+	// Document is set for children that execute an internal document instead of a version. Flow is then the ID of their flow, which
+	// may be hidden, and no earlier results are reused.
+	Document []byte
+	// Rows is set instead of Items for children that are rows of a table. Their values may be texts,
+	// as in forms.
+	Rows iter.Seq2[ChildRow, error]
+	// AllRows means that nothing starts if any row is invalid; the error then has CodeBatchInvalid.
+	AllRows bool
+}
+
+// MaxRowErrors is how many invalid rows of a table an error lists.
+const MaxRowErrors = 100
+
+// RowProblem returns the problem of a row, whose number is its place in the file.
+func RowProblem(number, item int, detail string) Problem {
+	return Problem{Pointer: Pointer("rows", item), Code: "invalid", Detail: fmt.Sprintf("Row %d: %s", number, detail)}
+}
+
+// ChildRow is a row of a table.
+type ChildRow struct {
+	Number int // in the file, for people
+	Inputs *Object
+	Error  *Error // why there are no inputs
 }
 
 // ChildRuns lets a step start child runs and read their results.

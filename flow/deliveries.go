@@ -2,6 +2,7 @@ package flow
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,8 +22,8 @@ type Delivery struct {
 	WorkspaceID      WorkspaceID
 	FlowID           FlowID
 	Position         string // orders deliveries by creation
-	RunID            RunID  // empty for a test, which belongs to no run
-	Node             string // empty for the per-run webhook
+	RunID            RunID  // empty for tests and alarms, which belong to no run
+	Node             string // empty for the per-run webhook; of alarms see AlarmNode
 	EndpointID       string
 	EndpointFailures int64 // failed attempts at its endpoint since the last success; set only for workers
 	URL              string
@@ -40,7 +41,19 @@ type Delivery struct {
 }
 
 // Test marks a message sent to test a receiver. It is sent once.
-func (d *Delivery) Test() bool { return d.RunID == "" }
+func (d *Delivery) Test() bool { return d.RunID == "" && AlarmOf(d.Node) == "" }
+
+// AlarmNode returns what takes the place of the node in deliveries of an alarm.
+func AlarmNode(alarmID string) string { return "@" + alarmID }
+
+// AlarmOf returns the ID of the alarm that sent a delivery of a node, or "".
+func AlarmOf(node string) string {
+	id, ok := strings.CutPrefix(node, "@")
+	if !ok {
+		return ""
+	}
+	return id
+}
 
 // Cause classifies the failure of an attempt, so that pages can suggest a fix.
 type Cause string

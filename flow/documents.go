@@ -37,6 +37,7 @@ type Node struct {
 	Retry    *Retry         `json:"retry,omitempty"`
 	TimeoutS float64        `json:"timeout_s,omitempty"`
 	OnError  *OnError       `json:"on_error,omitempty"`
+	Tool     *Tool          `json:"tool,omitempty"`
 	Config   map[string]any `json:"config"`
 	// ConfigOrder lists names of Config in the order in which they were written. It may be
 	// incomplete or name removed fields; see ConfigNames.
@@ -171,7 +172,7 @@ func DocumentHash(document []byte) string {
 	nodes, _ := value.Get(v, "nodes").([]any)
 	for i := range nodes {
 		if n, ok := nodes[i].(*Object); ok {
-			for _, name := range []string{"config", "on_error"} {
+			for _, name := range []string{"config", "on_error", "tool"} {
 				if n.Has(name) {
 					n.Set(name, value.Plain(n.Get(name))) // a map is encoded with sorted members
 				}

@@ -42,6 +42,18 @@ const (
 	CodeOutputInvalid       Code = "output_invalid"
 	CodeOutputTooLarge      Code = "output_too_large"
 	CodeChildFailed         Code = "child_failed"
+	CodeBatchInvalid        Code = "batch_invalid"
+	CodeKnowledgeNotFound   Code = "knowledge_not_found"
+	CodePartRequired        Code = "part_required"
+	CodeEmbeddingChanged    Code = "embedding_changed"
+	CodeDocumentUnreadable  Code = "document_unreadable"
+	CodeRemovalTooLarge     Code = "removal_too_large"
+	CodeInUse               Code = "in_use"
+	CodeAgentLimit          Code = "agent_limit"
+	CodeAgentStuck          Code = "agent_stuck"
+	CodeToolFailed          Code = "tool_failed"
+	CodeToolChanged         Code = "tool_changed"
+	CodeOutcomeUnknown      Code = "outcome_unknown"
 	CodeStepTimeout         Code = "step_timeout"
 	CodeRunTimeout          Code = "run_timeout"
 	CodeInputInvalid        Code = "input_invalid"
@@ -100,6 +112,11 @@ const (
 	CodeSlugTaken             Code = "slug_taken"         // by another flow of the workspace
 	CodeAlreadyDecided        Code = "already_decided"    // an approval, by somebody else or by its expiry
 	CodeAnswerNotAllowed      Code = "answer_not_allowed" // of an approval, by this key, link or person
+	CodeScheduleInvalid       Code = "schedule_invalid"
+	CodeTriggerPaused         Code = "trigger_paused"
+	CodeSignatureInvalid      Code = "signature_invalid"   // of an incoming webhook
+	CodeEventTooOld           Code = "event_too_old"       // an incoming webhook
+	CodeUpgradeInProgress     Code = "upgrade_in_progress" // an instance of an earlier release is running
 	// CodeDocumentInvalid rejects a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )

@@ -9,6 +9,18 @@ type Feature string
 // FeatureURLEndpoints is that each URL is an endpoint of webhooks of its own.
 const FeatureURLEndpoints Feature = "url-endpoints"
 
+// FeatureTriggers is that triggers start runs.
+const FeatureTriggers Feature = "triggers"
+
+// FeatureRunBudgets is that runs and agents have limits in dollars.
+const FeatureRunBudgets Feature = "run-budgets"
+
+// FeatureContinue is that runs continue the conversations of earlier ones.
+const FeatureContinue Feature = "continue"
+
+// FeatureKnowledge is that there are knowledge bases.
+const FeatureKnowledge Feature = "knowledge"
+
 // Features lists what this program understands. Each instance stores it with its
 // heartbeat. Names have no spaces.
-var Features = []Feature{FeatureURLEndpoints}
+var Features = []Feature{FeatureURLEndpoints, FeatureTriggers, FeatureRunBudgets, FeatureContinue, FeatureKnowledge}

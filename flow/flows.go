@@ -65,8 +65,9 @@ type AliasUse struct {
 type Workspace struct {
 	ID         WorkspaceID
 	Name       string
-	MaxRunning int64 // concurrent runs of all flows; 0 means no limit
-	MaxQueued  int64 // queued runs above which starts are rejected
+	MaxRunning int64  // concurrent runs of all flows; 0 means no limit
+	MaxQueued  int64  // queued runs above which starts are rejected
+	Timezone   string // of schedules that name none, as an IANA name; empty means UTC
 	CreatedAt  time.Time
 }
 

@@ -28,6 +28,10 @@ const (
 	PrefixAudit      = "aud_"
 	PrefixInvite     = "inv_"
 	PrefixSession    = "sess_"
+	PrefixTrigger    = "trg_"
+	PrefixEvent      = "evt_" // positions of events
+	PrefixAlarm      = "alarm_"
+	PrefixMessage    = "msg_" // messages of alarms
 )
 
 // IDs generates prefixed ULIDs: 48 bits of milliseconds and 80 random bits, in lower-case

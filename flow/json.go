@@ -17,14 +17,14 @@ const TimeForm = "2006-01-02T15:04:05.000Z"
 // the location.
 func DecodeJSON(data []byte) (any, error) {
 	v, err := value.Decode(data)
-	return v, jsonProblem(err)
+	return v, JSONProblem(err)
 }
 
 // DecodeReceived decodes JSON that another program wrote; see value.DecodeReceived. An error is a
 // *ProblemError with the location.
 func DecodeReceived(data []byte) (any, error) {
 	v, err := value.DecodeReceived(data)
-	return v, jsonProblem(err)
+	return v, JSONProblem(err)
 }
 
 // EncodeJSON returns a value as compact JSON with the members of objects in their order; see
@@ -37,8 +37,8 @@ type ProblemError struct{ Problem }
 // Error returns the problem as one line.
 func (e *ProblemError) Error() string { return e.Problem.String() }
 
-// jsonProblem converts the error of a decoder to a *ProblemError.
-func jsonProblem(err error) error {
+// JSONProblem converts an error of a decoder to a *ProblemError.
+func JSONProblem(err error) error {
 	if e, ok := errors.AsType[*value.SyntaxError](err); ok {
 		return &ProblemError{Problem{Pointer: e.Pointer, Code: e.Code, Detail: e.Detail}}
 	}

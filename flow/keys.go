@@ -61,6 +61,7 @@ type Key struct {
 	LastUsedAt    time.Time
 	LastUsedIP    string
 	Uses          int64
+	UserID        string  // the person for whom the dashboard sends a request; empty for stored keys
 	Trigger       Trigger // what runs started with it are triggered by; empty means api
 
 	// Makers are the key that created this one, the key that created that one, and so on.
@@ -183,6 +184,9 @@ func KeysMadeBy(maker string, keys []Key) (made []Key) {
 	}
 	return made
 }
+
+// NeedsPrices reports whether the budget of the key forbids models without a price.
+func (k *Key) NeedsPrices() bool { return k.USDPerDay > 0 && !k.AllowUnpriced }
 
 // Has reports whether the key has the scope.
 func (k *Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }

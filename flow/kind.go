@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,6 +77,20 @@ type Kind struct {
 	// recorded results, and must then decide the same. Outputs and an error end the step once all
 	// of its sub-steps have ended.
 	Expand func(in *In, so *Expansion) (Next, error)
+	// Untrusted reports whether the outputs of a node have content from outside, whatever its inputs are.
+	// Nil means that they have not.
+	Untrusted func(n *Node) bool
+	// Edit returns the outputs of the sub-step NAME.edit, with which a rerun replaces the arguments of
+	// the call NAME. Expand finds them in Expansion.Done.
+	Edit func(e CallEdit) (outputs map[string]any, err error)
+	// Remember returns the conversation of an expanding step, from its input and its ended sub-steps: the In.Memory of a
+	// step of the same node in a run that continues this one, as JSON. Nil if there was none.
+	Remember func(in *In, so *Expansion) (memory any, err error)
+	// Tool declares how nodes of the kind serve as tools; nil if they cannot.
+	Tool *ToolUse
+	// Repeatable reports that steps mostly compute, although their class is Outside, and that a repeat
+	// costs only time. Like those of the class Compute, they are stopped when the process ends.
+	Repeatable bool
 	// WaitsFor is what a run reports to wait for while a step of the kind waits.
 	WaitsFor WaitsFor
 	// Partial reports whether the outputs of a successful step are incomplete, so that a
@@ -92,6 +107,12 @@ type Kind struct {
 	// Suspension) and failed or was canceled, so that it stops costing money. In.State is the
 	// saved state. ctx ends after ten seconds; the end of the step is recorded afterwards.
 	Cleanup func(ctx context.Context, in *In) error
+	// Internal kinds are only for documents that Sluice itself writes. They are refused in all others, and
+	// absent from lists of kinds.
+	Internal bool
+	// Settles means that a rerun reuses the result of a sub-step only if later sub-steps have built on it: what a person
+	// allowed in one run is not allowed in another.
+	Settles bool
 	// Crowded is set by Registry.For if the config of the node declares more than MaxPorts fields
 	// or outputs. The rest is missing then.
 	Crowded bool
@@ -166,6 +187,8 @@ type Field struct {
 	Escape   Escape
 	EscapeOf func(*Node) Escape // overrides Escape for nodes whose config says how the text is sent
 	Syntax   string             // language of code: SyntaxJavaScript or SyntaxCEL
+	SyntaxOf func(*Node) string // overrides Syntax for nodes whose config says what the texts are
+	NamedBy  string             // of a list: the list field that has a name for each item
 	Typed    bool               // not a port: it can only be typed
 	Required bool
 	Unless   string // name of a field whose value makes this one optional
@@ -180,6 +203,7 @@ type Field struct {
 	More     bool        // shown under "More" in the editor
 	Secrets  SecretPlace // where the value may hold secrets; empty: nowhere, unless Type is FieldSecret
 	Signs    bool        // of a secret: it signs and is never sent
+	Scoped   bool        // says what a tool may reach, so it is typed or bound: a model never fills it
 	Items    bool        // a list that is stored item by item outside the step, which shows only its length
 }
 
@@ -201,7 +225,14 @@ type In struct {
 	Config      map[string]any // all fields: edges take precedence over typed values, and those over defaults
 	Ports       map[string]any // values that arrived through edges; a list port holds []any
 	Collected   *Object        // output values by name, for kinds with an OutputsField
-	State       any            // state that this step saved in this or an earlier attempt
+	Tools       []BoundTool    // of an expanding step, in the order of its edges; without those that lack a bound value
+	// Untrusted holds the names of the ports whose values have content from outside. Of a sub-step it holds "" if it
+	// follows from such content.
+	Untrusted map[string]bool
+	// Enclosed holds the fields of an expanding step with such content, which is enclosed; see Enclose.
+	Enclosed map[string]any
+	Memory   any // of an expanding step in a run that continues another one; see Kind.Remember
+	State    any // state that this step saved in this or an earlier attempt
 	// Secret returns the credential that a secret value refers to, for use with a host. A
 	// plain text that arrived through an edge is returned unchanged.
 	Secret func(ctx context.Context, value any, host string) (string, error)
@@ -209,6 +240,11 @@ type In struct {
 	// default of the workspace, or else the one in the environment. Without one it returns
 	// ErrNoAccess.
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
+	// Boundary returns what encloses content from outside in requests of the node; see FillBoundary. It is the same in
+	// reruns.
+	Boundary func(ctx context.Context) (string, error)
+	// Sessions are the connections that the steps of the run share on this worker; nil keeps none.
+	Sessions *Sessions
 	// TakeCall begins a call with a credential that may have limits. It returns a *DelayError,
 	// which the kind must return, if the step must start again later. The call ends with the
 	// attempt.
@@ -235,6 +271,11 @@ type In struct {
 	Failures int
 	// Timeout is the time limit typed in the node; zero without one.
 	Timeout time.Duration
+	// Retry is the retry policy of the node; nil without one.
+	Retry *Retry
+	// Budget is what the sub-steps of the step that this sub-step belongs to may cost together, with
+	// everything below them; 0 means any amount.
+	Budget NanoUSD
 	// ReuseFrom is the ID of the run that this one repeats, if the step may reuse results of
 	// it; otherwise empty.
 	ReuseFrom RunID
@@ -276,6 +317,14 @@ func (in *In) Now() time.Time {
 // Text returns a config field as text.
 func (in *In) Text(name string) string { return Text(in.Config[name]) }
 
+// MarkUntrusted notes that the value of a port has content from outside.
+func (in *In) MarkUntrusted(port string) {
+	if in.Untrusted == nil {
+		in.Untrusted = map[string]bool{}
+	}
+	in.Untrusted[port] = true
+}
+
 // Int returns a config field as a whole number.
 func (in *In) Int(name string) int { f, _ := Float(in.Config[name]); return int(f) }
 
@@ -297,6 +346,11 @@ type Out struct {
 	// Begun means that an answer had begun before the step failed, so that no alternative
 	// config is tried: the first answer is paid for already.
 	Begun bool
+	// Untrusted means that the outputs have content from outside.
+	Untrusted bool
+	// Unanswered means that a request was sent and no answer came, so that it is unknown whether it took
+	// effect.
+	Unanswered bool
 }
 
 // Suspension ends an attempt and starts the next one later. A long wait needs no worker.
@@ -309,7 +363,23 @@ type Suspension struct {
 }
 
 // Registry holds the kinds. It is read-only, so it is safe for concurrent use.
-type Registry struct{ kinds map[string]*Kind }
+type Registry struct {
+	kinds    map[string]*Kind
+	internal bool
+	// CheckCondition returns an error for a condition that cannot be evaluated over values of the given names; see
+	// Tool.Approval. Nil checks nothing.
+	CheckCondition func(condition string, names []string) error
+}
+
+// WithInternal returns the registry for documents that Sluice itself wrote, which accepts internal kinds.
+func (r *Registry) WithInternal() *Registry {
+	own := *r
+	own.internal = true
+	return &own
+}
+
+// Accepts reports whether documents may have nodes of a kind.
+func (r *Registry) Accepts(k *Kind) bool { return r.internal || !k.Internal }
 
 // NewRegistry returns a registry of kinds. It panics on an invalid declaration.
 func NewRegistry(kinds ...Kind) *Registry {
@@ -341,8 +411,12 @@ func (r *Registry) add(k Kind) {
 // Find returns the kind with a name, or nil.
 func (r *Registry) Find(name string) *Kind { return r.kinds[name] }
 
-// ByName returns all kinds by name. The map must not be modified.
-func (r *Registry) ByName() map[string]*Kind { return r.kinds }
+// ByName returns the kinds that documents may have, by name.
+func (r *Registry) ByName() map[string]*Kind {
+	named := maps.Clone(r.kinds)
+	maps.DeleteFunc(named, func(_ string, k *Kind) bool { return !r.Accepts(k) })
+	return named
+}
 
 // For returns the kind of a node with the DynamicSchema of its config applied, or nil if the
 // kind is unknown.
@@ -417,11 +491,13 @@ func (k *Kind) AcceptsPort(port string) bool {
 	return k.Open != "" && strings.HasPrefix(port, k.Open) && len(port) > len(k.Open)
 }
 
-// List returns all kinds by name.
+// List returns the kinds that documents may have, by name.
 func (r *Registry) List() []*Kind {
 	list := make([]*Kind, 0, len(r.kinds))
 	for _, name := range sorting.Keys(r.kinds) {
-		list = append(list, r.kinds[name])
+		if k := r.kinds[name]; r.Accepts(k) {
+			list = append(list, k)
+		}
 	}
 	return list
 }

@@ -22,6 +22,9 @@ const (
 	RoleSystem    = "system"
 )
 
+// MaxContext is the size in bytes of the conversations that a run continues.
+const MaxContext = 8 << 20
+
 // MessageRoles are the roles that an input of type messages accepts unless it lists its own.
 var MessageRoles = []string{RoleUser, RoleAssistant, RoleSystem}
 

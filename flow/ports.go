@@ -62,8 +62,11 @@ func (f *Field) ValueOrDefault(n *Node) (v any, has bool) {
 	return f.Default, f.Default != nil
 }
 
-// OutputPorts returns the output ports of a node.
+// OutputPorts returns the output ports of a node. A tool has only ToolPort.
 func OutputPorts(n *Node, k *Kind) []Port {
+	if n.Tool != nil {
+		return []Port{{Name: ToolPort, Title: "Tool", Help: "Connect it to the tools of an agent.", Type: TypeTool}}
+	}
 	if n.OnError != nil && n.OnError.Route {
 		return append(append([]Port(nil), k.Outputs...), Port{Name: ErrorPort, Title: "Error", Help: "What went wrong: code, message and node.", Type: TypeJSON})
 	}

@@ -6,6 +6,8 @@ import "time"
 const (
 	// IdempotencyLife is how long idempotency keys of starts are kept.
 	IdempotencyLife = 24 * time.Hour
+	// OccurrenceLife is how long the same event of a trigger cannot start a second run.
+	OccurrenceLife = 7 * 24 * time.Hour
 	// EditLife is how long an edit of a draft can be undone, and sent to an editor
 	// that reconnects.
 	EditLife = 30 * 24 * time.Hour

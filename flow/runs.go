@@ -96,7 +96,31 @@ const (
 	TriggerCLI     Trigger = "cli"
 	TriggerRerun   Trigger = "rerun"
 	TriggerFlow    Trigger = "flow" // a step of another run
+	// TriggerSchedule is a schedule of the flow; see package triggers.
+	TriggerSchedule Trigger = "schedule"
+	// TriggerHook is an incoming webhook of the flow.
+	TriggerHook Trigger = "hook"
+	// TriggerAlarm is an alarm that has a flow among its receivers. Alarms do not look at these runs.
+	TriggerAlarm Trigger = "alarm"
+	// Work runs, and the reruns of them, have triggers of their own.
+	TriggerBatch    Trigger = "batch"
+	TriggerTest     Trigger = "test"
+	TriggerIndex    Trigger = "index"
+	TriggerBackfill Trigger = "backfill"
 )
+
+// WorkTriggers are the triggers of work runs. A work run executes an internal document, which Sluice
+// itself wrote: it runs a flow for many rows, tests it or indexes for it. It belongs to that flow, but lists of
+// runs, counts of runs and rates of success leave it out; its cost counts.
+var WorkTriggers = []Trigger{TriggerBatch, TriggerTest, TriggerIndex, TriggerBackfill}
+
+// Work returns the kind of work of a work run, and "" for any other.
+func (t Trigger) Work() string {
+	if slices.Contains(WorkTriggers, t) {
+		return string(t)
+	}
+	return ""
+}
 
 // Usage is the consumption of a step or run.
 type Usage struct {
@@ -142,22 +166,34 @@ type Progress struct {
 
 // Run is one execution of one document with one set of inputs.
 type Run struct {
-	ID              RunID
-	WorkspaceID     WorkspaceID
-	FlowID          FlowID
-	FlowSlug        string // slug of the flow when the run was read or accepted; empty if not loaded
-	Version         int64  // 0 for a draft run
-	Draft           bool
-	DocumentHash    string
-	State           RunState
-	Attempt         int64 // counts claims by workers; fences the writes of former workers
-	Trigger         Trigger
-	KeyID, UserID   string
-	ParentRunID     RunID        // of a rerun: the run that it repeats
-	Caller          *CallingStep // of a child run; nil for a root run
-	FlowsAbove      []FlowID     // of a child run: IDs of the flows of its callers, from the top, without duplicates
-	RerunFrom       string       // of a rerun: the node to start from
+	ID            RunID
+	WorkspaceID   WorkspaceID
+	FlowID        FlowID
+	FlowSlug      string // slug of the flow when the run was read or accepted; empty if not loaded
+	Version       int64  // 0 for a draft run
+	Draft         bool
+	DocumentHash  string
+	State         RunState
+	Attempt       int64 // counts claims by workers; fences the writes of former workers
+	Trigger       Trigger
+	TriggerID     string    // of the schedule that started it, like the next three
+	TriggerName   string    // when it started
+	ScheduledAt   time.Time // planned time
+	EventKey      string
+	KeyID, UserID string
+	ParentRunID   RunID        // of a rerun: the run that it repeats
+	Caller        *CallingStep // of a child run; nil for a root run
+	FlowsAbove    []FlowID     // of a child run: IDs of the flows of its callers, from the top, without duplicates
+	MaxUSD        NanoUSD      // see RunOptions
+	// Budgets are the limits that the steps of the run count against: its own and those of its callers, from the top.
+	Budgets   []RunBudgetID
+	RerunFrom string // of a rerun: the node to start from
+	Continues RunID  // the run whose conversations this one continues
+	// ContextHash identifies these conversations, and Context has them by node ID. It is loaded for a worker only.
+	ContextHash     string
+	Context         map[string]any
 	ChildVersions   ChildVersions
+	SkipFailed      bool // see Rerun.SkipFailed
 	Inputs          *Object
 	InputSummary    string // beginning of the inputs; set by the store
 	Outputs         *Object
@@ -172,6 +208,8 @@ type Run struct {
 	Save            bool  // false: content is erased once the run and its deliveries have ended
 	Timeout         time.Duration
 	CancelRequested bool
+	StopRequested   bool // the run is canceled once its agents have ended their turns
+	Untrusted       Untrusted
 	Crashes         int // consecutive crashes without progress in between
 	CreatedAt       time.Time
 	StartedAt       time.Time // zero until then, like the times below
@@ -202,7 +240,9 @@ type Step struct {
 	Input            map[string]any
 	Outputs          map[string]any
 	Bulky            bool // set for a write: outputs too large for the row are stored separately
+	Untrusted        bool // the outputs have content from outside
 	Interrupted      bool // set for a write: a worker died during a paid call, so what the step had reserved is lost
+	InBudget         bool // set for a write: a sub-step counts against the budget of the step that it belongs to
 	Error            *Error
 	Usage            Usage
 	Spent            Usage // usage since the previous write of the step

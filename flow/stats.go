@@ -15,6 +15,15 @@ type Day struct {
 // Hour is the statistics of one hour.
 type Hour struct{ Runs, Failed int64 }
 
+// UsageHour is the usage of a flow in one hour by runs of about the same duration.
+type UsageHour struct {
+	Ago                         int // hours between that hour and the current one, which is 0
+	FlowID                      FlowID
+	Bucket                      int // of the duration: see package histogram
+	Succeeded, Failed, Canceled int64
+	CostNanoUSD                 NanoUSD
+}
+
 // Success returns the share of runs that succeeded, from 0 to 1. Canceled runs do not count.
 // Without runs it is 1.
 func (d *Day) Success() float64 { return SuccessShare(d.Succeeded, d.Failed) }

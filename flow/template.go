@@ -132,6 +132,10 @@ func insertValue(w *position.Writer, values map[string]any, path []string) error
 		return err
 	}
 	name := "{{" + strings.Join(path, ".") + "}}"
+	if _, outside := values[path[0]].(outsideValue); outside {
+		w.Insert(name, Enclose(Text(v)))
+		return nil
+	}
 	at := w.At()
 	if at == position.JSONValue {
 		w.Insert(name, string(EncodeJSON(v)))
@@ -158,6 +162,9 @@ func lookUp(values map[string]any, path []string) (any, error) {
 	v, ok := values[path[0]]
 	if !ok {
 		return nil, fmt.Errorf("{{%s}} has no value", path[0])
+	}
+	if outside, is := v.(outsideValue); is {
+		v = outside.value
 	}
 	for i, name := range path[1:] {
 		next, ok := JSONMember(v, name)

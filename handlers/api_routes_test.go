@@ -138,20 +138,37 @@ func TestOperatorRoutes_do_not_exist_for_keys(t *testing.T) {
 // beyondList are the routes without a flow in their path, with what a key for other flows gets:
 // the code of an error, or "" for a response that has nothing of the other flow.
 var beyondList = map[string]struct{ path, body, code string }{
-	"GET /v1/flow":              {"", "", ""},
-	"GET /v1/runs":              {"", "", ""},
-	"GET /v1/usage":             {"?by=flow", "", ""},
-	"GET /v1/models":            {"", "", ""},
-	"GET /v1/kinds":             {"", "", ""},
-	"GET /v1/keys":              {"", "", ""},
-	"GET /v1/webhook-secret":    {"", "", ""},
-	"POST /v1/flow":             {"", webtest.PublishGreeting, "flow_not_allowed"},
-	"POST /v1/flow/validate":    {"", webtest.PublishGreeting, ""},
-	"POST /v1/apply":            {"", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow_not_allowed"},
-	"POST /v1/files":            {"", "", "unsupported_media_type"}, // keeps files for itself only
-	"POST /v1/keys":             {"", `{"name": "x"}`, ""},          // for the flows of its list
-	"POST /mcp":                 {"", `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`, ""},
-	"POST /v1/chat/completions": {"", `{"model": "FLOW", "messages": [{"role": "user", "content": "x"}]}`, "flow_not_allowed"},
+	"GET /v1/flow":                               {"", "", ""},
+	"GET /v1/runs":                               {"", "", ""},
+	"GET /v1/run/:run_id":                        {"", "", "not_found"},
+	"GET /v1/usage":                              {"?by=flow", "", ""},
+	"GET /v1/models":                             {"", "", ""},
+	"GET /v1/kinds":                              {"", "", ""},
+	"GET /v1/keys":                               {"", "", ""},
+	"GET /v1/webhook-secret":                     {"", "", ""},
+	"GET /v1/timezone":                           {"", "", ""},
+	"PUT /v1/timezone":                           {"", `{"timezone": "Europe/Berlin"}`, "flow_not_allowed"},
+	"POST /v1/flow":                              {"", webtest.PublishGreeting, "flow_not_allowed"},
+	"POST /v1/flow/validate":                     {"", webtest.PublishGreeting, ""},
+	"POST /v1/apply":                             {"", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow_not_allowed"},
+	"POST /v1/schedules/preview":                 {"", `{"cron": "@daily"}`, ""},
+	"GET /v1/companions":                         {"", "", ""},
+	"GET /v1/companions/:companion":              {"", "", "flow_not_allowed"},
+	"PUT /v1/companions/:companion":              {"", `{"schema": "sluice.notes/v1"}`, "flow_not_allowed"},
+	"GET /v1/companions/:companion/history":      {"", "", "flow_not_allowed"},
+	"GET /v1/alarms":                             {"", "", ""},
+	"GET /v1/alarms/:alarm":                      {"", "", "not_found"},
+	"GET /v1/alarms/:alarm/messages":             {"", "", "not_found"},
+	"GET /v1/alarms/:alarm/secret":               {"", "", "not_found"},
+	"PUT /v1/alarms/:alarm":                      {"", `{"kind": "failed", "flow": "FLOW"}`, "input_invalid"},
+	"DELETE /v1/alarms/:alarm":                   {"", "", "not_found"},
+	"POST /v1/alarms/:alarm/pause":               {"", "", "not_found"},
+	"POST /v1/alarms/:alarm/resume":              {"", "", "not_found"},
+	"POST /v1/alarms/:alarm/test":                {"", "", "not_found"},
+	"POST /v1/files":                             {"", "", "unsupported_media_type"}, // keeps files for itself only
+	"POST /v1/keys":                              {"", `{"name": "x"}`, ""},          // for the flows of its list
+	"POST /mcp":                                  {"", `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`, ""},
+	"POST /v1/chat/completions":                  {"", `{"model": "FLOW", "messages": [{"role": "user", "content": "x"}]}`, "flow_not_allowed"},
 	"POST /v1/deliveries/:delivery_id/redeliver": {"", "", "not_found"}, // whose delivery it is, package api tests
 	"GET /v1/files/:file_id":                     {"", "", "not_found"},
 	"HEAD /v1/files/:file_id":                    {"", "", ""},
@@ -165,6 +182,7 @@ var beyondList = map[string]struct{ path, body, code string }{
 	"PUT /v1/credentials/:name":                  {"", `{"secret": "x", "provider": "openai"}`, "flow_not_allowed"},
 	"DELETE /v1/credentials/:name":               {"", "", "flow_not_allowed"},
 	"POST /v1/credentials/:name/test":            {"", "", "flow_not_allowed"},
+	"POST /v1/credentials/:name/tools/check":     {"", "", "flow_not_allowed"},
 	"GET /v1/users":                              {"", "", "flow_not_allowed"},
 	"PATCH /v1/credentials/:name":                {"", `{"max_calls": 1}`, "flow_not_allowed"},
 	"POST /v1/flow/import":                       {"", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow_not_allowed"},
@@ -225,6 +243,11 @@ func TestAPIRoutes_respect_the_list_of_flows(t *testing.T) {
 var writes = map[string]struct{ path, body string }{
 	"POST /v1/flow":                                      {"/v1/flow", webtest.PublishGreeting},
 	"PUT /v1/flow/:flow_id":                              {"/v1/flow/FLOW", webtest.PublishGreeting},
+	"PUT /v1/flow/:flow_id/hooks/:hook":                  {"/v1/flow/TELLING/hooks/github", `{"verify": {"scheme": "none"}, "per_minute": 9}`},
+	"GET /v1/flow/:flow_id/hooks/:hook":                  {"/v1/flow/TELLING/hooks/github", ""},
+	"POST /v1/flow/:flow_id/hooks/:hook/rotate":          {"/v1/flow/TELLING/hooks/github/rotate", ""},
+	"POST /v1/flow/:flow_id/hooks/:hook/capture":         {"/v1/flow/TELLING/hooks/github/capture", `{"on": true}`},
+	"PUT /v1/flow/:flow_id/companions/:companion":        {"/v1/flow/FLOW/companions/triggers", `{"schema": "sluice.triggers/v1", "triggers": [{"name": "daily", "kind": "schedule", "cron": "@daily"}]}`},
 	"POST /v1/flow/:flow_id/publish":                     {"/v1/flow/FLOW/publish", `{"allow_breaking": true}`},
 	"POST /v1/flow/:flow_id/archive":                     {"/v1/flow/FLOW/archive", ""},
 	"POST /v1/flow/:flow_id/restore":                     {"/v1/flow/FLOW/restore", ""},
@@ -249,18 +272,35 @@ var writes = map[string]struct{ path, body string }{
 	"PATCH /v1/workspaces/:workspace_id":                 {"/v1/workspaces/default", `{"runs": 100000}`},
 	"GET /v1/keys/:key_id/webhook-secret":                {"/v1/keys/OWN/webhook-secret", ""},
 	"GET /v1/flow/:flow_id/webhooks":                     {"/v1/flow/TELLING/webhooks", ""},
+	"PUT /v1/alarms/:alarm":                              {"/v1/alarms/broken", `{"kind": "failed", "to": [{"webhook": "https://example.com/x"}]}`},
+	"POST /v1/alarms/:alarm/pause":                       {"/v1/alarms/broken/pause", ""},
+	"POST /v1/alarms/:alarm/resume":                      {"/v1/alarms/broken/resume", ""},
+	"POST /v1/alarms/:alarm/test":                        {"/v1/alarms/broken/test", ""},
+	"DELETE /v1/alarms/:alarm":                           {"/v1/alarms/broken", ""},
+	"PUT /v1/flow/:flow_id/triggers/:trigger":            {"/v1/flow/TELLING/triggers/daily", `{"cron": "@daily", "inputs": {"word": "x"}}`},
+	"POST /v1/flow/:flow_id/triggers/:trigger/pause":     {"/v1/flow/TELLING/triggers/daily/pause", ""},
+	"POST /v1/flow/:flow_id/triggers/:trigger/resume":    {"/v1/flow/TELLING/triggers/daily/resume", ""},
+	"POST /v1/flow/:flow_id/triggers/:trigger/now":       {"/v1/flow/TELLING/triggers/daily/now", ""},
+	"DELETE /v1/flow/:flow_id/triggers/:trigger":         {"/v1/flow/TELLING/triggers/daily", ""},
+	"PUT /v1/timezone":                                   {"/v1/timezone", `{"timezone": "Europe/Berlin"}`},
 	"POST /v1/flow/import":                               {"/v1/flow/import", `{"documents": [` + webtest.PublishGreeting + `]}`},
 }
 
 // unaudited are the routes that write no entry, because they change nothing or their key is recorded
 // elsewhere.
 var unaudited = map[string]string{
-	"POST /v1/flow/validate":                   "changes nothing",
-	"POST /v1/flow/:flow_id/run":               "the run has the key",
-	"POST /v1/flow/:flow_id/run/:run_id/rerun": "the run has the key",
-	"POST /v1/chat/completions":                "the run has the key",
-	"POST /mcp":                                "the run has the key",
-	"POST /v1/files":                           "the file has the key",
+	"POST /v1/flow/validate":                            "changes nothing",
+	"POST /v1/credentials/:name/tools/check":            "needs an MCP server; a test of handlers/admin reads its entry",
+	"POST /v1/schedules/preview":                        "changes nothing",
+	"PUT /v1/companions/:companion":                     "what the file holds says what is recorded",
+	"POST /v1/flow/:flow_id/run":                        "the run has the key",
+	"POST /v1/flow/:flow_id/run/:run_id/rerun":          "the run has the key",
+	"POST /v1/flow/:flow_id/batches":                    "the run has the key",
+	"POST /v1/flow/:flow_id/triggers/:trigger/backfill": "the run has the key",
+	"PATCH /v1/flow/:flow_id/batches/:run_id":           "only changes when rows start",
+	"POST /v1/chat/completions":                         "the run has the key",
+	"POST /mcp":                                         "the run has the key",
+	"POST /v1/files":                                    "the file has the key",
 }
 
 // TestAPIWrites_are_audited executes every route that changes something, and looks
@@ -302,6 +342,10 @@ func TestAPIWrites_are_audited(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill := strings.NewReplacer("FLOW", id, "RUN", string(run.ID), "WAITING", waiting, "OPEN", string(open), "ASKING", asking, "ASKED", string(asked), "DELIVERY", delivery, "TELLING", telling, "KEY", other.key.ID, "OWN", p.key.ID, "FILE", file.ID)
+	if status, raw := sendWrite(p, http.MethodPut, "/v1/flow/"+telling+"/hooks/github", `{"verify": {"scheme": "none"}}`); status != http.StatusOK {
+		t.Fatalf("%d %s", status, raw)
+	}
+	helpBase(h)
 	table := keyRoutes(h)
 	order := []string{"GET", "PUT", "PATCH", "POST", "DELETE"} // so that there is something to publish and to delete
 	slices.SortStableFunc(table, func(a, b *api.Route) int {
@@ -351,18 +395,22 @@ func startRun(p *caller, flowID string) flow.RunID {
 // sendWrite sends a request, with the ETag of the draft where it needs one.
 func sendWrite(p *caller, method, path, body string) (int, string) {
 	p.h.T.Helper()
-	if method != http.MethodPut || !strings.HasPrefix(path, "/v1/flow/") {
-		status, _, raw := p.send(method, path, body)
-		return status, raw
-	}
-	f, err := p.h.Store.FindFlow(p.h.T.Context(), flow.DefaultWorkspace, flow.FlowID(strings.TrimPrefix(path, "/v1/flow/")))
-	if err != nil {
-		p.h.T.Fatal(err)
+	tag := `"rev-0"` // of a file beside the flow
+	if !strings.Contains(path, "/companions/") {
+		if method != http.MethodPut || !strings.HasPrefix(path, "/v1/flow/") || strings.Count(path, "/") > 3 {
+			status, _, raw := p.send(method, path, body)
+			return status, raw
+		}
+		f, err := p.h.Store.FindFlow(p.h.T.Context(), flow.DefaultWorkspace, flow.FlowID(strings.TrimPrefix(path, "/v1/flow/")))
+		if err != nil {
+			p.h.T.Fatal(err)
+		}
+		tag = fmt.Sprintf(`"rev-%d"`, f.Rev)
 	}
 	r, _ := http.NewRequestWithContext(p.h.T.Context(), method, p.h.Http.URL+path, strings.NewReader(strings.Replace(body, "Hello", "Hi", 1)))
 	r.Header.Set("Authorization", "Bearer "+p.text)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("If-Match", fmt.Sprintf(`"rev-%d"`, f.Rev))
+	r.Header.Set("If-Match", tag)
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		p.h.T.Fatal(err)

@@ -77,6 +77,8 @@ func TestLimitedKeys_are_refused_what_routes_declare(t *testing.T) {
 	other := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeRun}, RPM: 5})
 	for _, r := range []struct{ method, path, body string }{
 		{"PATCH", "/v1/flow/" + id + "/limits", `{"max_queued": 9}`}, {"PUT", "/v1/credentials/none_01", `{"secret": "x", "provider": "openai", "max_calls": 1}`},
+		{"PUT", "/v1/flow/" + id + "/hooks/site", `{"verify": {"scheme": "none"}}`}, {"PUT", "/v1/flow/" + id + "/triggers/nightly", `{"every": "24h"}`},
+		{"PUT", "/v1/alarms/loud", `{"kind": "failed", "flow": "` + id + `", "to": [{"webhook": "https://example.com/x"}]}`},
 	} {
 		if status, _, raw := admin.send(r.method, r.path, r.body); status != 200 {
 			t.Fatalf("%s %s: %d %s", r.method, r.path, status, raw)
@@ -84,17 +86,19 @@ func TestLimitedKeys_are_refused_what_routes_declare(t *testing.T) {
 	}
 	limited := newCaller(h, nil, flow.Key{Scopes: flow.Scopes, RPM: 1000})
 	bodies := map[string]string{"/v1/keys/:key_id": `{"rpm": 600}`, "/v1/credentials/:name": `{"max_calls": 5}`, "/v1/prices": `{"model": "openai/x", "call": 1}`,
-		"/v1/flow/:flow_id/limits": `{"max_queued": 10}`, "/v1/workspaces/:workspace_id": `{"runs": 5}`}
+		"/v1/flow/:flow_id/limits": `{"max_queued": 10}`, "/v1/workspaces/:workspace_id": `{"runs": 5}`, "/v1/flow/:flow_id/hooks/:hook": `{"verify": {"scheme": "none"}}`, "/v1/flow/:flow_id/triggers/:trigger": `{"every": "25h"}`,
+		"/v1/alarms/:alarm": `{"kind": "failed", "flow": "` + id + `", "count": 2}`, "/v1/companions/:companion": `{"schema": "sluice.alarms/v1", "alarms": [{"name": "all", "kind": "failed"}]}`,
+		"/v1/flow/:flow_id/companions/:companion": `{"schema": "sluice.triggers/v1", "triggers": [{"name": "daily", "kind": "schedule", "cron": "@daily"}]}`}
 	for _, r := range keyRoutes(h) {
 		if r.Limited == "" {
 			continue
 		}
-		path := strings.NewReplacer("/keys/:key_id", "/keys/"+other.key.ID, ":workspace_id", "default").Replace(r.Path)
+		path := strings.NewReplacer("/keys/:key_id", "/keys/"+other.key.ID, ":workspace_id", "default", ":hook", "site", ":trigger", "nightly", ":alarm", "loud", "/v1/companions/:companion", "/v1/companions/alarms", ":companion", "triggers").Replace(r.Path)
 		path = routePath(&api.Route{Path: path}, id)
 		if r.Method == "DELETE" {
 			path += "?model=openai/x"
 		}
-		if status, code, raw := limited.send(r.Method, path, bodies[r.Path]); code != string(flow.CodeExceedsKey) {
+		if status, raw := sendWrite(limited, r.Method, path, bodies[r.Path]); !strings.Contains(raw, `"code":"`+string(flow.CodeExceedsKey)+`"`) {
 			t.Errorf("%s %s by a key with limits: %d %s", r.Method, r.Path, status, raw)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package handlers assembles the packages beneath it into one HTTP server: the
-// API for programs (api, admin, mcp, openai) and the dashboard for people (account, console,
+// API for programs (api, admin, mcp, openai) and the dashboard for people (account, automation, console,
 // editor, forms). The API accepts keys and no cookies; the dashboard accepts
 // session cookies and no keys, so that a stolen one is useless for the other.
 //
@@ -16,15 +16,18 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/hooks"
 	"sluice/flow/inflight"
 	"sluice/flow/library"
 	"sluice/handlers/account"
 	"sluice/handlers/admin"
 	"sluice/handlers/api"
+	"sluice/handlers/automation"
 	"sluice/handlers/console"
 	"sluice/handlers/docs"
 	"sluice/handlers/editor"
 	"sluice/handlers/forms"
+	receiver "sluice/handlers/hooks"
 	"sluice/handlers/mcp"
 	"sluice/handlers/openai"
 	"sluice/handlers/web"
@@ -51,6 +54,12 @@ type Config struct {
 	Providers     console.Providers
 	Catalog       admin.Catalog
 	Starters      []console.Starter
+	Scope         hooks.Scope // evaluates the expressions of incoming webhooks; required for those, like Compile
+	Compile       func(source string, names ...string) error
+	// Embed embeds a text with the built-in model, and Filter compiles the filter of a search in a knowledge base.
+	Embed    func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error)
+	Filter   func(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error)
+	Evaluate func(ctx context.Context, source string, variables map[string]any) (any, error) // evaluates an expression of an input of a schedule
 
 	PublicURL string // scheme and host that clients reach; never taken from the Host header
 	Version   string // of Sluice; "" hides it
@@ -65,6 +74,8 @@ type Config struct {
 	Exposed bool
 	SignUp  bool // whether anyone may create an account with a workspace
 
+	Mail web.Mailer // nil if the operator set no mail server
+
 	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
 
@@ -76,9 +87,10 @@ type Config struct {
 	Prices    flow.PriceStore
 	PriceList admin.PriceList // the list behind Prices; default is empty
 
-	MaxInFlight int   // API requests handled at once; default 4096
-	MaxHeld     int   // API requests that wait or stream at once; default 8192
-	MaxFile     int64 // bytes of an uploaded file; 0 means the default of each package
+	MaxInFlight int        // API requests handled at once; default 4096
+	MaxHeld     int        // API requests that wait or stream at once; default 8192
+	Tables      api.Tables // reads the tables of batches
+	MaxFile     int64      // bytes of an uploaded file; 0 means the default of each package
 
 	Memory *inflight.Budget // of large bodies; nil is unlimited
 
@@ -98,6 +110,9 @@ type Server struct {
 	Docs    *docs.Server
 	Editor  *editor.Server
 	Forms   *forms.Server
+	Hooks   *receiver.Server
+
+	Automation *automation.Server
 }
 
 // New returns the server and starts recording the use of keys.
@@ -113,13 +128,13 @@ func New(cfg Config) *Server {
 		cfg.FlowSchema = func() any { return map[string]any{} }
 	}
 	s.Site = web.New(web.Config{
-		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
+		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp, Mail: cfg.Mail,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	})
 	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
-		LocalToken: cfg.LocalToken, LocalInfo: cfg.LocalInfo, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
+		LocalToken: cfg.LocalToken, LocalInfo: cfg.LocalInfo, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Tables: cfg.Tables, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {
 		apiConfig.AwaitsOwner = s.Account.AwaitsOwner
@@ -128,7 +143,7 @@ func New(cfg Config) *Server {
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
 	admin.New(s.API, admin.Config{
-		Store: cfg.Store, IDs: s.Site.IDs, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema,
+		Store: cfg.Store, IDs: s.Site.IDs, Mails: cfg.Mail != nil, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Embed: cfg.Embed, Filter: cfg.Filter,
 	})
 	s.Docs = docs.New(s.Site, s.API.ServeAs)
 	s.Console = console.New(s.Site, console.Config{
@@ -136,11 +151,13 @@ func New(cfg Config) *Server {
 		Starters: cfg.Starters, FindDocs: s.Docs.Find, Prices: cfg.Prices,
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
-		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models,
+		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models, Servers: cfg.Providers,
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Library: cfg.Library, Links: cfg.Links, MaxFile: cfg.MaxFile})
-	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Docs, s.Editor, s.Forms} {
+	s.Hooks = receiver.New(s.Site, receiver.Config{Runner: cfg.Runner, Scope: cfg.Scope, MaxFile: cfg.MaxFile})
+	s.Automation = automation.New(s.Site, automation.Config{Runner: cfg.Runner, Providers: cfg.Providers, Tables: cfg.Tables, MaxFile: cfg.MaxFile, API: s.API.ServeAs, Scope: cfg.Scope, Compile: cfg.Compile, Evaluate: cfg.Evaluate})
+	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {
 		s.Site.Mount(pages.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)

@@ -21,12 +21,12 @@ func (r *Runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID flow
 	if err != nil || run.State.Ended() {
 		return run, err
 	}
-	r.signalCancel(runID)
+	signalCancel(r, runID)
 	return r.AwaitRun(ctx, ws, flowID, runID, cancelWait)
 }
 
 // signalCancel stops the run if a worker of this process has it.
-func (r *Runner) signalCancel(runID flow.RunID) {
+func signalCancel(r *Runner, runID flow.RunID) {
 	r.mu.Lock()
 	a := r.active[runID]
 	r.mu.Unlock()
@@ -46,7 +46,25 @@ func (r *Runner) pollCancels(ctx context.Context) error {
 	}
 	ids, err := r.store.CancelRequested(ctx, r.cfg.Instance)
 	for _, id := range ids {
-		r.signalCancel(id)
+		signalCancel(r, id)
+	}
+	if err != nil {
+		return err
+	}
+	ids, err = r.store.StopRequested(ctx, r.cfg.Instance)
+	for _, id := range ids {
+		r.SignalStop(id)
 	}
 	return err
+}
+
+// SignalStop tells the worker of this process that has the run, if any, that a stop was requested;
+// see flow.Run.StopRequested.
+func (r *Runner) SignalStop(runID flow.RunID) {
+	r.mu.Lock()
+	a := r.active[runID]
+	r.mu.Unlock()
+	if a != nil {
+		a.stopOnce.Do(func() { close(a.stop) })
+	}
 }

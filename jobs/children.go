@@ -25,12 +25,14 @@ type childRuns struct {
 	r         *Runner
 	run       *flow.Run // of the step
 	step      flow.CallingStep
-	reuseFrom flow.RunID // see flow.In.ReuseFrom
+	reuseFrom flow.RunID   // see flow.In.ReuseFrom
+	untrusted bool         // see flow.ChildTemplate
+	budget    flow.NanoUSD // see flow.In.Budget
 }
 
 // childRunsOf implements engine.Engine.Children.
 func (r *Runner) childRunsOf(run *flow.Run, in *flow.In) flow.ChildRuns {
-	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom}
+	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom, len(in.Untrusted) > 0 || run.Trigger == flow.TriggerBatch, in.Budget}
 }
 
 // ChildUsage returns what the child runs of a run have used so far.
@@ -81,6 +83,8 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 		}
 		return c.see(ctx, children)
 	}
+	skip := req.MaySkip && c.run.SkipFailed
+	req.KeepErrors = req.KeepErrors || skip
 	old, err := c.earlier(ctx)
 	if err != nil {
 		return nil, err
@@ -99,30 +103,48 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	if err != nil {
 		return nil, err
 	}
+	if req.Document != nil {
+		old = nil
+	}
 	if old != nil && c.run.ChildVersions == flow.ChildrenLive && old.Caller.RunID != c.step.RunID && d.starts {
 		old = nil // flows further below may have changed
 	}
 	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && old.Caller.RunID != c.step.RunID) {
 		old = nil
 	}
-	failed, reused := 0, 0
-	for from := 0; from < len(req.Items); from += childPage {
-		items, err := c.prepare(ctx, d.inputs, req.Items[from:min(from+childPage, len(req.Items))], from, old)
+	total, failed, reused := 0, 0, 0
+	var invalid invalidRows
+	for page, err := range pages(req) {
 		if err != nil {
 			return nil, err
 		}
+		if total+len(page) > flow.MaxChildItems {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "There are more than %d rows. Split the file.", flow.MaxChildItems)
+		}
+		items, err := c.prepare(ctx, d.inputs, page, req.Rows != nil, total, old, skip)
+		if err != nil {
+			return nil, err
+		}
+		total += len(page)
 		for i := range items {
 			if items[i].Error != nil {
 				failed++
+				invalid.add(page[i].Number, items[i].Item, items[i].Error)
 			} else if items[i].Reused != "" {
 				reused++
 			}
+		}
+		if req.AllRows && failed > 0 {
+			continue // nothing will start
 		}
 		if err := c.r.store.AddChildItems(ctx, c.step, items); err != nil {
 			return nil, fmt.Errorf("store the items of %s:%s: %w", c.step.RunID, c.step.Path, err)
 		}
 	}
-	if children, err = c.r.store.StartChildren(ctx, c.step, len(req.Items), failed, reused); err != nil {
+	if req.AllRows && failed > 0 {
+		return nil, invalid.err()
+	}
+	if children, err = c.r.store.StartChildren(ctx, c.step, total, failed, reused); err != nil {
 		return nil, fmt.Errorf("start the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
 	}
 	return c.see(ctx, children)
@@ -150,15 +172,17 @@ func (c *childRuns) earlier(ctx context.Context) (found *flow.Children, err erro
 
 // begin decides which document the children run, and records it.
 func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.Children) (*flow.Children, error) {
-	f, err := c.findFlow(ctx, req.Flow)
+	f, err := c.findFlow(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	children := &flow.Children{
 		WorkspaceID: c.run.WorkspaceID, Caller: c.step, RootRunID: c.run.ID, Depth: 1, FlowID: f.ID, Total: -1,
-		Concurrency: min(max(req.Concurrency, 1), flow.MaxChildConcurrency), KeepErrors: req.KeepErrors,
+		Concurrency: min(max(req.Concurrency, 1), flow.MaxChildConcurrency), KeepErrors: req.KeepErrors, MaxFailed: req.MaxFailed,
 	}
-	if err := c.findDocument(ctx, f, req.Version, old, children); err != nil {
+	if req.Document != nil {
+		children.Document, children.DocumentHash = req.Document, flow.DocumentHash(req.Document)
+	} else if err := c.findDocument(ctx, f, req.Version, old, children); err != nil {
 		return nil, err
 	}
 	if c.run.Caller != nil {
@@ -178,8 +202,8 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 		return nil, err
 	}
 	template := flow.ChildTemplate{
-		Version: children.Version, Draft: c.run.ChildVersions == flow.ChildrenDraft, FlowsAbove: flowsAbove(c.run, children.FlowID), KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
-		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(),
+		Version: children.Version, Draft: c.run.ChildVersions == flow.ChildrenDraft, FlowsAbove: flowsAbove(c.run, children.FlowID), Budgets: c.budgets(), StepBudget: c.budget, KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
+		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(), MaxFailed: req.MaxFailed, Untrusted: c.untrusted,
 	}
 	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
 		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
@@ -191,9 +215,17 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 // Children.Document, because it may not be stored yet.
 func (c *childRuns) compiled(ctx context.Context, children *flow.Children) (*compiledDocument, error) {
 	if children.Document != nil {
-		return c.r.documents.compile(children.Document)
+		return c.r.documents.compileStored(children.Document) // a draft was checked before
 	}
 	return c.r.documents.find(ctx, c.run.WorkspaceID, children.DocumentHash)
+}
+
+// budgets returns the budgets that the child runs count against.
+func (c *childRuns) budgets() []flow.RunBudgetID {
+	if c.budget > 0 {
+		return append(slices.Clone(c.run.Budgets), flow.BudgetOfStep(c.run.ID, c.step.Path))
+	}
+	return c.run.Budgets
 }
 
 // flowsAbove returns the flows above the child runs of a run, without their own flow.
@@ -207,7 +239,8 @@ func flowsAbove(run *flow.Run, own flow.FlowID) (list []flow.FlowID) {
 }
 
 // findFlow finds a flow by ID or slug.
-func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error) {
+func (c *childRuns) findFlow(ctx context.Context, req flow.ChildRequest) (*flow.Flow, error) {
+	ref := req.Flow
 	id := flow.FlowID(ref)
 	if document.ValidSlug(ref) {
 		found, err := c.r.store.FindFlowID(ctx, c.run.WorkspaceID, ref)
@@ -218,7 +251,7 @@ func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error
 	}
 	f, err := c.r.store.FindFlow(ctx, c.run.WorkspaceID, id)
 	switch {
-	case flow.IsNotFound(err) || err == nil && !f.ArchivedAt.IsZero():
+	case flow.IsNotFound(err) || err == nil && !f.ArchivedAt.IsZero() && req.Document == nil:
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This workspace has no flow %q. Choose another in the node.", ref)
 	case err != nil:
 		return nil, err
@@ -256,8 +289,9 @@ func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int6
 }
 
 // prepare checks the inputs of items, and finds results of the same inputs in old, the
-// children of the run that is repeated.
-func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given []*flow.Object, from int, old *flow.Children) ([]flow.ChildItem, error) {
+// children of the run that is repeated. With skip, items that failed there stay failed. Values may be texts, as in
+// forms.
+func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given []flow.ChildRow, texts bool, from int, old *flow.Children, skip bool) ([]flow.ChildItem, error) {
 	results := map[int]flow.ChildResult{}
 	if old != nil {
 		list, err := c.r.store.ReadChildren(ctx, c.run.WorkspaceID, old.Caller, from, from+len(given))
@@ -272,25 +306,34 @@ func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given 
 	for i := range given {
 		item := &items[i]
 		item.Item = from + i
-		var err error
-		if item.Inputs, item.Error, err = c.checkInputs(ctx, inputs, given[i]); err != nil {
-			return nil, err
+		if item.Inputs, item.Error = given[i].Inputs, given[i].Error; item.Error == nil {
+			var err error
+			if item.Inputs, item.Error, err = c.checkInputs(ctx, inputs, given[i].Inputs, texts); err != nil {
+				return nil, err
+			}
 		}
-		if r, ok := results[item.Item]; ok && item.Error == nil && r.State == flow.RunSucceeded && flow.EqualValues(r.Inputs, item.Inputs) {
+		r, ok := results[item.Item]
+		if !ok || item.Error != nil || !flow.EqualValues(r.Inputs, item.Inputs) {
+			continue
+		}
+		switch {
+		case r.State == flow.RunSucceeded:
 			item.Reused = r.RunID
+		case skip && r.State == flow.RunFailed:
+			item.Error = r.Error
 		}
 	}
 	return items, nil
 }
 
-// checkInputs returns the inputs of a child run, or why they are wrong.
-func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, given *flow.Object) (*flow.Object, *flow.Error, error) {
+// checkInputs returns the inputs of a child run, or why they are wrong. Values may be texts, as in forms.
+func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, given *flow.Object, texts bool) (*flow.Object, *flow.Error, error) {
 	for i := range inputs {
 		if inputs[i].Secret && given.Has(inputs[i].Name) {
 			return given, flow.Errorf(flow.CodeInputInvalid, "The input %q is secret, so another flow cannot set it.", inputs[i].Name), nil
 		}
 	}
-	values, problems := contract.Check(inputs, given, false)
+	values, problems := contract.Check(inputs, given, texts)
 	_, problems, err := c.r.resolveFiles(ctx, flow.Start{WorkspaceID: c.run.WorkspaceID}, inputs, values, problems)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look up the files of an item: %w", err)
@@ -376,7 +419,7 @@ func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
 	for _, child := range open {
 		canceling.Go(func() error {
 			_, err := c.r.store.RequestCancel(ctx, c.run.WorkspaceID, child.FlowID, child.RunID)
-			c.r.signalCancel(child.RunID)
+			signalCancel(c.r, child.RunID)
 			return err
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"sluice/flow"
 	"sluice/flow/cache"
@@ -31,6 +32,7 @@ type compiledDocument struct {
 	inputs  []contract.Input
 	starts  bool // child runs, in some step
 	secrets documentSecrets
+	limited atomic.Bool // a start of it was under a budget in dollars, so the next one is expected to be
 }
 
 // newDocumentCache returns an empty cache. Documents are immutable and found by their
@@ -51,7 +53,7 @@ func (c *documentCache) find(ctx context.Context, ws flow.WorkspaceID, hash stri
 	if err != nil {
 		return nil, fmt.Errorf("find document %s: %w", hash, err)
 	}
-	d, err := c.compile(data)
+	d, err := c.compileStored(data)
 	if err == nil {
 		c.cache.Add(key, d)
 	}
@@ -62,11 +64,22 @@ func (c *documentCache) find(ctx context.Context, ws flow.WorkspaceID, hash stri
 // a problem means that another version of Sluice wrote it. A draft may have problems, which
 // the error lists.
 func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
+	return c.compileWith(data, c.kinds)
+}
+
+// compileStored is compile for a stored document, which may have internal kinds: those that come from outside were
+// checked before.
+func (c *documentCache) compileStored(data []byte) (*compiledDocument, error) {
+	return c.compileWith(data, c.kinds.WithInternal())
+}
+
+// compileWith is compile with the kinds that the document may have.
+func (c *documentCache) compileWith(data []byte, kinds *flow.Registry) (*compiledDocument, error) {
 	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: "The flow document is not well formed.", Fields: problems}
 	}
-	graph, err := engine.Compile(d, c.kinds)
+	graph, err := engine.Compile(d, kinds)
 	if err != nil {
 		return nil, err
 	}

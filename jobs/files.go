@@ -159,7 +159,7 @@ func fileErasedError(err error, files []string) error {
 
 // cleanUpFiles removes the content of erased files and, every sweepInterval, erases
 // unused uploads and content that crashes left behind.
-func (r *Runner) cleanUpFiles(ctx context.Context) error {
+func (r cleaner) cleanUpFiles(ctx context.Context) error {
 	err := r.inBatches(ctx, func() (int, error) { return r.store.RemoveErasedFiles(ctx, expireBatch) })
 	if elapsed := r.now().Sub(r.lastSweep); !r.lastSweep.IsZero() && elapsed.Abs() < sweepInterval { // Abs: the clock may be set back
 		return err

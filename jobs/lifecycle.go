@@ -73,7 +73,10 @@ func (r *Runner) startWork(ctx context.Context) error {
 func (r *Runner) startLoops(ctx context.Context) {
 	deliveries := newPoller(pollInterval, r.queueDueDeliveries)
 	deliveries.wake = r.cfg.Queue.deliveriesDue
-	r.startPollers(ctx, newPoller(pollInterval, r.queueDueRuns), deliveries, newPoller(cleanUpInterval, r.cleanUp))
+	r.startPollers(ctx, newPoller(pollInterval, r.queueDueRuns), deliveries, newPoller(pollInterval, scheduler{r}.decideDueTriggers),
+		newPoller(time.Second, (&alarmWatcher{Runner: r}).lookAtAlarms), newPoller(pollInterval, messenger{r}.sendDueMessages), newPoller(cleanUpInterval, cleaner{r}.foldUsage), newPoller(cleanUpInterval, cleaner{r}.eraseUnsaved),
+		newPoller(cleanUpInterval, cleaner{r}.expireRuns), newPoller(cleanUpInterval, cleaner{r}.cleanUp))
+	r.loops.Go(func() { scheduler{r}.retimeTriggers(ctx) })
 	if !r.shared {
 		return
 	}
@@ -81,6 +84,7 @@ func (r *Runner) startLoops(ctx context.Context) {
 	r.loop(ctx, r.cfg.ReconcileInterval, newReconciler(r).run)
 	r.loop(ctx, saveBusyInterval, newBusySaver(r).run)
 	r.loop(ctx, time.Second, r.pollCancels)
+	r.loop(ctx, compactInterval, r.maintainKnowledge)
 	r.loops.Go(func() { r.listen(ctx) })
 }
 
@@ -147,7 +151,7 @@ func (r *Runner) checkHeld(ctx context.Context, what string, find func() error) 
 	})
 }
 
-// Drain lets running steps finish, returns the rest of their runs to the queue
+// Drain lets running steps finish, except those that compute for long, returns the rest of their runs to the queue
 // and stops the Runner. Steps that are still running when ctx ends are aborted
 // and run again elsewhere. A store that cannot be written to is no error: then the
 // recovery returns the runs to the queue.

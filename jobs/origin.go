@@ -2,6 +2,9 @@ package jobs
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"sluice/flow"
@@ -32,4 +35,17 @@ func (r *Runner) originOf(ctx context.Context, run *flow.Run, path string) (flow
 		run, created = before, before.CreatedAt
 	}
 	return flow.Origin{Time: created, Seed: string(id) + ":" + seed + path}, nil
+}
+
+// boundaryOf implements engine.Engine.Boundary. Only the server knows its key, so no content can contain the boundary.
+func boundaryOf(r *Runner) func(ctx context.Context, run *flow.Run, node string) (string, error) {
+	return func(ctx context.Context, run *flow.Run, node string) (string, error) {
+		origin, err := r.originOf(ctx, run, node)
+		if err != nil {
+			return "", err
+		}
+		mac := hmac.New(sha256.New, r.cfg.HashKey)
+		mac.Write([]byte("boundary\x00" + origin.Seed))
+		return hex.EncodeToString(mac.Sum(nil)[:12]), nil
+	}
 }

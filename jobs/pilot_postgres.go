@@ -15,14 +15,11 @@ import (
 // all instances share.
 type postgresJobs struct{ pool *pgxpool.Pool }
 
-// insertJobsPostgres also notifies the producers of all instances, once the
-// transaction has committed, on the channel that River listens to.
+// insertJobsPostgres does not notify producers: see announcer.
 const insertJobsPostgres = `
-WITH inserted AS (
-	INSERT INTO river_job (args, kind, queue, max_attempts)
-	SELECT jsonb_build_object('id', j.id, 'attempt', j.attempt), $3, $4, 1
-	FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS j(id, attempt, position) ORDER BY j.position)
-SELECT pg_notify(current_schema() || '.river_insert', json_build_object('queue', $4::text)::text)`
+INSERT INTO river_job (args, kind, queue, max_attempts)
+SELECT jsonb_build_object('id', j.id, 'attempt', j.attempt), $3, $4, 1
+FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS j(id, attempt, position) ORDER BY j.position`
 
 // insert adds jobs of one kind in the caller's transaction, so that a job exists if and
 // only if its run or delivery was stored.

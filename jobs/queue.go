@@ -108,15 +108,15 @@ func (q *Queue) useSQLite(cfg QueueConfig) error {
 	return nil
 }
 
-// usePostgres opens the queue on the pool of the store. It needs no wake, because inserts
-// notify all instances through PostgreSQL.
+// usePostgres opens the queue on the pool of the store. Committed jobs are announced to all
+// instances through PostgreSQL.
 func (q *Queue) usePostgres(cfg QueueConfig) error {
 	p := &pilot{jobs: postgresJobs{cfg.Postgres}}
 	c, err := river.NewClient(&pilotDriver[pgx.Tx]{riverpgxv5.New(cfg.Postgres), p}, q.config(cfg))
 	if err != nil {
 		return fmt.Errorf("open the job queue: %w", err)
 	}
-	q.client, q.insert = c, p.insert
+	q.client, q.insert, q.wake = c, p.insert, (&announcer{pool: cfg.Postgres, log: cfg.Log}).announce
 	return nil
 }
 

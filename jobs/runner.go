@@ -58,6 +58,9 @@ type Config struct {
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
 	// Memory bounds the memory of the runs that have a worker; nil means that it is unlimited.
 	Memory *inflight.Budget
+	// Ending is closed at the beginning of a shutdown, before Drain: steps that compute for longer than
+	// a moment are stopped, and Drain returns their runs to the queue. Nil if only Drain says so.
+	Ending <-chan struct{}
 	// InstanceTimeout is the time without a heartbeat after which other processes
 	// take over from this one; default 20 s. It must equal the store's.
 	InstanceTimeout time.Duration
@@ -73,15 +76,22 @@ type Config struct {
 	// instance no longer has the run or ctx ends; nil if instances have no
 	// connections to each other.
 	Follow func(ctx context.Context, peer flow.Peer, runID flow.RunID, receive func(flow.PeerText)) error
+	// Evaluate evaluates an expression of an input of a schedule over variables. Nil: such inputs fail.
+	Evaluate func(ctx context.Context, source string, variables map[string]any) (any, error)
+	// Mail sends messages of alarms; nil if the operator set no mail server.
+	Mail Mailer
+	// PublicURL is the URL of the dashboard for links in messages, or "".
+	PublicURL string
 	// Observe is called for each event that metrics count; it must not block.
 	// Default: nothing.
 	Observe func(Observation)
 }
 
-// Observation is an event that metrics count: the end of a run (Run is set), a
-// rejected start (Refused), or a finished delivery attempt (Delivery).
+// Observation is an event that metrics count: the end of a run (Run is set), the end of
+// a step inside a node (Step), a rejected start (Rejected), or a finished delivery attempt (Delivery).
 type Observation struct {
 	Run      *flow.Run
+	Step     *flow.Step
 	Rejected flow.Code
 	Delivery flow.DeliveryState // after the attempt
 	Latency  time.Duration      // of the run from its creation, or of the attempt
@@ -122,17 +132,19 @@ type Runner struct {
 	lastHeartbeat atomic.Int64               // start of the last successful heartbeat, as a time.Duration since epoch
 
 	hasUnsaved  atomic.Bool // a run with save: false ended since the last clean-up
-	lastUnsaved time.Time   // last call of EraseUnsaved; used only by cleanUp
+	lastUnsaved time.Time   // last call of EraseUnsaved; used only by eraseUnsaved
 	lastSweep   time.Time   // last search for files that crashes left behind; used only by cleanUp
 	lastPrune   time.Time   // last call of prune; used only by cleanUp
 }
 
 // activeRun is a run that a worker of this process has.
 type activeRun struct {
-	cancel chan struct{} // closed to cancel the run
-	once   sync.Once     // closes cancel
-	wake   chan struct{} // sent on when child runs have ended
-	live   *liveRun
+	cancel   chan struct{} // closed to cancel the run
+	once     sync.Once     // closes cancel
+	stop     chan struct{} // closed to cancel the run after the turns of its agents
+	stopOnce sync.Once
+	wake     chan struct{} // sent on when child runs have ended
+	live     *liveRun
 }
 
 // New makes a Runner. It works only after Start.
@@ -155,7 +167,7 @@ func New(cfg Config) *Runner {
 	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Costs: engine.NewCosts(), Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, UsedSecrets: r.secrets.ofRun, Approvals: r.approvals,
 		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,
-		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf,
+		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r),
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
 	if cfg.Shared {
@@ -186,6 +198,11 @@ func withDefaults(cfg Config) Config {
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}
+	}
+	if cfg.Evaluate == nil {
+		cfg.Evaluate = func(context.Context, string, map[string]any) (any, error) {
+			return nil, flow.Errorf(flow.CodeExpressionFailed, "This server evaluates no expressions.")
+		}
 	}
 	if cfg.Busy == nil {
 		cfg.Busy = busy.NewMarks(make([]byte, busy.RegionSize(2*cfg.Workers)))

@@ -61,7 +61,7 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 		if failure != nil {
 			plan.Fail(failure)
 		}
-		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain, Wake: active.wake, Memory: memory})
+		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Stop: active.stop, Hold: r.drain, Ending: r.cfg.Ending, Wake: active.wake, Memory: memory})
 	}
 	switch {
 	case flow.IsPermanent(err):
@@ -114,6 +114,9 @@ func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) 
 		return nil, err
 	}
 	run.NoChildren = !c.starts
+	if err := loadContext(ctx, r, run); err != nil {
+		return nil, err
+	}
 	reuse, err := r.reusableSteps(ctx, run, c.graph)
 	if err != nil {
 		return nil, err
@@ -165,7 +168,7 @@ func (r *Runner) stepsWithFiles(ctx context.Context, ws flow.WorkspaceID, steps 
 // claim registers a run as being executed by this process, so that cancellations
 // reach it and readers get its text.
 func (r *Runner) claim(runID flow.RunID) *activeRun {
-	a := &activeRun{cancel: make(chan struct{}), wake: make(chan struct{}, 1), live: r.broker.workerStarted(runID)}
+	a := &activeRun{cancel: make(chan struct{}), stop: make(chan struct{}), wake: make(chan struct{}, 1), live: r.broker.workerStarted(runID)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active[runID] = a
@@ -190,13 +193,18 @@ func (r *Runner) requeueLater(runID flow.RunID, attempt int64) {
 	r.toRequeue[runID] = attempt
 }
 
-// WriteRun implements flow.Journal: it commits the engine's progress and then
+// WriteRun implements flow.Journal: it commits the engine's progress, counts it, and
 // notifies readers.
 func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	if err := r.store.WriteRun(ctx, w); err != nil {
 		return err
 	}
 	r.broker.publish(&w)
+	for i := range w.Steps {
+		if s := &w.Steps[i]; flow.IsSubStep(s.Path) && s.State.Ended() && s.State != flow.StepReused {
+			r.cfg.Observe(Observation{Step: s})
+		}
+	}
 	if w.End {
 		r.runEnded(w.Run)
 		r.wakeCaller(ctx, w.Run)

@@ -35,23 +35,27 @@ func (r *Runner) queueDueRuns(ctx context.Context) (next time.Time, err error) {
 	}
 }
 
-// cleanUp erases runs, files and records that have expired. A task that fails does not stop
-// the others.
-func (r *Runner) cleanUp(ctx context.Context) (next time.Time, err error) {
-	expireRuns := func(ctx context.Context) error {
-		return r.inBatches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) })
+// cleaner erases what has expired. Its tasks have pollers of their own, so that one with much to do, or that fails, does
+// not delay the others: budgets in dollars, for example, add up the usage log.
+type cleaner struct{ *Runner }
+
+// foldUsage adds the log of usage to the days and hours.
+func (r cleaner) foldUsage(ctx context.Context) (next time.Time, err error) {
+	return time.Time{}, r.store.FoldUsage(ctx)
+}
+
+// expireRuns erases runs that are past their retention.
+func (r cleaner) expireRuns(ctx context.Context) (next time.Time, err error) {
+	return time.Time{}, r.inBatches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) })
+}
+
+// cleanUp erases files and records that have expired.
+func (r cleaner) cleanUp(ctx context.Context) (next time.Time, err error) {
+	err = r.cleanUpFiles(ctx)
+	if time.Since(r.lastPrune) >= pruneInterval && ctx.Err() == nil {
+		err = errors.Join(err, r.prune(ctx))
 	}
-	tasks := []func(context.Context) error{r.store.FoldUsage, r.eraseUnsaved, expireRuns, r.cleanUpFiles}
-	if time.Since(r.lastPrune) >= pruneInterval {
-		tasks = append(tasks, r.prune)
-	}
-	var errs []error
-	for _, task := range tasks {
-		if ctx.Err() == nil {
-			errs = append(errs, task(ctx))
-		}
-	}
-	return time.Time{}, errors.Join(errs...)
+	return time.Time{}, err
 }
 
 // Runs of forms with save: false keep their content for formResultLife, so that the page
@@ -62,19 +66,19 @@ const (
 )
 
 // eraseUnsaved erases ended runs that were started with save: false.
-func (r *Runner) eraseUnsaved(ctx context.Context) error {
+func (r cleaner) eraseUnsaved(ctx context.Context) (next time.Time, err error) {
 	if !r.hasUnsaved.Swap(false) && time.Since(r.lastUnsaved) < unsavedInterval {
-		return nil
+		return next, nil
 	}
-	err := r.inBatches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, r.now().Add(-formResultLife), expireBatch) })
+	err = r.inBatches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, r.now().Add(-formResultLife), expireBatch) })
 	if r.lastUnsaved = time.Now(); err != nil {
 		r.hasUnsaved.Store(true)
 	}
-	return err
+	return next, err
 }
 
 // prune removes records that nothing reads any more.
-func (r *Runner) prune(ctx context.Context) error {
+func (r cleaner) prune(ctx context.Context) error {
 	r.lastPrune = time.Now()
 	return errors.Join(
 		r.inBatches(ctx, func() (int, error) { return r.store.DropStale(ctx, r.now(), expireBatch) }),
@@ -86,7 +90,7 @@ func (r *Runner) prune(ctx context.Context) error {
 
 // inBatches erases batch after batch until one is not full. It rests after each
 // for as long as the batch took, which leaves half of the time to other writers.
-func (r *Runner) inBatches(ctx context.Context, erase func() (int, error)) error {
+func (r cleaner) inBatches(ctx context.Context, erase func() (int, error)) error {
 	for {
 		start := time.Now()
 		n, err := erase()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -72,11 +73,17 @@ func (r *Runner) awaitReplayed(ctx context.Context, run *flow.Run, wait time.Dur
 // cached live version was no longer live at the commit.
 func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, error) {
 	n := r.newRun(s)
+	if err := checkLimitCost(ctx, r, &n.Run); err != nil {
+		return flow.Started{}, err
+	}
 	c, err := r.resolveDocument(ctx, s, n)
 	if err != nil {
 		return flow.Started{}, err
 	}
 	if err := r.addPinnedSteps(ctx, s, n, c.graph); err != nil {
+		return flow.Started{}, err
+	}
+	if err := addContext(ctx, r, s, n, c.graph); err != nil {
 		return flow.Started{}, err
 	}
 	err = r.setInputs(ctx, s, n, requiredInputs(c, n.Steps), s.Given, "")
@@ -96,22 +103,51 @@ func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata, ChildVersions: s.Options.Children,
 		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1,
 	}
+	if slices.Contains(flow.UntrustedTriggers, s.Trigger) {
+		run.Untrusted = flow.UntrustedInputs
+	}
 	if s.Key != nil {
 		run.KeyID = s.Key.ID
+	}
+	if o := s.Occurrence; o != nil {
+		run.TriggerID, run.TriggerName, run.ScheduledAt, run.EventKey = o.TriggerID, o.TriggerName, o.ScheduledAt, o.Key
 	}
 	if run.Timeout <= 0 {
 		run.Timeout = flow.RunTimeout
 	}
-	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint, Key: s.Key}
+	limitCost(&run, s.Options.MaxUSD)
+	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint, Key: s.Key, Occurrence: s.Occurrence}
 	if w := s.Options.Webhook; w != nil {
 		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
 	}
 	return n
 }
 
+// limitCost sets what a root run may cost; 0 means any amount.
+func limitCost(run *flow.Run, most flow.NanoUSD) {
+	if run.MaxUSD = most; most > 0 {
+		run.Budgets = []flow.RunBudgetID{flow.BudgetOfRun(run.ID)}
+	}
+}
+
+// checkLimitCost returns an error if a run has a limit in dollars and an instance does not know that.
+func checkLimitCost(ctx context.Context, r *Runner, run *flow.Run) error {
+	if run.MaxUSD == 0 {
+		return nil
+	}
+	can, err := r.store.AllCan(ctx, flow.FeatureRunBudgets)
+	if err == nil && !can {
+		err = flow.Errorf(flow.CodeUpgradeInProgress, "An instance of an earlier release is running, which does not know max_usd. Try again when all instances have been upgraded.")
+	}
+	return err
+}
+
 // resolveDocument finds the document to run and sets it in the new run: the live
 // version, a numbered version, or the current draft.
 func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewRun) (*compiledDocument, error) {
+	if s.Work != nil {
+		return useWork(ctx, r, s, n)
+	}
 	if !s.Options.Draft && s.TestRun == nil && s.Options.Version == 0 {
 		live, cached, err := r.store.RecentLiveVersion(ctx, s.WorkspaceID, s.FlowID)
 		if err != nil {
@@ -147,6 +183,16 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 		n.Run.Version, n.Run.DocumentHash = f.LiveVersion, f.LiveHash
 	}
 	return r.documents.find(ctx, s.WorkspaceID, n.Run.DocumentHash)
+}
+
+// useWork sets the internal document of a work run in the new run.
+func useWork(ctx context.Context, r *Runner, s flow.Start, n *flow.NewRun) (*compiledDocument, error) {
+	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
+	if err != nil {
+		return nil, err
+	}
+	n.Document, n.Run.FlowSlug, n.Run.Version, n.Run.DocumentHash = s.Work.Document, f.Slug, s.Work.Version, flow.DocumentHash(s.Work.Document)
+	return r.documents.compileStored(s.Work.Document)
 }
 
 // optionError rejects an option of a start; pointer is a JSON Pointer into the
@@ -210,12 +256,17 @@ func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c 
 		w = r.broker.watch(n.Run.ID)
 		defer r.broker.removeWatcher(n.Run.ID, w)
 	}
-	started, err := r.store.StartRun(ctx, *n)
-	if errors.Is(err, flow.ErrPricesWanted) { // rare, so prices are not read for other starts
-		if n.Unpriced, err = document.Unpriced(ctx, document.Charges(c.graph.Document, r.cfg.Kinds), r.cfg.Prices, s.WorkspaceID); err != nil {
+	if c.limited.Load() || n.NeedsPrices() {
+		if err := findUnpriced(ctx, r, n, c); err != nil {
 			return flow.Started{}, err
 		}
-		n.Prices = true
+	}
+	started, err := r.store.StartRun(ctx, *n)
+	if errors.Is(err, flow.ErrPricesWanted) { // of the flow, whose limits only the transaction reads
+		c.limited.Store(true)
+		if err := findUnpriced(ctx, r, n, c); err != nil {
+			return flow.Started{}, err
+		}
 		started, err = r.store.StartRun(ctx, *n)
 	}
 	if err != nil || s.Wait <= 0 {
@@ -231,4 +282,11 @@ func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c 
 	waiting.Inputs, n.Run.Inputs = nil, nil // they may be large, and the worker has them
 	started.Run, err = r.await(ctx, w, &waiting, s.Wait)
 	return started, err
+}
+
+// findUnpriced sets which models of the run have no price.
+func findUnpriced(ctx context.Context, r *Runner, n *flow.NewRun, c *compiledDocument) (err error) {
+	n.Unpriced, err = document.Unpriced(ctx, document.Charges(c.graph.Document, r.cfg.Kinds), r.cfg.Prices, n.Run.WorkspaceID)
+	n.Prices = err == nil
+	return err
 }

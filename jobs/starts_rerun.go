@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/engine"
 )
 
 // Rerun starts a new run of another run's document. Results of the parent that
@@ -29,13 +31,16 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 	if !parent.State.Ended() {
 		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
 	}
-	n := r.newRerun(s, parent)
+	n := newRerun(r, s, parent)
 	c, err := r.resolveRerunDocument(ctx, s, parent, n)
 	if err != nil {
 		return flow.Started{}, err
 	}
-	if s.From != "" && !c.graph.Has(s.From) {
+	if s.From != "" && !c.graph.HasStep(s.From) {
 		return flow.Started{}, optionError("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
+	}
+	if err := addEdits(ctx, r.store, s, parent, n, c.graph); err != nil {
+		return flow.Started{}, err
 	}
 	inputs := requiredInputs(c, n.Steps)
 	given := parent.Inputs.Clone()
@@ -75,18 +80,21 @@ func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []
 }
 
 // newRerun returns a run that still lacks its document and inputs. It inherits the
-// parent's metadata, time limit and retention, but not its webhook.
-func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) *flow.NewRun {
+// parent's metadata, retention, time limit and limit in dollars, but not its webhook.
+func newRerun(r *Runner, s flow.Rerun, parent *flow.Run) *flow.NewRun {
 	n := r.newRun(s.Start)
 	n.Run.FlowSlug = parent.FlowSlug
-	n.Run.ParentRunID, n.Run.RerunFrom = parent.ID, s.From
+	n.Run.ParentRunID, n.Run.RerunFrom, n.Run.SkipFailed = parent.ID, s.From, s.SkipFailed
 	switch n.Run.ChildVersions = s.ChildVersions; {
 	case s.ChildVersions == flow.ChildrenRecorded && parent.ChildVersions == flow.ChildrenDraft:
 		n.Run.ChildVersions = flow.ChildrenDraft // for flows that are run for the first time, and those below
 	case s.ChildVersions == flow.ChildrenDraft && !parent.Draft && s.TestRun == nil:
 		n.Run.ChildVersions = flow.ChildrenRecorded // a published version keeps doing what was published
 	}
+	n.Run.Continues, n.Run.ContextHash = parent.Continues, parent.ContextHash
+	n.Run.Untrusted |= parent.Untrusted & flow.UntrustedInputs
 	n.Run.Metadata, n.Run.Timeout, n.Run.Save = parent.Metadata, parent.Timeout, parent.Save
+	limitCost(&n.Run, parent.MaxUSD)
 	return n
 }
 
@@ -96,6 +104,9 @@ func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent 
 	if s.TestRun == nil {
 		run := &n.Run
 		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash
+		if parent.Trigger.Work() != "" {
+			run.Trigger = parent.Trigger
+		}
 		return r.documents.find(ctx, s.WorkspaceID, parent.DocumentHash)
 	}
 	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
@@ -119,4 +130,68 @@ func dropUnknown(inputs []contract.Input, given *flow.Object) *flow.Object {
 		}
 	}
 	return known
+}
+
+// addEdits gives a rerun the arguments that people have changed: those of the call at s.From, and those
+// of former reruns that are still before it.
+func addEdits(ctx context.Context, store Store, s flow.Rerun, parent *flow.Run, n *flow.NewRun, g *engine.Graph) error {
+	var edits []flow.Step
+	if parent.ParentRunID != "" {
+		heads, err := store.FindStepHeads(ctx, s.WorkspaceID, parent.ID, "")
+		if err != nil {
+			return err
+		}
+		for i := range heads {
+			if h := &heads[i]; h.Kind == flow.EditKind && isKept(g, h, s.From) {
+				old, err := store.FindStep(ctx, s.WorkspaceID, parent.ID, h.Path)
+				if err != nil {
+					return err
+				}
+				edits = append(edits, *old)
+			}
+		}
+	}
+	if s.Arguments != nil {
+		edit, err := editCall(ctx, store, s, parent, g)
+		if err != nil {
+			return err
+		}
+		edits = append(edits, edit)
+	}
+	for i := range edits {
+		n.Run.Seq++
+		edits[i].Seq, edits[i].StartedAt, edits[i].EndedAt = n.Run.Seq, n.Run.CreatedAt, n.Run.CreatedAt
+	}
+	n.Steps = append(n.Steps, edits...)
+	return nil
+}
+
+// isKept reports whether a rerun that begins at from still makes a call whose arguments were changed.
+func isKept(g *engine.Graph, edit *flow.Step, from string) bool {
+	node, name, _ := strings.Cut(from, flow.SubSeparator)
+	if name == "" || node != edit.Node {
+		return from == "" || !g.Depends(edit.Node, from)
+	}
+	return flow.CompareSubSteps(strings.TrimSuffix(edit.Path, flow.EditSuffix), from) < 0
+}
+
+// editCall returns the sub-step with the new arguments of the call at s.From.
+func editCall(ctx context.Context, store Store, s flow.Rerun, parent *flow.Run, g *engine.Graph) (flow.Step, error) {
+	unknown := optionError("/from", "unknown", "arguments need the path of a call of this run, such as agent.3.1")
+	asked, number, ok := flow.CallOf(s.From)
+	if !ok {
+		return flow.Step{}, unknown
+	}
+	call, err := store.FindStep(ctx, s.WorkspaceID, parent.ID, s.From)
+	if err != nil {
+		return flow.Step{}, err
+	}
+	turn, err := store.FindStep(ctx, s.WorkspaceID, parent.ID, asked)
+	if err != nil {
+		return flow.Step{}, err
+	}
+	if call == nil || turn == nil {
+		return flow.Step{}, unknown
+	}
+	return g.EditCall(call, turn, number, s.Arguments)
 }

@@ -23,7 +23,12 @@ type Store interface {
 	expiryStore
 	fileStore
 	deliveryStore
+	triggerStore
+	alarmStore
+	knowledgeStore
 
+	// AllCan reports whether all live instances understand a feature.
+	AllCan(ctx context.Context, f flow.Feature) (bool, error)
 	// Now returns the time of a clock that all instances share.
 	Now() time.Time
 	// Changes returns a number that differs from an earlier one if workers may have to
@@ -79,12 +84,16 @@ type runStore interface {
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 
 	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]string, error)
+	// FindRunContext returns the conversations that a run continues, as JSON.
+	FindRunContext(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	// FindRunHead is FindRun without large inputs, outputs and metadata; whole reports that the run has them.
 	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, whole bool, err error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
+	FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Step, error)
+	FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error)
 	LoadRun(ctx context.Context, runID flow.RunID, attempt int64) (*flow.Run, []flow.Step, error)
 	// HoldRun records that this instance still holds the run, or returns flow.ErrFenced
 	// if another attempt is the current one.
@@ -92,6 +101,9 @@ type runStore interface {
 	FailRun(ctx context.Context, runID flow.RunID, attempt int64, cause *flow.Error) (*flow.Run, error)
 
 	RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	// StopRequested lists the runs that the instance works on and that are to be canceled after
+	// the turns of their agents.
+	StopRequested(ctx context.Context, instance string) ([]flow.RunID, error)
 	// CancelRequested lists the canceled runs that the instance still works on.
 	CancelRequested(ctx context.Context, instance string) ([]flow.RunID, error)
 

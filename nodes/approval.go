@@ -56,6 +56,7 @@ var _ = register(func(Deps) flow.Kind {
 		Example: flow.Example{Config: map[string]any{"title": "Send this reply?", "message": "It goes to a customer."}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check:   checkApproval,
+		Tool:    &flow.ToolUse{},
 		Run:     approve,
 	}
 })
@@ -101,9 +102,14 @@ func checkApproval(n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// approve creates the question when the step first runs, and looks for a decision whenever
-// it is resumed. The state of the step is the time when the question expires (RFC 3339).
+// approve asks the question of an approval.
 func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
+	return askPeople(ctx, in, func() flow.Question { return approvalQuestion(in) }, func(d *flow.Decision) map[string]any { return approvalOutputs(in, d) })
+}
+
+// askPeople creates the question when the step first runs, and looks for a decision whenever
+// it is resumed. The state of the step is the time when the question expires (RFC 3339).
+func askPeople(ctx context.Context, in *flow.In, question func() flow.Question, outputs func(*flow.Decision) map[string]any) (flow.Out, error) {
 	expires, asked := delayState(in.State)
 	var announcement []flow.NewDelivery
 	if !asked {
@@ -112,7 +118,7 @@ func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
 			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Expires after must be a duration such as 90m, 12h or 7d. Got %q.", in.Text("expires_after"))
 		}
 		expires = in.Now().Add(d)
-		q := approvalQuestion(in)
+		q := question()
 		link, err := in.AskApproval(ctx, q, expires)
 		if err != nil {
 			return flow.Out{}, err
@@ -122,8 +128,11 @@ func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
 		}
 	}
 	decision, err := in.TakeDecision(ctx)
-	if err != nil || decision != nil {
-		return approvalOut(in, decision), err
+	if err != nil {
+		return flow.Out{}, err
+	}
+	if decision != nil {
+		return flow.Out{Outputs: outputs(decision)}, nil
 	}
 	return flow.Out{Deliveries: announcement, Suspend: &flow.Suspension{Until: expires, State: expires.UTC().Format(time.RFC3339Nano), Event: true}}, nil
 }
@@ -169,12 +178,9 @@ func announceApproval(in *flow.In, q flow.Question, link string, expires time.Ti
 	return []flow.NewDelivery{{Node: in.Node, URL: target, Body: flow.EncodeJSON(message)}, toRun}, nil
 }
 
-// approvalOut returns the outputs of a decision: its outcome and, if it is an approval,
-// the values with the edits. nil, a question still open, has no outputs.
-func approvalOut(in *flow.In, d *flow.Decision) flow.Out {
-	if d == nil {
-		return flow.Out{}
-	}
+// approvalOutputs returns the outputs of a decision: its outcome and, if it is an approval, the values with
+// the edits.
+func approvalOutputs(in *flow.In, d *flow.Decision) map[string]any {
 	values := &flow.Object{}
 	for _, name := range portNames(in.Config["values"]) {
 		values.Set(name, in.Config[name])
@@ -188,5 +194,5 @@ func approvalOut(in *flow.In, d *flow.Decision) flow.Out {
 			outputs[name] = value
 		}
 	}
-	return flow.Out{Outputs: outputs}
+	return outputs
 }

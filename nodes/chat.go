@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/agents"
 	"sluice/providers"
 )
 
@@ -29,22 +30,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"Images are files, URLs or data URLs. URLs are passed to providers that fetch them; otherwise Sluice fetches them, up to 48 MiB in total. " +
 			"The cost is what the provider reports, or is computed from the price that the workspace entered for the model, or from the price list that ships with Sluice. Tokens from the provider's cache count at their own price. " +
 			"A long system prompt is marked for the cache of providers that want such marks (Anthropic). The fees of web searches are not in the price list, so a step that searched also counts as unpriced.",
-		Fields: slices.Concat([]flow.Field{
-			modelField(taskChat, "Empty: a local model, if one is running."),
-			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Unless: "messages", Template: true,
-				Help: "The user message. Type {{ to insert a value."},
-			{Name: "system", Title: "System prompt", Type: flow.FieldArea, Template: true,
-				Help: "Instructions for the model."},
-			{Name: "messages", Title: "Messages", Type: flow.FieldList, More: true,
-				Help: "The conversation so far, as a list of objects with role and content. Without a prompt, the last message is answered."},
-			{Name: "images", Title: "Images", Type: flow.FieldList, More: true, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
-				Help: "One or more images (files, URLs or data URLs)."},
-			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, More: true, Min: ptr(0), Max: ptr(2),
-				Help: "Higher is more random. Empty: the provider's setting."},
-			{Name: "max_tokens", Title: "Max tokens", Type: flow.FieldInteger, More: true, Min: ptr(1),
-				Help: "Longest answer; a word has one or two tokens. Empty: the provider's setting."},
-			schemaField,
-		}, chatSettings, []flow.Field{fallbackField, credentialField}),
+		Fields: slices.Concat(chatFields, []flow.Field{fallbackField, credentialField}),
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
 			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Optional: true, Help: "The answer as a value, when there is a schema."},
@@ -62,36 +48,43 @@ var _ = register(func(d Deps) flow.Kind {
 		},
 		Charge:      chargeChat,
 		Alternative: fallbackConfig,
+		Untrusted:   searches,
+		Tool:        &flow.ToolUse{Result: []string{"text"}},
 		Run:         func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
 	}
 })
 
+// chatFields are the fields of kinds that talk to a language model.
+var chatFields = slices.Concat([]flow.Field{
+	modelField(taskChat, "Empty: a local model, if one is running."),
+	{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Unless: "messages", Template: true,
+		Help: "The user message. Type {{ to insert a value."},
+	{Name: "system", Title: "System prompt", Type: flow.FieldArea, Template: true,
+		Help: "Instructions for the model."},
+	{Name: "messages", Title: "Messages", Type: flow.FieldList, More: true,
+		Help: "The conversation so far, as a list of objects with role and content. Without a prompt, the last message is answered."},
+	{Name: "images", Title: "Images", Type: flow.FieldList, More: true, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
+		Help: "One or more images (files, URLs or data URLs)."},
+	{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, More: true, Min: ptr(0), Max: ptr(2),
+		Help: "Higher is more random. Empty: the provider's setting."},
+	{Name: "max_tokens", Title: "Max tokens", Type: flow.FieldInteger, More: true, Min: ptr(1),
+		Help: "Longest answer; a word has one or two tokens. Empty: the provider's setting."},
+	schemaField,
+}, chatSettings)
+
 // chat runs a step. It returns the usage of a failed call too: a provider
 // charges for an answer that breaks off or does not match the schema.
 func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
-	r, messages, err := chatRequest(in)
+	r, m, err := d.prepareChat(ctx, in)
 	if err != nil {
-		return flow.Out{}, err
-	}
-	m, err := d.findTarget(ctx, in, taskChat)
-	if err != nil {
-		return flow.Out{}, err
-	}
-	r.Model = m.model
-	if r.Images, err = d.images(ctx, in, "images", m.passesURLs()); err != nil {
-		return flow.Out{}, err
-	}
-	if r.History, err = d.history(ctx, in, messages, m.passesURLs()); err != nil {
 		return flow.Out{}, err
 	}
 	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)
-	var out flow.Out
-	var used providers.Usage
-	if out.Begun = answer != nil && err != nil; answer != nil {
-		used = answer.Usage
-		used.Incomplete = used.Incomplete || out.Begun && used.OutputTokens == 0
+	var used *providers.Usage
+	if answer != nil {
+		used = &answer.Usage
 	}
-	m.chargeCall(&out, used, err)
+	out := m.bookAnswer(used, err)
 	if err != nil {
 		return out, m.failed(ctx, err)
 	}
@@ -102,6 +95,35 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		out.Outputs["messages"] = conversation(in, flow.Text(out.Outputs["text"]))
 	}
 	return out, nil
+}
+
+// bookAnswer returns the result of a step with the usage of its answer. used is nil if none had begun.
+func (m *target) bookAnswer(used *providers.Usage, err error) (out flow.Out) {
+	var u providers.Usage
+	if out.Begun = used != nil && err != nil; used != nil {
+		u = *used
+		u.Incomplete = u.Incomplete || out.Begun && u.OutputTokens == 0
+	}
+	m.chargeCall(&out, u, err)
+	return out
+}
+
+// prepareChat returns the request of a step, with its images, and the model to send it to.
+func (d Deps) prepareChat(ctx context.Context, in *flow.In) (providers.ChatRequest, *target, error) {
+	r, messages, err := chatRequest(in)
+	if err != nil {
+		return r, nil, err
+	}
+	m, err := d.findTarget(ctx, in, taskChat)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Model = m.model
+	if r.Images, err = d.images(ctx, in, "images", m.passesURLs()); err != nil {
+		return r, nil, err
+	}
+	r.History, err = d.history(ctx, in, messages, m.passesURLs())
+	return r, m, err
 }
 
 // chatRequest reads and checks all fields except the images, which may have to
@@ -115,7 +137,7 @@ func chatRequest(in *flow.In) (r providers.ChatRequest, messages []chatMessage, 
 	r.System = strings.TrimSpace(r.System + "\n\n" + system)
 	if r.Prompt = in.Text("prompt"); blank(r.Prompt) {
 		r.Prompt = ""
-		if n := len(messages); in.Config["images"] == nil && (n == 0 || messages[n-1].role != "user") {
+		if n := len(messages); !agents.Continues(in) && in.Config["images"] == nil && (n == 0 || messages[n-1].role != "user") {
 			return r, nil, flow.Errorf(flow.CodeInputInvalid, "%q is empty, and %q does not end with a message of the user.", "prompt", "messages")
 		}
 	}

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -34,6 +35,7 @@ func readMessages(value any) (system string, list []chatMessage, err error) {
 		parts, ok := messageParts(m["content"])
 		switch {
 		case role == "assistant" && m["content"] == nil: // as OpenAI's API returns it beside tool calls
+		case role == "tool": // the result of a call, which only the agent that made it knows
 		case !ok:
 			return "", nil, flow.Errorf(flow.CodeInputInvalid, "Message %d of %q has no content: wanted {\"role\": \"user\", \"content\": \"…\"}.", i+1, "messages")
 		case role == "system", role == "developer":
@@ -83,6 +85,26 @@ func messagePart(item any) (chatPart, bool) {
 	return chatPart{image: image}, image != nil && image != ""
 }
 
+// openPictures opens the pictures among the items of a conversation.
+func (d Deps) openPictures(ctx context.Context, in *flow.In, items []providers.Item, links bool) ([]providers.Item, error) {
+	isPicture := func(item providers.Item) bool { return item.Source != nil }
+	if !slices.ContainsFunc(items, isPicture) {
+		return items, nil
+	}
+	g := d.imageGatherer(in, "messages", links)
+	g.data, items = true, slices.Clone(items)
+	for i := range items {
+		if isPicture(items[i]) {
+			m, err := g.gather(ctx, items[i].Source)
+			if err != nil {
+				return nil, err
+			}
+			items[i].Image = &m
+		}
+	}
+	return items, nil
+}
+
 // textOf joins the texts of a message.
 func textOf(parts []chatPart) string {
 	var texts []string
@@ -125,6 +147,11 @@ func (d Deps) history(ctx context.Context, in *flow.In, list []chatMessage, link
 // conversation returns the conversation including the answer, in the format of the field
 // "messages" of another chat node. The system prompt is not part of it.
 func conversation(in *flow.In, answer string) []any {
+	return append(conversationBefore(in), map[string]any{"role": "assistant", "content": answer})
+}
+
+// conversationBefore returns the conversation up to the prompt.
+func conversationBefore(in *flow.In) []any {
 	message := func(role string, content any) any { return map[string]any{"role": role, "content": content} }
 	list, _ := in.Config["messages"].([]any)
 	list = append([]any(nil), list...)
@@ -146,5 +173,5 @@ func conversation(in *flow.In, answer string) []any {
 	case !blank(prompt):
 		list = append(list, message("user", prompt))
 	}
-	return append(list, message("assistant", answer))
+	return list
 }

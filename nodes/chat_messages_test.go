@@ -49,7 +49,7 @@ func TestChatMessages(t *testing.T) {
 		got, u := &calls{}, ask(map[string]any{"model": "openai/gpt-x"})
 		calling := map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": "call_1"}}}
 		u.ports = map[string]any{"prompt": ""}
-		u.ports["messages"] = []any{said("user", "One"), calling, map[string]any{"role": "assistant"}, said("user", "Two")}
+		u.ports["messages"] = []any{said("user", "One"), calling, said("tool", "of an agent"), map[string]any{"role": "assistant"}, said("user", "Two")}
 		u.succeeds(t, Deps{Providers: fakeProviders{got}})
 		if history := got.requests[0].(providers.ChatRequest).History; len(history) != 2 || history[1].Parts[0].Text != "Two" {
 			t.Errorf("sent %+v", history)
@@ -60,10 +60,10 @@ func TestChatMessages(t *testing.T) {
 		same(t, "conversation", u.succeeds(t, fakes())["messages"].([]any)[0], said("user", []any{text("Hello there"), image(png)}))
 	})
 	for want, list := range map[string][]any{
-		`has the role "tool"`: {said("tool", "x")},
-		"has no content":      {said("user", nil)},
-		"Message 2":           {said("user", "x"), "y"},
-		"the limit is 1000":   make([]any, flow.MaxMessages+1),
+		`has the role "robot"`: {said("robot", "x")},
+		"has no content":       {said("user", nil)},
+		"Message 2":            {said("user", "x"), "y"},
+		"the limit is 1000":    make([]any, flow.MaxMessages+1),
 	} {
 		if _, _, err := readMessages(list); err == nil || flow.AsError(err).Code != flow.CodeInputInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -35,6 +35,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Ports:  map[string]any{"text": "I was charged twice this month."},
 		},
 		Check: checkLabels,
+		Tool:  &flow.ToolUse{},
 		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return classify(ctx, d.Model, in) },
 	}
 })

@@ -64,6 +64,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Outputs: map[string]any{"result": []any{"A", "B"}},
 		},
 		Check: func(n *flow.Node) []flow.Problem { return checkCode(d, n) },
+		Tool:  &flow.ToolUse{},
 		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return runCode(ctx, d, in) },
 	}
 })

@@ -207,3 +207,9 @@ func clockTime(year int, month time.Month, day, hour, minute int, loc *time.Loca
 	}
 	return at
 }
+
+// isDelay reports whether a text is a time to wait.
+func isDelay(text string) bool {
+	d, err := parseDelay(text)
+	return err == nil && d > 0
+}

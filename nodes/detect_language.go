@@ -33,6 +33,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "scores", Title: "Scores", Type: flow.TypeList, Schema: listSchema(objectSchema("language", textSchema, "name", textSchema, "score", numberSchema)), Help: "The five most likely languages, each with language, name and score."},
 		},
 		Example: flow.Example{Ports: map[string]any{"text": "Where is my parcel?"}},
+		Tool:    &flow.ToolUse{},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return detectLanguage(ctx, d.Model, in) },
 	}
 })

@@ -19,13 +19,14 @@ const mostPages = 2000
 // Errors that the user can fix are *documents.Error.
 type Documents interface {
 	Read(ctx context.Context, group string, r documents.Request, content io.Reader, keep func(documents.Image) error) (*documents.Document, error)
+	OpenRows(ctx context.Context, group, name, mime string, content io.ReadSeeker) (*documents.Rows, error)
 }
 
 // The document kind converts a file to text, tables and images. Package documents parses it
 // in a child process.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
-		Name: "document", Title: "Document", Group: groupSources, Icon: "file-text", Class: flow.Outside,
+		Name: "document", Title: "Document", Group: groupSources, Icon: "file-text", Class: flow.Outside, Repeatable: true,
 		Summary: "Reads the text of a PDF, Word, Excel or other document.",
 		Doc: "Outputs the text of a file: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), RTF, e-mail (EML), HTML, Markdown, " +
 			"CSV and plain text. The content decides, not the name of the file. Connect `text` to `find_answer`, `summarize` or a chat model.\n\n" +
@@ -69,10 +70,12 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "images", Title: "Page images", Type: flow.TypeList, Items: flow.TypeFile, Accept: []string{"image/png"}, Help: "A PNG file for each page of a PDF, if Page images is on; 1568 pixels on the longer side."},
 			{Name: "tables", Title: "Tables", Type: flow.TypeList, Schema: tablesSchema, Help: "The sheets of a workbook, or one table of a CSV file, each with name and rows; a row is an object that maps column names to cell text."},
 		},
-		Example: flow.Example{Config: map[string]any{"file": "https://example.com/terms.html"}},
-		Sends:   &flow.Destination{Field: "file", Hosts: flow.URLHost("file")},
-		Check:   checkDocument,
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readDocument(ctx, d, in) },
+		Example:   flow.Example{Config: map[string]any{"file": "https://example.com/terms.html"}},
+		Sends:     &flow.Destination{Field: "file", Hosts: flow.URLHost("file")},
+		Check:     checkDocument,
+		Untrusted: fromOutside,
+		Tool:      &flow.ToolUse{Result: []string{"text"}},
+		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return readDocument(ctx, d, in) },
 	}
 })
 

@@ -32,6 +32,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Sends:   modelDestination,
 		Check:   checkModel(taskEmbed),
 		Charge:  chargeEmbed,
+		Tool:    &flow.ToolUse{},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return embed(ctx, d, in) },
 	}
 })

@@ -33,6 +33,7 @@ var _ = register(func(Deps) flow.Kind {
 			Outputs: map[string]any{"value": flow.Number(10)},
 		},
 		Check: checkExpression,
+		Tool:  &flow.ToolUse{},
 		Run:   evaluate,
 	}
 })

@@ -41,6 +41,7 @@ var _ = register(func(Deps) flow.Kind {
 			Outputs: map[string]any{"value": "20", "all": []any{"20", "35"}, "found": true},
 		},
 		Check: checkExtract,
+		Tool:  &flow.ToolUse{},
 		Run:   extract,
 	}
 })

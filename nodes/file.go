@@ -32,10 +32,11 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "mime", Title: "Media type", Type: flow.TypeText, Help: "Its media type, such as application/pdf."},
 			{Name: "size", Title: "Size", Type: flow.TypeNumber, Help: "Its size in bytes."},
 		},
-		Example: flow.Example{Config: map[string]any{"url": "https://example.com/reports/{{year}}.pdf"}, Ports: map[string]any{"year": "2026"}},
-		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
-		Check:   checkFile,
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return outputFile(ctx, d.HTTP, in) },
+		Example:   flow.Example{Config: map[string]any{"url": "https://example.com/reports/{{year}}.pdf"}, Ports: map[string]any{"year": "2026"}},
+		Sends:     &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
+		Check:     checkFile,
+		Untrusted: fromOutside,
+		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return outputFile(ctx, d.HTTP, in) },
 	}
 })
 

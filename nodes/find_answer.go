@@ -33,7 +33,8 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"text": "We ship on weekdays. Returns are free for 30 days. The shop is in Bergen.", "passages": flow.Number(2)},
 			Ports:  map[string]any{"question": "How long can I send something back?"},
 		},
-		Run: func(ctx context.Context, in *flow.In) (flow.Out, error) { return findAnswer(ctx, d.Model, in) },
+		Tool: &flow.ToolUse{},
+		Run:  func(ctx context.Context, in *flow.In) (flow.Out, error) { return findAnswer(ctx, d.Model, in) },
 	}
 })
 

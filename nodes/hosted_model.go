@@ -65,7 +65,8 @@ func hostedKind(d Deps, pace timing) flow.Kind {
 		},
 		Sends: &flow.Destination{Hosts: func(*flow.Node) []string { return h.hosts() }},
 		Open:  inputPrefix, DynamicSchema: hostedSchema, Check: checkHosted,
-		Run: h.run, Cleanup: h.abandon, Charge: chargeHosted,
+		Tool: &flow.ToolUse{},
+		Run:  h.run, Cleanup: h.abandon, Charge: chargeHosted,
 	}
 }
 

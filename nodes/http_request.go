@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"A status outside of `expect` fails the step with the status and the beginning of the response; 429, 5xx, timeouts and broken " +
 			"connections can be retried, after the server's Retry-After if there is one. Up to three redirects are followed, unless a 3xx status is expected. " +
 			"They keep the method and the body, except that 303, and 301 or 302 after a POST, are followed with a GET.\n\n" +
+			"A value in the URL is percent-encoded, and cannot leave a part of the path empty or make it \".\" or \"..\". Connect an edge to `url` to set the whole URL.\n\n" +
 			"A text in another encoding becomes UTF-8. An encoding that the response does not state is detected by its letters; `warnings` then names the guess. Set `encoding` if you know it.\n\n" +
 			"Private and reserved addresses are refused. A response can be up to 10 MiB, or 512 MiB if it is stored as a file, after decoding; gzip, deflate, br and zstd are decoded, and other encodings fail the step. Every request but GET carries an " +
 			"`Idempotency-Key` that stays the same in all attempts of a step, so that a service that supports it acts only once.\n\n" +
@@ -45,12 +47,12 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
 				Help: "The HTTP method."},
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded, and cannot leave a part of the path empty or make it \".\" or \"..\". Connect an edge to url to set the whole URL."},
+				Help: "Where to send the request. Type {{ to insert a value; it is percent-encoded."},
 			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
 				Help: "Query parameters to add to the URL. A list repeats its name, null omits it."},
 			headersField,
 			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON, EscapeOf: bodyEscape, Secrets: flow.SecretsByName,
-				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text or a form its value is escaped for its position."},
+				Help: "A text or any JSON value. Type {{ to insert a value; in JSON and forms it is escaped."},
 			{Name: "body_type", Title: "Body type", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "form", "text", "none"},
 				Help:    "How the body is sent. auto sends text that is JSON, and everything that is not text, as JSON; other text as plain text; and everything as a form if the header Content-Type says so."},
@@ -72,9 +74,11 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},
 			Ports:  map[string]any{"id": "T 17", "answer": "It arrives on \"Tuesday\"."},
 		},
-		Sends: &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
-		Check: checkRequest,
-		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return callService(ctx, d.HTTP, in) },
+		Sends:     &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
+		Untrusted: fromOutside,
+		Tool:      &flow.ToolUse{Effect: requestEffect, Result: []string{"status", "body"}},
+		Check:     checkRequest,
+		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return callService(ctx, d.HTTP, in) },
 	}
 })
 
@@ -120,19 +124,34 @@ func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out,
 	if err != nil {
 		return flow.Out{}, err
 	}
+	traced, sent := outbound.TraceSent(ctx)
 	if in.Text("response") == "file" {
 		call.request.MaxBody = maxFile
-		answer, err := client.Stream(ctx, call.request)
+		answer, err := client.Stream(traced, call.request)
 		if err != nil {
-			return flow.Out{}, callError(ctx, err)
+			return flow.Out{Unanswered: sent() && isUnanswered(err)}, callError(ctx, err)
 		}
 		return call.keep(ctx, in, answer)
 	}
-	answer, err := client.Do(ctx, call.request)
+	answer, err := client.Do(traced, call.request)
 	if err != nil {
-		return flow.Out{}, callError(ctx, err)
+		return flow.Out{Unanswered: sent() && isUnanswered(err)}, callError(ctx, err)
 	}
 	return call.read(in, answer)
+}
+
+// isUnanswered reports whether no whole response came.
+func isUnanswered(err error) bool {
+	e, ok := errors.AsType[*outbound.Error](err)
+	return !ok || e.Class == outbound.ClassTimeout || e.Class == outbound.ClassConnection || e.Class == outbound.ClassCanceled
+}
+
+// requestEffect returns the effect of a request by its method.
+func requestEffect(n *flow.Node) flow.Effect {
+	if method := strings.ToUpper(flow.Text(n.Config["method"])); method == "" || method == http.MethodGet || method == http.MethodHead {
+		return flow.EffectRead
+	}
+	return flow.EffectWrite
 }
 
 // callError converts an error of the client. If the step itself has ended, the

@@ -53,6 +53,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Sends:  modelDestination,
 		Check:  checkModel(taskImage),
 		Charge: chargeModel,
+		Tool:   &flow.ToolUse{Result: []string{"image"}},
 		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return makeImage(ctx, d, in) },
 	}
 })

@@ -55,6 +55,8 @@ var _ = register(func(Deps) flow.Kind {
 				Help: "Media types such as image/*, or extensions such as .pdf. Empty: any file."},
 			{Name: "roles", Title: "Roles", Type: flow.FieldList, Typed: true, More: true,
 				Help: "Empty: user and assistant, and system from programs with a key."},
+			{Name: "untrusted", Title: "Untrusted", Type: flow.FieldBoolean, Typed: true, Default: false, More: true,
+				Help: "For programs that pass on what others wrote. Agents then ask before they change something. Inputs from forms, webhooks and batches are always untrusted."},
 			{Name: "images", Title: "Pictures", Type: flow.FieldBoolean, Typed: true, Default: true, More: true,
 				Help: "Turn this off if the model has no vision."},
 		},

@@ -113,9 +113,8 @@ func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return flow.Out{}, err
 	}
-	keep := in.Text("on_item_error") == itemKeep
 	req := childRequest(in, items)
-	req.Concurrency, req.KeepErrors = in.Int("concurrency"), keep
+	req.Concurrency, req.KeepErrors, req.MaySkip = in.Int("concurrency"), in.Text("on_item_error") == itemKeep, true
 	children, err := in.Children.Start(ctx, req)
 	if err != nil {
 		return flow.Out{}, err
@@ -123,7 +122,7 @@ func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if done, err := awaitChildren(ctx, in, children); !done || err != nil {
 		return flow.Out{Suspend: childSuspension(in)}, err
 	}
-	if children.Failed > 0 && !keep {
+	if children.Failed > 0 && !children.KeepErrors {
 		return flow.Out{}, failedItem(ctx, in)
 	}
 	if in.Text("results") == resultsFile {
@@ -200,8 +199,9 @@ func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.O
 	for _, p := range contractPorts(in.Config, "outputs") {
 		ports[p.name] = make([]any, children.Total)
 	}
-	size := 0
+	size, untrusted := 0, false
 	err := in.Children.Read(ctx, func(r *flow.ChildResult) error {
+		untrusted = untrusted || r.Untrusted || r.Error != nil
 		for len(results) < r.Item { // does not happen once every item has ended
 			results = append(results, nil)
 		}
@@ -228,17 +228,18 @@ func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.O
 	for name, list := range ports {
 		out[childOutput(name, mapPorts)] = list
 	}
-	return flow.Out{Outputs: out}, nil
+	return flow.Out{Outputs: out, Untrusted: untrusted}, nil
 }
 
 // mapFile outputs the results as a JSON Lines file with one line per item.
 func mapFile(ctx context.Context, in *flow.In, children *flow.Children) (flow.Out, error) {
-	failures := []any{}
+	failures, untrusted := []any{}, false
 	reader, writer := io.Pipe()
 	defer reader.Close()
 	go func() {
 		encoder := json.NewEncoder(writer)
 		writer.CloseWithError(in.Children.Read(ctx, func(r *flow.ChildResult) error {
+			untrusted = untrusted || r.Untrusted || r.Error != nil
 			line := map[string]any{"index": r.Item, "status": r.State}
 			if r.State == flow.RunSucceeded {
 				line["outputs"] = r.Outputs
@@ -257,5 +258,5 @@ func mapFile(ctx context.Context, in *flow.In, children *flow.Children) (flow.Ou
 	if err != nil {
 		return flow.Out{}, err
 	}
-	return flow.Out{Outputs: map[string]any{"file": file, "errors": failures, "succeeded": children.Succeeded, "failed": children.Failed}}, nil
+	return flow.Out{Outputs: map[string]any{"file": file, "errors": failures, "succeeded": children.Succeeded, "failed": children.Failed}, Untrusted: untrusted}, nil
 }

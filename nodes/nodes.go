@@ -3,8 +3,12 @@ package nodes
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"sluice/flow"
+	"sluice/nodes/bases"
+	"sluice/nodes/expression"
+	"sluice/nodes/servertools"
 	"sluice/outbound"
 	"sluice/providers"
 	"sluice/providers/builtin"
@@ -13,22 +17,29 @@ import (
 
 // Deps are the services that kinds need to run. Declaring kinds requires none of them.
 type Deps struct {
-	HTTP      HTTPClient
-	Documents Documents
-	Code      CodeRunner
-	CodeOff   bool // the operator turned code off
-	Model     Model
-	Providers Providers
-	Local     LocalServers
-	Host      hosted.Host
-	Models    HostedModels
-	MaxFile   int64 // maximum size of a stored file in bytes; 0: 512 MiB
+	HTTP        HTTPClient
+	Documents   Documents
+	Code        CodeRunner
+	CodeOff     bool // the operator turned code off
+	Model       Model
+	Providers   Providers
+	Local       LocalServers
+	Host        hosted.Host
+	Models      HostedModels
+	ToolServers servertools.Servers
+	Knowledge   bases.Store
+	MaxFile     int64 // maximum size of a stored file in bytes; 0: 512 MiB
+
+	// kept holds files by the URLs that images were downloaded from, for the turns of one agent: each downloads them
+	// once, and sends the same. Otherwise nil.
+	kept *sync.Map
 }
 
 // Providers calls AI models; *providers.Client implements it, tests use a fake.
 // Errors are *providers.Error.
 type Providers interface {
 	Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(text string)) (*providers.ChatResult, error)
+	Turn(ctx context.Context, at providers.Endpoint, r providers.TurnRequest, emit func(text string)) (*providers.TurnResult, error)
 	Embed(ctx context.Context, at providers.Endpoint, r providers.EmbedRequest) (*providers.EmbedResult, error)
 	Image(ctx context.Context, at providers.Endpoint, r providers.ImageRequest) (*providers.ImageResult, error)
 	Speech(ctx context.Context, at providers.Endpoint, r providers.SpeechRequest) (*providers.Blob, error)
@@ -94,7 +105,9 @@ func New(d Deps) *flow.Registry {
 	for i, declare := range declarations {
 		kinds[i] = declare(d)
 	}
-	return flow.NewRegistry(kinds...)
+	r := flow.NewRegistry(kinds...)
+	r.CheckCondition = expression.CheckCondition
+	return r
 }
 
 // absent replaces dependencies that were not given.
@@ -138,6 +151,10 @@ func (absentProviders) Chat(context.Context, providers.Endpoint, providers.ChatR
 	return nil, errAbsent
 }
 
+func (absentProviders) Turn(context.Context, providers.Endpoint, providers.TurnRequest, func(string)) (*providers.TurnResult, error) {
+	return nil, errAbsent
+}
+
 func (absentProviders) Embed(context.Context, providers.Endpoint, providers.EmbedRequest) (*providers.EmbedResult, error) {
 	return nil, errAbsent
 }
@@ -167,3 +184,9 @@ func (absent) DetectLanguage(context.Context, string) ([]builtin.Language, error
 func (absent) Sentiment(context.Context, string) (builtin.Sentiment, error) {
 	return builtin.Sentiment{}, errAbsent
 }
+
+// fromOutside is flow.Kind.Untrusted of kinds whose outputs others have written.
+func fromOutside(*flow.Node) bool { return true }
+
+// searches reports whether a model searches the web.
+func searches(n *flow.Node) bool { return n.Config["web_search"] == true }

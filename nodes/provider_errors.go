@@ -86,7 +86,7 @@ func noProvider(name string) error {
 func providersFor(can func(providers.Capabilities) bool) []string {
 	var names []string
 	for _, p := range providers.Presets() {
-		if p.Wire != providers.WireHost && can(p.Capabilities) {
+		if p.Wire != providers.WireHost && p.Wire != providers.WireTools && can(p.Capabilities) {
 			names = append(names, p.Name)
 		}
 	}

@@ -44,6 +44,20 @@ func (f fakeProviders) Chat(ctx context.Context, at providers.Endpoint, r provid
 	return &providers.ChatResult{Text: text, Model: r.Model, Stop: "stop", Usage: usageOf(r.System+" "+r.Prompt, text)}, nil
 }
 
+// Turn answers like Chat, without calling a tool.
+func (f fakeProviders) Turn(ctx context.Context, at providers.Endpoint, r providers.TurnRequest, emit func(string)) (*providers.TurnResult, error) {
+	return turnOf(f.Chat(ctx, at, r.ChatRequest, emit))
+}
+
+// turnOf returns an answer of Chat as one of Turn.
+func turnOf(r *providers.ChatResult, err error) (*providers.TurnResult, error) {
+	if r == nil {
+		return nil, err
+	}
+	items := []providers.Item{{Type: providers.ItemText, Role: "assistant", Text: r.Text}}
+	return &providers.TurnResult{Items: items, Text: r.Text, JSON: r.JSON, Model: r.Model, Stop: r.Stop, Usage: r.Usage}, err
+}
+
 func (f fakeProviders) Embed(ctx context.Context, at providers.Endpoint, r providers.EmbedRequest) (*providers.EmbedResult, error) {
 	f.note(at, r)
 	out := &providers.EmbedResult{Usage: usageOf(strings.Join(r.Texts, " "), "")}

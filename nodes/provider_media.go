@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice/flow"
@@ -33,12 +34,13 @@ type gatherer struct {
 	client     HTTPClient
 	in         *flow.In
 	field      string
-	typePrefix string // prefix of accepted media types; empty accepts all except text
-	links      bool   // the provider downloads URLs itself
-	max        int64  // limit of one download in bytes
-	total      int64  // limit of all downloads in bytes
-	got        int64  // bytes downloaded so far
-	data       bool   // the values are data: references to credentials are not resolved
+	typePrefix string    // prefix of accepted media types; empty accepts all except text
+	links      bool      // the provider downloads URLs itself
+	max        int64     // limit of one download in bytes
+	total      int64     // limit of all downloads in bytes
+	got        int64     // bytes downloaded so far
+	data       bool      // the values are data: references to credentials are not resolved
+	kept       *sync.Map // see Deps.kept
 }
 
 // images returns the images in a field, which contains a list or a single one.
@@ -68,7 +70,7 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 // imageGatherer returns a gatherer for the images of a field, with the limits maxPicture and
 // maxPictures. links allows passing URLs on to providers that download them.
 func (d Deps) imageGatherer(in *flow.In, field string, links bool) *gatherer {
-	return &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
+	return &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures, kept: d.kept}
 }
 
 // tooManyImages returns the error for more than maxImages images.
@@ -149,6 +151,30 @@ func (g *gatherer) inline(text string) (providers.Media, error) {
 
 // fetch downloads a file for a provider that does not fetch URLs.
 func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, error) {
+	if g.kept == nil {
+		return g.download(ctx, u)
+	}
+	if file, known := g.kept.Load(u.String()); known {
+		return g.stored(ctx, file)
+	}
+	m, err := g.download(ctx, u)
+	if err != nil {
+		return m, err
+	}
+	content, err := m.Open()
+	if err != nil {
+		return m, err
+	}
+	file, err := g.in.SaveFile(ctx, m.Name, m.MIME, content)
+	if err != nil {
+		return m, err
+	}
+	g.kept.Store(u.String(), file)
+	return m, nil
+}
+
+// download downloads a file into memory.
+func (g *gatherer) download(ctx context.Context, u *url.URL) (providers.Media, error) {
 	answer, err := g.client.Do(ctx, outbound.Request{URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: min(g.max, max(g.total-g.got, 1))})
 	if ctx.Err() != nil {
 		return providers.Media{}, ctx.Err()

@@ -62,9 +62,9 @@ func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if fault != nil {
 		return flow.Out{}, fault
 	}
-	by := literalReplacement(with)
+	by := pattern.LiteralReplacement(with)
 	if isPattern {
-		by = parseReplacement(with, p.GroupNames())
+		by = pattern.ParseReplacement(with, p.GroupNames())
 	}
 	budget, release := patternBudget(ctx, in, len(text))
 	defer release()
@@ -89,7 +89,7 @@ func replaceText(text, find, with string, firstOnly bool) (flow.Out, error) {
 
 // replaceMatches expands the replacement for each match and returns the text and the number
 // of matches. It stops when the text grows beyond its limit.
-func replaceMatches(budget *pattern.Budget, p *pattern.Pattern, text string, by replacement, firstOnly bool) (string, int, error) {
+func replaceMatches(budget *pattern.Budget, p *pattern.Pattern, text string, by pattern.Replacement, firstOnly bool) (string, int, error) {
 	var b []byte
 	end, count := 0, 0
 	for m, err := range p.Matches(budget, text) {
@@ -100,7 +100,7 @@ func replaceMatches(budget *pattern.Budget, p *pattern.Pattern, text string, by 
 			return "", 0, errTooManyMatches()
 		}
 		b = append(b, text[end:m[0]]...)
-		b = by.appendTo(b, text, m)
+		b = by.AppendTo(b, text, m)
 		if end = m[1]; len(b) > flow.MaxTextBytes {
 			return "", 0, errTooMuchText()
 		}

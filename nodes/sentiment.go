@@ -30,6 +30,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "scores", Title: "Scores", Type: flow.TypeJSON, Schema: objectSchema("positive", numberSchema, "neutral", numberSchema, "negative", numberSchema), Help: "An object that says how much of the text is positive, neutral and negative. The three add up to 1."},
 		},
 		Example: flow.Example{Ports: map[string]any{"text": "I love it, and the support was great!"}},
+		Tool:    &flow.ToolUse{},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return scoreSentiment(ctx, d.Model, in) },
 	}
 })

@@ -21,6 +21,8 @@ import (
 	"sluice/flow/engine"
 	"sluice/flow/value"
 	"sluice/javascript"
+	"sluice/mcpclient"
+	"sluice/nodes/servertools"
 	"sluice/outbound"
 	"sluice/providers/builtin"
 )
@@ -28,7 +30,7 @@ import (
 // fakes returns working dependencies in memory.
 func fakes() Deps {
 	h := newMemoryHost(play{})
-	return Deps{HTTP: fakeHTTP{}, Documents: testReader(), Code: testCode(), Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
+	return Deps{HTTP: fakeHTTP{}, Documents: testReader(), Code: testCode(), Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h, ToolServers: fakeServers{}, Knowledge: fakeKnowledge{}}
 }
 
 // fakeHTTP echoes every request.
@@ -51,6 +53,25 @@ func (fakeHTTP) Stream(ctx context.Context, req outbound.Request) (*outbound.Str
 	return &outbound.Stream{Status: 200, Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}},
 		Length: int64(len(page)), URL: req.URL, Body: io.NopCloser(strings.NewReader(page))}, nil
 }
+
+// fakeServers have the tool of the example.
+type fakeServers struct{}
+
+func (fakeServers) Open(ctx context.Context, _ mcpclient.Server) (servertools.Session, error) {
+	return fakeServers{}, ctx.Err()
+}
+
+func (fakeServers) Known(ctx context.Context) ([]mcpclient.Tool, error) {
+	t := mcpclient.Tool{ServerTool: exampleTool}
+	t.SHA256 = t.Hash()
+	return []mcpclient.Tool{t}, ctx.Err()
+}
+
+func (fakeServers) Call(ctx context.Context, _ string, arguments *flow.Object, _ string) (*mcpclient.Result, error) {
+	return &mcpclient.Result{Text: "Issue " + flow.Text(arguments.Get("number"))}, ctx.Err()
+}
+
+func (fakeServers) Close() error { return nil }
 
 // fakeModel compares texts by their words.
 type fakeModel struct{}
@@ -289,6 +310,9 @@ func (vault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credenti
 func (vault) OpenCredential(_ context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	if name == "missing" {
 		return flow.Credential{}, "", flow.Errorf(flow.CodeNotFound, "There is no such credential.")
+	}
+	if name == "issues" {
+		return flow.Credential{Name: name, Provider: "mcp", BaseURL: "https://issues.example.com/mcp"}, "token", nil
 	}
 	return flow.Credential{Name: name}, string("secret-of-"+ws+"-") + name, nil
 }

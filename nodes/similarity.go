@@ -20,6 +20,7 @@ var _ = register(func(d Deps) flow.Kind {
 		},
 		Outputs: []flow.Port{{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "Similarity from -1 to 1."}},
 		Example: flow.Example{Ports: map[string]any{"a": "Where is my parcel?", "b": "My package has not arrived."}},
+		Tool:    &flow.ToolUse{},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return similarity(ctx, d.Model, in) },
 	}
 })

@@ -16,6 +16,7 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs another flow as one step.",
 		Doc: "Runs a published flow of the workspace and outputs its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of the same name.\n\n" +
+			"In the builder, *New child flow from selection* makes a flow of the selected nodes, publishes it, and puts a subflow in their place.\n\n" +
 			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it: the builder says when a newer version is live, and shows what it changes.\n\n" +
 			"The other flow runs as a child run with its own steps, cost and page. The step waits for it without holding a worker, so the other flow may ask for an approval or wait for days. " +
 			"Canceling this run cancels the child. If the child fails, the step fails with [`child_failed`](errors.md#child_failed).",
@@ -24,10 +25,14 @@ var _ = register(func(Deps) flow.Kind {
 		Open:          inputPrefix,
 		Outputs:       []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Schema: map[string]any{"type": "object"}, Help: "All outputs of the flow in one object."}},
 		Example:       flow.Example{Config: map[string]any{"flow": "summarize-a-text", "input.text": "A long text."}},
+		Tool:          &flow.ToolUse{Effect: writes, Result: []string{"outputs"}, Opens: inputPrefix},
 		Run:           runSubflow,
 		Cleanup:       stopChildren,
 	}
 })
+
+// writes proposes that a flow may change something: what its nodes do is known only once it runs.
+func writes(*flow.Node) flow.Effect { return flow.EffectWrite }
 
 // stopChildren cancels the child runs of a step that has ended early.
 func stopChildren(ctx context.Context, in *flow.In) error { return in.Children.Stop(ctx) }
@@ -47,6 +52,7 @@ func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
 		if r.State != flow.RunSucceeded {
 			return childError("The flow", r)
 		}
+		out.Untrusted = out.Untrusted || r.Untrusted
 		out.Outputs = map[string]any{"outputs": r.Outputs}
 		for _, p := range contractPorts(in.Config, "outputs") {
 			if value, given := r.Outputs.Lookup(p.name); given {

@@ -26,7 +26,8 @@ var _ = register(func(d Deps) flow.Kind {
 			Ports: map[string]any{"text": "The museum opens a new wing in May. It shows ships of the last two centuries. " +
 				"Tickets for the new wing of the museum can be bought from April on. The café stays closed."},
 		},
-		Run: func(ctx context.Context, in *flow.In) (flow.Out, error) { return summarize(ctx, d.Model, in) },
+		Tool: &flow.ToolUse{},
+		Run:  func(ctx context.Context, in *flow.In) (flow.Out, error) { return summarize(ctx, d.Model, in) },
 	}
 })
 

@@ -34,10 +34,11 @@ var _ = register(func(Deps) flow.Kind {
 		Doc: "The value leaves through the port of the first case that matches, or `else` if none does. Nodes on the other branches are skipped. Join the branches with an output or with *First of*.\n\n" +
 			"*Equal to* compares `on`, or the value itself without it, with the text of each case, such as the labels of a classifier: connect `label` to `on`. The port of a case has its " +
 			"name in lowercase with `_` for other characters: `Billing question` is `billing_question`.\n\n" +
-			"*Expression* tests a CEL expression over `value` for each case, such as `value.score > 0.8`; the ports are `case_1`, `case_2` ….",
+			"*Expression* tests a CEL expression over `value` for each case, such as `value.score > 0.8`. The port of a case is made of its name in `names`, in the same way; without one it is `case_1`, `case_2` ….",
 		Fields: []flow.Field{
-			{Name: "by", Title: "Compare", Type: flow.FieldSelect, Typed: true, Default: switchEqual, Options: []string{switchEqual, switchExpression}, Help: "How cases are tested."},
-			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), Help: "Tested in this order. Each gets a port."},
+			{Name: "by", Title: "Compare", Type: flow.FieldSelect, Typed: true, Default: switchEqual, Options: []string{switchEqual, switchExpression}, Labels: []string{"With texts", "By conditions"}, Help: "How cases are tested."},
+			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), SyntaxOf: caseSyntax, NamedBy: "names", Help: "Tested in this order. Each gets a port."},
+			{Name: "names", Title: "Names", Type: flow.FieldList, Typed: true, More: true, Max: ptr(maxCases), Help: "One for each case by expression, in the same order. Names the port."},
 			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "Upper and lower case match."},
 		},
 		DynamicSchema: switchSchema,
@@ -58,10 +59,10 @@ var _ = register(func(Deps) flow.Kind {
 
 // switchSchema declares a port for each case.
 func switchSchema(n *flow.Node) (shape flow.DynamicSchema) {
-	cases := portNames(n.Config["cases"])
+	titles := caseNames(n.Config)
 	for i, port := range casePorts(n.Config) {
 		if port != "" && !slices.ContainsFunc(shape.Outputs, func(p flow.Port) bool { return p.Name == port }) {
-			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: cases[i], Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if this case matches."})
+			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: titles[i], Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if this case matches."})
 		}
 	}
 	return shape
@@ -70,15 +71,42 @@ func switchSchema(n *flow.Node) (shape flow.DynamicSchema) {
 // notInPort matches the characters of a case that are replaced by _ in the name of its port.
 var notInPort = regexp.MustCompile(`[^a-z0-9]+`)
 
+// caseSyntax returns the language of the cases.
+func caseSyntax(n *flow.Node) string {
+	if n.Config["by"] == switchExpression {
+		return flow.SyntaxCEL
+	}
+	return ""
+}
+
+// caseNames returns what each case is called: its name, or else its text.
+func caseNames(config map[string]any) []string {
+	titles := slices.Clone(portNames(config["cases"]))
+	if config["by"] == switchExpression {
+		for i, name := range portNames(config["names"]) {
+			if i < len(titles) && name != "" {
+				titles[i] = name
+			}
+		}
+	}
+	return titles
+}
+
 // casePorts returns the port name of each case. A port is named after its case, so that edges
-// stay attached when cases are reordered.
+// stay attached when cases are reordered. The builder has the same rule (inspector/cases.ts), and
+// both run the vectors in testdata/cases.json.
 func casePorts(config map[string]any) []string {
-	cases := portNames(config["cases"])
+	cases, named := portNames(config["cases"]), portNames(config["cases"])
+	if config["by"] == switchExpression {
+		named = portNames(config["names"])
+	}
 	ports := make([]string, min(len(cases), maxCases))
 	for i := range ports {
 		ports[i] = "case_" + strconv.Itoa(i+1)
-		if name := strings.Trim(notInPort.ReplaceAllString(strings.ToLower(cases[i]), "_"), "_"); config["by"] != switchExpression && name != "" {
-			ports[i] = name[:min(len(name), 60)]
+		if i < len(named) {
+			if name := strings.Trim(notInPort.ReplaceAllString(strings.ToLower(named[i]), "_"), "_"); name != "" {
+				ports[i] = name[:min(len(name), 60)]
+			}
 		}
 		if ports[i] == elsePort || ports[i] == flow.ErrorPort || ports[i][0] >= '0' && ports[i][0] <= '9' {
 			ports[i] = "case_" + ports[i]

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +230,27 @@ func TestExpressionKind(t *testing.T) {
 	}
 }
 
+// TestSwitch_names_ports_as_the_builder_does has the same vectors as a script of the builder.
+func TestSwitch_names_ports_as_the_builder_does(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../testdata/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Config map[string]any
+		Ports  []string
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vectors {
+		if got := casePorts(v.Config); !slices.Equal(got, v.Ports) {
+			t.Errorf("%v has the ports %q, want %q", v.Config, got, v.Ports)
+		}
+	}
+}
+
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	cases := obj{"cases": list{"Billing question", "shipping", "42"}}
@@ -238,10 +261,12 @@ func TestSwitch(t *testing.T) {
 		{name: "else", config: cases, ports: obj{"value": "other"}, want: obj{"else": "other"}},
 		{name: "keeps case", config: obj{"cases": list{"A"}, "ignore_case": false}, ports: obj{"value": "a"}, want: obj{"else": "a"}},
 		{name: "expressions", config: obj{"by": switchExpression, "cases": list{"value.score > 0.8", "value.score > 0.5"}}, ports: obj{"value": obj{"score": flow.Number(0.6)}}, want: obj{"case_2": obj{"score": flow.Number(0.6)}}},
+		{name: "expressions with names", config: obj{"by": switchExpression, "cases": list{"value > 8", "value > 5"}, "names": list{"High", "Medium high"}}, ports: obj{"value": flow.Number(6)}, want: obj{"medium_high": flow.Number(6)}},
 		{name: "an expression that fails", config: obj{"by": switchExpression, "cases": list{"value.score > 0.8"}}, ports: obj{"value": "x"}, fails: "does not fit the value"},
 	})
 	for want, config := range map[string]obj{
 		"has the same port": {"cases": list{"A b", "a-B"}},
+		"same port as anot": {"by": switchExpression, "cases": list{"value > 1", "value > 2"}, "names": list{"case_2"}},
 		"is empty":          {"cases": list{" "}},
 		"must give true":    {"by": switchExpression, "cases": list{"1 + 1"}},
 	} {

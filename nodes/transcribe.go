@@ -33,10 +33,12 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/whisper-1", "language": "en"},
 			Ports:  map[string]any{"audio": "https://example.com/call.mp3"},
 		},
-		Sends:  modelDestination,
-		Check:  checkModel(taskTranscribe),
-		Charge: chargeModel,
-		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return transcribe(ctx, d, in) },
+		Sends:     modelDestination,
+		Check:     checkModel(taskTranscribe),
+		Charge:    chargeModel,
+		Untrusted: fromOutside,
+		Tool:      &flow.ToolUse{Result: []string{"text"}},
+		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return transcribe(ctx, d, in) },
 	}
 })
 

@@ -37,10 +37,12 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "warnings", Title: "Warnings", Type: flow.TypeList, Items: flow.TypeText, Help: "What may be wrong with the text, such as a guessed encoding; usually empty."},
 			{Name: "encoding", Title: "Encoding", Type: flow.TypeText, Help: "The encoding of the page, such as utf-8 or gb18030."},
 		},
-		Example: flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
-		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
-		Check:   func(n *flow.Node) []flow.Problem { return append(checkEncoding(n), checkURL(n, "url")...) },
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readWebPage(ctx, d, in) },
+		Example:   flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
+		Sends:     &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
+		Check:     func(n *flow.Node) []flow.Problem { return append(checkEncoding(n), checkURL(n, "url")...) },
+		Untrusted: fromOutside,
+		Tool:      &flow.ToolUse{Cites: true, Result: []string{"text", "title", "url"}},
+		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return readWebPage(ctx, d, in) },
 	}
 })
 

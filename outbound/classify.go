@@ -74,7 +74,7 @@ func dnsError(err *net.DNSError, host string) *Error {
 		return &Error{Class: ClassTimeout, Message: "The name " + host + " could not be looked up in time.", retryable: true, cause: err}
 	}
 	if err.IsNotFound {
-		return &Error{Class: ClassConnection, Message: "There is no host named " + host + ".", cause: err}
+		return &Error{Class: ClassConnection, Message: "Can't find " + host + ".", cause: err}
 	}
 	return &Error{Class: ClassConnection, Message: "The name " + host + " could not be looked up.", retryable: true, cause: err}
 }

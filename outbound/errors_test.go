@@ -29,7 +29,7 @@ func TestConnectionErrors(t *testing.T) {
 		"untrusted":    {untrusted.URL, "not from an authority", false},
 		"not_tls":      {strings.Replace(newServer(t, nil).URL, "http:", "https:", 1), "does not speak HTTPS", false},
 		"not_http":     {"http://" + newBabbler(t), "failed on the way", true},
-		"unknown_name": {"http://nowhere.example/", "no host named nowhere.example", false},
+		"unknown_name": {"http://nowhere.example/", "Can't find nowhere.example.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,10 +11,13 @@ import (
 type anthropicEvent struct {
 	Type    word             `json:"type"`
 	Message anthropicMessage `json:"message"`
+	Index   count            `json:"index"`
 	Block   json.RawMessage  `json:"content_block"`
 	Delta   struct {
 		Text        texts           `json:"text"`
 		PartialJSON texts           `json:"partial_json"`
+		Thinking    texts           `json:"thinking"`
+		Signature   texts           `json:"signature"`
 		StopReason  word            `json:"stop_reason"`
 		StopDetails json.RawMessage `json:"stop_details"`
 	} `json:"delta"`
@@ -77,12 +80,15 @@ type anthropicStream struct {
 	aside   []byte          // text beside the tool
 	refusal string
 	ended   bool
+
+	agent  bool // calls and thinking count
+	blocks []*anthropicBlock
 }
 
 // readAnthropic reads an answer to its end, streamed or not. It is complete once the stop
 // reason has arrived, even if the connection breaks afterwards.
-func (s *session) readAnthropic(stream *events, out *textEmitter, form bool) (*reply, error) {
-	got := anthropicStream{form: form}
+func (s *session) readAnthropic(stream *events, talk *conversation, out *textEmitter) (*reply, error) {
+	got := anthropicStream{form: talk.forcesAnswer(), agent: talk.agent}
 	for !got.ended && stream.next() {
 		err := s.takeAnthropic(&got, stream.data, out)
 		if got.usage = got.counts.usage(); err != nil {
@@ -100,13 +106,20 @@ func (s *session) readAnthropic(stream *events, out *textEmitter, form bool) (*r
 		return &got.reply, err
 	}
 	got.text = out.end()
+	if got.agent {
+		got.items = got.anthropicItems(talk)
+	}
+	if got.agent && got.stop == stopPause && whole {
+		got.whole = true
+		return &got.reply, nil
+	}
 	return s.ended(stream, &got.reply, whole, got.refusal)
 }
 
 // useBlocks takes the answer from elsewhere if no input of the tool was streamed: from the
 // start of its block, or from the text of a model that did not use the tool.
 func (got *anthropicStream) useBlocks(out *textEmitter) error {
-	if !got.form || out.began() {
+	if !got.form || out.hasText() {
 		return nil
 	}
 	if len(got.input) > 0 {
@@ -129,8 +142,11 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *textEmit
 		got.counts.merge(&event.Message.Usage)
 		return got.takeBlocks(event.Message.Content, out)
 	case "content_block_start":
-		return got.takeBlock(event.Block, out)
+		return got.takeBlock(int(event.Index), event.Block, out)
 	case "content_block_delta":
+		if err := got.addDelta(&event, out); err != nil {
+			return err
+		}
 		if got.form {
 			got.aside = append(got.aside, event.Delta.Text...)
 			return out.write(string(event.Delta.PartialJSON))
@@ -159,8 +175,8 @@ func (s *session) takeMessage(got *anthropicStream, data []byte, out *textEmitte
 
 // takeBlocks adds content blocks.
 func (got *anthropicStream) takeBlocks(blocks []json.RawMessage, out *textEmitter) error {
-	for _, block := range blocks {
-		if err := got.takeBlock(block, out); err != nil {
+	for i, block := range blocks {
+		if err := got.takeBlock(i, block, out); err != nil {
 			return err
 		}
 	}
@@ -168,8 +184,14 @@ func (got *anthropicStream) takeBlocks(blocks []json.RawMessage, out *textEmitte
 }
 
 // takeBlock adds what a content block has from its start: usually nothing, as deltas follow.
-func (got *anthropicStream) takeBlock(data json.RawMessage, out *textEmitter) error {
+func (got *anthropicStream) takeBlock(index int, data json.RawMessage, out *textEmitter) error {
 	block := value.Raw(data).Members()
+	if got.agent {
+		got.blocks = append(got.blocks, &anthropicBlock{index: index, start: data, kind: block["type"].Text(), text: []byte(unquote(block["text"]))})
+		if out.called = out.called || block["type"].Text() == "tool_use"; out.count(len(data)) != nil {
+			return out.count(0)
+		}
+	}
 	switch kind, input := block["type"].Text(), block["input"]; {
 	case kind == "tool_use" && input.IsFilled():
 		got.input = json.RawMessage(input)

@@ -72,6 +72,15 @@ type ChatResult struct {
 // result that contains only the known usage, because providers charge for answers that
 // do not match, are refused or break off. Otherwise the result is nil.
 func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit func(text string)) (*ChatResult, error) {
+	r, err := c.converse(ctx, ep, TurnRequest{ChatRequest: req}, false, emit)
+	if r == nil {
+		return nil, err
+	}
+	return &ChatResult{Text: r.text, JSON: r.value, Model: r.model, Stop: r.stop, Usage: r.usage}, err
+}
+
+// converse makes a call of Chat or, with agent, of Turn.
+func (c *Client) converse(ctx context.Context, ep Endpoint, req TurnRequest, agent bool, emit func(text string)) (*reply, error) {
 	s, err := c.open(ep)
 	if err != nil {
 		return nil, err
@@ -82,11 +91,11 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 	if err := s.wanted(!req.WebSearch || s.preset.Search != "", "has no web search in this form"); err != nil {
 		return nil, err
 	}
-	talk, err := s.newConversation(ctx, req)
+	talk, err := s.newConversation(ctx, req, agent)
 	if err != nil {
 		return nil, err
 	}
-	s.model = strings.ToLower(req.Model)
+	s.model, s.agent = strings.ToLower(req.Model), agent
 	first, err := s.ask(ctx, talk, emit)
 	if err != nil {
 		return first.paid(), s.forModel(err, req.Model)
@@ -95,20 +104,27 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 }
 
 // finish validates the answer against the schema and requests a correction once.
-func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*ChatResult, error) {
+func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*reply, error) {
 	blank := strings.TrimSpace(r.text) == ""
 	switch {
+	case len(callsOf(r.items)) > 0:
+		return s.finishCalls(r)
 	case blank && (talk.form == nil || r.stop == stopLength):
 		return r.paid(), s.noText(r)
 	case talk.form == nil:
-		return r.result(nil), nil
+		if err := talk.callInText(r); err != nil {
+			return r.paid(), err
+		}
+		return r, nil
 	}
-	value, wrong, err := talk.form.read(ctx, r.text)
+	var wrong string
+	var err error
+	r.value, wrong, err = talk.form.read(ctx, r.text)
 	switch {
 	case err != nil:
 		return r.paid(), s.unchecked(err)
 	case wrong == "":
-		return r.result(value), nil
+		return r, nil
 	case r.stop == stopLength || talk.promised():
 		return r.paid(), s.unfit(r, wrong)
 	}
@@ -117,7 +133,7 @@ func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*Ch
 }
 
 // finishRepair requests a corrected answer.
-func (s *session) finishRepair(ctx context.Context, talk *conversation, first *reply) (*ChatResult, error) {
+func (s *session) finishRepair(ctx context.Context, talk *conversation, first *reply) (*reply, error) {
 	r, err := s.ask(ctx, talk, nil)
 	if r == nil {
 		r = &reply{usage: first.usage}
@@ -127,19 +143,23 @@ func (s *session) finishRepair(ctx context.Context, talk *conversation, first *r
 	if err != nil {
 		return r.paid(), s.unrepaired(s.forModel(err, talk.Model), talk.repair.wrong)
 	}
-	value, wrong, err := talk.form.read(ctx, r.text)
+	if len(callsOf(r.items)) > 0 {
+		return s.finishCalls(r)
+	}
+	var wrong string
+	r.value, wrong, err = talk.form.read(ctx, r.text)
 	switch {
 	case err != nil:
 		return r.paid(), s.unchecked(err)
 	case wrong != "":
 		return r.paid(), s.unfit(r, wrong)
 	}
-	return r.result(value), nil
+	return r, nil
 }
 
 // promised reports whether the provider guarantees that the answer matches the schema.
 func (c *conversation) promised() bool {
-	return c.dialect.schema == SchemaStrict && c.form.strict != nil
+	return c.dialect.schema == SchemaStrict && c.form.strict != nil && !c.hidesAnswer()
 }
 
 // unfit returns the error for an answer that does not match the schema. If the answer was
@@ -179,17 +199,12 @@ func (s *session) unchecked(err error) error {
 		Message: "The model's answer cannot be checked by the schema, because comparing the two takes too long. Make the schema simpler, or ask for a shorter answer."}
 }
 
-// paid returns the result of an unusable answer: only its usage.
-func (r *reply) paid() *ChatResult {
+// paid returns what is known of an unusable answer: only its usage.
+func (r *reply) paid() *reply {
 	if r == nil {
 		return nil
 	}
-	return &ChatResult{Model: r.model, Stop: r.stop, Usage: r.usage}
-}
-
-// result returns the answer with its decoded value.
-func (r *reply) result(value any) *ChatResult {
-	return &ChatResult{Text: r.text, JSON: value, Model: r.model, Stop: r.stop, Usage: r.usage}
+	return &reply{model: r.model, stop: r.stop, usage: r.usage}
 }
 
 // add adds the usage of another call for the same answer, such as a repair. The cost is known only
@@ -208,16 +223,45 @@ func (u *Usage) add(more Usage) {
 	u.Tier = cmp.Or(u.Tier, more.Tier)
 }
 
-// ask sends the conversation, and once more in another form if the provider rejects a
-// parameter. With an error it also returns the known part of an answer that had begun.
+// ask sends the conversation, and once more without a stream if a server evidently lost calls in
+// it. With an error it also returns the known part of an answer that had begun.
 func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)) (*reply, error) {
+	r, err := s.askAdapted(ctx, talk, emit)
+	if err != nil || !talk.lostCalls(r) {
+		return r, err
+	}
+	talk.dialect.off |= featStream
+	talk.dialect.doubtful |= featStream
+	if r.text != "" {
+		emit = nil // it was emitted
+	}
+	again, err := s.askAdapted(ctx, talk, emit)
+	if again == nil {
+		again = &reply{}
+	}
+	again.usage.add(r.usage)
+	if err == nil && !talk.lostCalls(again) {
+		talk.dialect.doubtful &^= featStream
+		talk.learn()
+	}
+	return again, err
+}
+
+// askAdapted sends the conversation, and again in other forms if the provider rejects parts.
+func (s *session) askAdapted(ctx context.Context, talk *conversation, emit func(string)) (*reply, error) {
 	for {
 		out := &textEmitter{emit: emit, session: s}
+		talk.sent = 0
 		r, err := s.askOnce(ctx, talk, out)
 		if r != nil {
 			r.usage.Incomplete = r.usage.Incomplete || !r.billed || !r.whole
 		}
 		if err == nil {
+			talk.learn()
+			if talk.takeAnswer(r) && !out.hasText() {
+				_ = out.write(r.text) // its size was counted
+				out.end()
+			}
 			return r, nil
 		}
 		if out.began() || !talk.dialect.adapt(err, talk) {
@@ -244,7 +288,7 @@ func (s *session) askOnce(ctx context.Context, talk *conversation, out *textEmit
 	switch {
 	case s.preset.Wire == WireAnthropic:
 		return s.askAnthropic(ctx, talk, out)
-	case talk.WebSearch && s.preset.Search == SearchResponses:
+	case s.preset.Responses && (talk.WebSearch || talk.agent && talk.use(featResponses)):
 		return s.askResponses(ctx, talk, out)
 	}
 	return s.askOpenAI(ctx, talk, out)

@@ -16,30 +16,30 @@ var keyPages = map[string]string{
 
 // Test checks without cost whether a provider accepts the secret: with the list of
 // models if that requires the secret, or else a page in keyPages, or else an invalid
-// request.
-func (c *Client) Test(ctx context.Context, ep Endpoint) error {
+// request. It returns the number of models if it read their list, otherwise 0.
+func (c *Client) Test(ctx context.Context, ep Endpoint) (models int, err error) {
 	s, err := c.open(ep)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	page, special := keyPages[s.preset.Name]
 	own := ep.BaseURL == "" || ep.BaseURL == s.preset.BaseURL
 	switch {
 	case s.preset.Wire == WireHost:
-		return s.get(ctx, s.base.JoinPath("account").String())
+		return 0, s.get(ctx, s.base.JoinPath("account").String())
 	case special && (own || page == "key"):
 		if page == "key" {
 			page = s.base.JoinPath("key").String()
 		}
-		return s.get(ctx, page)
+		return 0, s.get(ctx, page)
 	case !s.preset.Models:
-		return s.checkWithEmptyChat(ctx)
+		return 0, s.checkWithEmptyChat(ctx)
 	}
-	_, err = c.Models(ctx, ep)
+	list, err := c.Models(ctx, ep)
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassNotFound {
-		return s.checkWithEmptyChat(ctx) // a server without a list of models
+		return 0, s.checkWithEmptyChat(ctx) // a server without a list of models
 	}
-	return err
+	return len(list), err
 }
 
 // get requests a resource and discards the response, to check whether the secret is accepted.

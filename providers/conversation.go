@@ -15,17 +15,27 @@ const (
 	maxPictures = 48 << 20
 )
 
-// conversation is a chat request with its images read, independent of the wire format.
+// conversation is a request with its images read, independent of the wire format. A chat is one
+// without items and tools.
 type conversation struct {
-	ChatRequest
+	TurnRequest
+	session *session
+	agent   bool // the answer may have calls and is carried on: a call of Turn
 	turns   []message
-	form    *form // nil: free text
+	offered []offered // the tools
+	form    *form     // nil: free text
 	dialect dialect
 	first   dialect // before any adaptation to a rejection
+	sent    feature // features of the last request
+	origin  string  // of items that are opaque to others; see Opaque.Wire
 	marks   bool    // the provider passes cache marks on to the model
+	paused  []Item  // an answer that the provider interrupted; see askAnthropic
 	repair  *repair // nil on the first turn
 	tries   int     // number of requests sent; each needs its own idempotency key
 }
+
+// answerHint asks for the hidden tool; see conversation.hidesAnswer.
+const answerHint = "When you have the answer, give it by calling the tool " + answerName + ", and write no text."
 
 // message is a turn with its images read.
 type message struct {
@@ -33,15 +43,23 @@ type message struct {
 	parts []part
 }
 
-// part is a text or, if picture is set, an image.
+// part is a text or, if one of the others is set, that.
 type part struct {
 	text    string
 	picture *picture
+	call    *ToolCall
+	result  *ToolResult
+	opaque  *Opaque
+}
+
+// isText reports whether a part is a text.
+func (p *part) isText() bool {
+	return p.picture == nil && p.call == nil && p.result == nil && p.opaque == nil
 }
 
 // plain returns the text of a message that consists of one text.
 func (m message) plain() (string, bool) {
-	if len(m.parts) == 1 && m.parts[0].picture == nil {
+	if len(m.parts) == 1 && m.parts[0].isText() {
 		return m.parts[0].text, true
 	}
 	return "", false
@@ -49,6 +67,8 @@ func (m message) plain() (string, bool) {
 
 // dialect is the form of a request: capabilities that a rejection can correct.
 type dialect struct {
+	off         feature // features that were refused
+	doubtful    feature // of off, those that are not remembered
 	schema      SchemaMode
 	maxTokens   string
 	streamUsage bool
@@ -72,6 +92,8 @@ func (p picture) dataURL() string {
 // reply is an answer, independent of the wire format.
 type reply struct {
 	text, model, stop string
+	items             []Item // of Turn: the whole answer in order
+	value             any    // the decoded answer if there is a schema
 	usage             Usage
 	billed            bool // usage is final
 	whole             bool // the answer ended properly
@@ -79,40 +101,53 @@ type reply struct {
 
 // newConversation validates a request, reads its images, and chooses the form of the request
 // for the provider.
-func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conversation, error) {
+func (s *session) newConversation(ctx context.Context, req TurnRequest, agent bool) (*conversation, error) {
 	if req.Model == "" {
 		return nil, badRequest("No model is chosen.")
+	}
+	if _, has := req.Extra["tools"]; has && len(req.Tools) > 0 {
+		return nil, badRequest("The extra parameters cannot set tools, because they would replace those of the request.")
 	}
 	form, err := newForm(req.Schema)
 	if err != nil {
 		return nil, badRequest("The schema of the answer cannot be used: %s.", err)
 	}
-	c := &conversation{ChatRequest: req, form: form, dialect: dialect{
-		maxTokens: s.preset.MaxTokens, streamUsage: s.preset.StreamUsage, schema: s.preset.Schema, adaptive: req.ThinkingBudget == 0,
-	}}
+	c := &conversation{TurnRequest: req, session: s, agent: agent, form: form}
+	c.dialect = c.recall()
 	switch {
 	case form != nil && !form.object:
 		c.dialect.schema = SchemaNone // the other modes support only objects
+	case len(req.Tools) > 0: // a format, or the hidden tool
+		if !s.preset.FormatWithTools || s.preset.Wire == WireAnthropic && form != nil && form.strict == nil {
+			c.dialect.off |= featFormat
+		}
 	case s.preset.Wire == WireAnthropic && (req.thinks() || req.WebSearch):
 		c.dialect.schema = SchemaJSON // a forced tool excludes thinking and web search
 	}
 	c.first = c.dialect
 	c.marks = s.preset.Wire == WireOpenAI && s.preset.CacheMarks(req.Model)
-	c.turns, err = s.readTurns(ctx, &req)
-	return c, err
+	if c.offered, err = offer(req.Tools, s.preset.lowering()); err != nil {
+		return nil, err
+	}
+	left := int64(maxPictures)
+	if c.turns, err = s.readTurns(ctx, &req, &left); err != nil {
+		return nil, err
+	}
+	return c, c.readItems(ctx, &left)
 }
 
-// readTurns reads the images of all messages, and makes the prompt the last message.
+// readTurns reads the images of all messages, and makes the prompt the last message. left is the
+// remaining limit for all images in bytes.
 // Its images come before its text on Anthropic's wire, as its guide advises, and after
 // it on OpenAI's.
-func (s *session) readTurns(ctx context.Context, req *ChatRequest) ([]message, error) {
+func (s *session) readTurns(ctx context.Context, req *TurnRequest, left *int64) ([]message, error) {
 	turns := slices.Clip(req.History)
 	var last []ChatPart
 	for i := range req.Images {
 		last = append(last, ChatPart{Image: &req.Images[i]})
 	}
 	switch text := (ChatPart{Text: req.Prompt}); {
-	case req.Prompt == "" && (len(last) > 0 || endsWithUser(turns)):
+	case req.Prompt == "" && (len(last) > 0 || endsWithUser(turns) || len(req.Items) > 0):
 	case s.preset.Wire == WireAnthropic:
 		last = append(last, text)
 	default:
@@ -121,14 +156,14 @@ func (s *session) readTurns(ctx context.Context, req *ChatRequest) ([]message, e
 	if len(last) > 0 {
 		turns = append(turns, ChatTurn{Role: "user", Parts: last})
 	}
-	list, left := make([]message, len(turns)), int64(maxPictures)
+	list := make([]message, len(turns))
 	for i, t := range turns {
 		list[i].role = t.Role
 		for _, p := range t.Parts {
 			read := part{text: p.Text}
 			if p.Image != nil {
 				var err error
-				if read.picture, err = s.readImage(ctx, *p.Image, &left); err != nil {
+				if read.picture, err = s.readImage(ctx, *p.Image, left); err != nil {
 					return nil, err
 				}
 			}
@@ -205,7 +240,10 @@ func readPicture(m Media, limit int64) ([]byte, error) {
 // instructions returns the system text, including the schema unless it is passed to the
 // provider in another way.
 func (c *conversation) instructions() string {
-	if c.form == nil || c.dialect.schema == SchemaStrict {
+	switch {
+	case c.hidesAnswer():
+		return strings.TrimSpace(c.System + "\n\n" + answerHint)
+	case c.form == nil || c.dialect.schema == SchemaStrict:
 		return c.System
 	}
 	return strings.TrimSpace(c.System + "\n\n" + c.form.prompt())

@@ -87,7 +87,10 @@ var methods = []method{
 		_, err := c.Models(ctx, at)
 		return err
 	}},
-	{"Test", "openai", func(ctx context.Context, c *Client, at Endpoint) error { return c.Test(ctx, at) }},
+	{"Test", "openai", func(ctx context.Context, c *Client, at Endpoint) error {
+		_, err := c.Test(ctx, at)
+		return err
+	}},
 }
 
 // refuse answers with a status and OpenAI's form of an error, repeating parts

@@ -30,6 +30,9 @@ var badFinishes = map[string]badFinish{
 	"unexpected_tool_call": finishUnusable, "too_many_tool_calls": finishUnusable, "pause_turn": finishUnusable,
 }
 
+// callReasons are the finish reasons of answers with calls.
+var callReasons = map[string]bool{"tool_calls": true, "function_call": true, "tool_use": true}
+
 // finishKind returns the meaning of a finish reason. Gemini sends some with a prefix:
 // "function_call_filter: MALFORMED_FUNCTION_CALL".
 func finishKind(reason string) badFinish {
@@ -45,7 +48,11 @@ func (s *session) ended(stream *events, r *reply, whole bool, refusal string) (*
 	if r.stop == "model_length" { // Mistral's name for the end of the context
 		r.stop = stopLength
 	}
-	switch kind := finishKind(r.stop); {
+	kind := finishKind(r.stop)
+	if callReasons[r.stop] && len(callsOf(r.items)) > 0 {
+		kind = finishFine
+	}
+	switch {
 	case refusal != "":
 		return r, s.rejected("The model refused to answer: " + clean(refusal))
 	case kind != finishFine:
@@ -79,7 +86,10 @@ func (s *session) unfinished(r *reply, kind badFinish) *Error {
 		e.Class, e.Message, e.Status = ClassUnavailable, s.name+" ended the answer with "+reason+" before it was complete.", http.StatusOK
 		e.Retryable = r.text == "" && r.usage.OutputTokens == 0
 	default:
-		e.Message = "The model ended its answer with " + reason + ", so it is not complete. Ask for an answer without tools."
+		e.Message = "The model ended its answer with " + reason + ", so it is not complete."
+		if !s.agent {
+			e.Message += " Ask for an answer without tools."
+		}
 	}
 	if text := strings.TrimSpace(r.text); text != "" {
 		n := itoa(utf8.RuneCountInString(r.text))

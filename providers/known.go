@@ -43,6 +43,7 @@ var Known = sync.OnceValue(func() *KnownModels {
 			if m.Input != nil && m.Output != nil {
 				model.Price = &ModelPrice{InputNanoUSD: *m.Input, OutputNanoUSD: *m.Output, AsOf: file.Date}
 			}
+			addAbilities(name, &model)
 			k.providers[name] = append(k.providers[name], model)
 		}
 	}
@@ -52,11 +53,20 @@ var Known = sync.OnceValue(func() *KnownModels {
 // Models returns the known chat models of a provider, or none. The result may be changed.
 func (k *KnownModels) Models(provider string) []Model { return slices.Clone(k.providers[provider]) }
 
+// Context returns the context window of a model in tokens, or 0 if it is not known.
+func (k *KnownModels) Context(provider, id string) int64 {
+	if at := slices.IndexFunc(k.providers[provider], func(m Model) bool { return m.ID == id }); at >= 0 {
+		return k.providers[provider][at].Context
+	}
+	return 0
+}
+
 // Complete adds context windows and prices from the snapshot that the provider's own list
-// does not have. Models are matched by their exact ID only, because a
-// similar name may have another price.
+// does not have, and the abilities of the models' families. Models are matched by their exact ID only,
+// because a similar name may have another price.
 func (k *KnownModels) Complete(provider string, models []Model) {
 	for i := range models {
+		addAbilities(provider, &models[i])
 		at := slices.IndexFunc(k.providers[provider], func(known Model) bool { return known.ID == models[i].ID })
 		if at < 0 {
 			continue

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,3 +85,32 @@ func TestModelFacts(t *testing.T) {
 type plainDoer struct{}
 
 func (plainDoer) HTTPClient(bool) *http.Client { return http.DefaultClient }
+
+func TestKnown_abilities(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"anthropic/claude-sonnet-4-5": "vision tools json", "anthropic/claude-sonnet-4-0": "vision tools", "anthropic/claude-3-5-haiku-latest": "vision tools", "anthropic/claude-2": "",
+		"openai/gpt-5-mini": "vision tools json", "openai/o3-mini": "tools json", "openai/gpt-4o-audio-preview": "", "openai/gpt-3.5-turbo-instruct": "", "openai/gpt-image-1": "", "openai/o1-preview": "",
+		"gemini/gemini-2.5-flash": "vision tools json", "gemini/gemini-2.5-flash-image": "", "mistral/gpt-5": "", "groq/gemini-2": "",
+	} {
+		provider, model, _ := strings.Cut(id, "/")
+		list := []providers.Model{{ID: model}}
+		providers.Known().Complete(provider, list)
+		var got []string
+		for word, has := range map[string]bool{"vision": list[0].Vision, "tools": list[0].Tools, "json": list[0].JSON} {
+			if has {
+				got = append(got, word)
+			}
+		}
+		slices.Sort(got)
+		wanted := strings.Fields(want)
+		slices.Sort(wanted)
+		if !slices.Equal(got, wanted) {
+			t.Errorf("%s can %v, want %v", id, got, wanted)
+		}
+	}
+	stated := []providers.Model{{ID: "claude-2", Vision: true}}
+	if providers.Known().Complete("anthropic", stated); !stated[0].Vision {
+		t.Error("what the provider's list says is lost")
+	}
+}

@@ -80,6 +80,7 @@ type modelEntry struct {
 	Name         string `json:"name"`
 	DisplayName  string `json:"display_name"`
 	OwnedBy      string `json:"owned_by"`
+	Created      any    `json:"created"` // in seconds since 1970
 	Organization string `json:"organization"`
 	modelFacts
 }
@@ -120,6 +121,9 @@ func (l *modelList) models() []Model {
 			title = ""
 		}
 		m := Model{ID: id, Title: title, Owner: cmp.Or(e.OwnedBy, e.Organization)}
+		if seconds, ok := e.Created.(float64); ok && seconds > 0 {
+			m.Created = int64(seconds)
+		}
 		e.addTo(&m)
 		out = append(out, m)
 	}
@@ -141,6 +145,48 @@ func Search(models []Model, query string) []Model {
 	}
 	sorting.By(found, func(a, b Model) int { return cmp.Compare(rank(a, query), rank(b, query)) })
 	return found
+}
+
+// NewestFirst sorts models so that the newest of each family comes first: by the time that the list
+// states for all of them, or else by the numbers in their IDs. Families keep their order.
+func NewestFirst(models []Model) {
+	if !slices.ContainsFunc(models, func(m Model) bool { return m.Created == 0 }) {
+		slices.SortStableFunc(models, func(a, b Model) int { return cmp.Compare(b.Created, a.Created) })
+		return
+	}
+	order, of := map[string]int{}, map[string]int{}
+	versions := map[string][]int{}
+	for _, m := range models {
+		name, version := family(m.ID)
+		if _, known := order[name]; !known {
+			order[name] = len(order)
+		}
+		of[m.ID], versions[m.ID] = order[name], version
+	}
+	slices.SortStableFunc(models, func(a, b Model) int {
+		return cmp.Or(cmp.Compare(of[a.ID], of[b.ID]), slices.Compare(versions[b.ID], versions[a.ID]))
+	})
+}
+
+// family returns the part of an ID that names a family of models, and the numbers in it: those of
+// claude-sonnet-4-5 and claude-sonnet-4 are claude-sonnet, and 4, 5 and 4.
+func family(id string) (name string, numbers []int) {
+	within := false
+	var letters strings.Builder
+	for _, r := range strings.ToLower(id) {
+		digit := '0' <= r && r <= '9'
+		switch {
+		case digit && within:
+			last := &numbers[len(numbers)-1]
+			*last = min(*last*10+int(r-'0'), 1<<31)
+		case digit:
+			numbers = append(numbers, int(r-'0'))
+		case 'a' <= r && r <= 'z' || r == '/':
+			letters.WriteRune(r)
+		}
+		within = digit
+	}
+	return letters.String(), numbers
 }
 
 // rank returns the rank of a model in the results for a lowercase query, lowest first: equal IDs, those that begin with it, those that contain it, and then others.

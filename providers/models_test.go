@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -193,7 +194,7 @@ func TestTest(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.answer)
 			})
-			err := u.client.Test(brief(t), u.at(c.provider))
+			_, err := u.client.Test(brief(t), u.at(c.provider))
 			if c.ok && err != nil {
 				t.Errorf("got %v", err)
 			}
@@ -203,5 +204,25 @@ func TestTest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestNewestFirst_orders_each_family_by_version(t *testing.T) {
+	t.Parallel()
+	ids := func(models []Model) (list []string) {
+		for _, m := range models {
+			list = append(list, m.ID)
+		}
+		return list
+	}
+	undated := []Model{{ID: "gpt-4.1-mini"}, {ID: "claude-sonnet-4"}, {ID: "gpt-5-mini"}, {ID: "claude-sonnet-4-5"}, {ID: "gpt-4o"}, {ID: "claude-haiku-3-5"}}
+	NewestFirst(undated)
+	if got, want := ids(undated), []string{"gpt-5-mini", "gpt-4.1-mini", "claude-sonnet-4-5", "claude-sonnet-4", "gpt-4o", "claude-haiku-3-5"}; !slices.Equal(got, want) {
+		t.Errorf("by version: %q, want %q", got, want)
+	}
+	dated := []Model{{ID: "a", Created: 1}, {ID: "b", Created: 3}, {ID: "c", Created: 2}}
+	NewestFirst(dated)
+	if got, want := ids(dated), []string{"b", "c", "a"}; !slices.Equal(got, want) {
+		t.Errorf("by time: %q, want %q", got, want)
 	}
 }

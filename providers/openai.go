@@ -10,6 +10,8 @@ import (
 const (
 	stopEnd    = "stop"
 	stopLength = "length"
+	stopCalls  = "calls"
+	stopPause  = "pause_turn"
 )
 
 // answerName is the name of the schema in requests.
@@ -18,47 +20,51 @@ const answerName = "answer"
 // askOpenAI makes a call of OpenAI's chat completions, which most providers and local
 // servers implement. It returns the partial reply together with an error.
 func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *textEmitter) (*reply, error) {
-	stream, err := s.stream(ctx, s.base.JoinPath("chat/completions").String(), s.openAIBody(talk), talk.key())
+	talk.origin = "chat:" + s.preset.Name
+	stream, err := s.stream(ctx, s.base.JoinPath("chat/completions").String(), talk.openAIBody(), talk.key())
 	if err != nil {
 		return nil, err
 	}
 	defer stream.close()
-	return s.readOpenAI(stream, out)
+	return s.readOpenAI(stream, talk, out)
 }
 
 // openAIBody returns the body of a chat call. Settings that are not set are left out,
 // so the provider's defaults apply. Extra is merged last and can replace anything.
-func (s *session) openAIBody(talk *conversation) map[string]any {
-	body := map[string]any{"model": talk.Model, "messages": talk.openAIMessages(), "stream": true}
-	if talk.Temperature != nil {
-		body["temperature"] = *talk.Temperature
+func (c *conversation) openAIBody() map[string]any {
+	body := map[string]any{"model": c.Model, "messages": c.openAIMessages(), "stream": true}
+	if c.Temperature != nil {
+		body["temperature"] = *c.Temperature
 	}
-	if talk.TopP != nil {
-		body["top_p"] = *talk.TopP
+	if c.TopP != nil {
+		body["top_p"] = *c.TopP
 	}
-	if talk.MaxTokens > 0 {
-		body[talk.dialect.maxTokens] = talk.MaxTokens
+	if c.MaxTokens > 0 {
+		body[c.dialect.maxTokens] = c.MaxTokens
 	}
-	if len(talk.Stop) > 0 {
-		body["stop"] = talk.Stop
+	if len(c.Stop) > 0 {
+		body["stop"] = c.Stop
 	}
-	if talk.Seed != nil {
-		body[s.preset.seedField()] = *talk.Seed
+	if c.Seed != nil {
+		body[c.session.preset.seedField()] = *c.Seed
 	}
-	s.setThinking(body, &talk.ChatRequest)
-	if talk.dialect.streamUsage {
+	c.setThinking(body)
+	c.setTools(body)
+	if c.agent && !c.use(featStream) {
+		body["stream"] = false
+	} else if c.dialect.streamUsage {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
-	if format := talk.responseFormat(); format != nil {
+	if format := c.responseFormat(); format != nil {
 		body["response_format"] = format
 	}
-	if s.preset.Name == nameOpenRouter {
+	if c.session.preset.Name == nameOpenRouter {
 		body["usage"] = map[string]any{"include": true} // includes the cost
-		if talk.WebSearch {
+		if c.WebSearch {
 			body["plugins"] = []any{map[string]any{"id": "web"}}
 		}
 	}
-	return mergePatch(body, talk.Extra)
+	return mergePatch(body, c.Extra)
 }
 
 // seedField returns the name of the parameter for the seed.
@@ -116,8 +122,10 @@ func (c *conversation) openAIMessages() []any {
 	for _, m := range c.turns {
 		if text, isText := m.plain(); isText {
 			list = append(list, turn(m.role, text)) // servers without vision take text only
+		} else if m.role == "assistant" && c.agent {
+			list = append(list, c.openAICalls(m)...)
 		} else {
-			list = append(list, turn(m.role, m.openAIParts()))
+			list = append(list, c.openAIUser(m)...)
 		}
 	}
 	if c.repair != nil {
@@ -126,11 +134,98 @@ func (c *conversation) openAIMessages() []any {
 	return list
 }
 
+// openAIUser returns a message of a user: one for each result, and one for everything else.
+func (c *conversation) openAIUser(m message) (list []any) {
+	rest := message{role: m.role}
+	for _, p := range m.parts {
+		if p.result == nil {
+			rest.parts = append(rest.parts, p)
+			continue
+		}
+		result := turn("tool", p.result.Text)
+		result["tool_call_id"] = c.sentID(p.result.CallID)
+		list = append(list, result)
+	}
+	if text, isText := rest.plain(); isText {
+		return append(list, turn(m.role, text))
+	} else if len(rest.parts) > 0 {
+		list = append(list, turn(m.role, rest.openAIParts()))
+	}
+	return list
+}
+
+// noSignature is Gemini's sign for a call that another model made, which has no signature.
+const noSignature = "skip_thought_signature_validator"
+
+// openAICalls returns a message of the model with its calls, or nothing if all of it was opaque.
+func (c *conversation) openAICalls(m message) []any {
+	parts, members := c.kept(m)
+	if len(parts) == 0 {
+		return nil
+	}
+	var calls []any
+	for i, p := range parts {
+		if p.call != nil {
+			calls = append(calls, withMembers(map[string]any{"id": c.sentID(p.call.ID), "type": "function",
+				"function": map[string]any{"name": sentName(p.call.Name), "arguments": sentArguments(p.call.Arguments)}}, members[i]))
+		}
+	}
+	answer := turn("assistant", joinedText(parts))
+	if len(calls) > 0 && len(members) == 0 && !c.use(featBare) {
+		answer["reasoning_content"] = ""
+		if c.session.preset.Name == nameGemini {
+			delete(answer, "reasoning_content")
+			first, _ := calls[0].(map[string]any)
+			first["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": noSignature}}
+		}
+	}
+	if len(calls) > 0 {
+		if answer["tool_calls"] = calls; answer["content"] == "" {
+			answer["content"] = nil
+		}
+	}
+	return []any{withMembers(answer, members[-1])}
+}
+
+// setTools sets the tools in OpenAI's format.
+func (c *conversation) setTools(body map[string]any) {
+	tools := c.tools()
+	if len(tools) == 0 {
+		return
+	}
+	list := make([]any, len(tools))
+	for i := range tools {
+		schema, strict := c.parameters(&tools[i])
+		function := map[string]any{"name": tools[i].Name, "parameters": schema}
+		if c.session.preset.Name == nameGemini && value.Len(schema.Get("properties")) == 0 {
+			delete(function, "parameters") // an object without properties is refused
+		}
+		if tools[i].Description != "" {
+			function["description"] = tools[i].Description
+		}
+		if strict {
+			function["strict"] = true
+		}
+		list[i] = map[string]any{"type": "function", "function": function}
+	}
+	body["tools"] = list
+	switch choice := c.choice(true); choice {
+	case "":
+	case ChoiceNone, ChoiceRequired:
+		body["tool_choice"] = choice
+	default:
+		body["tool_choice"] = map[string]any{"type": "function", "function": map[string]any{"name": choice}}
+	}
+	if !c.Parallel && c.session.preset.Name != nameGemini && c.use(featParallel) {
+		body["parallel_tool_calls"] = false
+	}
+}
+
 // systemContent returns the system prompt. A long one gets a cache mark if the provider passes
 // marks on to Anthropic.
 func (c *conversation) systemContent(system string) any {
 	if c.marks && len(system) >= minCached {
-		return []any{cached(system)}
+		return []any{cached(system, false)}
 	}
 	return system
 }
@@ -152,10 +247,13 @@ func (m message) openAIParts() []any {
 // the prompt asks.
 func (c *conversation) responseFormat() map[string]any {
 	switch {
-	case c.form == nil || c.dialect.schema == SchemaNone:
+	case c.form == nil || c.dialect.schema == SchemaNone || c.hidesAnswer():
 		return nil
 	case c.dialect.schema == SchemaJSON:
 		return map[string]any{"type": "json_object"}
+	}
+	if len(c.offered) > 0 {
+		c.sent |= featFormat
 	}
 	ask := map[string]any{"name": answerName, "schema": c.form.schema, "strict": false}
 	if c.form.strict != nil {

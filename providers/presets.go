@@ -66,13 +66,13 @@ var hostedPresets = []Preset{
 	{
 		Name: "openai", Title: "OpenAI", Wire: WireOpenAI, BaseURL: "https://api.openai.com/v1",
 		Hosts: []string{"api.openai.com"}, EnvVars: []string{"OPENAI_API_KEY"}, KeysURL: "https://platform.openai.com/api-keys",
-		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Models: true,
+		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Responses: true, FormatWithTools: true, Models: true,
 			Chat: true, Embed: true, Image: true, ImageEdit: true, Speech: true, Transcribe: true},
 	},
 	{
 		Name: "anthropic", Title: "Anthropic", Wire: WireAnthropic, BaseURL: "https://api.anthropic.com/v1",
 		Hosts: []string{"api.anthropic.com"}, EnvVars: []string{"ANTHROPIC_API_KEY"}, KeysURL: "https://platform.claude.com/settings/keys",
-		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchTool, Models: true, Chat: true},
+		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchTool, FormatWithTools: true, Models: true, Chat: true},
 	},
 	{
 		// Pictures go as data: the compatible endpoint fetches no URLs.
@@ -117,7 +117,7 @@ var hostedPresets = []Preset{
 	{
 		Name: nameXAI, Title: "xAI", Wire: WireOpenAI, BaseURL: "https://api.x.ai/v1",
 		Hosts: []string{"api.x.ai"}, EnvVars: []string{"XAI_API_KEY"}, KeysURL: "https://console.x.ai",
-		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Models: true,
+		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Responses: true, FormatWithTools: true, Models: true,
 			Chat: true, Image: true},
 	},
 	{
@@ -150,7 +150,7 @@ var hostedPresets = []Preset{
 		// Every resource has an address of its own, which ends with /openai/v1; its models
 		// are named by their deployments.
 		Name: nameAzure, Title: "Azure OpenAI", Wire: WireOpenAI, EnvVars: []string{"AZURE_OPENAI_API_KEY"}, KeysURL: "https://portal.azure.com",
-		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, Search: SearchResponses, ImageURLs: true, StreamUsage: true, Models: true,
+		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, Search: SearchResponses, Responses: true, FormatWithTools: true, ImageURLs: true, StreamUsage: true, Models: true,
 			Chat: true, Embed: true, Image: true, ImageEdit: true, Speech: true, Transcribe: true},
 	},
 	{
@@ -163,6 +163,10 @@ var hostedPresets = []Preset{
 	{
 		Name: "replicate", Title: "Replicate", Wire: WireHost, BaseURL: "https://api.replicate.com/v1",
 		Hosts: []string{"api.replicate.com"}, EnvVars: []string{"REPLICATE_API_TOKEN"}, KeysURL: "https://replicate.com/account/api-tokens",
+	},
+	{
+		// A server of tools, not of models; see package mcpclient.
+		Name: "mcp", Title: "MCP server", Wire: WireTools,
 	},
 }
 

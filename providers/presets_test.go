@@ -49,6 +49,10 @@ func checkPreset(t *testing.T, p Preset) {
 		if p.BaseURL != "" || len(p.Hosts) > 0 || p.Schema != SchemaNone {
 			t.Errorf("it has %+v", p)
 		}
+	case p.Wire == WireTools:
+		if p.BaseURL != "" || len(p.Hosts)+len(p.EnvVars) > 0 || p.Capabilities != (Capabilities{}) {
+			t.Errorf("it has %+v", p)
+		}
 	case p.Name == nameAzure:
 		if p.BaseURL != "" || len(p.Hosts) > 0 || len(p.EnvVars) == 0 {
 			t.Errorf("it has %+v", p)

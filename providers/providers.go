@@ -15,6 +15,7 @@ const (
 	WireOpenAI    Wire = "openai" // and all compatible servers
 	WireAnthropic Wire = "anthropic"
 	WireHost      Wire = "host" // a model-hosting platform; see package hosted
+	WireTools     Wire = "mcp"  // a server of tools
 )
 
 // SchemaMode is how a provider supports structured output.
@@ -45,13 +46,16 @@ type Capabilities struct {
 	ImageURLs   bool       // images may be given by URL, not only as data
 	StreamUsage bool       // supports stream_options.include_usage
 	Search      SearchMode // empty: not supported
-	Models      bool       // lists its models
-	Chat        bool
-	Embed       bool
-	Image       bool // generates images
-	ImageEdit   bool
-	Speech      bool
-	Transcribe  bool
+	Responses   bool       // has OpenAI's Responses API, which Turn then uses
+	// FormatWithTools is set if the format of the answer and tools can be used together.
+	FormatWithTools bool
+	Models          bool // lists its models
+	Chat            bool
+	Embed           bool
+	Image           bool // generates images
+	ImageEdit       bool
+	Speech          bool
+	Transcribe      bool
 }
 
 // Preset is a known provider.
@@ -89,13 +93,14 @@ type Doer interface {
 type Client struct {
 	doer   Doer
 	images int64 // limit of a response with images in bytes; tests: lower
+	habits *habits
 	// How long a stream may stay open after the answer; see events. Tests: shorter.
 	lingerUsage, lingerEnd time.Duration
 }
 
 // NewClient returns a client that sends its calls through doer.
 func NewClient(doer Doer) *Client {
-	return &Client{doer: doer, images: maxImageAnswer, lingerUsage: lingerUsage, lingerEnd: lingerEnd}
+	return &Client{doer: doer, images: maxImageAnswer, habits: newHabits(), lingerUsage: lingerUsage, lingerEnd: lingerEnd}
 }
 
 // Usage is what a call consumed. InputTokens include those of caches, OutputTokens
@@ -122,7 +127,7 @@ type Media struct {
 	Name string // file name
 	MIME string
 	Size int64
-	Open func() (io.ReadCloser, error) // may be called more than once
+	Open func() (io.ReadCloser, error) `json:"-"` // may be called more than once
 }
 
 // Model is an entry of a provider's list of models.
@@ -132,9 +137,11 @@ type Model struct {
 	Owner string
 	// Context is the size of the context window in tokens; 0 if it is unknown.
 	Context int64
-	// Vision, Tools and JSON are set if the provider's list says that the model
-	// reads images, calls tools or follows a JSON Schema. False means only that the
-	// list does not say so.
+	// Created is when the model was published, in seconds since 1970; 0 if it is unknown.
+	Created int64
+	// Vision, Tools and JSON are set if the provider's list or the documentation of the
+	// model's family says that it reads images, calls tools or follows a JSON Schema. False
+	// means only that they do not say so.
 	Vision, Tools, JSON bool
 	// Price is nil if it is unknown.
 	Price *ModelPrice

@@ -9,25 +9,23 @@ import (
 // responsesEvent holds the fields of all event types that are used. Without a type it is a
 // response that is not streamed.
 type responsesEvent struct {
-	Type     word           `json:"type"`
-	Delta    texts          `json:"delta"`
-	Refusal  word           `json:"refusal"`
-	Response responseAnswer `json:"response"`
+	Type     word            `json:"type"`
+	Item     json.RawMessage `json:"item"`
+	Delta    texts           `json:"delta"`
+	Refusal  word            `json:"refusal"`
+	Response responseAnswer  `json:"response"`
 }
 
 // responseAnswer is a response of the Responses API.
 type responseAnswer struct {
-	Object      word            `json:"object"`
-	Status      word            `json:"status"`
-	Model       word            `json:"model"`
-	ServiceTier word            `json:"service_tier"`
-	Error       json.RawMessage `json:"error"`
-	Incomplete  json.RawMessage `json:"incomplete_details"`
-	Output      []struct {
-		Type    word            `json:"type"`
-		Content json.RawMessage `json:"content"`
-	} `json:"output"`
-	Usage *struct {
+	Object      word              `json:"object"`
+	Status      word              `json:"status"`
+	Model       word              `json:"model"`
+	ServiceTier word              `json:"service_tier"`
+	Error       json.RawMessage   `json:"error"`
+	Incomplete  json.RawMessage   `json:"incomplete_details"`
+	Output      []json.RawMessage `json:"output"`
+	Usage       *struct {
 		Input   count        `json:"input_tokens"`
 		Output  count        `json:"output_tokens"`
 		Read    tokenDetails `json:"input_tokens_details"`
@@ -37,8 +35,8 @@ type responseAnswer struct {
 
 // readResponses reads a response up to its final event, streamed or not. A stream that ends
 // without one was cut off.
-func (s *session) readResponses(stream *events, out *textEmitter) (*reply, error) {
-	var got openAIStream
+func (s *session) readResponses(stream *events, talk *conversation, out *textEmitter) (*reply, error) {
+	got := openAIStream{agent: talk.agent}
 	for !got.ended && stream.next() {
 		if err := s.takeResponses(&got, stream.data, out); err != nil {
 			return &got.reply, err
@@ -48,6 +46,9 @@ func (s *session) readResponses(stream *events, out *textEmitter) (*reply, error
 		return &got.reply, stream.err
 	}
 	got.text = out.end()
+	if talk.agent {
+		got.items = talk.responsesItems(got.output)
+	}
 	return s.ended(stream, &got.reply, got.ended || stream.done, got.refusal)
 }
 
@@ -68,12 +69,25 @@ func (s *session) takeResponses(got *openAIStream, data []byte, out *textEmitter
 		}
 	case "response.output_text.delta":
 		return out.write(string(event.Delta))
+	case "response.function_call_arguments.delta":
+		out.called = out.called || got.agent
+	case "response.output_item.done":
+		return got.addOutput(&event, out)
 	case "response.refusal.done":
 		got.refusal = string(event.Refusal)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		return s.endResponse(got, &event.Response, out)
 	}
 	return nil // other progress, and unknown event types
+}
+
+// addOutput keeps an item of the output that is complete.
+func (got *openAIStream) addOutput(event *responsesEvent, out *textEmitter) error {
+	if !got.agent || !value.Raw(event.Item).IsObject() {
+		return nil
+	}
+	got.output = append(got.output, event.Item)
+	return out.count(len(event.Item))
 }
 
 // endResponse processes the whole response, which has the usage. Its text counts unless it was
@@ -83,11 +97,14 @@ func (s *session) endResponse(got *openAIStream, r *responseAnswer, out *textEmi
 	if value.Raw(r.Error).IsFilled() {
 		return s.errorIn("error", []byte(`{"error":`+string(r.Error)+`}`))
 	}
-	if out.began() {
+	if len(r.Output) >= len(got.output) {
+		got.output = r.Output
+	}
+	if out.hasText() {
 		return nil
 	}
-	for i := range r.Output {
-		for _, part := range value.Raw(r.Output[i].Content).Items() {
+	for _, item := range got.output {
+		for _, part := range value.Raw(item).Get("content").Items() {
 			members := part.Members()
 			if refusal := members["refusal"].Text(); refusal != "" {
 				got.refusal = refusal
@@ -117,7 +134,7 @@ func (got *openAIStream) end(r *responseAnswer) {
 		got.stop = "cancelled"
 	}
 	for _, item := range r.Output {
-		if item.Type == "web_search_call" {
+		if value.Raw(item).Get("type").Text() == "web_search_call" {
 			got.usage.Searches++
 		}
 	}

@@ -28,6 +28,8 @@ type session struct {
 	doer      Doer
 	client    *http.Client
 	model     string      // of the call, in lower case
+	agent     bool        // the call is one of Turn
+	habits    *habits     // of models, learned from refusals
 	pictures  int64       // limit of a response with images in bytes
 	requestID string      // of the last response, for errors while reading it
 	sent      func() bool // whether the last request was written, so that the provider may have done the work
@@ -53,7 +55,7 @@ func (c *Client) open(ep Endpoint) (*session, error) {
 	}
 	client := *c.doer.HTTPClient(ep.Trusted)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &session{preset: preset, name: nameOf(preset, base), base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images, lingerUsage: c.lingerUsage, lingerEnd: c.lingerEnd}, nil
+	return &session{preset: preset, name: nameOf(preset, base), base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, habits: c.habits, pictures: c.images, lingerUsage: c.lingerUsage, lingerEnd: c.lingerEnd}, nil
 }
 
 // nameOf returns the title of a provider, with the host of a custom server.

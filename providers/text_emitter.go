@@ -12,12 +12,14 @@ type textEmitter struct {
 	emit    func(string)
 	text    strings.Builder // valid UTF-8
 	rest    string          // the start of a character whose other bytes have not arrived
+	other   int             // bytes of calls and reasoning
+	called  bool            // a call has begun
 }
 
 // write adds a piece. A character may be split between two pieces, in its bytes or between the
 // halves of its surrogate pair.
 func (o *textEmitter) write(piece string) error {
-	if o.text.Len()+len(o.rest)+len(piece) > maxText {
+	if o.size()+len(piece) > maxText {
 		return o.session.tooLarge(maxText)
 	}
 	piece = o.rest + piece
@@ -26,6 +28,17 @@ func (o *textEmitter) write(piece string) error {
 	o.pass(piece[:whole])
 	return nil
 }
+
+// count adds bytes of the answer that are no text, which is limited together with them.
+func (o *textEmitter) count(n int) error {
+	if o.other += n; o.size() > maxText {
+		return o.session.tooLarge(maxText)
+	}
+	return nil
+}
+
+// size returns the number of bytes that have arrived.
+func (o *textEmitter) size() int { return o.text.Len() + len(o.rest) + o.other }
 
 // end emits the rest and returns the whole text as valid UTF-8.
 func (o *textEmitter) end() string {
@@ -43,9 +56,12 @@ func (o *textEmitter) pass(piece string) {
 	}
 }
 
-// began reports whether any text has arrived. The call is not repeated after that,
-// because its text was already emitted.
-func (o *textEmitter) began() bool { return o.text.Len()+len(o.rest) > 0 }
+// began reports whether any text or a call has arrived. The request is not repeated after that,
+// because it was paid for and its text was already emitted.
+func (o *textEmitter) began() bool { return o.hasText() || o.called }
+
+// hasText reports whether any text has arrived.
+func (o *textEmitter) hasText() bool { return o.text.Len()+len(o.rest) > 0 }
 
 // begun returns the partial reply of a call that broke off, or nil if neither text nor
 // token counts arrived. Providers charge for partial replies, so their usage must be
@@ -69,7 +85,11 @@ func (o *textEmitter) broken(err error) error {
 		return err
 	}
 	b := *e
-	b.Message = "The answer of " + o.session.name + " broke off after " + itoa(utf8.RuneCountInString(o.text.String())) + " characters. " + e.Message + runAgain
+	where := "after " + itoa(utf8.RuneCountInString(o.text.String())) + " characters"
+	if o.called {
+		where = "in the call of a tool"
+	}
+	b.Message = "The answer of " + o.session.name + " broke off " + where + ". " + e.Message + runAgain
 	b.Retryable, b.After = false, 0
 	return &b
 }

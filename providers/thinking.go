@@ -42,40 +42,47 @@ func (r *ChatRequest) effort() string {
 }
 
 // setThinking sets the reasoning parameters in OpenAI's format.
-func (s *session) setThinking(body map[string]any, r *ChatRequest) {
+func (c *conversation) setThinking(body map[string]any) {
 	switch {
-	case r.Effort == "" && r.ThinkingBudget == 0:
-	case s.preset.Name == nameOpenRouter && r.ThinkingBudget > 0:
-		body["reasoning"] = map[string]any{"max_tokens": r.ThinkingBudget}
-	case s.preset.Name == nameOpenRouter:
-		body["reasoning"] = map[string]any{"effort": r.Effort}
-	case s.preset.Name == nameGemini && r.ThinkingBudget > 0:
-		body["extra_body"] = map[string]any{"google": map[string]any{"thinking_config": map[string]any{"thinking_budget": r.ThinkingBudget}}}
+	case c.Effort == "" && c.ThinkingBudget == 0, c.agent && !c.use(featEffort):
+	case c.session.preset.Name == nameOpenRouter && c.ThinkingBudget > 0:
+		body["reasoning"] = map[string]any{"max_tokens": c.ThinkingBudget}
+	case c.session.preset.Name == nameOpenRouter:
+		body["reasoning"] = map[string]any{"effort": c.Effort}
+	case c.session.preset.Name == nameGemini && c.ThinkingBudget > 0:
+		body["extra_body"] = map[string]any{"google": map[string]any{"thinking_config": map[string]any{"thinking_budget": c.ThinkingBudget}}}
 	default:
-		body["reasoning_effort"] = r.effort()
+		body["reasoning_effort"] = c.effort()
 	}
 }
 
 // anthropicEffort maps an effort to the levels of Anthropic.
 var anthropicEffort = map[string]string{"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "max"}
 
+// anthropicThinks reports whether the request on Anthropic's wire asks for thinking.
+func (c *conversation) anthropicThinks() bool {
+	return c.thinks() && (!c.agent || c.use(featEffort))
+}
+
 // setAnthropicThinking sets the thinking parameters in Anthropic's format. Newer models take
 // an effort, older ones a budget, which must be less than max_tokens.
 func (c *conversation) setAnthropicThinking(body map[string]any) {
-	if !c.thinks() {
+	if !c.anthropicThinks() {
 		return
 	}
 	budget := max(c.Budget(), minBudget)
 	if c.MaxTokens == 0 {
-		body["max_tokens"] = anthropicMaxTokens + budget
+		body["max_tokens"] = c.anthropicLimit() + budget
 	} else if c.ThinkingBudget == 0 {
 		budget = max(min(budget, c.MaxTokens/2), minBudget)
 	}
 	if c.dialect.adaptive {
+		c.sent |= featAdaptive
 		body["thinking"] = map[string]any{"type": "adaptive"}
 		body["output_config"] = map[string]any{"effort": anthropicEffort[c.effort()]}
 		return
 	}
+	c.sent |= featBudget
 	body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
 }
 
@@ -85,14 +92,17 @@ func (c *conversation) setAnthropicThinking(body map[string]any) {
 // than reading the prompt, reading from it a tenth.
 const minCached = 4096
 
-// cached returns a system prompt as a block, with a mark for the cache if it is long.
-func cached(system string) map[string]any {
+// cached returns a system prompt as a block, with a mark for the cache if it is long or always.
+func cached(system string, always bool) map[string]any {
 	block := textBlock(system)
-	if len(system) >= minCached {
-		block["cache_control"] = map[string]any{"type": "ephemeral"}
+	if always || len(system) >= minCached {
+		block["cache_control"] = ephemeral()
 	}
 	return block
 }
+
+// ephemeral returns a mark for the cache.
+func ephemeral() map[string]any { return map[string]any{"type": "ephemeral"} }
 
 // CacheMarks reports whether a long system prompt is marked for the provider's cache.
 // Providers other than Anthropic cache without marks; OpenRouter passes them on.

@@ -130,11 +130,11 @@ func (s *draftServer) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>Flow</title><meta name="viewport" content="width=device-width">
-<link rel="icon" href="data:,"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><script type="module" src="%s"></script>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><script type="module" src="%s"></script>
 <style>body { margin: 0 } flow-canvas { width: 100vw; height: 90vh } .row { position: relative; height: 24px; padding: 0 12px }</style></head><body>
 <button id="before">Before</button>
 <flow-canvas flow="flow_1" rev="%d" ops="/ops" aria-label="Flow"%s><div class="canvas-nodes" id="canvas-nodes">`,
-		s.names["app.css"], s.names["canvas.css"], s.names["panes.css"], s.names["app.js"], s.rev, attributes)
+		s.names["app.css"], s.names["canvas.css"], s.names["panes.css"], s.names["late.css"], s.names["app.js"], s.rev, attributes)
 	for _, n := range view(s.doc).Nodes {
 		_, _ = w.Write([]byte(article(n)))
 	}

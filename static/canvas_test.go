@@ -29,6 +29,7 @@ func TestCanvas(t *testing.T) {
 		"ignores_letters_outside_the_canvas": ignoresLetters,
 		"changes_nothing_when_readonly":      staysReadonly,
 		"works_by_touch":                     worksByTouch,
+		"starts_readable_on_phones":          startsReadableOnPhones,
 		"connects_by_taps":                   taps,
 		"opens_the_menu_on_long_press":       opensMenuOnLongPress,
 		"converges_with_another_tab":         converges,

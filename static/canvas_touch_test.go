@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 )
 
 func worksByTouch(t *testing.T, b context.Context) {
@@ -87,4 +88,25 @@ func selectsByTouch(t *testing.T, b context.Context) {
 	p.swipe(point{from.X - 150, from.Y - 40}, point{to.X + 20, to.Y + 5})
 	p.until(`String([...c.selection.nodes].sort()) === "ticket,tone"`)
 	p.want(`String(c.view.transform)`, `"`+view+`"`)
+}
+
+// startsReadableOnPhones opens a flow that would be too small to read if all of it were shown.
+func startsReadableOnPhones(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	p.do(chromedp.EmulateViewport(375, 812, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	p.eval(`localStorage.clear()`)
+	p.do(reload)
+	p.ready()
+	const inView = `[...c.scene.elements.values()].map((e) => e.getBoundingClientRect()).filter((r) => r.left >= 0 && r.right <= innerWidth && r.top >= 0 && r.bottom <= innerHeight).length`
+	if zoom := value[float64](p, `c.view.transform[2]`); zoom != 0.7 {
+		t.Errorf("the zoom is %v", zoom)
+	}
+	if n := value[int](p, inView); n < 1 {
+		t.Errorf("%d nodes are in view", n)
+	}
+	p.eval(`c.view.fit(undefined, 0)`)
+	if n, all := value[int](p, inView), value[int](p, `c.scene.elements.size`); n != all {
+		t.Errorf("%d of %d nodes are in view", n, all)
+	}
 }

@@ -95,7 +95,7 @@ func TestHandler(t *testing.T) {
 // TestSizes bounds what a page downloads before it is usable on a slow connection.
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	for name, limit := range map[string]int{"app.js": 50 << 10, "app.css": 10 << 10, "canvas.css": 8 << 10, "pages.css": 7 << 10, "panes.css": 7 << 10, "icons.svg": 8 << 10} {
+	for name, limit := range map[string]int{"app.js": 50 << 10, "app.css": 10 << 10, "canvas.css": 8 << 10, "pages.css": 7 << 10, "panes.css": 7 << 10, "late.css": 7 << 10, "icons.svg": 8 << 10} {
 		if size := eager(t, strings.TrimPrefix(URL(name), Prefix), map[string]bool{}); size > limit {
 			t.Errorf("%s is %d bytes compressed, want at most %d", name, size, limit)
 		}

@@ -22,6 +22,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/busy"
 	"sluice/flow/filelinks"
+	"sluice/flow/hooks"
 	"sluice/flow/inflight"
 	"sluice/flow/library"
 	"sluice/handlers"
@@ -30,7 +31,11 @@ import (
 	"sluice/javascript"
 	"sluice/jobs"
 	"sluice/nodes"
+	"sluice/nodes/agents"
+	"sluice/nodes/bases"
+	"sluice/nodes/expression"
 	"sluice/nodes/reference"
+	"sluice/nodes/servertools"
 	"sluice/outbound"
 	"sluice/providers/builtin"
 	"sluice/providers/hosted"
@@ -53,27 +58,29 @@ const (
 // that wire sets, such as store.RunEnded. Parts therefore stop in the opposite order
 // of their start.
 type app struct {
-	cfg     *Config
-	log     *slog.Logger
-	store   *db.Store
-	secrets *db.Store              // has the credentials and prices: usually store
-	runner  *jobs.Runner           // executes runs and webhook deliveries
-	library *library.Library       // imports, edits and publishes flows
-	server  *conns.Server          // accepts connections for web
-	web     *handlers.Server       // dashboard, API, MCP and forms
-	models  *upstream.Clients      // clients of model providers
-	servers *upstream.LocalServers // model servers found on this machine
-	code    *javascript.Runner
-	metrics *metrics
-	peers   *instances // nil without connections to other instances
-	url     string     // base URL for clients: SLUICE_PUBLIC_URL, or local
-	local   string     // base URL for programs on this machine
-	exposed bool       // other machines can connect
-	token   string     // authenticates the command line on this machine; see db.EngineInfo
-	failed  chan error // receives the error of a part that stopped; ends the process
+	cfg       *Config
+	log       *slog.Logger
+	store     *db.Store
+	secrets   *db.Store              // has the credentials and prices: usually store
+	runner    *jobs.Runner           // executes runs and webhook deliveries
+	library   *library.Library       // imports, edits and publishes flows
+	server    *conns.Server          // accepts connections for web
+	web       *handlers.Server       // dashboard, API, MCP and forms
+	models    *upstream.Clients      // clients of model providers
+	servers   *upstream.LocalServers // model servers found on this machine
+	code      *javascript.Runner
+	documents *documents.Reader
+	metrics   *metrics
+	peers     *instances // nil without connections to other instances
+	url       string     // base URL for clients: SLUICE_PUBLIC_URL, or local
+	local     string     // base URL for programs on this machine
+	exposed   bool       // other machines can connect
+	token     string     // authenticates the command line on this machine; see db.EngineInfo
+	failed    chan error // receives the error of a part that stopped; ends the process
 
 	memory memory.Plan
 	values *inflight.Budget // memory of values in flight
+	ending chan struct{}    // closed at the beginning of the shutdown
 
 	idle     bool   // serves commands of this process only and executes nothing; see openApp
 	cacheDir string // for data that can be rebuilt; empty for the user's cache directory
@@ -117,7 +124,7 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) 
 
 // newApp returns an app without parts.
 func newApp(cfg *Config, log *slog.Logger) *app {
-	a := &app{cfg: cfg, log: log, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 4)}
+	a := &app{cfg: cfg, log: log, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 4), ending: make(chan struct{})}
 	a.memory = cfg.plan()
 	a.values = a.memory.Budget(cfg.DataDir)
 	return a
@@ -208,14 +215,14 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	// describe and check nodes without any of it: nodes.New(nodes.Deps{}).
 	directory := hosted.NewDirectory(a.models.Host)
 	a.code = javascript.New()
+	a.documents = documents.New(documents.Config{CacheDir: a.cacheDir, Working: outbound.Report})
+	model := builtin.New()
 	kinds := nodes.New(nodes.Deps{
 		Code: a.code, CodeOff: a.cfg.Code == "off",
-		HTTP: a.models.HTTP, Documents: documents.New(documents.Config{
-			CacheDir: a.cacheDir, Working: outbound.Report,
-		}), Model: builtin.New(), Providers: a.models.Providers, Local: a.servers, Host: a.models.Host, Models: directory,
-		MaxFile: int64(a.cfg.MaxFile),
+		HTTP: a.models.HTTP, Documents: a.documents, Model: model, Providers: a.models.Providers, Local: a.servers, Host: a.models.Host, Models: directory,
+		ToolServers: servertools.New(a.models.Servers), Knowledge: &a.store.Bases, MaxFile: int64(a.cfg.MaxFile),
 	})
-	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}
+	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound(), CheckArguments: agents.CheckArguments, Rights: a.store}
 	var busyMarks *busy.Marks
 	if !a.idle {
 		if err := a.becomeInstance(); err != nil {
@@ -241,6 +248,10 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
+	mailer, err := a.cfg.mailer(a.log)
+	if err != nil {
+		return err
+	}
 	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
 		ProviderOf: nodes.ProviderOf,
@@ -248,10 +259,12 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
 		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),
-		Instance: a.instance, Workers: a.memory.Workers, Memory: a.values, Shared: a.store.IsPostgres(),
+		Instance: a.instance, Workers: a.memory.Workers, Memory: a.values, Ending: a.ending, Shared: a.store.IsPostgres(),
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
 		Busy:            busyMarks, Calls: outbound.WithCalls,
+		Evaluate: expression.Evaluate,
+		Mail:     ofAlarms(mailer), PublicURL: a.url,
 		Log: a.log, Observe: a.metrics.observe,
 	})
 	first, err := starters()
@@ -260,12 +273,18 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	a.exposed = exposed(bound)
 	a.web = handlers.New(handlers.Config{
-		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
+		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Tables: a.documents, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
+		Evaluate: expression.Evaluate, Filter: bases.Filter,
+		Embed: func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error) {
+			return bases.EmbedQuery(ctx, model, ws, text)
+		},
 		FlowSchema: func() any { return reference.Schema(kinds, a.url+"/v1/schema/flow.json") },
 		Models:     catalog.NewModels(a.models, a.servers, a.store, directory), Providers: catalog.NewCredentials(a.models, a.store), Starters: first, Prices: book, PriceList: book.List,
 		Catalog:   catalog.NewDirectory(a.models, a.servers, a.store, directory),
-		PublicURL: a.url, Version: version(), LocalToken: a.token, LocalInfo: a.cfg.instanceInfo(), Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
+		PublicURL: a.url, Version: version(), LocalToken: a.token, LocalInfo: a.cfg.instanceInfo(), Exposed: a.exposed, SignUp: a.cfg.Signup == "open", Mail: ofPeople(mailer),
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
+		Scope:   func(variables map[string]any) hooks.Eval { return expression.NewScope(variables).Eval },
+		Compile: func(source string, names ...string) error { _, err := expression.Compile(source, names...); return err },
 		MaxFile: int64(a.cfg.MaxFile), Memory: a.values, Log: a.log, Now: a.store.Now,
 	})
 	// The store must not know handlers, so it calls them through these functions.
@@ -308,6 +327,7 @@ func instanceName() string {
 func (a *app) announceShutdown() {
 	a.web.Leave()
 	a.server.Leave()
+	close(a.ending)
 	time.Sleep(a.cfg.DrainDelay)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/client"
+	"sluice/flow/wording"
 	"sluice/handlers/admin"
 )
 
@@ -74,12 +75,12 @@ func printChains(w io.Writer, chains []admin.AuditChain) error {
 		if began.IsZero() {
 			continue
 		}
-		fmt.Fprintf(w, "  The chain began %s.", began.UTC().Format("2 Jan 2006, 15:04 UTC"))
+		fmt.Fprintf(w, "  The chain began %s.", wording.Moment(began))
 		if c.Adopted > 0 {
 			fmt.Fprintf(w, " %s older than the chain: it cannot prove that they were not changed before.", count(c.Adopted, "entry was", "entries were"))
 		}
 		if c.Pruned > 0 {
-			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last one %s.", c.Pruned, pruned.UTC().Format("2 Jan 2006, 15:04 UTC"))
+			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last one %s.", c.Pruned, wording.Moment(pruned))
 		}
 		fmt.Fprintln(w)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"regexp"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 
 	"sluice/cmd/sluice/memory"
 	"sluice/cmd/sluice/upstream"
+	"sluice/db"
 	"sluice/handlers/web"
 	"sluice/jobs/peers"
 	"sluice/outbound"
@@ -46,6 +48,7 @@ type Config struct {
 	Workers        workers       `env:"SLUICE_WORKERS" help:"Maximum concurrent runs. Default: one for each 4 MiB of memory, at most 256." placeholder:"N"`
 	Memory         size          `env:"SLUICE_MEMORY" help:"Memory that the server may use. Default: the limit of the container, or else the memory of the machine." placeholder:"1GiB"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
+	KnowledgeCache size          `env:"SLUICE_KNOWLEDGE_CACHE" default:"128MiB" help:"Memory for the indexes of knowledge bases." placeholder:"128MiB"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
 	MaxFetch       size          `env:"SLUICE_MAX_FETCH" default:"64MiB" help:"Maximum size of a file that is given by URL." placeholder:"64MiB"`
 	Prices         string        `env:"SLUICE_PRICES" help:"Price list in place of the one that ships with the program; a JSON file." placeholder:"FILE" type:"path"`
@@ -55,6 +58,7 @@ type Config struct {
 	Code           string        `env:"SLUICE_CODE" default:"on" enum:"on,off" help:"Whether Code nodes may run JavaScript."`
 	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"URL of the model-hosting platform, if it is not the default one." placeholder:"URL"`
 	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether anyone may create an account with their own workspace."`
+	SMTPURL        string        `env:"SLUICE_SMTP_URL" name:"smtp-url" help:"Mail server for invitations and password resets, such as smtp://user:password@smtp.example.com:587?from=sluice@example.com; no mail when empty." placeholder:"URL"`
 	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long audit log entries are kept; forever when empty." placeholder:"400d"`
 	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a dashboard session lasts without activity." placeholder:"7d"`
 	SessionMax     days          `env:"SLUICE_SESSION_MAX" default:"30d" help:"Maximum lifetime of a session." placeholder:"30d"`
@@ -71,6 +75,8 @@ const maxDrainDelay = 5 * time.Minute
 
 // logStyle is "text" or "json".
 type logStyle string
+
+const logJSON logStyle = "json"
 
 // size is a number of bytes, written as 100MB (1000 each) or 1GiB (1024 each).
 type size int64
@@ -146,7 +152,7 @@ func (d *days) UnmarshalText(text []byte) error {
 
 // logger returns a logger that writes to w in the configured format.
 func (c *Config) logger(w io.Writer) *slog.Logger {
-	if c.Log == "json" {
+	if c.Log == logJSON {
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
 	return slog.New(slog.NewTextHandler(w, nil))
@@ -164,6 +170,16 @@ func (c *Config) check() error {
 	if err := c.checkSessions(); err != nil {
 		return err
 	}
+	_, port, err := net.SplitHostPort(c.Addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return usageError(fmt.Sprintf("SLUICE_ADDR is %q; write it as HOST:PORT, such as 127.0.0.1:8080", c.Addr))
+	}
+	if err := db.CheckURL(c.DatabaseURL); err != nil {
+		return usageError(err.Error())
+	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
 		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write the URL at which clients reach this server, such as https://sluice.example.com, without a path", c.PublicURL))
 	}
@@ -172,6 +188,9 @@ func (c *Config) check() error {
 	}
 	if err := peers.CheckAddr(c.PeerAddr); c.PeerAddr != "" && err != nil {
 		return usageError("SLUICE_PEER_ADDR: " + err.Error())
+	}
+	if _, err := c.mailSettings(); err != nil {
+		return usageError("SLUICE_SMTP_URL: " + err.Error())
 	}
 	if c.Prices != "" {
 		if _, err := prices.Load(c.Prices); err != nil {
@@ -231,7 +250,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstream.Clients, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := upstream.New(ctx, upstream.Config{HTTP: client, ReplicateURL: cfg.ReplicateURL, MaxFile: int64(cfg.MaxFile), RefuseUnbound: cfg.refuseUnbound()})
+	u, err := upstream.New(ctx, upstream.Config{HTTP: client, ReplicateURL: cfg.ReplicateURL, MaxFile: int64(cfg.MaxFile), RefuseUnbound: cfg.refuseUnbound(), Version: thisBuild().Version})
 	if err != nil {
 		return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
 	}

@@ -19,6 +19,7 @@ import (
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/wording"
 	"sluice/handlers/admin"
 	"sluice/providers"
 )
@@ -31,6 +32,7 @@ type credentialCmd struct {
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
 	Limits credentialLimitsCmd `cmd:"" help:"Limit the calls of model nodes with a credential; without flags, show the limits."`
 	Test   credentialTestCmd   `cmd:"" help:"Check with the provider that it accepts the secret."`
+	Tools  credentialToolsCmd  `cmd:"" help:"List the tools of an MCP server, and what has changed since they were allowed."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
 	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
 }
@@ -212,7 +214,7 @@ func (c credentialAddCmd) secret(s *streams) (string, error) {
 		return "", err
 	}
 	p, _ := providers.FindPreset(c.Provider)
-	optional := p.Local || c.Provider == "openai_compatible"
+	optional := p.Local || c.Provider == "openai_compatible" || c.Provider == flow.ProviderMCP
 	if text == "" && !optional {
 		return "", usageError("there is no secret on standard input; pipe it in, as in 'sluice credential add … < key.txt'")
 	}
@@ -256,6 +258,54 @@ func (c credentialTestCmd) RunAPI(ctx context.Context, api *client.Client, s *st
 	}
 	_, err = fmt.Fprintln(s.Out, result.Message)
 	return err
+}
+
+// credentialToolsCmd lists the tools of an MCP server.
+type credentialToolsCmd struct {
+	Name string   `arg:"" help:"Name of the credential of the server."`
+	Tool []string `sep:"none" help:"Print only this tool; repeat for several." placeholder:"TOOL"`
+	JSON bool     `help:"Print the definitions as JSON, as a node stores them in tools."`
+}
+
+// RunAPI prints the tools, and those of nodes that have changed. A changed tool is an error, so that the exit
+// code reports it.
+func (c credentialToolsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	check, err := fetch[admin.ToolCheck](ctx, api, "POST", credentialPath(c.Name)+"/tools/check", nil)
+	if err != nil {
+		return noSuchCredential(err, c.Name)
+	}
+	for _, name := range c.Tool {
+		if !slices.ContainsFunc(check.Tools, func(t admin.ServerTool) bool { return t.Name == name }) {
+			return fmt.Errorf("%s has no tool %q", c.Name, name)
+		}
+	}
+	if len(c.Tool) > 0 {
+		check.Tools = slices.DeleteFunc(check.Tools, func(t admin.ServerTool) bool { return !slices.Contains(c.Tool, t.Name) })
+	}
+	if c.JSON {
+		return printJSON(s.Out, check.Tools)
+	}
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "TOOL\tEFFECT\tDESCRIPTION")
+	for _, t := range check.Tools {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect, wording.Truncate(wording.OneLine(t.Description), 80))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	changed := 0
+	for _, u := range check.Uses {
+		for _, t := range u.Tools {
+			if t.State != flow.ToolSame {
+				changed++
+				fmt.Fprintf(s.Err, "%s, node %s: %s is %s\n", u.Flow, u.Node, t.Name, t.State)
+			}
+		}
+	}
+	if changed > 0 {
+		return fmt.Errorf("%s of nodes differ from the server; accept the changes in the builder", count(int64(changed), "tool", "tools"))
+	}
+	return nil
 }
 
 // credentialListCmd lists credentials without their secrets. It also tries to decrypt

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"sluice/cmd/sluice/catalog"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
@@ -33,6 +34,53 @@ func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.
 		f.add("credentials", verdictOK, "", "All credentials can be opened and are bound to hosts.")
 	}
 	f.literalSecrets(ctx, store)
+	c.examineTools(ctx, f, store)
+}
+
+// examineTools asks the MCP servers of all workspaces whether the tools that flows use are still as they were allowed.
+func (c *Config) examineTools(ctx context.Context, f *findings, store *db.Store) {
+	const name = "tools of MCP servers"
+	workspaces, err := store.ListWorkspaceIDs(ctx)
+	if err != nil {
+		f.add(name, verdictBad, "", "%v", err)
+		return
+	}
+	var servers *catalog.Credentials
+	for _, w := range workspaces {
+		list, err := store.ListCredentials(ctx, flow.WorkspaceID(w))
+		if err != nil {
+			f.add(name, verdictBad, "", "%v", err)
+			return
+		}
+		for _, k := range list {
+			if k.Provider != flow.ProviderMCP {
+				continue
+			}
+			if servers == nil {
+				up, err := newUpstreams(ctx, c)
+				if err != nil {
+					f.add(name, verdictBad, "", "%v", err)
+					return
+				}
+				servers = catalog.NewCredentials(up, store)
+			}
+			f.serverTools(ctx, name, store, servers, k)
+		}
+	}
+}
+
+// serverTools compares the tools of one server.
+func (f *findings) serverTools(ctx context.Context, name string, store *db.Store, servers *catalog.Credentials, k flow.Credential) {
+	shown := credentialNames([]flow.Credential{k})
+	check, err := library.CompareTools(ctx, store, servers, k)
+	switch {
+	case err != nil:
+		f.add(name, verdictWarn, "Calls of its tools fail until it answers.", "%s: %s", shown, flow.AsError(err).Message)
+	case len(check.Changed()) > 0:
+		f.add(name, verdictWarn, "They are not called until somebody accepts the changes: open the node in the builder and press Check tools.", "%s describes tools differently than flows allow. %s.", shown, strings.Join(check.Changed(), "; "))
+	default:
+		f.add(name, verdictOK, "", "%s has the tools that flows use.", shown)
+	}
 }
 
 // literalSecrets reports flows with a secret in their document. The editor moves secrets

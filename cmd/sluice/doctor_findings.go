@@ -46,6 +46,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	f.add("configuration", verdictOK, "", "It can be read.")
 	c.examineSystem(&f)
 	f.reader(ctx)
+	f.mail(ctx, c)
 	c.examineAddress(ctx, &f)
 	if !c.examineDirectory(&f) {
 		return f
@@ -79,10 +80,12 @@ func (c *Config) examine(ctx context.Context) findings {
 		return f
 	}
 	f.database(e)
+	f.growth(e, time.Duration(c.Retention), c.freeForDatabase())
 	f.work(e, running)
 	f.quotas(ctx, store)
 	c.examineCredentials(ctx, &f, store)
 	f.budgets(ctx, store)
+	f.triggers(ctx, store, running)
 	return f
 }
 
@@ -269,9 +272,12 @@ func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 
 // database reports the state of the database.
 func (f *findings) database(e db.Inspection) {
-	if e.Damage != "" {
+	switch {
+	case e.Damage != "":
 		f.add("database", verdictBad, "Stop the server and restore the last backup.", "It is damaged: %s", e.Damage)
-	} else {
+	case len(e.Damaged) > 0: // below
+		f.add("database", verdictOK, "", "%s, %s.", e.Engine, flow.Size(e.Size))
+	default:
 		f.add("database", verdictOK, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
 	}
 	if e.Unused > 0 {
@@ -279,6 +285,9 @@ func (f *findings) database(e db.Inspection) {
 			"%s space, such as after a damaged index was rebuilt.", count(int64(e.Unused), "page of the database wastes", "pages of the database waste"))
 	}
 	f.damaged(e.Damaged)
+	if n := len(e.Unchecked); n > 0 {
+		f.add("unchecked tables", verdictOK, "pg_dump reads all of them: pg_dump --file /dev/null \"$DATABASE_URL\"", "%s too large to be read here: %s.", count(int64(n), "table is", "tables are"), strings.Join(e.Unchecked, ", "))
+	}
 	if e.Pooler {
 		f.add("pooler", verdictOK, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL points at a connection pooler in session mode.")
 	}
@@ -295,13 +304,17 @@ func (f *findings) database(e db.Inspection) {
 	}
 }
 
-// damaged reports rows, indexes and pages that were marked as damaged.
+// damaged reports rows, indexes and pages that were marked as damaged, or that Inspect found.
 func (f *findings) damaged(list []flow.DamagedRow) {
-	var indexes, rows []string
+	var indexes, pages, rows, tables []string
 	for _, r := range list {
 		to := &rows
-		if r.Task == db.IndexTask {
+		switch {
+		case r.Task == db.IndexTask:
 			to = &indexes
+		case strings.Contains(r.ID, " "): // no ID has a space
+			to = &pages
+			tables = append(tables, r.Table)
 		}
 		*to = append(*to, fmt.Sprintf("%s %s (%s: %s)", r.Table, r.ID, r.Task, r.Error))
 	}
@@ -310,10 +323,25 @@ func (f *findings) damaged(list []flow.DamagedRow) {
 		f.add("indexes", verdictBad, "An index that was rebuilt has lost nothing, but check the disk and the memory of the machine. If one could not be rebuilt, stop the server and restore the last backup.",
 			"%s: %s", count(int64(n), "index was damaged in the last day", "indexes were damaged in the last day"), names(indexes))
 	}
+	if n := len(pages); n > 0 {
+		slices.Sort(tables)
+		f.add("tables", verdictBad, "Stop all instances and restore the last backup of PostgreSQL. To give up the rows of these pages instead, run as its superuser: "+
+			giveUpPages(slices.Compact(tables))+" Then check the disk and the memory of the machine.",
+			"%s, and all other rows are served: %s", count(int64(n), "page of a table is damaged. Its rows cannot be read", "pages of tables are damaged. Their rows cannot be read"), names(pages))
+	}
 	if n := len(rows); n > 0 {
-		f.add("rows", verdictBad, "All other work continues, and they are tried again every day. If the database is damaged too, stop the server and restore the last backup; otherwise delete them, or report the error. To give up the rows of a damaged page of PostgreSQL instead, run as its superuser: SET zero_damaged_pages = on; VACUUM FULL;",
+		f.add("rows", verdictBad, "All other work continues, and they are tried again every day. If the database is damaged too, stop the server and restore the last backup; otherwise delete them, or report the error.",
 			"%s: %s", count(int64(n), "row cannot be read or processed and is passed over", "rows cannot be read or processed and are passed over"), names(rows))
 	}
+}
+
+// giveUpPages returns the statements that empty the damaged pages of tables.
+func giveUpPages(tables []string) string {
+	text := "SET zero_damaged_pages = on;"
+	for _, t := range tables {
+		text += fmt.Sprintf(" VACUUM FULL %s;", t)
+	}
+	return text
 }
 
 // work reports runs and deliveries in progress and failed deliveries. It warns of open runs

@@ -75,11 +75,10 @@ func existingParent(path string) string {
 
 // space reports the free disk space.
 func (f *findings) space(dir string) {
-	var disk unix.Statfs_t
-	if unix.Statfs(dir, &disk) != nil {
+	free, err := freeSpace(dir)
+	if err != nil {
 		return
 	}
-	free := int64(disk.Bavail) * int64(disk.Bsize)
 	state, advice := verdictOK, ""
 	if free < minFreeSpace {
 		state, advice = verdictBad, "Free some space, or shorten SLUICE_RETENTION: on a full disk new runs are rejected with storage_full."
@@ -142,4 +141,24 @@ func (c *Config) examinePorts(f *findings) {
 			f.add("port", verdictBad, "Set "+one.variable+" to an address of this machine, such as 127.0.0.1:8080.", "%s cannot be listened on.", one.addr)
 		}
 	}
+}
+
+// freeSpace returns the free bytes of the disk of a directory.
+func freeSpace(dir string) (int64, error) {
+	var disk unix.Statfs_t
+	err := unix.Statfs(dir, &disk)
+	return int64(disk.Bavail) * int64(disk.Bsize), err
+}
+
+// freeForDatabase returns the free bytes of the disk of a SQLite database, or 0 if the database is
+// elsewhere.
+func (c *Config) freeForDatabase() int64 {
+	if c.DatabaseURL != "" {
+		return 0
+	}
+	free, err := freeSpace(c.DataDir)
+	if err != nil {
+		return 0
+	}
+	return free
 }

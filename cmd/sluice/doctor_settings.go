@@ -80,13 +80,13 @@ func displayValue(name string, value any) string {
 		return ""
 	case name == "SLUICE_MASTER_KEY", name == "SLUICE_KEY":
 		return "(set, not shown)"
-	case name == "DATABASE_URL":
+	case name == "DATABASE_URL", name == "SLUICE_SMTP_URL":
 		return withoutPassword(text)
 	}
 	return text
 }
 
-// withoutPassword returns a database URL without its password, for terminals and bug
+// withoutPassword returns the URL of a database or mail server without its password, for terminals and bug
 // reports.
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)

@@ -42,6 +42,8 @@ func TestDoctor(t *testing.T) {
 		"a foreign address":         {args: []string{"--addr=192.0.2.7:8080", "--public-url=https://sluice.invalid"}, says: []string{"192.0.2.7:8080 cannot be listened on"}},
 		"no address":                {args: []string{"--addr=8080"}, says: []string{"HOST:PORT"}},
 		"no metrics address":        {args: []string{"--metrics-addr=9091"}, says: []string{"SLUICE_METRICS_ADDR as HOST:PORT"}},
+		"no mail server":            {args: []string{"--smtp-url=smtp://u:hunter2@127.0.0.1:1?from=a@example.com"}, says: []string{"127.0.0.1:1 does not work", "connection refused", "SLUICE_SMTP_URL"}},
+		"no sender of mail":         {args: []string{"--smtp-url=smtp://127.0.0.1:1"}, says: []string{"SLUICE_SMTP_URL: add the address of the sender"}},
 		"a path in the URL":         {args: []string{"--public-url=https://example.com/sluice"}, says: []string{"without a path"}},
 		"a file for a directory":    {args: []string{"--data-dir=doctor_test.go"}, says: []string{"doctor_test.go is not a directory", "SLUICE_DATA_DIR"}},
 		"a directory below a file":  {args: []string{"--data-dir=doctor_test.go/data"}, says: []string{"is not a directory", "SLUICE_DATA_DIR"}},
@@ -168,6 +170,37 @@ func TestInvalidValue_names_its_variable(t *testing.T) {
 				t.Errorf("exit %d: %s", code, out)
 			}
 		})
+	}
+}
+
+// TestSettings_that_cannot_work checks that the server ends with the exit code that tells service
+// managers not to start it again.
+func TestSettings_that_cannot_work(t *testing.T) {
+	for variable, value := range map[string]string{"SLUICE_ADDR": "8080", "DATABASE_URL": "mysql://localhost/sluice"} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, value)
+			t.Chdir(t.TempDir())
+			var out, errs bytes.Buffer
+			if code := run(nil, nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), variable) {
+				t.Errorf("exit %d: %s", code, &errs)
+			}
+			for _, name := range []string{db.KeyFile, db.DatabaseFile} {
+				if _, err := os.Stat(filepath.Join("data", name)); err == nil {
+					t.Errorf("it made %s", name)
+				}
+			}
+		})
+	}
+}
+
+// TestHabits_from_other_programs checks that help and --version work as in other programs.
+func TestHabits_from_other_programs(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{"help": "Commands:", "help run list": "sluice run list", "--version": "sluice dev"} {
+		var out, errs bytes.Buffer
+		if code := run(strings.Fields(args), nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit %d: %s%s", args, code, &out, &errs)
+		}
 	}
 }
 

@@ -27,6 +27,9 @@ type flowRunCmd struct {
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
 
+	MaxUSD *float64 `name:"max-usd" help:"What the run may cost in dollars, with all runs below it." placeholder:"USD"`
+
+	Continue string `help:"An earlier run of the flow, whose conversations of agents the run continues." placeholder:"RUN"`
 	Draft    bool   `help:"Run the draft of the flow. Needs the scope manage. Inputs have the types of the live version."`
 	Children string `help:"What nodes run of other flows: the live (or pinned) version, or with --draft the draft." enum:"live,draft" default:"live"`
 }
@@ -68,6 +71,12 @@ func (c flowRunCmd) setOptions(given *flow.Object) {
 	options := map[string]any{}
 	if c.Draft {
 		options["version"] = "draft"
+	}
+	if c.MaxUSD != nil {
+		options["max_usd"] = *c.MaxUSD
+	}
+	if c.Continue != "" {
+		options["continue"] = c.Continue
 	}
 	if c.Children != "live" {
 		options["children"] = c.Children

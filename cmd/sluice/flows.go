@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +173,7 @@ func (c flowListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams)
 // flowValidateCmd checks documents by the same rules as publishing. Flows that they run are looked
 // up among the files, then on the configured server or in the database, if there is one.
 type flowValidateCmd struct {
-	Files []string `arg:"" name:"file" help:"Documents; - reads standard input."`
+	Files []string `arg:"" name:"file" help:"Documents, and files beside flows such as SLUG.triggers.json; - reads standard input."`
 	JSON  bool     `help:"Print the problems as JSON."`
 }
 
@@ -187,22 +186,36 @@ func (c flowValidateCmd) RunAPI(ctx context.Context, api *client.Client, s *stre
 		}
 		return err == nil, err
 	}
-	documents, unreadable := make([][]byte, len(c.Files)), make([]error, len(c.Files))
+	var documents [][]byte
+	var places []int // of the documents among the files
+	errs := make([]error, len(c.Files))
 	for i, name := range c.Files {
-		documents[i], unreadable[i] = readDocument(s.In, name)
+		data, err := readDocument(s.In, name)
+		problems, beside := remote.CheckCompanion(name, data)
+		switch {
+		case err != nil:
+			errs[i] = err
+		case !beside:
+			documents, places = append(documents, data), append(places, i)
+		case len(problems) > 0:
+			errs[i] = &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The file has %s.", flow.Count(len(problems), "problem")), Fields: problems}
+		}
 	}
 	kinds := &library.Library{Kinds: nodes.New(nodes.Deps{})}
-	errs, err := library.CheckTogether(kinds, documents, find)
+	found, err := library.CheckTogether(kinds, documents, find)
 	if errors.Is(err, db.ErrNoDatabase) {
-		errs, err = library.CheckTogether(kinds, documents, nil)
+		found, err = library.CheckTogether(kinds, documents, nil)
 	}
 	if err != nil {
 		return err
 	}
+	for i, at := range places {
+		errs[at] = found[i]
+	}
 	bad := 0
 	results := []map[string]any{}
 	for i, name := range c.Files {
-		err := cmp.Or(unreadable[i], errs[i])
+		err := errs[i]
 		if err != nil {
 			bad++
 		}

@@ -46,6 +46,10 @@ type cli struct {
 	Credential credentialCmd     `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
 	Provider   providerCmd       `cmd:"" help:"Model providers: list them and their models."`
 	Model      modelCmd          `cmd:"" help:"Hosted models: list, show, compare versions."`
+	Alarm      alarmCmd          `cmd:"" help:"Alarms: tell people when runs fail, take long, cost much or stop."`
+	Batch      batchCmd          `cmd:"" help:"Batches: run a flow for every row of a table."`
+	Knowledge  knowledgeCmd      `cmd:"" help:"Knowledge bases: create, list, show, add, sync, remove, search, export, delete."`
+	Trigger    triggerCmd        `cmd:"" help:"Triggers of flows: list, show, pause, resume, start now, list events."`
 	Price      priceCmd          `cmd:"" help:"Prices of models: set, list, remove."`
 	Kinds      kindsCmd          `cmd:"" help:"List the node kinds with their fields and ports."`
 	Schema     schemaCmd         `cmd:"" help:"Print the JSON Schema of flow documents, for editors."`
@@ -86,7 +90,7 @@ type streams = remote.Streams
 // run is main with its environment passed in. It returns the exit code.
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var c cli
-	selected, err := newProgram(&c).Parse(args)
+	selected, err := newProgram(&c).Parse(usual(args))
 	if errors.Is(err, command.ErrHelp) {
 		return report(errs, selected.WriteHelp(out, "Settings of the server, also as variables:", helpWidth(out)))
 	}
@@ -98,6 +102,18 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // restores the default: a second signal kills the process
 	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{In: in, Out: out, Err: errs}))
+}
+
+// usual returns the arguments without two habits from other programs: "help run list" is
+// "run list --help", and "--version" is "version".
+func usual(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		return []string{"version"}
+	}
+	return args
 }
 
 // execute runs a command.

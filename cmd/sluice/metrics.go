@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,9 @@ type metrics struct {
 	duration   prometheus.Histogram
 	deliveries *prometheus.CounterVec
 	refused    *prometheus.CounterVec
+	turns      *prometheus.CounterVec
+	calls      *prometheus.CounterVec
+	unknown    prometheus.Counter
 	server     *http.Server
 }
 
@@ -47,6 +51,12 @@ func newMetrics(store *db.Store) *metrics {
 			Name: "sluice_delivery_attempts_total", Help: "Webhook attempts, by the resulting state of the delivery."}, []string{"state"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_starts_refused_total", Help: "Starts and reruns that did not become a run, by error code."}, []string{"code"}),
+		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_agent_turns_ended_total", Help: "Turns and summaries of agents that ended, by state and error code."}, []string{"state", "code"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_agent_calls_ended_total", Help: "Calls of tools that ended, by state and error code."}, []string{"state", "code"}),
+		unknown: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sluice_agent_unknown_outcomes_total", Help: "Calls of tools that may have taken effect, because a crash or a lost answer hid their outcome."}),
 	}
 	read := func(count func(context.Context) (int64, error)) func() float64 {
 		return func() float64 {
@@ -59,7 +69,7 @@ func newMetrics(store *db.Store) *metrics {
 			return float64(n)
 		}
 	}
-	m.registry.MustRegister(m.runs, m.children, m.duration, m.deliveries, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.runs, m.children, m.duration, m.deliveries, m.refused, m.turns, m.calls, m.unknown, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}},
@@ -67,6 +77,15 @@ func newMetrics(store *db.Store) *metrics {
 	}
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_damaged_rows", Help: "Stored rows that background work passes over, because they cannot be read or processed, and indexes that were damaged in the last day."}, read(store.CountDamaged)))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_expired_runs", Help: "Runs that are past their retention and not erased yet, at most 100,000."},
+		read(func(ctx context.Context) (int64, error) { b, err := store.Backlog(ctx); return b.Runs, err })))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_retention_delay_seconds", Help: "How long the oldest run that is past its retention has been so."},
+		read(func(ctx context.Context) (int64, error) {
+			b, err := store.Backlog(ctx)
+			return int64(b.Delay.Seconds()), err
+		})))
 	return m
 }
 
@@ -76,6 +95,9 @@ func (m *metrics) observe(o jobs.Observation) {
 	switch {
 	case o.Rejected != "":
 		m.refused.WithLabelValues(string(o.Rejected)).Inc()
+		return
+	case o.Step != nil:
+		m.observeStep(o.Step)
 		return
 	case o.Run == nil:
 		m.deliveries.WithLabelValues(string(o.Delivery)).Inc()
@@ -91,6 +113,23 @@ func (m *metrics) observe(o jobs.Observation) {
 	}
 	m.runs.WithLabelValues(string(o.Run.State), code).Inc()
 	m.duration.Observe(o.Latency.Seconds())
+}
+
+// observeStep counts an ended turn or call of an agent. Questions to people are neither.
+func (m *metrics) observeStep(s *flow.Step) {
+	code := flow.Code("")
+	if s.Error != nil && s.State == flow.StepFailed {
+		code = s.Error.Code
+	}
+	switch strings.Count(s.Path, flow.SubSeparator) {
+	case 1:
+		m.turns.WithLabelValues(string(s.State), string(code)).Inc()
+	case 2:
+		m.calls.WithLabelValues(string(s.State), string(code)).Inc()
+		if code == flow.CodeOutcomeUnknown {
+			m.unknown.Inc()
+		}
+	}
 }
 
 // serve serves /metrics and Go's profiles on a separate listener, which only

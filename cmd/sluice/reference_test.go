@@ -61,7 +61,7 @@ sluice key create --name website              # prints a new key
 
 | | |
 |---|---|
-| Exit code | 0 success, 1 failure, 2 usage error |
+| Exit code | 0 success, 1 failure, 2 usage error or a setting that cannot work |
 | Errors | one sentence on standard error, with the fix |
 | ` + "`--json`" + ` | machine-readable output, where there is output |
 | Settings | every command takes those of the server, as [flags or variables](configuration.md#settings) |

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"sluice/flow"
@@ -52,28 +53,36 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 
 // printWelcome prints the address, the set-up link if there is no owner yet and, if
 // there are no keys yet, how to call a flow. The link contains a one-time token, since
-// the first person to open it becomes the owner.
+// the first person to open it becomes the owner. With SLUICE_LOG=json each of the first two is a
+// JSON object, and the rest is left out.
 func (a *app) printWelcome(ctx context.Context, w io.Writer) error {
-	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
+	say := func(text, _, _ string) { fmt.Fprint(w, text) }
+	if a.cfg.Log == logJSON {
+		lines := slog.New(slog.NewJSONHandler(w, nil))
+		say = func(_, message, url string) { lines.Info(message, "version", version(), "url", url) }
+	}
+	say(fmt.Sprintf("Sluice %s is running at %s\n", version(), a.url), "Sluice is running", a.url)
 	token := flow.NewLinkToken()
 	offered, err := a.store.OfferSetUp(ctx, flow.Hash([]byte(token)))
 	if errors.Is(err, &flow.Error{Code: flow.CodeStorageFull}) {
-		fmt.Fprint(w, "\nThe disk is full. Free some space and start again to get the set-up link.\n")
+		const full = "The disk is full. Free some space and start again to get the set-up link."
+		say("\n"+full+"\n", full, a.url)
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("offer set-up: %w", err)
 	}
 	if offered {
-		fmt.Fprintf(w, `
+		link := strings.TrimRight(a.url, "/") + "/setup?token=" + token
+		say(fmt.Sprintf(`
   ┌ Set up Sluice and become its owner. This link works once:
   │
-  │ %s/setup?token=%s
+  │ %s
   │
   └ It is printed nowhere else. Starting again prints a new one.
-`, strings.TrimRight(a.url, "/"), token)
+`, link), "Set up Sluice and become its owner. This link works once.", link)
 	}
-	if !offered || !a.exposed {
+	if a.cfg.Log != logJSON && (!offered || !a.exposed) {
 		a.printFlows(ctx, w)
 	}
 	return nil

@@ -16,26 +16,29 @@ var starterFiles embed.FS
 
 // starterList has the sample flows in display order. New workspaces get those marked First,
 // which run without an API key. Each entry needs a document of the same name in starters/.
-// Needs names the set-up that the flow requires, and SubflowIDs the flows in starters/subflows
-// that its nodes run.
+// Text describes a flow whose own description is for the visitors of its form. Answer is what it
+// gives for its examples, Needs names the set-up that it requires, and SubflowIDs the flows in
+// starters/subflows that its nodes run.
 var starterList = []console.Starter{
-	{ID: "route-a-support-ticket", Icon: "tags", First: true},
-	{ID: "summarize-a-text", Icon: "scroll-text", First: true},
-	{ID: "answer-from-a-document", Icon: "text-search", First: true},
-	{ID: "check-the-mood-of-feedback", Icon: "smile"},
-	{ID: "find-a-duplicate-question", Icon: "equal-approximately"},
-	{ID: "read-an-order", Icon: "text-select"},
-	{ID: "route-by-rules", Icon: "route"},
-	{ID: "clean-a-list", Icon: "scissors"},
-	{ID: "add-up-an-order", Icon: "braces"},
-	{ID: "check-many-reviews", Icon: "list-tree", SubflowIDs: []string{"check-one-review"}},
-	{ID: "answer-a-review", Icon: "workflow", SubflowIDs: []string{"check-one-review"}},
-	{ID: "approve-a-reply", Icon: "user-check"},
-	{ID: "send-it-later", Icon: "timer"},
-	{ID: "chat-assistant", Icon: "message-square", Needs: "a chat model"},
-	{ID: "answer-in-a-tone", Icon: "wand-sparkles", Needs: "a chat model"},
-	{ID: "ask-a-document", Icon: "book-open", Needs: "a chat model"},
-	{ID: "draw-a-picture", Icon: "image", Needs: "Replicate"},
+	{ID: "route-a-support-ticket", Answer: []string{"billing", "0.97"}, Icon: "tags", First: true},
+	{ID: "summarize-a-text", Answer: []string{"The city council voted on Tuesday to close the old harbor bridge for eighteen months."}, Icon: "scroll-text", First: true},
+	{ID: "answer-from-a-document", Answer: []string{"Returns are free for thirty days."}, Icon: "text-search", First: true},
+	{ID: "check-the-mood-of-feedback", Answer: []string{"neutral", "English"}, Icon: "smile"},
+	{ID: "find-a-duplicate-question", Answer: []string{"The same question"}, Icon: "equal-approximately"},
+	{ID: "read-an-order", Answer: []string{"4711", "42"}, Icon: "text-select"},
+	{ID: "route-by-rules", Answer: []string{"A manager decides about $2400."}, Icon: "route"},
+	{ID: "clean-a-list", Answer: []string{"Milk, Bread, Apples"}, Icon: "scissors"},
+	{ID: "add-up-an-order", Answer: []string{"The total is $68.95."}, Icon: "braces"},
+	{ID: "check-many-reviews", Answer: []string{"positive", "negative", "positive"}, Icon: "list-tree", SubflowIDs: []string{"check-one-review"}},
+	{ID: "answer-a-review", Answer: []string{"We are sorry about the negative experience. Somebody calls you today."}, Icon: "workflow", SubflowIDs: []string{"check-one-review"}},
+	{ID: "approve-a-reply", Answer: []string{"thank you for writing to us about the second charge in October. We refunded it today."}, Icon: "user-check"},
+	{ID: "send-it-later", Answer: []string{"Your trial ends tomorrow."}, Icon: "timer"},
+	{ID: "chat-assistant", Text: "A chatbot you can share, embed, or call with the OpenAI SDK.", Answer: []string{"Writing, summaries, translations, and questions about almost anything."}, Icon: "message-square", Needs: "a chat model"},
+	{ID: "answer-in-a-tone", Answer: []string{"Sorry about the wait! Could you send me your order number, so that I can look it up?"}, Icon: "wand-sparkles", Needs: "a chat model"},
+	{ID: "ask-a-document", Answer: []string{"Three months, to the end of a quarter."}, Icon: "book-open", Needs: "a chat model"},
+	{ID: "support-with-orders", Answer: []string{"Order 1017 is on its way and arrives on Tuesday."}, Icon: "bot", Needs: "a chat model"},
+	{ID: "research-within-a-budget", Answer: []string{"It is for use in examples and documents. https://example.com/"}, Icon: "bot", Needs: "a chat model"},
+	{ID: "draw-a-picture", Answer: []string{"picture.webp"}, Icon: "image", Needs: "Replicate"},
 }
 
 // starters parses the embedded flows. It fails only if one of them is invalid.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,7 +39,7 @@ func TestStarters(t *testing.T) {
 					t.Error(problems)
 				}
 			}
-			if s.Document.Description == "" || s.Icon == "" {
+			if s.Document.Description == "" || s.Icon == "" || len(s.Answer) == 0 {
 				t.Error("is not explained")
 			}
 			for _, in := range contract.Inputs(s.Document, kinds) {
@@ -48,6 +50,9 @@ func TestStarters(t *testing.T) {
 		})
 	}
 }
+
+// longNumber matches numbers that the gallery rounds.
+var longNumber = regexp.MustCompile(`[0-9]+\.[0-9]{3,}`)
 
 // TestStarters_run runs the flows that need no set-up, on their examples.
 func TestStarters_run(t *testing.T) {
@@ -62,7 +67,7 @@ func TestStarters_run(t *testing.T) {
 		"check-the-mood-of-feedback": `"English"`, "find-a-duplicate-question": "The same question",
 		"approve-a-reply": "thank you for writing to us about the second charge", "send-it-later": "Your trial ends tomorrow.",
 		"read-an-order": `"total":42`, "route-by-rules": "A manager decides about $2400.", "clean-a-list": "Milk, Bread, Apples",
-		"check-many-reviews": `"moods":["positive","negative","positive"],"summary":"3 reviews checked, 0 failed."`, "answer-a-review": "We are sorry about the negative experience.", "add-up-an-order": "The total is $68.9.",
+		"check-many-reviews": `"moods":["positive","negative","positive"],"summary":"3 reviews checked, 0 failed."`, "answer-a-review": "We are sorry about the negative experience.", "add-up-an-order": "The total is $68.95.",
 	}
 	for _, s := range list {
 		if s.Needs != "" {
@@ -71,6 +76,15 @@ func TestStarters_run(t *testing.T) {
 		outputs := runStarter(t, a, s)
 		if want[s.ID] == "" || !strings.Contains(outputs, want[s.ID]) {
 			t.Errorf("%s gave %s, wanted %q in it", s.ID, outputs, want[s.ID])
+		}
+		rounded := longNumber.ReplaceAllStringFunc(strings.ReplaceAll(outputs, `\n`, " "), func(n string) string {
+			f, _ := strconv.ParseFloat(n, 64)
+			return strconv.FormatFloat(f, 'f', 2, 64)
+		})
+		for _, answer := range s.Answer { // what the gallery promises
+			if !strings.Contains(rounded, answer) {
+				t.Errorf("%s gave %s, not %q", s.ID, outputs, answer)
+			}
 		}
 	}
 	flows, err := a.store.ListFlows(t.Context(), flow.DefaultWorkspace, "", 100)

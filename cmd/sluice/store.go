@@ -72,7 +72,7 @@ func (c *Config) database(log *slog.Logger) db.Config {
 	return db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
-		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.plan().Workers, PageCache: c.plan().Pages, MaxFile: int64(c.MaxFile), Quota: c.quota(), Version: version(), Log: log,
+		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.plan().Workers, PageCache: c.plan().Pages, KnowledgeCache: int64(c.KnowledgeCache), MaxFile: int64(c.MaxFile), Quota: c.quota(), OpenSignup: c.Signup == "open", Version: version(), Log: log,
 		MachineNow: machineNow(),
 	}
 }

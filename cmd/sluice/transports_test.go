@@ -73,13 +73,35 @@ var transportSteps = []step{
 	{args: "flow publish greet", code: exitError}, {args: "flow publish greet --allow-breaking"},
 	{args: "flow apply {dir}/greet.json --publish --fail-on-breaking", code: exitError}, {args: "flow apply {dir}/greet.json --publish --force"}, {args: "flow apply {dir}/greet.json --dry-run --json"},
 	{args: "flow apply {dir}/bad.json", code: exitError}, {args: "flow diff {dir}/greet.json"}, {args: "flow pull {dir}/pulled"}, {args: "flow pull {dir}/pulled"},
+	{args: "flow apply {dir}/greet.triggers.json --dry-run"}, {args: "flow apply {dir}/greet.triggers.json"}, {args: "flow apply {dir}/greet.triggers.json --json"}, {args: "flow diff {dir}/greet.triggers.json"},
+	{args: "flow validate {dir}/greet.triggers.json {dir}/ask.triggers.json", code: exitError}, {args: "flow apply {dir}/ask.triggers.json", code: exitError}, {args: "flow fmt --check {dir}/greet.triggers.json", code: exitError},
+	{args: "flow pull {dir}/pulled"}, {args: "flow pull {dir}/pulled"}, {args: "flow apply {dir}/pulled/greet.triggers.json --source here --prune"}, {args: "flow fmt --check {dir}/pulled"},
 	{args: "flow limits greet"}, {args: "flow limits greet --max-running 3 --usd-per-day 2.5 --json"}, {args: "flow limits greet --usd-per-day 0"}, {args: "flow limits none", code: exitError}, {args: "flow limits greet --max-running -1", code: exitUsage},
 	{args: "flow secret tell"}, {args: "flow secret tell --rotate"}, {args: "flow secret greet", code: exitError}, {args: "flow secret none", code: exitError}, {args: "flow secret tell --node none", code: exitError},
+
+	{args: "alarm list"}, {args: "alarm list --json"}, {args: "alarm show none", code: exitError}, {args: "alarm set broken --kind failed --flow greet --to flow:greet", code: exitError},
+	{args: "alarm set broken --kind failed --flow greet --to https://example.com/x"}, {args: "alarm set broken --kind failed --flow greet --to slack:https://example.com/x --json"}, {args: "alarm set slow --kind slow", code: exitError},
+	{args: "alarm show broken"}, {args: "alarm show broken --json"}, {args: "alarm list"}, {args: "alarm pause broken"}, {args: "alarm resume broken --json"}, {args: "alarm messages broken"}, {args: "alarm messages broken --json"},
+	{args: "alarm set quiet --kind silent --over 1h"}, {args: "alarm test quiet", code: exitError}, {args: "alarm secret broken"}, {args: "alarm test none", code: exitError}, {args: "alarm delete broken"}, {args: "alarm delete quiet --json"}, {args: "alarm delete none", code: exitError},
+	{args: "trigger list greet"}, {args: "trigger list greet --json"}, {args: "trigger list none", code: exitError}, {args: "trigger show greet none", code: exitError}, {args: "trigger pause greet none", code: exitError},
+	{args: "trigger resume greet none", code: exitError}, {args: "trigger now greet none", code: exitError}, {args: "trigger events greet none", code: exitError},
+
+	{args: "trigger url greet none", code: exitError}, {args: "trigger rotate greet none", code: exitError}, {args: "trigger backfill greet none --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z", code: exitError},
+	{args: "trigger resume greet none --catch-up", code: exitError}, {args: "batch list greet"}, {args: "batch list greet --json"}, {args: "batch list none", code: exitError},
+	{args: "batch show greet run_none", code: exitError}, {args: "batch watch greet run_none", code: exitError}, {args: "batch results greet run_none", code: exitError}, {args: "batch start greet {dir}/greet.json --column who", code: exitUsage},
+	{args: "batch pause greet run_none", code: exitError}, {args: "batch resume greet run_none", code: exitError}, {args: "batch retry greet run_none", code: exitError}, {args: "batch cancel greet run_none", code: exitError},
+	{args: "knowledge list"}, {args: "knowledge create handbook --name Handbook"}, {args: "knowledge create handbook", code: exitError}, {args: "knowledge create Hand-Book", code: exitError}, {args: "knowledge list"}, {args: "knowledge list --json"},
+	{args: "knowledge show handbook"}, {args: "knowledge show handbook --json"}, {args: "knowledge show none", code: exitError}, {args: "knowledge search handbook refund"}, {args: "knowledge search none refund", code: exitError},
+	{args: "knowledge add none {dir}/greet.json", code: exitError}, {args: "knowledge sync none {dir}/pulled", code: exitError}, {args: "knowledge remove handbook none", code: exitError}, {args: "knowledge export handbook"}, {args: "knowledge export none", code: exitError},
+	{args: "knowledge delete handbook"}, {args: "knowledge delete handbook", code: exitError},
+	{args: "workspace timezone"}, {args: "workspace timezone Europe/Berlin"}, {args: "workspace timezone"}, {args: "workspace timezone nowhere", code: exitError},
 
 	{args: "run list greet"}, {args: "run list greet --json"}, {args: "delivery list tell"}, {args: "delivery list tell --json"}, {args: "run list none", code: exitError}, {args: "delivery list none", code: exitError},
 	{args: "RUNS"}, // see transportEnv.startRuns
 	{args: "run list greet"}, {args: "run list greet --json"}, {args: "run list greet --status nothing", code: exitError},
 	{args: "run show greet {run}"}, {args: "run show greet {run} --json"}, {args: "run show greet run_none", code: exitError},
+	{args: "run show {run}"}, {args: "run show run_none", code: exitError}, {args: "run steps {run}"}, {args: "run watch {run}"},
+	{args: "run steps greet {run}"}, {args: "run steps greet {run} --tree"}, {args: "run steps greet {run} --json"}, {args: "run steps greet run_none", code: exitError},
 	{args: "run watch greet {run}"}, {args: "run watch greet {run} --json"}, {args: "run watch greet run_none", code: exitError},
 	{args: "run watch ask {third}", code: exitError, idle: true},
 	{args: "run children greet {run}"}, {args: "run children greet {run} --json"}, {args: "run children greet run_none", code: exitError},
@@ -104,6 +126,7 @@ var transportSteps = []step{
 	{args: "credential list"}, {args: "credential list --json"},
 	{args: "credential limits api"}, {args: "credential limits api --at-once 2 --per-minute 9"}, {args: "credential limits none", code: exitError}, {args: "credential limits api --at-once -1", code: exitUsage},
 	{args: "credential test api", code: exitError}, {args: "credential test replicate"}, {args: "credential test none", code: exitError},
+	{args: "credential tools api", code: exitError}, {args: "credential tools none", code: exitError},
 	{args: "credential hosts api --host example.com", operator: true}, {args: "credential hosts none --host example.com", operator: true, code: exitError}, {args: "credential hosts openai --host example.com", operator: true, code: exitError},
 	{args: "credential add --name open --any-host", in: "sk", operator: true}, {args: "credential list"},
 	{args: "credential remove open"}, {args: "credential remove none", code: exitError}, {args: "credential remove api --force"},
@@ -373,6 +396,8 @@ func writeTransportFlows(t *testing.T, dir, hook string) {
 	for name, document := range map[string]string{
 		"greet": greet, "bad": strings.Replace(greet, `"template", "config"`, `"tempalte", "config"`, 1), "broken": strings.ReplaceAll(strings.ReplaceAll(greet, `"name": "name"`, `"name": "who"`), `, "type": "text"`, ""),
 		"hook": strings.Replace(tell, "HOOK", hook, 1), "ask": ask, "caller": caller,
+		"greet.triggers": `{"schema": "sluice.triggers/v1", "triggers": [{"kind": "schedule", "name": "daily", "cron": "0 9 * * *", "inputs": {"who": "Ada"}}, {"kind": "hook", "name": "open", "verify": {"scheme": "none"}}]}`,
+		"ask.triggers":   `{"schema": "sluice.triggers/v1", "triggers": [{"kind": "schedule", "name": "daily", "cron": "0 25 * * *"}]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(document), 0o600); err != nil {
 			t.Fatal(err)

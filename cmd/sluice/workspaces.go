@@ -17,7 +17,8 @@ import (
 
 // workspaceCmd groups the commands for workspaces.
 type workspaceCmd struct {
-	Limits workspaceLimitsCmd `cmd:"" help:"Storage and quotas: list, show, set."`
+	Limits   workspaceLimitsCmd   `cmd:"" help:"Storage and quotas: list, show, set."`
+	Timezone workspaceTimezoneCmd `cmd:"" help:"Show or set the time zone of the workspace, which its schedules follow."`
 }
 
 // workspaceLimitsCmd groups the commands for storage and quotas. Quotas protect a
@@ -180,4 +181,23 @@ func (c workspaceLimitsSetCmd) RunAPI(ctx context.Context, api *client.Client, s
 		return err
 	}
 	return printStorage(s.Out, ws, c.JSON)
+}
+
+// workspaceTimezoneCmd shows or sets the time zone that schedules follow.
+type workspaceTimezoneCmd struct {
+	Timezone string `arg:"" optional:"" help:"IANA name such as Europe/Berlin; without it the time zone is shown."`
+}
+
+// RunAPI shows or sets the time zone of the workspace of the key.
+func (c workspaceTimezoneCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	method, body := "GET", any(nil)
+	if c.Timezone != "" {
+		method, body = "PUT", map[string]any{"timezone": c.Timezone}
+	}
+	zone, err := fetch[admin.WorkspaceTimezone](ctx, api, method, "/v1/timezone", body)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.Out, zone.Timezone)
+	return err
 }

@@ -136,6 +136,10 @@ func verifyStaging(ctx context.Context, cfg core.Config, staging string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.MissTriggers(ctx); err != nil { // the lost database may have started them
+		_ = s.Close()
+		return fmt.Errorf("pass over the planned times of schedules: %w", err)
+	}
 	return s.Close()
 }
 

@@ -121,10 +121,10 @@ func startNext(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
 	}
 	step := c.Caller
 	switch {
-	case c.Failed > 0 && !c.KeepErrors && !c.Stopped:
+	case c.TooManyFailed() && !c.Stopped:
 		c.Stopped, c.Pending = true, 0
 		return c, stop(tx, step)
-	case c.Stopped:
+	case c.Stopped, c.Paused:
 		return c, nil
 	}
 	if n := min(c.Concurrency-c.Running, c.Pending); n > 0 {
@@ -205,11 +205,15 @@ func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, in
 	if t.Draft {
 		versions = flow.ChildrenDraft
 	}
+	var untrusted flow.Untrusted
+	if t.Untrusted {
+		untrusted = flow.UntrustedInputs
+	}
 	return flow.Run{
 		ID: tx.Store.IDs().NewRun(), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, ChildVersions: versions, DocumentHash: c.DocumentHash,
-		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, FlowsAbove: t.FlowsAbove, Inputs: inputs, Metadata: t.Metadata,
+		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, FlowsAbove: t.FlowsAbove, Budgets: t.Budgets, Inputs: inputs, Metadata: t.Metadata,
 		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
-		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1,
+		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1, Untrusted: untrusted,
 	}
 }
 

@@ -1,6 +1,7 @@
 package children
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,6 +75,11 @@ func (s *Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.C
 			}
 			tx.TrackStorage(c.WorkspaceID, flow.Storage{Bytes: added})
 		}
+		if t.StepBudget > 0 {
+			if err := core.AddRunBudget(tx, flow.BudgetOfStep(c.Caller.RunID, c.Caller.Path), t.StepBudget); err != nil {
+				return err
+			}
+		}
 		return tx.Queries.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
 			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,
 			Depth: int64(c.Depth), FlowID: c.FlowID, DocumentHash: c.DocumentHash, Template: dbconn.EncodeAny(t),
@@ -143,6 +149,31 @@ func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (
 		}
 		r, err := lock(tx, step) // with the new numbers
 		if err != nil {
+			return err
+		}
+		c, err = startNext(tx, r)
+		return err
+	})
+	return c, err
+}
+
+// SetConcurrency changes how many items of a step run at the same time, and pauses it or lets it continue. Zero keeps
+// the number. The column is negative while the step is paused, so that no end of a child starts another.
+func (s *Children) SetConcurrency(ctx context.Context, step flow.CallingStep, concurrency int, paused bool) (c *flow.Children, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		r, err := lock(tx, step)
+		if err != nil {
+			return err
+		}
+		to := cmp.Or(int64(concurrency), max(r.Concurrency, -r.Concurrency))
+		if paused {
+			to = -to
+		}
+		err = tx.Queries.SetChildConcurrency(tx.Ctx, gen.SetChildConcurrencyParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Concurrency: to})
+		if err != nil {
+			return fmt.Errorf("change the concurrency of %s:%s: %w", step.RunID, step.Path, err)
+		}
+		if r, err = lock(tx, step); err != nil {
 			return err
 		}
 		c, err = startNext(tx, r)
@@ -233,7 +264,7 @@ func (s *Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.L
 // resultOf returns the result of an item. A canceled run has no error of its own, but
 // the caller needs one for its report. An item whose content was erased counts as failed.
 func resultOf(item int, run *flow.Run) flow.ChildResult {
-	r := flow.ChildResult{Item: item, RunID: run.ID, State: run.State, Inputs: run.Inputs, Outputs: run.Outputs, Error: run.Error}
+	r := flow.ChildResult{Item: item, RunID: run.ID, State: run.State, Inputs: run.Inputs, Outputs: run.Outputs, Error: run.Error, Usage: run.Usage, Untrusted: run.Untrusted&flow.UntrustedOutputs != 0}
 	if run.State == flow.RunCanceled && r.Error == nil {
 		r.Error = flow.Errorf(flow.CodeRunCanceled, "The run was canceled.")
 	}
@@ -247,9 +278,10 @@ func resultOf(item int, run *flow.Run) flow.ChildResult {
 // is not loaded.
 func childrenOf(r *gen.Child) (*flow.Children, error) {
 	t, err := dbconn.Decode[flow.ChildTemplate](r.Template)
+	paused := r.Concurrency < 0 // see SetConcurrency
 	return &flow.Children{
 		WorkspaceID: r.WorkspaceID, Caller: flow.CallingStep{RunID: r.RunID, Path: r.Path, Round: int(r.Round)}, RootRunID: r.RootRunID, Depth: int(r.Depth),
-		FlowID: r.FlowID, Version: t.Version, DocumentHash: r.DocumentHash, Concurrency: int(r.Concurrency), KeepErrors: r.KeepErrors != 0,
+		FlowID: r.FlowID, Version: t.Version, DocumentHash: r.DocumentHash, Concurrency: int(max(r.Concurrency, -r.Concurrency)), Paused: paused, KeepErrors: r.KeepErrors != 0, MaxFailed: t.MaxFailed,
 		Total: int(r.Total), Pending: int(r.Pending), Running: int(r.Running), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Reused: int(r.Reused),
 		Stopped: r.Stopped != 0, Usage: core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 	}, err

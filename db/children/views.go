@@ -24,13 +24,13 @@ func (s *Children) Strip(ctx context.Context, step flow.CallingStep, size int) (
 	var cells []items.Cell
 	at := func(i int64) *items.Cell {
 		for int64(len(cells)) <= i {
-			cells = append(cells, items.Cell{Failed: -1, Running: -1})
+			cells = append(cells, items.Cell{Failed: -1, Canceled: -1, Running: -1})
 		}
 		return &cells[i]
 	}
 	for _, r := range runs {
 		c := at(r.Cell)
-		c.Done, c.Failed, c.Running = int(r.Done), int(r.Failed), int(r.Running)
+		c.Done, c.Stopped, c.Failed, c.Canceled, c.Running = int(r.Done), int(r.CanceledCount), int(r.Failed), int(r.Canceled), int(r.Running)
 	}
 	others, err := s.DB.Reads.CountChildItemCells(ctx, gen.CountChildItemCellsParams{Size: int64(size), RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Children) Strip(ctx context.Context, step flow.CallingStep, size int) (
 }
 
 // ListFailures returns the first failed items of a step: those that have run, then those
-// that could not start.
+// that could not start. Canceled items are not among them.
 func (s *Children) ListFailures(ctx context.Context, step flow.CallingStep, limit int) ([]items.Failure, error) {
 	runs, err := s.DB.Reads.ListChildRunFailures(ctx, gen.ListChildRunFailuresParams{
 		CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), MaxRows: int32(limit),
@@ -60,9 +60,6 @@ func (s *Children) ListFailures(ctx context.Context, step flow.CallingStep, limi
 		f := items.Failure{Item: int(r.CallerItem), At: dbconn.TimeOf(r.EndedAt)}
 		if f.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
 			return nil, err
-		}
-		if f.Error == nil {
-			f.Error = flow.Errorf(flow.CodeRunCanceled, "The run was canceled.")
 		}
 		list = append(list, f)
 	}
@@ -83,7 +80,7 @@ func (s *Children) ListFailures(ctx context.Context, step flow.CallingStep, limi
 }
 
 // ListItems returns the items of a step that match a filter. Without a state, failed
-// ones come first, then running, succeeded and waiting ones.
+// ones come first, then running, canceled, succeeded and waiting ones.
 func (s *Children) ListItems(ctx context.Context, step flow.CallingStep, f items.Filter) (list []items.Item, err error) {
 	needle := ""
 	if f.Text != "" { // as it is stored: in JSON
@@ -94,7 +91,7 @@ func (s *Children) ListItems(ctx context.Context, step flow.CallingStep, f items
 	if f.Code != "" {
 		code = `%"code":"` + string(f.Code) + `"%`
 	}
-	states := []items.State{items.Failed, items.Running, items.Done, items.Waiting}
+	states := []items.State{items.Failed, items.Running, items.Canceled, items.Done, items.Waiting}
 	if f.State != "" {
 		states = []items.State{f.State}
 	}
@@ -116,7 +113,7 @@ func (s *Children) listItems(ctx context.Context, step flow.CallingStep, state i
 	if state != items.Waiting {
 		rows, err := s.DB.Reads.ListShownChildRuns(ctx, gen.ListShownChildRunsParams{
 			CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), Code: code, Needle: needle, MaxRows: int32(limit),
-			Failed: dbconn.BoolInt(state == items.Failed), Running: dbconn.BoolInt(state == items.Running), Done: dbconn.BoolInt(state == items.Done),
+			Failed: dbconn.BoolInt(state == items.Failed), Running: dbconn.BoolInt(state == items.Running), Canceled: dbconn.BoolInt(state == items.Canceled), Done: dbconn.BoolInt(state == items.Done),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list the child runs of %s:%s: %w", step.RunID, step.Path, err)

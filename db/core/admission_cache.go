@@ -42,5 +42,6 @@ func (f *admissionCache) store(tx *Tx, group []*member) {
 	}
 	clear(r.joined)
 	clear(r.stored)
+	clear(r.spent)
 	f.known, f.counts = true, *r
 }

@@ -28,7 +28,7 @@ func (s *DB) Broadcast(ctx context.Context, topic, text string) error {
 	if len(payload) > maxBroadcast {
 		return fmt.Errorf("broadcast %s: %d bytes are too many", topic, len(payload))
 	}
-	if _, err := s.Reader.ExecContext(ctx, "SELECT pg_notify($1, $2)", broadcastChannel, payload); err != nil {
+	if _, err := s.Reader.ExecContext(ctx, "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)", broadcastChannel, payload); err != nil {
 		return fmt.Errorf("broadcast %s: %w", topic, err)
 	}
 	return nil

@@ -23,13 +23,15 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 	}
 	day := dbconn.TimeOf(r.CreatedAt)
 	spending := fairness.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Keys: keysOf(n.Key), FlowUSD: limits.UsdPerDay, FlowUnpriced: limits.AllowUnpriced != 0}
-	switch {
-	case spending.NeedsPrices() && !n.Prices:
+	switch needed := spending.NeedsPrices() || r.MaxNanoUsd > 0; {
+	case needed && !n.Prices:
 		return flow.ErrPricesWanted
 	case spending.NeedsPrices() && len(n.Unpriced) > 0:
 		return flow.UnknownPrice(n.Unpriced)
+	case needed && len(n.Unpriced) > 0:
+		return flow.UnknownRunPrice(n.Unpriced)
 	}
-	if err := CheckSpending(tx.Ctx, tx.Queries, spending, day); err != nil {
+	if err := checkSpending(tx, spending, day); err != nil {
 		return err
 	}
 	for _, k := range spending.Keys {
@@ -96,7 +98,10 @@ func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	if err == nil && n == 0 {
 		return flow.ErrFenced // another worker has the run
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return checkRunBudgets(tx, r) // last: the write of a run locks its steps before its budgets
 }
 
 // reserved returns what other steps have reserved of a budget, and sets b.Used. It adds
@@ -148,22 +153,6 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r fl
 	row, err := tx.Queries.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, Subject: string(b.FlowID), RunID: r.RunID, Path: r.Path})
 	b.Used = row.Spent + row.Below + row.Lost
 	return row.Reserved, err
-}
-
-// CheckSpending returns an error if a key or a flow has used up its daily
-// budget. It reads nothing for one without a limit.
-func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now time.Time) error {
-	day := DayOf(now)
-	for _, b := range s.Budgets() {
-		var err error
-		if b.Used, _, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
-			return fmt.Errorf("read the cost of %s: %w", b.KeyID+string(b.FlowID), err)
-		}
-		if b.UsedUp() {
-			return b.Refusal(now)
-		}
-	}
-	return nil
 }
 
 // Spent returns the cost of the keys or flow of a budget on a day, in nano-dollars. The

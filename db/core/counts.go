@@ -53,6 +53,7 @@ type counts struct {
 	keys       map[string]*flow.Key              // by ID
 	Quotas     map[flow.WorkspaceID]flow.Storage // by workspace
 	stored     map[flow.WorkspaceID]flow.Storage // by workspace, as committed
+	spent      map[spentOf]int64                 // in nano-dollars, without this transaction
 	queueEmpty bool                              // no run is queued; false means unknown
 	locked     bool
 
@@ -69,6 +70,7 @@ func newCounts() counts {
 		admitted: map[FlowKey]int64{}, queued: map[FlowKey]int64{},
 		joined: map[FlowKey]int64{}, Limits: map[FlowKey]flowLimits{}, keys: map[string]*flow.Key{},
 		Quotas: map[flow.WorkspaceID]flow.Storage{}, stored: map[flow.WorkspaceID]flow.Storage{},
+		spent: map[spentOf]int64{},
 	}
 }
 
@@ -152,6 +154,9 @@ func (tx *Tx) FlowLimits(k FlowKey) (flowLimits, error) {
 // the quotas of its workspace.
 func (tx *Tx) cacheLimits(k FlowKey, l flowLimits) {
 	tx.Batch.Counts.Limits[k] = l
+	if l.UsdPerDay > 0 {
+		tx.Store.Recent.limited.Add(k.flow, struct{}{})
+	}
 	tx.Batch.Counts.Quotas[k.ws] = flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns}.WithDefaults(k.ws, tx.Store.Config.Quota)
 }
 

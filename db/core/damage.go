@@ -38,6 +38,7 @@ type damage struct {
 	mu     sync.Mutex
 	probed map[string]time.Time // when the rows of a table were last read, by table
 	runs   sync.Map             // marked runs by ID, which are not admitted
+	pages  knownPages           // of PostgreSQL
 }
 
 // mayProbe reports whether to read all rows of a table now.
@@ -69,17 +70,25 @@ func (s *DB) WriteVitalRows(ctx context.Context, d Durability, table string, fn 
 
 // passOver implements WriteRows over a function that runs a transaction. There is one attempt for
 // each row that fails: after a damaged page was found, SQLite accepts nothing more in a
-// transaction, not even after it was rolled back to a savepoint.
+// transaction, not even after it was rolled back to a savepoint. Damaged pages of PostgreSQL are read around.
 func (s *DB) passOver(ctx context.Context, table string, fn func(*Tx) error, write func(func(*Tx) error) error) error {
 	skip, looked := map[string]bool{}, false
+	var around tablePages
 	for {
 		err := write(func(tx *Tx) error {
 			own := *tx
 			own.skip = skip
+			if err := readAround(&own, around); err != nil {
+				return err
+			}
 			return fn(&own)
 		})
 		if !IsDamage(err) || s.joinedWith(ctx) != nil {
 			return err
+		}
+		var more bool
+		if around, more = s.aroundDamage(ctx, around, err); more {
+			continue
 		}
 		bad, ok := errors.AsType[*rowError](err)
 		switch {
@@ -135,20 +144,38 @@ func EachID[ID ~string](tx *Tx, table, task string, ids []ID, fn func(ID) error)
 }
 
 // ReadRows calls read, which reads rows of a table. If one of them cannot be read, the damaged rows
-// of the table are looked for and marked, and read is called again; its queries must pass over
-// marked rows.
-func ReadRows[T any](ctx context.Context, s *DB, table string, read func() (T, error)) (T, error) {
-	v, err := read()
+// of the table are looked for and marked, and read is called again; its queries must use the context
+// that it gets, and pass over marked rows.
+func ReadRows[T any](ctx context.Context, s *DB, table string, read func(context.Context) (T, error)) (T, error) {
+	v, err := read(ctx)
 	if !IsDamage(err) {
 		return v, err
 	}
 	if s.repairIndexes(ctx, err) {
 		return ReadRows(ctx, s, table, read)
 	}
+	if s.IsPostgres() {
+		return readAroundDamage(ctx, s, read, v, err)
+	}
 	if err := s.findDamaged(ctx, table); err != nil {
 		return v, err
 	}
-	return read()
+	return read(ctx)
+}
+
+// readAroundDamage is ReadRows after a read has failed with an error.
+func readAroundDamage[T any](ctx context.Context, s *DB, read func(context.Context) (T, error), v T, err error) (T, error) {
+	var around tablePages
+	for more := true; IsDamage(err); {
+		if around, more = s.aroundDamage(ctx, around, err); !more {
+			break
+		}
+		err = s.readAround(ctx, around, func(ctx context.Context) (err error) {
+			v, err = read(ctx)
+			return err
+		})
+	}
+	return v, err
 }
 
 // mark marks the row at which work failed, in a transaction of its own.
@@ -257,6 +284,7 @@ func (s *DB) readRow(ctx context.Context, table, id string) error {
 // DropDamageMarks drops marks that are older than damageLife, so that the rows are tried again.
 func (tx *Tx) DropDamageMarks(now time.Time) error {
 	tx.Store.damage.runs.Clear() // one that is still damaged is marked again when it is tried
+	tx.Store.damage.pages.forget()
 	return tx.Queries.DropDamageMarks(tx.Ctx, dbconn.Micros(now.Add(-damageLife)))
 }
 

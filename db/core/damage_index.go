@@ -26,10 +26,16 @@ const IndexTask = "index"
 type damagedRelation struct {
 	name, table string
 	sql         string // of SQLite; empty for the index of a constraint
-	isTable     bool
+	kind        string // of pg_class, on PostgreSQL
 	page        string // number of the damaged page, if PostgreSQL names it
 	cause       error
 }
+
+// Kinds of relations. Large values of a table are in another one.
+const (
+	kindTable = "r"
+	kindIndex = "i"
+)
 
 // repairIndexes rebuilds the damaged indexes that caused an error. It reports whether it rebuilt
 // any, so that what failed can be repeated.
@@ -55,7 +61,7 @@ func (s *DB) repairIndexes(ctx context.Context, failure error) (repaired bool) {
 // repair rebuilds a damaged index, or only marks a table. It reports whether the index was rebuilt.
 func (s *DB) repair(ctx context.Context, r damagedRelation) bool {
 	log := s.Config.Log.With("index", r.name, "table", r.table, "damage", r.cause)
-	if r.isTable {
+	if s.IsPostgres() && r.kind != kindIndex {
 		s.markRelation(ctx, r, UnreadableTask, r.cause)
 		s.Config.Log.Error("a page of a table is damaged, and rows on it cannot be read; restore a backup, or see 'sluice doctor'", "table", r.table, "page", r.page, "damage", r.cause)
 		return false
@@ -79,8 +85,14 @@ func (s *DB) repair(ctx context.Context, r damagedRelation) bool {
 // markRelation marks a damaged index or page. Its failure is only logged.
 func (s *DB) markRelation(ctx context.Context, r damagedRelation, task string, cause error) {
 	id := r.name
-	if r.isTable {
+	switch {
+	case r.kind == kindIndex, r.kind == "":
+	case r.page == "":
+		id = "large values"
+	case r.kind == kindTable:
 		id = "page " + r.page
+	default:
+		id = "page " + r.page + " of its large values"
 	}
 	err := s.Write(ctx, Relaxed, func(tx *Tx) error {
 		return tx.Queries.MarkDamaged(tx.Ctx, gen.MarkDamagedParams{TableName: r.table, ID: id, Task: task, Error: dbconn.ValidText(cause.Error()), FoundAt: s.NowMicros()})
@@ -164,36 +176,56 @@ func rebuildIndexSQLite(tx *Tx, r damagedRelation) (err error) {
 }
 
 // relationFile and relationPage find the file and the page in an error of PostgreSQL, relationName
-// the name of an index.
+// the name of an index, and valueTable the table whose large values are incomplete.
 var (
 	relationFile = regexp.MustCompile(`base/\d+/(\d+)`)
 	relationPage = regexp.MustCompile(`block (\d+)`)
 	relationName = regexp.MustCompile(`index "([^"]+)"`)
+	valueTable   = regexp.MustCompile(`pg_toast_(\d+)`)
 )
 
 // damagedRelationPostgres returns the index or table that an error of PostgreSQL names, unless it was
 // found recently.
 func (s *DB) damagedRelationPostgres(ctx context.Context, failure error) ([]damagedRelation, error) {
+	r, err := relationOf(ctx, s, failure)
+	if err != nil || r.name == "" || !s.damage.mayProbe(r.name+"/"+r.page) {
+		return nil, err
+	}
+	return []damagedRelation{r}, nil
+}
+
+// relationOf returns the index or table that an error of PostgreSQL names. The name is empty for an error that names neither.
+func relationOf(ctx context.Context, s *DB, failure error) (r damagedRelation, err error) {
 	e, _ := errors.AsType[*pgconn.PgError](failure)
 	if e == nil {
-		return nil, nil
+		return r, nil
 	}
-	which, arg := "pg_filenode_relation(0, $1::text::oid)", first(relationFile, e.Message)
+	r.cause, r.page = errors.New(e.Message), first(relationPage, e.Message)
+	which, arg := "", ""
+	for _, by := range []struct {
+		pattern *regexp.Regexp
+		which   string
+	}{
+		{relationFile, "pg_filenode_relation(0, $1::text::oid)"},
+		{relationName, "to_regclass(quote_ident($1))"},
+		{valueTable, "(SELECT reltoastrelid FROM pg_class WHERE oid = $1::text::oid)"},
+	} {
+		if arg = first(by.pattern, e.Message); arg != "" {
+			which = by.which
+			break
+		}
+	}
 	if arg == "" {
-		which, arg = "to_regclass(quote_ident($1))", first(relationName, e.Message)
-	}
-	page := first(relationPage, e.Message)
-	if arg == "" || !s.damage.mayProbe(arg+"/"+page) {
-		return nil, nil
+		return r, nil
 	}
 	// The content of large columns is in a table of its own, whose name says nothing.
-	rows, err := s.Reader.QueryContext(ctx, `SELECT c.relname, coalesce(t.relname, o.relname, c.relname), c.relkind <> 'i' FROM pg_class c
+	err = s.Reader.QueryRowContext(ctx, `SELECT c.relname, coalesce(t.relname, o.relname, c.relname), c.relkind::text FROM pg_class c
 		LEFT JOIN pg_index i ON i.indexrelid = c.oid LEFT JOIN pg_class t ON t.oid = i.indrelid
-		LEFT JOIN pg_class o ON o.reltoastrelid = c.oid WHERE c.oid = `+which, arg)
-	return dbconn.Collect(rows, err, func(rows *sql.Rows) (damagedRelation, error) {
-		r := damagedRelation{page: page, cause: errors.New(e.Message)}
-		return r, rows.Scan(&r.name, &r.table, &r.isTable)
-	})
+		LEFT JOIN pg_class o ON o.reltoastrelid = c.oid WHERE c.oid = `+which, arg).Scan(&r.name, &r.table, &r.kind)
+	if dbconn.IsNoRows(err) {
+		err = nil
+	}
+	return r, err
 }
 
 // first returns the first submatch of a pattern, or "".

@@ -30,10 +30,15 @@ func (tx *Tx) inheritFiles(run *gen.InsertRunParams) error {
 	if run.ParentRunID == "" {
 		return nil
 	}
-	if err := tx.Queries.HoldFilesOfRun(tx.Ctx, run.ParentRunID); err != nil {
-		return fmt.Errorf("hold the files of %s: %w", run.ParentRunID, err)
+	return linkFilesOf(tx, run.ParentRunID, run)
+}
+
+// linkFilesOf links all files of an earlier run to a new one.
+func linkFilesOf(tx *Tx, earlier flow.RunID, run *gen.InsertRunParams) error {
+	if err := tx.Queries.HoldFilesOfRun(tx.Ctx, earlier); err != nil {
+		return fmt.Errorf("hold the files of %s: %w", earlier, err)
 	}
-	return tx.Queries.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: string(run.ID), ParentRunID: run.ParentRunID, WorkspaceID: run.WorkspaceID})
+	return tx.Queries.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: string(run.ID), ParentRunID: earlier, WorkspaceID: run.WorkspaceID})
 }
 
 // AddDocument stores a document under its hash and returns the number of bytes

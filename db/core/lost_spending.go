@@ -52,21 +52,27 @@ func (tx *Tx) flushLost() error {
 
 // bookReserved counts what steps of a run have reserved as lost, and ends these reservations:
 // their calls may have been charged. It returns the steps that it counts, which are those that
-// wanted reports true for. On a later day than that of a reservation it counts nothing.
-func (tx *Tx) bookReserved(r *flow.Run, wanted func(path string) bool) (booked []gen.ListReservedRow, err error) {
+// wanted returns, or for a nil wanted all. On a later day than that of a reservation, budgets of days do not count it.
+func (tx *Tx) bookReserved(r *flow.Run, wanted func(path string) *flow.Step) (booked []gen.ListReservedRow, err error) {
 	now := tx.Store.Config.Now()
-	list, err := tx.Queries.ListReserved(tx.Ctx, gen.ListReservedParams{RunID: r.ID, Day: DayOf(now)})
+	list, err := tx.Queries.ListReserved(tx.Ctx, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list the reservations of %s: %w", r.ID, err)
 	}
 	for _, s := range list {
-		if !wanted(s.Path) {
-			continue
+		var step *flow.Step
+		if wanted != nil {
+			if step = wanted(s.Path); step == nil {
+				continue
+			}
 		}
 		if err := tx.Queries.DropReservation(tx.Ctx, gen.DropReservationParams{RunID: r.ID, Path: s.Path}); err != nil {
 			return nil, fmt.Errorf("end the reservation of %s: %w", s.Path, err)
 		}
-		tx.Batch.addLost(r.WorkspaceID, r.FlowID, r.FlowsAbove, r.KeyID, flow.NanoUSD(s.Reserved), now)
+		if s.ReservedDay == DayOf(now) {
+			tx.Batch.addLost(r.WorkspaceID, r.FlowID, r.FlowsAbove, r.KeyID, flow.NanoUSD(s.Reserved), now)
+		}
+		tx.Batch.addRunSpending(r, step, 0, flow.NanoUSD(s.Reserved))
 		booked = append(booked, s)
 	}
 	return booked, nil
@@ -75,7 +81,7 @@ func (tx *Tx) bookReserved(r *flow.Run, wanted func(path string) bool) (booked [
 // loseCalls counts the steps of a failed run that still reserve something: their calls may have
 // been charged, and their bills stay unknown.
 func (tx *Tx) loseCalls(r *flow.Run) error {
-	booked, err := tx.bookReserved(r, func(string) bool { return true })
+	booked, err := tx.bookReserved(r, nil)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/flow/sorting"
 )
 
@@ -83,8 +84,18 @@ func (n *notifier) loop(ctx context.Context) {
 		if err := n.send(); err != nil {
 			n.s.Config.Log.Warn("other instances were not notified of written runs", "error", err)
 		}
+		if open {
+			dbconn.Pause(ctx, notifyPause)
+		}
 	}
 }
+
+// notifyPause is the least time between two notifications. A transaction that notifies locks out all
+// others of its kind in the whole PostgreSQL server while it commits.
+const notifyPause = 10 * time.Millisecond
+
+// notifyRuns does not wait for its commit to reach the disk, which would keep others waiting.
+const notifyRuns = "SELECT pg_notify($1, u.id) FROM set_config('synchronous_commit', 'off', true) AS c, unnest($2::text[]) AS u(id)"
 
 // notifyTimeout bounds a notification whose server has stopped answering.
 const notifyTimeout = 5 * time.Second
@@ -101,7 +112,7 @@ func (n *notifier) send() error {
 	var err error
 	if len(runs) > 0 {
 		sorting.Strings(runs)
-		_, err = n.s.Reader.ExecContext(ctx, "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS u(id)", runChannel, slices.Compact(runs))
+		_, err = n.s.Reader.ExecContext(ctx, notifyRuns, runChannel, slices.Compact(runs))
 	}
 	if hasWork {
 		err = errors.Join(err, n.s.Broadcast(ctx, changesTopic, ""))

@@ -46,8 +46,10 @@ type Config struct {
 	BusyTimeout     time.Duration // how long to wait for a lock that another program holds on SQLite; default 5 s
 	Capacity        int           // runs admitted at once by this process; default 256
 	PageCache       int64         // bytes of the writer's page cache on SQLite; default 64 MiB
+	KnowledgeCache  int64         // bytes of the indexes of knowledge bases in memory; default 128 MiB
 	MaxFile         int64         // bytes of one file; default 512 MiB
 	Quota           flow.Storage  // default quota of every workspace but the default one; 0 is unlimited
+	OpenSignup      bool          // anyone may create a workspace, so these may have fewer triggers
 
 	// Instance is the ID of this server among those that share a PostgreSQL
 	// database, the same as in Heartbeat. It is part of the application name of its
@@ -86,6 +88,7 @@ func (c Config) WithDefaults() Config {
 	c.BusyTimeout = cmp.Or(c.BusyTimeout, defaultBusyTimeout)
 	c.Capacity = cmp.Or(c.Capacity, 256)
 	c.PageCache = cmp.Or(c.PageCache, 64<<20)
+	c.KnowledgeCache = cmp.Or(c.KnowledgeCache, 128<<20)
 	c.MaxFile = cmp.Or(c.MaxFile, 512<<20)
 	if c.Features == nil {
 		c.Features = flow.Features
@@ -154,6 +157,7 @@ type DB struct {
 	source          string                 // identifies this store in its broadcasts
 	DeliveryCursors fairness.DeliveryCursors
 	Recent          recent
+	refusals        *refusals
 	UsageLogged     atomic.Bool // the usage log may have entries that are not aggregated yet
 
 	// PeerAddr is the address at which other instances reach this one, as IP:PORT,
@@ -194,7 +198,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := cfg.prepareDir(); err != nil {
 		return nil, err
 	}
-	s := &DB{Config: cfg, Clock: clock, OwnClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &dbconn.LockedReader{R: cfg.Random}}, Recent: newRecent(), source: rand.Text()}
+	s := &DB{Config: cfg, Clock: clock, OwnClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &dbconn.LockedReader{R: cfg.Random}}, Recent: newRecent(), refusals: newRefusals(), source: rand.Text()}
 	s.outages.Log = cfg.Log
 	s.UsageLogged.Store(true) // a previous process may have left entries
 	s.Workers.Store(int64(cfg.Capacity))

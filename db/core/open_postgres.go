@@ -15,12 +15,23 @@ import (
 	"sluice/db/gen"
 )
 
+// CheckURL returns an error for a database URL that cannot work. The URL may be empty.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); url != "" && err != nil {
+		return errURL
+	}
+	return nil
+}
+
+// errURL is the error for an invalid URL. The error of the driver would repeat the URL and the
+// password in it.
+var errURL = errors.New("DATABASE_URL is not a usable postgres:// URL")
+
 // openPostgres migrates the database and opens the pools.
 func (s *DB) openPostgres(ctx context.Context) error {
 	cfg, err := pgxpool.ParseConfig(s.Config.DatabaseURL)
 	if err != nil {
-		// The error would repeat the URL and the password in it.
-		return fmt.Errorf("DATABASE_URL is not a usable postgres:// URL")
+		return errURL
 	}
 	s.sizesItself = s.Config.Instance != "" && !strings.Contains(s.Config.DatabaseURL, "pool_max_conns")
 	s.sessions().Bound(cfg.ConnConfig)
@@ -50,6 +61,9 @@ func (s *DB) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size dbc
 		return size, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	defer pool.Close()
+	if err := dbconn.CheckServer(ctx, pool); err != nil {
+		return size, err
+	}
 	if s.Pooler, err = dbconn.CheckPooler(ctx, pool); err != nil {
 		return size, err
 	}

@@ -80,6 +80,7 @@ func (tx *Tx) BusyAt(holder string) int64 {
 // dispatch hands out the jobs of a committed batch and announces its changes.
 func (s *DB) dispatch(b *batch) {
 	s.changed()
+	s.refusals.committed(b)
 	if b.KeysChanged {
 		s.Recent.Keys.Purge()
 	}

@@ -34,6 +34,9 @@ func ReaderOf(s *DB) Reader {
 
 // QueryContext runs a query.
 func (r Reader) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	if around := pagesOf(ctx); around != nil {
+		return around.QueryContext(ctx, query, args...)
+	}
 	for failed := 1; ; failed++ {
 		rows, err = r.DBTX.QueryContext(ctx, query, args...)
 		if !r.s.retriesRead(ctx, failed, err) {
@@ -44,6 +47,9 @@ func (r Reader) QueryContext(ctx context.Context, query string, args ...any) (ro
 
 // QueryRowContext runs a query for one row.
 func (r Reader) QueryRowContext(ctx context.Context, query string, args ...any) (row *sql.Row) {
+	if around := pagesOf(ctx); around != nil {
+		return around.QueryRowContext(ctx, query, args...)
+	}
 	for failed := 1; ; failed++ {
 		row = r.DBTX.QueryRowContext(ctx, query, args...)
 		if !r.s.retriesRead(ctx, failed, row.Err()) {

@@ -15,6 +15,9 @@ import (
 type recent struct {
 	Keys cache.Cache[string, *flow.Key] // by hash
 	Live cache.Cache[FlowKey, flow.LiveVersion]
+	// limited are flows that had a budget in dollars when they were last read, so that sets read
+	// what was spent of it before they decide.
+	limited cache.Cache[flow.FlowID, struct{}]
 }
 
 // recentStarts is the number of keys and of flows in the cache.
@@ -22,7 +25,7 @@ const recentStarts = 4096
 
 // newRecent returns empty caches of recentStarts keys and flows.
 func newRecent() recent {
-	return recent{cache.New[string, *flow.Key](recentStarts), cache.New[FlowKey, flow.LiveVersion](recentStarts)}
+	return recent{cache.New[string, *flow.Key](recentStarts), cache.New[FlowKey, flow.LiveVersion](recentStarts), cache.New[flow.FlowID, struct{}](recentStarts)}
 }
 
 // checkRecent returns an error if the key or the live version that a start was

@@ -147,7 +147,7 @@ func (s Execution) LoadRun(ctx context.Context, runID flow.RunID, attempt int64)
 	run.FlowSlug = row.FlowSlug
 	run.NoWebhook = len(row.Run.Webhook) == 0
 	run.Sizes = map[string]int64{"": int64(len(row.Run.Outputs) + len(row.Run.Error))}
-	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
+	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 && run.Seq <= 1 {
 		return run, nil, nil // a new run without steps; no worker has written one yet
 	}
 	steps, err := s.findSteps(ctx, run.WorkspaceID, run.ID, allSteps, run.Sizes)

@@ -45,7 +45,7 @@ func (s Execution) FailRun(ctx context.Context, runID flow.RunID, attempt int64,
 		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
 		run.CreatedAt, run.StartedAt, run.EndedAt = dbconn.TimeOf(row.CreatedAt), dbconn.TimeOf(row.StartedAt), dbconn.TimeOf(row.EndedAt)
 		run.Seq, run.RunSeq = row.Seq, row.Seq
-		run.FlowsAbove = dbconn.DecodeFlowsAbove(row.FlowsAbove)
+		run.FlowsAbove, run.Budgets = dbconn.DecodeIDs[flow.FlowID](row.FlowsAbove), dbconn.DecodeIDs[flow.RunBudgetID](row.Budgets)
 		if err := tx.loseCalls(run); err != nil {
 			return err
 		}

@@ -29,11 +29,13 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 	row := gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
-		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: int64(r.ChildVersions),
+		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: int64(r.ChildVersions), SkipFailed: dbconn.BoolInt(r.SkipFailed),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
-		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
+		FlowsAbove: dbconn.EncodeIDs(r.FlowsAbove), MaxNanoUsd: r.MaxUSD, Budgets: dbconn.EncodeIDs(r.Budgets),
+		TriggerID: r.TriggerID, TriggerName: r.TriggerName, ScheduledAt: dbconn.Micros(r.ScheduledAt), EventKey: r.EventKey,
+		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash,
 	}
 	if c := r.Caller; c != nil {
 		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
@@ -52,7 +54,7 @@ func updateRow(texts *dbconn.Texts, r *flow.Run, place int64, w *flow.RunWrite) 
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
 		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == PlaceWorker),
-		Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes, CancelAllowed: dbconn.BoolInt(!w.End || r.State == flow.RunCanceled),
+		Untrusted: int64(r.Untrusted), Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes, CancelAllowed: dbconn.BoolInt(!w.End || r.State == flow.RunCanceled),
 	}
 }
 
@@ -63,12 +65,14 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
-		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
-		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
-		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
-		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: DurationOf(r.Timeout),
-		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), SkipFailed: r.SkipFailed != 0, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
+		FlowsAbove: dbconn.DecodeIDs[flow.FlowID](r.FlowsAbove), MaxUSD: r.MaxNanoUsd, Budgets: dbconn.DecodeIDs[flow.RunBudgetID](r.Budgets),
+		TriggerID: r.TriggerID, TriggerName: r.TriggerName, ScheduledAt: dbconn.TimeOf(r.ScheduledAt), EventKey: r.EventKey,
+		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
+		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
+		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: DurationOf(r.Timeout),
+		Untrusted: flow.Untrusted(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash,
+		CancelRequested: r.CancelRequested != 0, StopRequested: r.StopRequested != 0, Crashes: int(r.Crashes),
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
 		Erased: flow.Code(r.Erased), InputSummary: r.Gist,

@@ -24,13 +24,23 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 	run.CreatedAt = run.CreatedAt.UTC().Truncate(time.Microsecond)
 	run.State = flow.RunQueued
 	n.Run = run
+	remember, refused := s.DB.refusals.begin(&n, run.CreatedAt)
+	if refused != nil {
+		return flow.Started{}, refused
+	}
 	row, err := s.RunRow(&run, n.Webhook, n.Secrets)
 	if err != nil {
 		return flow.Started{}, err
 	}
 	run.InputSummary = row.Gist
 	w := &StartWrite{N: &n, Row: row, steps: stepRows(&dbconn.Texts{}, &run, n.Steps)}
-	if err := s.DB.writeRun(ctx, Durable, w); err != nil {
+	if n.Occurrence != nil { // statements that a set does not have
+		err = s.DB.Write(ctx, Durable, w.ExecuteAlone)
+	} else {
+		err = s.DB.writeRun(ctx, Durable, w)
+	}
+	if err != nil {
+		remember(err)
 		return flow.Started{}, err
 	}
 	if w.first != nil {
@@ -47,7 +57,7 @@ type StartWrite struct {
 	steps     []any
 	first     *flow.Run // the run that an equal request has started
 	uncertain bool      // an earlier attempt may have been committed
-	pinned    int64     // bytes of the document if it was not stored before
+	pinned    int64     // bytes of the document and the conversations if they were not stored before
 }
 
 // runID implements setMember. It is the ID of the run to be stored.
@@ -70,6 +80,9 @@ func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 	if w.first, err = tx.claimIdempotency(w.N, w.Row.ID); w.first != nil || err != nil {
 		return err
 	}
+	if err := w.decideOccurrence(tx); err != nil {
+		return err
+	}
 	if err := w.check(tx); err != nil {
 		return err
 	}
@@ -78,11 +91,21 @@ func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 			return err
 		}
 	}
+	added, err := w.addContext(tx)
+	if err != nil {
+		return err
+	}
+	w.pinned += added
 	if err := w.assignPlace(tx); err != nil {
 		return err
 	}
 	if err := tx.Queries.InsertRun(tx.Ctx, w.Row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
+	}
+	if w.Row.MaxNanoUsd > 0 {
+		if err := AddRunBudget(tx, flow.BudgetOfRun(w.Row.ID), w.Row.MaxNanoUsd); err != nil {
+			return err
+		}
 	}
 	if err := tx.writeSteps(w.steps); err != nil {
 		return err
@@ -176,9 +199,13 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID flow.RunID) (*flow.Run, err
 		return nil, nil
 	}
 	ws, now := n.Run.WorkspaceID, tx.Store.Config.Now()
+	expires := now.Add(flow.IdempotencyLife)
+	if n.Occurrence != nil {
+		expires = now.Add(flow.OccurrenceLife)
+	}
 	claimed, err := tx.Queries.ClaimIdempotency(tx.Ctx, gen.ClaimIdempotencyParams{
 		WorkspaceID: ws, Name: n.IdempotencyKey, Fingerprint: n.Fingerprint, RunID: runID,
-		CreatedAt: dbconn.Micros(now), StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)),
+		CreatedAt: dbconn.Micros(now), ExpiresAt: dbconn.Micros(expires), StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)),
 	})
 	if err != nil || claimed > 0 {
 		return nil, err
@@ -226,7 +253,8 @@ func (tx *Tx) countOpen(ws flow.WorkspaceID, k *flow.Key) (int64, error) {
 // repeated request can be answered before anything else is read or checked.
 func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fingerprint string) (*flow.Run, error) {
 	held, err := s.DB.Reads.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
-	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.DB.Config.Now().Add(-flow.IdempotencyLife)) {
+	now := s.DB.Config.Now()
+	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(now.Add(-flow.IdempotencyLife)) && held.ExpiresAt <= dbconn.Micros(now) {
 		return nil, nil
 	}
 	if err != nil {

@@ -96,9 +96,12 @@ func (p *runWrite) interrupted() bool {
 	return slices.ContainsFunc(p.Steps, func(s flow.Step) bool { return s.Interrupted })
 }
 
-// isInterrupted reports whether a worker died during a paid call of the step at a path.
-func (p *runWrite) isInterrupted(path string) bool {
-	return slices.ContainsFunc(p.Steps, func(s flow.Step) bool { return s.Interrupted && s.Path == path })
+// interruptedStep returns the step at a path if a worker died during a paid call of it, or nil.
+func (p *runWrite) interruptedStep(path string) *flow.Step {
+	if i := slices.IndexFunc(p.Steps, func(s flow.Step) bool { return s.Interrupted && s.Path == path }); i >= 0 {
+		return &p.Steps[i]
+	}
+	return nil
 }
 
 // placeOf returns where a run in a state is counted when its worker stores it. A worker does
@@ -156,7 +159,7 @@ func (p *runWrite) ExecuteAlone(tx *Tx) error {
 		return p.checkRepeated(tx)
 	}
 	if p.interrupted() {
-		if _, err := tx.bookReserved(&p.run, p.isInterrupted); err != nil {
+		if _, err := tx.bookReserved(&p.run, p.interruptedStep); err != nil {
 			return err
 		}
 	}
@@ -185,7 +188,7 @@ func (p *runWrite) readAndLeaveWorker(tx *Tx) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.run.ID, err)
 	}
-	return p.leaveWorker(tx, row.CancelRequested != 0, row.Webhook)
+	return p.leaveWorker(tx, row.CancelRequested != 0 || p.missedStop(row.StopRequested), row.Webhook)
 }
 
 // finishWrite stores deliveries and counts storage, usage and places, after the row of the
@@ -247,6 +250,9 @@ func (p *runWrite) growth(before map[string]int64) (n int64) {
 	}
 	return n
 }
+
+// missedStop reports whether the worker did not know that a stop of the run was requested.
+func (p *runWrite) missedStop(requested int64) bool { return requested != 0 && !p.run.StopRequested }
 
 // leaveWorker ends the run or lets it wait, by its new place. It does nothing while a
 // worker holds the run.

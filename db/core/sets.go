@@ -212,6 +212,7 @@ func (t *set) open() error {
 	t.queueLimits(b)
 	t.queueKeys(b)
 	t.queueClaims(b)
+	t.queueSpent(b)
 	return t.conn.SendBatch(t.tx.Ctx, b).Close()
 }
 
@@ -281,7 +282,7 @@ func (t *set) decideStarts() error {
 // decideStart decides about one start. It returns errNotInSet for a start that needs
 // further statements.
 func (t *set) decideStart(w *StartWrite) error {
-	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" {
+	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" || w.Row.Continues != "" || w.Row.MaxNanoUsd > 0 {
 		return errNotInSet
 	}
 	limits, err := t.tx.FlowLimits(FlowKey{w.Row.WorkspaceID, w.Row.FlowID})
@@ -327,7 +328,7 @@ func (t *set) undoStart(w *StartWrite) {
 func isRefusal(err error) bool {
 	e, refused := errors.AsType[*flow.Error](err)
 	refused = refused && e.Code != flow.CodeUnavailable && e.Code != flow.CodeOverloaded
-	return refused || err == errNotInSet || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated)
+	return refused || err == errNotInSet || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated) || errors.Is(err, flow.ErrPricesWanted)
 }
 
 // dropClaims releases the idempotency keys of starts that were not accepted.

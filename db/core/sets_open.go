@@ -47,13 +47,13 @@ func (t *set) queueProgress(b *pgx.Batch) {
 		defer found.Close()
 		for found.Next() {
 			var id string
-			var cancel int64
+			var cancel, stop int64
 			var a releasedRow
-			if err := found.Scan(&id, &cancel, &a.webhook); err != nil {
+			if err := found.Scan(&id, &cancel, &stop, &a.webhook); err != nil {
 				return err
 			}
-			a.cancel = cancel != 0
 			m := byID[id]
+			a.cancel = cancel != 0 || m.set.(*runWrite).missedStop(stop)
 			m.err = nil
 			t.progress, t.released = append(t.progress, m), append(t.released, a)
 			delete(byID, id)
@@ -134,6 +134,7 @@ func (t *set) queueKeys(b *pgx.Batch) {
 // queueClaims adds the statement that claims the idempotency keys of the starts.
 func (t *set) queueClaims(b *pgx.Batch) {
 	t.claimed = map[flow.RunID]bool{}
+	now := t.tx.Store.Config.Now()
 	var rows [][]any
 	taken := map[[2]string]bool{}
 	for _, m := range t.members {
@@ -148,13 +149,13 @@ func (t *set) queueClaims(b *pgx.Batch) {
 			m.err = errNotInSet // the same request twice in this set
 		default:
 			taken[name] = true
-			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), t.tx.Store.NowMicros()})
+			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), dbconn.Micros(now), dbconn.Micros(now.Add(flow.IdempotencyLife))})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	args := append(arrays(claimColumns, rows), dbconn.Micros(t.tx.Store.Config.Now().Add(-flow.IdempotencyLife)))
+	args := append(arrays(claimColumns, rows), dbconn.Micros(now.Add(-flow.IdempotencyLife)))
 	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
 		ids, err := pgx.CollectRows(found, pgx.RowTo[flow.RunID])
 		for _, id := range ids {

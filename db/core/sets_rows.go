@@ -22,7 +22,7 @@ var (
 	updateRuns = newBulk(func(q *gen.Queries, ctx context.Context, p gen.UpdateRunParams) error {
 		_, err := q.UpdateRun(ctx, p)
 		return err
-	}, "RETURNING id, cancel_requested, webhook")
+	}, "RETURNING id, cancel_requested, stop_requested, webhook")
 	runColumns = selected(func(q *gen.Queries) { _, _ = q.ListChildRuns(context.Background(), gen.ListChildRunsParams{}) })
 	keyColumns = selected(func(q *gen.Queries) { _, _ = q.ListKeys(context.Background(), "") })
 )

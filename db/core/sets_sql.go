@@ -78,14 +78,14 @@ func assignExcluded(columns []column) string {
 
 // claimColumns are the columns of ClaimIdempotency. The argument after them is the
 // time before which a claim has expired.
-var claimColumns = []column{{"workspace_id", text}, {"name", text}, {"fingerprint", text}, {"run_id", text}, {"created_at", integer}}
+var claimColumns = []column{{"workspace_id", text}, {"name", text}, {"fingerprint", text}, {"run_id", text}, {"created_at", integer}, {"expires_at", integer}}
 
 var (
 	// claimIdempotency stores the idempotency keys of a set and returns the runs whose
 	// claim succeeded. An existing key is replaced only when it has expired.
 	claimIdempotency = "INSERT INTO idempotency (" + names("", claimColumns) + ") SELECT " + names("u.", claimColumns) + " FROM " + source(claimColumns) + `
 	ON CONFLICT (workspace_id, name) DO UPDATE
-	SET fingerprint = excluded.fingerprint, run_id = excluded.run_id, created_at = excluded.created_at
-	WHERE idempotency.created_at <= ` + fmt.Sprintf("$%d", len(claimColumns)+1) + ` RETURNING run_id`
+	SET fingerprint = excluded.fingerprint, run_id = excluded.run_id, created_at = excluded.created_at, expires_at = excluded.expires_at
+	WHERE idempotency.created_at <= ` + fmt.Sprintf("$%d", len(claimColumns)+1) + ` AND idempotency.expires_at <= excluded.created_at RETURNING run_id`
 	dropClaims = "DELETE FROM idempotency AS i USING unnest($1::text[], $2::text[], $3::text[]) AS u(workspace_id, name, run_id) WHERE i.workspace_id = u.workspace_id AND i.name = u.name AND i.run_id = u.run_id"
 )

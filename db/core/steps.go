@@ -19,7 +19,7 @@ var stepColumns = []column{
 	{"run_id", text}, {"path", text}, {"workspace_id", text}, {"node", text}, {"kind", text}, {"state", text}, {"attempt", integer}, {"failures", integer},
 	{"node_hash", text}, {"input_hash", text}, {"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer}, {"cached_tokens", integer},
 	{"reasoning_tokens", integer}, {"unpriced_steps", integer}, {"seq", integer}, {"output_seq", integer}, {"started_at", integer}, {"ended_at", integer},
-	{"wait_until", integer}, {"error", text}, {"saved", text}, {"input", text}, {"outputs", text}, {"attempts", text},
+	{"wait_until", integer}, {"untrusted", integer}, {"error", text}, {"saved", text}, {"input", text}, {"outputs", text}, {"attempts", text},
 }
 
 var (
@@ -67,7 +67,7 @@ func stepRows(texts *dbconn.Texts, run *flow.Run, steps []flow.Step) []any {
 		args = append(args, string(run.ID), s.Path, string(run.WorkspaceID), s.Node, s.Kind, string(s.State),
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Usage.CachedTokens, s.Usage.ReasoningTokens, s.Usage.UnpricedSteps, s.Seq, s.OutputSeq,
-			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
+			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil), dbconn.BoolInt(s.Untrusted),
 			dbconn.EncodeError(s.Error), texts.EncodeAny(s.Saved), texts.EncodeMap(s.Input), texts.EncodeMap(s.Outputs), dbconn.EncodeList(s.Attempts))
 	}
 	return args
@@ -161,6 +161,82 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
+	return s.decodeSteps(ctx, runID, after, rows, sizes)
+}
+
+// FindNodeSteps returns the steps of the nodes of a run, by path: all but sub-steps.
+func (s Execution) FindNodeSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
+	rows, err := s.DB.Reads.ListNodeSteps(ctx, gen.ListNodeStepsParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
+	}
+	return s.decodeSteps(ctx, runID, allSteps, rows, map[string]int64{})
+}
+
+// FindStep returns one step of a run, or nil.
+func (s Execution) FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Step, error) {
+	row, err := s.DB.Reads.FindStep(ctx, gen.FindStepParams{RunID: runID, WorkspaceID: ws, Path: path})
+	if dbconn.IsNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read step %s of %s: %w", path, runID, err)
+	}
+	steps, err := s.decodeSteps(ctx, runID, allSteps, []gen.Step{row}, map[string]int64{})
+	if err != nil {
+		return nil, err
+	}
+	return &steps[0], nil
+}
+
+// FindStepHeads returns the steps of a run whose path begins with a prefix, without input, outputs,
+// attempts and saved state, in the order of flow.CompareSubSteps.
+func (s Execution) FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error) {
+	rows, err := s.DB.Reads.ListStepHeads(ctx, gen.ListStepHeadsParams{RunID: runID, WorkspaceID: ws, Prefix: prefix, PrefixLength: int32(len(prefix))})
+	if err != nil {
+		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
+	}
+	steps := make([]flow.Step, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		steps[i], err = stepOf(&gen.Step{
+			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Error: r.Error,
+			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
+			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, Seq: r.Seq, StartedAt: r.StartedAt, EndedAt: r.EndedAt, WaitUntil: r.WaitUntil, Untrusted: r.Untrusted,
+		})
+		if err != nil {
+			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
+		}
+	}
+	sorting.By(steps, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
+	return steps, nil
+}
+
+// FindStepOutlines returns the sub-steps of a run without outputs and saved states, and with inputs and
+// attempts only where they are short, in the order of flow.CompareSubSteps.
+func (s Execution) FindStepOutlines(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
+	rows, err := s.DB.Reads.ListStepOutlines(ctx, gen.ListStepOutlinesParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
+	}
+	steps := make([]flow.Step, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		steps[i], err = stepOf(&gen.Step{
+			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Failures: r.Failures, Error: r.Error, Input: r.Input, Attempts: r.Attempts,
+			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
+			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, Seq: r.Seq, StartedAt: r.StartedAt, EndedAt: r.EndedAt, WaitUntil: r.WaitUntil, Untrusted: r.Untrusted,
+		})
+		if err != nil {
+			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
+		}
+	}
+	sorting.By(steps, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
+	return steps, nil
+}
+
+// decodeSteps decodes rows and adds the size of each to sizes.
+func (s Execution) decodeSteps(ctx context.Context, runID flow.RunID, after int64, rows []gen.Step, sizes map[string]int64) (steps []flow.Step, err error) {
 	if err := parts.Join(ctx, s.DB.Reads, runID, after, rows, sizes); err != nil {
 		return nil, err
 	}
@@ -168,10 +244,10 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID flo
 	for i := range rows {
 		texts = append(texts, rows[i].Input, rows[i].Outputs, rows[i].Saved)
 	}
-	if err := countMemory(ctx, what, texts...); err != nil {
+	if err := countMemory(ctx, "steps of "+string(runID), texts...); err != nil {
 		return nil, err
 	}
-	steps := make([]flow.Step, len(rows))
+	steps = make([]flow.Step, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		sizes[r.Path] += int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
@@ -190,7 +266,7 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 		Attempt: int(r.Attempt), Failures: int(r.Failures), NodeHash: r.NodeHash, InputHash: r.InputHash,
 		Usage: UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Seq:   r.Seq, OutputSeq: r.OutputSeq,
-		StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), WaitUntil: dbconn.TimeOf(r.WaitUntil),
+		StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), WaitUntil: dbconn.TimeOf(r.WaitUntil), Untrusted: r.Untrusted != 0,
 	}
 	if s.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
 		return s, err

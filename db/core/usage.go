@@ -19,7 +19,7 @@ type UsageEntry struct {
 // addEnded counts a run that has ended.
 func (b *batch) addEnded(r *flow.Run) {
 	e := UsageEntry{r.WorkspaceID, flow.UsageDay{Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Steps: int64(r.Progress.Done)}}
-	if r.Caller == nil { // child runs add usage, but do not count as runs
+	if r.Caller == nil && r.Trigger.Work() == "" { // child runs and work runs add usage, but do not count as runs
 		e.Runs = 1
 		e.Succeeded, e.Failed = dbconn.BoolInt(r.State == flow.RunSucceeded), dbconn.BoolInt(r.State == flow.RunFailed)
 		e.Canceled = dbconn.BoolInt(r.State == flow.RunCanceled)
@@ -46,6 +46,7 @@ func (b *batch) addConsumed(r *flow.Run, steps []flow.Step, now time.Time) {
 		}})
 		b.addSpentBelow(r, st.Spent.CostNanoUSD, now)
 		b.addLost(r.WorkspaceID, r.FlowID, r.FlowsAbove, r.KeyID, st.Spent.LostNanoUSD, now)
+		b.addRunSpending(r, st, st.Spent.CostNanoUSD, st.Spent.LostNanoUSD)
 	}
 }
 

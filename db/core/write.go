@@ -51,6 +51,7 @@ type batch struct {
 	usage   []UsageEntry
 	below   []belowEntry
 	lost    []lostEntry
+	ofRuns  []runSpending
 	hours   []hourEntry
 	moves   []move
 	written []string
@@ -64,11 +65,12 @@ type batch struct {
 	children  []ChildEnd
 	childRows [][]any // child runs that a set writes last
 
-	KeysChanged bool // cached keys must be dropped after the commit
+	KeysChanged   bool // cached keys must be dropped after the commit
+	LimitsChanged bool // limits of flows or workspaces were set
 }
 
 // mark is the length of each list of a batch before a member.
-type mark struct{ jobs, runs, freed, usage, below, lost, hours, moves, written, storage, children int }
+type mark struct{ jobs, runs, freed, usage, below, lost, ofRuns, hours, moves, written, storage, children int }
 
 // newBatch returns an empty batch.
 func newBatch() *batch { return &batch{Counts: newCounts()} }
@@ -76,7 +78,7 @@ func newBatch() *batch { return &batch{Counts: newCounts()} }
 // mark remembers the length of each list, so that a failed member's part can be cut off
 // again.
 func (b *batch) mark() mark {
-	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.lost), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
+	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.lost), len(b.ofRuns), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
 }
 
 // undo removes what a failed member added since the mark.
@@ -92,7 +94,7 @@ func (b *batch) undo(m mark, q Queue) {
 	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.written, b.storage = b.moves[:m.moves], b.written[:m.written], b.storage[:m.storage]
-	b.children, b.below, b.lost = b.children[:m.children], b.below[:m.below], b.lost[:m.lost]
+	b.children, b.below, b.lost, b.ofRuns = b.children[:m.children], b.below[:m.below], b.lost[:m.lost], b.ofRuns[:m.ofRuns]
 }
 
 // flush writes the gathered changes except counters. handle is the transaction as
@@ -126,6 +128,9 @@ func (tx *Tx) flushCounters() error {
 	}
 	if err := tx.flushLost(); err != nil {
 		return fmt.Errorf("write the estimates of lost calls: %w", err)
+	}
+	if err := flushRunSpending(tx); err != nil {
+		return fmt.Errorf("write what runs have spent: %w", err)
 	}
 	if err := tx.flushStorage(); err != nil {
 		return fmt.Errorf("write storage: %w", err)

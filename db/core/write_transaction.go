@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"sluice/db/gen"
+)
 
 // joinedTx is a transaction that writes join by their context.
 type joinedTx struct {
@@ -13,7 +17,7 @@ type joinedTx struct {
 type joinedKey struct{}
 
 // InTransaction runs all writes that fn makes with its context in one transaction. fn
-// may run more than once. Reads in fn do not see its writes. A context that belongs to a transaction
+// may run more than once. Reads in fn do not see its writes, except those with In. A context that belongs to a transaction
 // makes fn a part of that.
 func (s *DB) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
 	if s.joinedWith(ctx) != nil {
@@ -50,4 +54,12 @@ func (s *DB) AfterCommit(ctx context.Context, f func()) {
 		return
 	}
 	f()
+}
+
+// In returns the queries of the transaction that ctx belongs to, which see its writes, or Reads if it belongs to none.
+func (s *DB) In(ctx context.Context) *gen.Queries {
+	if j := s.joinedWith(ctx); j != nil {
+		return j.tx.Queries
+	}
+	return s.Reads
 }

@@ -97,7 +97,16 @@ func IsCorrupt(err error) bool {
 		return e.Code == sqlite3.ErrCorrupt
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (e.Code == "XX001" || e.Code == "XX002") // damaged data, damaged index
+	if !ok {
+		return false
+	}
+	switch e.Code {
+	case "XX001", "XX002": // damaged data, damaged index
+		return true
+	case "58030": // an error of the disk
+		return strings.Contains(e.Message, "could not read block")
+	}
+	return false
 }
 
 // isPermanent reports whether a retry would fail the same way, because of damaged data, or

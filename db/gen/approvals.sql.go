@@ -53,15 +53,6 @@ func (q *Queries) DecideApproval(ctx context.Context, arg DecideApprovalParams) 
 	return result.RowsAffected()
 }
 
-const deleteApprovals = `-- name: DeleteApprovals :exec
-DELETE FROM approvals WHERE run_id = $1
-`
-
-func (q *Queries) DeleteApprovals(ctx context.Context, runID flow.RunID) error {
-	_, err := q.db.ExecContext(ctx, deleteApprovals, runID)
-	return err
-}
-
 const findApproval = `-- name: FindApproval :one
 SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
 WHERE a.run_id = $1 AND a.path = $2 AND a.workspace_id = $3

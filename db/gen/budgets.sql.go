@@ -138,7 +138,7 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = $1 AND s.reserved_day = $3 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = $2 OR r.flows_above LIKE '% ' || $2 || ' %') AND NOT (s.run_id = $5 AND s.path = $6)) AS BIGINT) AS reserved
-FROM usage_all WHERE workspace_id = $1 AND day = $3 AND flow_id = $2
+FROM spent_all WHERE workspace_id = $1 AND day = $3 AND flow_id = $2
 `
 
 type FindFlowReservedParams struct {
@@ -185,7 +185,7 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject = $3) AS BIGINT) AS lost
-FROM usage_all WHERE workspace_id = $1 AND day = $2 AND key_id = $3
+FROM spent_all WHERE workspace_id = $1 AND day = $2 AND key_id = $3
 `
 
 type FindKeyReservedParams struct {
@@ -220,13 +220,13 @@ const findKeysReserved = `-- name: FindKeysReserved :one
 WITH RECURSIVE tree(id) AS (
     SELECT k.id FROM keys k WHERE k.id = $5 AND k.workspace_id = $1
     UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
-SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+SELECT CAST(COALESCE(sum(spent_all.cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = $3 AND s.path = $4)) AS BIGINT) AS reserved,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject IN (SELECT tree.id FROM tree)) AS BIGINT) AS lost
-FROM usage_all WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
+FROM spent_all WHERE spent_all.workspace_id = $1 AND spent_all.day = $2 AND spent_all.key_id IN (SELECT tree.id FROM tree)
 `
 
 type FindKeysReservedParams struct {
@@ -321,7 +321,7 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
     WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = $1 AND l.day = $3 AND l.subject = CAST($4 AS TEXT)) AS BIGINT) AS lost
-FROM usage_all WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
+FROM spent_all WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 `
 
 type FlowSpentParams struct {
@@ -354,11 +354,11 @@ const keysSpent = `-- name: KeysSpent :one
 WITH RECURSIVE tree(id) AS (
     SELECT k.id FROM keys k WHERE k.id = $3 AND k.workspace_id = $1
     UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
-SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+SELECT CAST(COALESCE(sum(spent_all.cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject IN (SELECT tree.id FROM tree)) AS BIGINT) AS lost
-FROM usage_all
-WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
+FROM spent_all
+WHERE spent_all.workspace_id = $1 AND spent_all.day = $2 AND spent_all.key_id IN (SELECT tree.id FROM tree)
 `
 
 type KeysSpentParams struct {
@@ -381,27 +381,23 @@ func (q *Queries) KeysSpent(ctx context.Context, arg KeysSpentParams) (KeysSpent
 }
 
 const listReserved = `-- name: ListReserved :many
-SELECT path, reserved, unpriced_steps, attempt, started_at, attempts FROM steps
-WHERE run_id = $1 AND reserved > 0 AND reserved_day = $2
+SELECT path, reserved, reserved_day, unpriced_steps, attempt, started_at, attempts FROM steps
+WHERE run_id = $1 AND reserved > 0
 `
-
-type ListReservedParams struct {
-	RunID flow.RunID
-	Day   string
-}
 
 type ListReservedRow struct {
 	Path          string
 	Reserved      int64
+	ReservedDay   string
 	UnpricedSteps int64
 	Attempt       int64
 	StartedAt     int64
 	Attempts      string
 }
 
-// Steps that still reserve something of a budget of the day.
-func (q *Queries) ListReserved(ctx context.Context, arg ListReservedParams) ([]ListReservedRow, error) {
-	rows, err := q.db.QueryContext(ctx, listReserved, arg.RunID, arg.Day)
+// Steps that still reserve something of a budget.
+func (q *Queries) ListReserved(ctx context.Context, runID flow.RunID) ([]ListReservedRow, error) {
+	rows, err := q.db.QueryContext(ctx, listReserved, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -412,6 +408,7 @@ func (q *Queries) ListReserved(ctx context.Context, arg ListReservedParams) ([]L
 		if err := rows.Scan(
 			&i.Path,
 			&i.Reserved,
+			&i.ReservedDay,
 			&i.UnpricedSteps,
 			&i.Attempt,
 			&i.StartedAt,

@@ -65,7 +65,9 @@ const countChildRunCells = `-- name: CountChildRunCells :many
 
 SELECT CAST(caller_item / CAST($1 AS BIGINT) AS BIGINT) AS cell,
     CAST(sum(CASE WHEN state = 'succeeded' THEN 1 ELSE 0 END) AS BIGINT) AS done,
-    CAST(COALESCE(min(CASE WHEN state IN ('failed', 'canceled') THEN caller_item END), -1) AS BIGINT) AS failed,
+    CAST(COALESCE(min(CASE WHEN state = 'failed' THEN caller_item END), -1) AS BIGINT) AS failed,
+    CAST(COALESCE(min(CASE WHEN state = 'canceled' THEN caller_item END), -1) AS BIGINT) AS canceled,
+    CAST(sum(CASE WHEN state = 'canceled' THEN 1 ELSE 0 END) AS BIGINT) AS canceled_count,
     CAST(COALESCE(min(CASE WHEN place > 0 THEN caller_item END), -1) AS BIGINT) AS running
 FROM runs
 WHERE caller_run_id = $2 AND caller_run_id <> '' AND caller_path = $3 AND caller_round = $4
@@ -80,10 +82,12 @@ type CountChildRunCellsParams struct {
 }
 
 type CountChildRunCellsRow struct {
-	Cell    int64
-	Done    int64
-	Failed  int64
-	Running int64
+	Cell          int64
+	Done          int64
+	Failed        int64
+	Canceled      int64
+	CanceledCount int64
+	Running       int64
 }
 
 // How far the items of a step are, for the page of a run. A cell stands for @size items.
@@ -105,6 +109,8 @@ func (q *Queries) CountChildRunCells(ctx context.Context, arg CountChildRunCells
 			&i.Cell,
 			&i.Done,
 			&i.Failed,
+			&i.Canceled,
+			&i.CanceledCount,
 			&i.Running,
 		); err != nil {
 			return nil, err
@@ -169,7 +175,7 @@ func (q *Queries) ListChildItemFailures(ctx context.Context, arg ListChildItemFa
 const listChildRunFailures = `-- name: ListChildRunFailures :many
 SELECT caller_item, error, ended_at FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
-    AND state IN ('failed', 'canceled')
+    AND state = 'failed'
 ORDER BY caller_item LIMIT $4
 `
 
@@ -215,7 +221,7 @@ func (q *Queries) ListChildRunFailures(ctx context.Context, arg ListChildRunFail
 }
 
 const listReusedChildRuns = `-- name: ListReusedChildRuns :many
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, i.item
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, i.item
 FROM child_items i JOIN runs ON runs.id = i.reused
 WHERE i.run_id = $1 AND i.path = $2 AND i.round = $3 AND i.reused <> ''
     AND (CAST($4 AS TEXT) = '' OR lower(runs.inputs) LIKE CAST($4 AS TEXT) ESCAPE '\' OR lower(runs.outputs) LIKE CAST($4 AS TEXT) ESCAPE '\')
@@ -306,6 +312,17 @@ func (q *Queries) ListReusedChildRuns(ctx context.Context, arg ListReusedChildRu
 			&i.Run.FlowsAbove,
 			&i.Run.ChildrenLive,
 			&i.Run.Models,
+			&i.Run.SkipFailed,
+			&i.Run.TriggerID,
+			&i.Run.TriggerName,
+			&i.Run.ScheduledAt,
+			&i.Run.EventKey,
+			&i.Run.Untrusted,
+			&i.Run.MaxNanoUsd,
+			&i.Run.Budgets,
+			&i.Run.StopRequested,
+			&i.Run.Continues,
+			&i.Run.ContextHash,
 			&i.Item,
 		); err != nil {
 			return nil, err
@@ -379,13 +396,13 @@ func (q *Queries) ListShownChildItems(ctx context.Context, arg ListShownChildIte
 }
 
 const listShownChildRuns = `-- name: ListShownChildRuns :many
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, CAST(COALESCE((SELECT max(s.failures) FROM steps s WHERE s.run_id = runs.id), 0) AS BIGINT) AS failures
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, CAST(COALESCE((SELECT max(s.failures) FROM steps s WHERE s.run_id = runs.id), 0) AS BIGINT) AS failures
 FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
-    AND (CAST($4 AS BIGINT) = 1 AND state IN ('failed', 'canceled') OR CAST($5 AS BIGINT) = 1 AND place > 0 OR CAST($6 AS BIGINT) = 1 AND state = 'succeeded')
-    AND (CAST($7 AS TEXT) = '' OR error LIKE CAST($7 AS TEXT))
-    AND (CAST($8 AS TEXT) = '' OR lower(inputs) LIKE CAST($8 AS TEXT) ESCAPE '\' OR lower(outputs) LIKE CAST($8 AS TEXT) ESCAPE '\' OR lower(error) LIKE CAST($8 AS TEXT) ESCAPE '\')
-ORDER BY caller_item LIMIT $9
+    AND (CAST($4 AS BIGINT) = 1 AND state = 'failed' OR CAST($5 AS BIGINT) = 1 AND state = 'canceled' OR CAST($6 AS BIGINT) = 1 AND place > 0 OR CAST($7 AS BIGINT) = 1 AND state = 'succeeded')
+    AND (CAST($8 AS TEXT) = '' OR error LIKE CAST($8 AS TEXT))
+    AND (CAST($9 AS TEXT) = '' OR lower(inputs) LIKE CAST($9 AS TEXT) ESCAPE '\' OR lower(outputs) LIKE CAST($9 AS TEXT) ESCAPE '\' OR lower(error) LIKE CAST($9 AS TEXT) ESCAPE '\')
+ORDER BY caller_item LIMIT $10
 `
 
 type ListShownChildRunsParams struct {
@@ -393,6 +410,7 @@ type ListShownChildRunsParams struct {
 	CallerPath  string
 	CallerRound int64
 	Failed      int64
+	Canceled    int64
 	Running     int64
 	Done        int64
 	Code        string
@@ -412,6 +430,7 @@ func (q *Queries) ListShownChildRuns(ctx context.Context, arg ListShownChildRuns
 		arg.CallerPath,
 		arg.CallerRound,
 		arg.Failed,
+		arg.Canceled,
 		arg.Running,
 		arg.Done,
 		arg.Code,
@@ -481,6 +500,17 @@ func (q *Queries) ListShownChildRuns(ctx context.Context, arg ListShownChildRuns
 			&i.Run.FlowsAbove,
 			&i.Run.ChildrenLive,
 			&i.Run.Models,
+			&i.Run.SkipFailed,
+			&i.Run.TriggerID,
+			&i.Run.TriggerName,
+			&i.Run.ScheduledAt,
+			&i.Run.EventKey,
+			&i.Run.Untrusted,
+			&i.Run.MaxNanoUsd,
+			&i.Run.Budgets,
+			&i.Run.StopRequested,
+			&i.Run.Continues,
+			&i.Run.ContextHash,
 			&i.Failures,
 		); err != nil {
 			return nil, err

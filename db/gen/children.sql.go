@@ -115,39 +115,6 @@ func (q *Queries) DeleteChildItems(ctx context.Context, arg DeleteChildItemsPara
 	return err
 }
 
-const deleteChildItemsOfRun = `-- name: DeleteChildItemsOfRun :exec
-DELETE FROM child_items WHERE run_id = $1
-`
-
-func (q *Queries) DeleteChildItemsOfRun(ctx context.Context, runID flow.RunID) error {
-	_, err := q.db.ExecContext(ctx, deleteChildItemsOfRun, runID)
-	return err
-}
-
-const deleteChildren = `-- name: DeleteChildren :exec
-DELETE FROM children WHERE run_id = $1
-`
-
-func (q *Queries) DeleteChildren(ctx context.Context, runID flow.RunID) error {
-	_, err := q.db.ExecContext(ctx, deleteChildren, runID)
-	return err
-}
-
-const expireChildren = `-- name: ExpireChildren :exec
-UPDATE runs SET expires_at = $1 WHERE caller_run_id = $2 AND caller_run_id <> '' AND erased = ''
-`
-
-type ExpireChildrenParams struct {
-	Now         int64
-	CallerRunID flow.RunID
-}
-
-// Child runs are erased soon after their caller.
-func (q *Queries) ExpireChildren(ctx context.Context, arg ExpireChildrenParams) error {
-	_, err := q.db.ExecContext(ctx, expireChildren, arg.Now, arg.CallerRunID)
-	return err
-}
-
 const findChildren = `-- name: FindChildren :one
 SELECT run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors, total, pending, running, succeeded, failed, reused, stopped, seen, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd FROM children WHERE run_id = $1 AND path = $2 AND round = $3
 `
@@ -308,7 +275,7 @@ func (q *Queries) ListChildItems(ctx context.Context, arg ListChildItemsParams) 
 }
 
 const listChildRuns = `-- name: ListChildRuns :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
     AND caller_item >= $4 AND caller_item < $5
 ORDER BY caller_item
@@ -393,6 +360,17 @@ func (q *Queries) ListChildRuns(ctx context.Context, arg ListChildRunsParams) ([
 			&i.FlowsAbove,
 			&i.ChildrenLive,
 			&i.Models,
+			&i.SkipFailed,
+			&i.TriggerID,
+			&i.TriggerName,
+			&i.ScheduledAt,
+			&i.EventKey,
+			&i.Untrusted,
+			&i.MaxNanoUsd,
+			&i.Budgets,
+			&i.StopRequested,
+			&i.Continues,
+			&i.ContextHash,
 		); err != nil {
 			return nil, err
 		}
@@ -645,6 +623,28 @@ type RecountChildrenParams struct {
 
 func (q *Queries) RecountChildren(ctx context.Context, arg RecountChildrenParams) error {
 	_, err := q.db.ExecContext(ctx, recountChildren, arg.RunID, arg.Path, arg.Round)
+	return err
+}
+
+const setChildConcurrency = `-- name: SetChildConcurrency :exec
+UPDATE children SET concurrency = $1 WHERE run_id = $2 AND path = $3 AND round = $4
+`
+
+type SetChildConcurrencyParams struct {
+	Concurrency int64
+	RunID       flow.RunID
+	Path        string
+	Round       int64
+}
+
+// The concurrency is negative while the step is paused.
+func (q *Queries) SetChildConcurrency(ctx context.Context, arg SetChildConcurrencyParams) error {
+	_, err := q.db.ExecContext(ctx, setChildConcurrency,
+		arg.Concurrency,
+		arg.RunID,
+		arg.Path,
+		arg.Round,
+	)
 	return err
 }
 

@@ -88,46 +88,6 @@ func (q *Queries) EraseFile(ctx context.Context, arg EraseFileParams) (int64, er
 	return size, err
 }
 
-const eraseFilesOfRun = `-- name: EraseFilesOfRun :many
-UPDATE files SET erased_at = $1, name = ''
-WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = $2)
-    AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> $2)
-RETURNING workspace_id, size
-`
-
-type EraseFilesOfRunParams struct {
-	ErasedAt int64
-	RunID    flow.RunID
-}
-
-type EraseFilesOfRunRow struct {
-	WorkspaceID flow.WorkspaceID
-	Size        int64
-}
-
-func (q *Queries) EraseFilesOfRun(ctx context.Context, arg EraseFilesOfRunParams) ([]EraseFilesOfRunRow, error) {
-	rows, err := q.db.QueryContext(ctx, eraseFilesOfRun, arg.ErasedAt, arg.RunID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []EraseFilesOfRunRow
-	for rows.Next() {
-		var i EraseFilesOfRunRow
-		if err := rows.Scan(&i.WorkspaceID, &i.Size); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const eraseLooseFile = `-- name: EraseLooseFile :one
 UPDATE files SET erased_at = $1, name = ''
 WHERE id = $2 AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
@@ -591,14 +551,5 @@ DELETE FROM run_files WHERE file_id = $1
 
 func (q *Queries) UnlinkFile(ctx context.Context, fileID string) error {
 	_, err := q.db.ExecContext(ctx, unlinkFile, fileID)
-	return err
-}
-
-const unlinkFiles = `-- name: UnlinkFiles :exec
-DELETE FROM run_files WHERE run_id = $1
-`
-
-func (q *Queries) UnlinkFiles(ctx context.Context, runID flow.RunID) error {
-	_, err := q.db.ExecContext(ctx, unlinkFiles, runID)
 	return err
 }

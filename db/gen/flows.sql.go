@@ -12,7 +12,7 @@ import (
 )
 
 const anyFlow = `-- name: AnyFlow :one
-SELECT id FROM flows WHERE workspace_id = $1 LIMIT 1
+SELECT id FROM flows WHERE workspace_id = $1 AND knowledge_id = '' LIMIT 1
 `
 
 func (q *Queries) AnyFlow(ctx context.Context, workspaceID flow.WorkspaceID) (flow.FlowID, error) {
@@ -296,7 +296,7 @@ const listFlowHeads = `-- name: ListFlowHeads :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
-WHERE f.workspace_id = $1 AND f.id > $2
+WHERE f.workspace_id = $1 AND f.id > $2 AND f.knowledge_id = ''
 ORDER BY f.id LIMIT $3
 `
 
@@ -482,7 +482,7 @@ func (q *Queries) ReplaceSigning(ctx context.Context, arg ReplaceSigningParams) 
 }
 
 const restoreFlow = `-- name: RestoreFlow :execrows
-UPDATE flows SET archived_at = 0, updated_at = $1 WHERE id = $2 AND workspace_id = $3
+UPDATE flows SET archived_at = 0, updated_at = $1 WHERE id = $2 AND workspace_id = $3 AND knowledge_id = ''
 `
 
 type RestoreFlowParams struct {

@@ -12,11 +12,11 @@ import (
 )
 
 const claimIdempotency = `-- name: ClaimIdempotency :execrows
-INSERT INTO idempotency (workspace_id, name, fingerprint, run_id, created_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO idempotency (workspace_id, name, fingerprint, run_id, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (workspace_id, name) DO UPDATE
-SET fingerprint = excluded.fingerprint, run_id = excluded.run_id, created_at = excluded.created_at
-WHERE idempotency.created_at <= $6
+SET fingerprint = excluded.fingerprint, run_id = excluded.run_id, created_at = excluded.created_at, expires_at = excluded.expires_at
+WHERE idempotency.created_at <= $7 AND idempotency.expires_at <= excluded.created_at
 `
 
 type ClaimIdempotencyParams struct {
@@ -25,6 +25,7 @@ type ClaimIdempotencyParams struct {
 	Fingerprint string
 	RunID       flow.RunID
 	CreatedAt   int64
+	ExpiresAt   int64
 	StaleBefore int64
 }
 
@@ -35,6 +36,7 @@ func (q *Queries) ClaimIdempotency(ctx context.Context, arg ClaimIdempotencyPara
 		arg.Fingerprint,
 		arg.RunID,
 		arg.CreatedAt,
+		arg.ExpiresAt,
 		arg.StaleBefore,
 	)
 	if err != nil {
@@ -45,16 +47,35 @@ func (q *Queries) ClaimIdempotency(ctx context.Context, arg ClaimIdempotencyPara
 
 const dropIdempotency = `-- name: DropIdempotency :execrows
 DELETE FROM idempotency WHERE (workspace_id, name) IN (
-    SELECT i.workspace_id, i.name FROM idempotency i WHERE i.created_at <= $1 ORDER BY i.created_at LIMIT $2)
+    SELECT i.workspace_id, i.name FROM idempotency i WHERE i.expires_at > 0 AND i.expires_at <= $1 ORDER BY i.expires_at LIMIT $2)
 `
 
 type DropIdempotencyParams struct {
+	Now     int64
+	MaxRows int32
+}
+
+func (q *Queries) DropIdempotency(ctx context.Context, arg DropIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropIdempotency, arg.Now, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const dropOldIdempotency = `-- name: DropOldIdempotency :execrows
+DELETE FROM idempotency WHERE (workspace_id, name) IN (
+    SELECT i.workspace_id, i.name FROM idempotency i WHERE i.expires_at = 0 AND i.created_at <= $1 ORDER BY i.created_at LIMIT $2)
+`
+
+type DropOldIdempotencyParams struct {
 	StaleBefore int64
 	MaxRows     int32
 }
 
-func (q *Queries) DropIdempotency(ctx context.Context, arg DropIdempotencyParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, dropIdempotency, arg.StaleBefore, arg.MaxRows)
+// Rows of earlier releases.
+func (q *Queries) DropOldIdempotency(ctx context.Context, arg DropOldIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropOldIdempotency, arg.StaleBefore, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +83,7 @@ func (q *Queries) DropIdempotency(ctx context.Context, arg DropIdempotencyParams
 }
 
 const findIdempotency = `-- name: FindIdempotency :one
-SELECT workspace_id, name, fingerprint, run_id, created_at FROM idempotency WHERE workspace_id = $1 AND name = $2
+SELECT workspace_id, name, fingerprint, run_id, created_at, expires_at FROM idempotency WHERE workspace_id = $1 AND name = $2
 `
 
 type FindIdempotencyParams struct {
@@ -79,6 +100,7 @@ func (q *Queries) FindIdempotency(ctx context.Context, arg FindIdempotencyParams
 		&i.Fingerprint,
 		&i.RunID,
 		&i.CreatedAt,
+		&i.ExpiresAt,
 	)
 	return i, err
 }

@@ -156,7 +156,7 @@ func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error)
 }
 
 const findFailed = `-- name: FindFailed :one
-SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item, flows_above FROM runs WHERE id = $1
+SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item, flows_above, budgets FROM runs WHERE id = $1
 `
 
 type FindFailedRow struct {
@@ -173,6 +173,7 @@ type FindFailedRow struct {
 	CallerRound int64
 	CallerItem  int64
 	FlowsAbove  string
+	Budgets     string
 }
 
 func (q *Queries) FindFailed(ctx context.Context, id flow.RunID) (FindFailedRow, error) {
@@ -192,6 +193,7 @@ func (q *Queries) FindFailed(ctx context.Context, id flow.RunID) (FindFailedRow,
 		&i.CallerRound,
 		&i.CallerItem,
 		&i.FlowsAbove,
+		&i.Budgets,
 	)
 	return i, err
 }

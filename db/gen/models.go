@@ -8,6 +8,45 @@ import (
 	"sluice/flow"
 )
 
+type Alarm struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	Name        string
+	Config      string
+	IsOn        int64
+	Reason      string
+	Rev         int64
+	Source      string
+	MadeBy      string
+	CreatedAt   int64
+	ChangedAt   int64
+	WatchedFrom int64
+	Step        int64
+	FiringSince int64
+	BadAt       int64
+	CountedTo   int64
+	ToldAt      int64
+	Finding     string
+}
+
+type AlarmMessage struct {
+	ID          string
+	AlarmID     string
+	WorkspaceID flow.WorkspaceID
+	Kind        string
+	Channel     string
+	Target      string
+	Body        string
+	State       string
+	Tries       int64
+	DueAt       int64
+	Error       string
+	DeliveryID  string
+	RunID       flow.RunID
+	CreatedAt   int64
+}
+
 type Audit struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
@@ -67,6 +106,28 @@ type Child struct {
 	ReasoningTokens int64
 	UnpricedSteps   int64
 	CostNanoUsd     flow.NanoUSD
+}
+
+type Companion struct {
+	OwnerID     string
+	Name        string
+	WorkspaceID flow.WorkspaceID
+	Rev         int64
+	Hash        string
+	AppliedRev  int64
+	Source      string
+	ChangedAt   int64
+}
+
+type CompanionBody struct {
+	OwnerID     string
+	Name        string
+	Rev         int64
+	WorkspaceID flow.WorkspaceID
+	Hash        string
+	Body        string
+	MadeBy      string
+	CreatedAt   int64
 }
 
 type Credential struct {
@@ -162,6 +223,22 @@ type Endpoint struct {
 	Hostname     string
 }
 
+type Event struct {
+	TriggerID    string
+	EventKey     string
+	WorkspaceID  flow.WorkspaceID
+	FlowID       flow.FlowID
+	Position     string
+	CreatedAt    int64
+	State        string
+	RunID        flow.RunID
+	Code         string
+	Detail       string
+	Repeats      int64
+	Request      string
+	RequestBytes int64
+}
+
 type File struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
@@ -191,6 +268,7 @@ type Idempotency struct {
 	Fingerprint string
 	RunID       flow.RunID
 	CreatedAt   int64
+	ExpiresAt   int64
 }
 
 type Key struct {
@@ -223,6 +301,72 @@ type Key struct {
 	WebhookSecret  []byte
 	AllowUnpriced  int64
 	RotatedBy      string
+}
+
+type Knowledge struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	Slug        string
+	Name        string
+	Settings    string
+	Generation  int64
+	NextNumber  int64
+	NextBlock   int64
+	Changes     int64
+	Documents   int64
+	Passages    int64
+	Bytes       int64
+	Source      string
+	MadeBy      string
+	CreatedAt   int64
+	ChangedAt   int64
+}
+
+type KnowledgeBlock struct {
+	KnowledgeID string
+	Part        string
+	Block       int64
+	Passages    int64
+	FirstNumber int64
+	LastNumber  int64
+	Stale       int64
+	Dimensions  int64
+	Head        []byte
+}
+
+type KnowledgeDocument struct {
+	ID          string
+	KnowledgeID string
+	WorkspaceID flow.WorkspaceID
+	Part        string
+	Source      string
+	Hash        string
+	Title       string
+	Link        string
+	Metadata    string
+	Format      string
+	State       string
+	Error       string
+	RunID       flow.RunID
+	FirstNumber int64
+	Passages    int64
+	Bytes       int64
+	CreatedAt   int64
+	ChangedAt   int64
+}
+
+type KnowledgePassage struct {
+	KnowledgeID string
+	Number      int64
+	DocumentID  string
+	Body        string
+	Headings    string
+	Page        int64
+	StartAt     int64
+	EndAt       int64
+	Cells       string
+	Hash        string
 }
 
 type Pin struct {
@@ -298,6 +442,17 @@ type Run struct {
 	FlowsAbove      string
 	ChildrenLive    int64
 	Models          string
+	SkipFailed      int64
+	TriggerID       string
+	TriggerName     string
+	ScheduledAt     int64
+	EventKey        string
+	Untrusted       int64
+	MaxNanoUsd      flow.NanoUSD
+	Budgets         string
+	StopRequested   int64
+	Continues       flow.RunID
+	ContextHash     string
 }
 
 type Session struct {
@@ -342,6 +497,7 @@ type Step struct {
 	Reserved        int64
 	ReservedDay     string
 	ReservedAttempt int64
+	Untrusted       int64
 }
 
 type Throttle struct {
@@ -349,6 +505,35 @@ type Throttle struct {
 	Failures int64
 	FailedAt int64
 	UntilAt  int64
+}
+
+type Trigger struct {
+	ID           string
+	WorkspaceID  flow.WorkspaceID
+	FlowID       flow.FlowID
+	Name         string
+	Kind         string
+	Config       string
+	Sealed       []byte
+	TokenHash    string
+	IsOn         int64
+	Reason       string
+	NextAt       int64
+	DueAt        int64
+	WaitingAt    int64
+	DecidedAt    int64
+	MissedUntil  int64
+	LastRunID    flow.RunID
+	Rev          int64
+	Source       string
+	MadeBy       string
+	CreatedAt    int64
+	ChangedAt    int64
+	Day          int64
+	Taken        int64
+	OldHash      string
+	OldUntil     int64
+	CaptureUntil int64
 }
 
 type UsageFull struct {
@@ -411,4 +596,5 @@ type Workspace struct {
 	QuotaBytes int64
 	QuotaFlows int64
 	QuotaRuns  int64
+	Timezone   string
 }

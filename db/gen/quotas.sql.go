@@ -315,7 +315,8 @@ const weighRun = `-- name: WeighRun :one
 SELECT r.workspace_id, CAST(octet_length(r.error) + octet_length(r.metadata) + octet_length(r.inputs) + octet_length(r.outputs)
     + (SELECT COALESCE(sum(octet_length(s.error) + octet_length(s.saved) + octet_length(s.input) + octet_length(s.outputs) + octet_length(s.attempts)), 0)
         FROM steps s WHERE s.run_id = r.id)
-    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = r.id) AS BIGINT) AS bytes
+    + (SELECT COALESCE(sum(octet_length(p.content)), 0) FROM step_parts p WHERE p.run_id = r.id)
+    + (SELECT COALESCE(sum(octet_length(c.content)), 0) FROM run_contexts c WHERE r.context_hash <> '' AND c.workspace_id = r.workspace_id AND c.hash = r.context_hash) AS BIGINT) AS bytes
 FROM runs r WHERE r.id = $1
 `
 

@@ -13,7 +13,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash
 `
 
 type ClaimRunParams struct {
@@ -81,12 +81,23 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.FlowsAbove,
 		&i.ChildrenLive,
 		&i.Models,
+		&i.SkipFailed,
+		&i.TriggerID,
+		&i.TriggerName,
+		&i.ScheduledAt,
+		&i.EventKey,
+		&i.Untrusted,
+		&i.MaxNanoUsd,
+		&i.Budgets,
+		&i.StopRequested,
+		&i.Continues,
+		&i.ContextHash,
 	)
 	return i, err
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
 FROM runs WHERE runs.id = $1 AND runs.attempt = $2 AND runs.place > 0
 `
 
@@ -159,6 +170,17 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (FindH
 		&i.Run.FlowsAbove,
 		&i.Run.ChildrenLive,
 		&i.Run.Models,
+		&i.Run.SkipFailed,
+		&i.Run.TriggerID,
+		&i.Run.TriggerName,
+		&i.Run.ScheduledAt,
+		&i.Run.EventKey,
+		&i.Run.Untrusted,
+		&i.Run.MaxNanoUsd,
+		&i.Run.Budgets,
+		&i.Run.StopRequested,
+		&i.Run.Continues,
+		&i.Run.ContextHash,
 		&i.FlowSlug,
 	)
 	return i, err
@@ -182,11 +204,12 @@ func (q *Queries) FindPlace(ctx context.Context, id flow.RunID) (FindPlaceRow, e
 }
 
 const findReleased = `-- name: FindReleased :one
-SELECT cancel_requested, webhook FROM runs WHERE id = $1
+SELECT cancel_requested, stop_requested, webhook FROM runs WHERE id = $1
 `
 
 type FindReleasedRow struct {
 	CancelRequested int64
+	StopRequested   int64
 	Webhook         []byte
 }
 
@@ -194,12 +217,12 @@ type FindReleasedRow struct {
 func (q *Queries) FindReleased(ctx context.Context, id flow.RunID) (FindReleasedRow, error) {
 	row := q.db.QueryRowContext(ctx, findReleased, id)
 	var i FindReleasedRow
-	err := row.Scan(&i.CancelRequested, &i.Webhook)
+	err := row.Scan(&i.CancelRequested, &i.StopRequested, &i.Webhook)
 	return i, err
 }
 
 const findRun = `-- name: FindRun :one
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
 FROM runs
 WHERE runs.id = $1 AND runs.workspace_id = $2 AND (runs.flow_id = $3 OR $3 = '')
 `
@@ -274,6 +297,17 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (FindRunRow, e
 		&i.Run.FlowsAbove,
 		&i.Run.ChildrenLive,
 		&i.Run.Models,
+		&i.Run.SkipFailed,
+		&i.Run.TriggerID,
+		&i.Run.TriggerName,
+		&i.Run.ScheduledAt,
+		&i.Run.EventKey,
+		&i.Run.Untrusted,
+		&i.Run.MaxNanoUsd,
+		&i.Run.Budgets,
+		&i.Run.StopRequested,
+		&i.Run.Continues,
+		&i.Run.ContextHash,
 		&i.FlowSlug,
 	)
 	return i, err
@@ -317,13 +351,13 @@ const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live,
-    caller_run_id, caller_path, caller_round, caller_item, flows_above)
+    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live, skip_failed,
+    caller_run_id, caller_path, caller_round, caller_item, flows_above, trigger_id, trigger_name, scheduled_at, event_key, max_nano_usd, budgets, untrusted, continues, context_hash)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, 0, 0, 0, $16, $17,
     $18, $19, 0, $20, $21, 0, 0, $22, 0, 0, 0, $23,
-    0, '', $24, $25, $26, '', $27, $28, '', $29, $30,
-    $31, $32, $33, $34, $35)
+    0, '', $24, $25, $26, '', $27, $28, '', $29, $30, $31,
+    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45)
 `
 
 type InsertRunParams struct {
@@ -357,11 +391,21 @@ type InsertRunParams struct {
 	Inputs        string
 	Busy          int64
 	ChildrenLive  int64
+	SkipFailed    int64
 	CallerRunID   flow.RunID
 	CallerPath    string
 	CallerRound   int64
 	CallerItem    int64
 	FlowsAbove    string
+	TriggerID     string
+	TriggerName   string
+	ScheduledAt   int64
+	EventKey      string
+	MaxNanoUsd    flow.NanoUSD
+	Budgets       string
+	Untrusted     int64
+	Continues     flow.RunID
+	ContextHash   string
 }
 
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
@@ -396,11 +440,21 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Inputs,
 		arg.Busy,
 		arg.ChildrenLive,
+		arg.SkipFailed,
 		arg.CallerRunID,
 		arg.CallerPath,
 		arg.CallerRound,
 		arg.CallerItem,
 		arg.FlowsAbove,
+		arg.TriggerID,
+		arg.TriggerName,
+		arg.ScheduledAt,
+		arg.EventKey,
+		arg.MaxNanoUsd,
+		arg.Budgets,
+		arg.Untrusted,
+		arg.Continues,
+		arg.ContextHash,
 	)
 	return err
 }
@@ -447,6 +501,35 @@ ORDER BY id
 
 func (q *Queries) ListCancels(ctx context.Context, instanceID string) ([]flow.RunID, error) {
 	rows, err := q.db.QueryContext(ctx, listCancels, instanceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []flow.RunID
+	for rows.Next() {
+		var id flow.RunID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listStops = `-- name: ListStops :many
+SELECT id FROM runs
+WHERE stop_requested = 1 AND place = 2 AND (instance_id = $1 OR instance_id = '')
+ORDER BY id
+`
+
+func (q *Queries) ListStops(ctx context.Context, instanceID string) ([]flow.RunID, error) {
+	rows, err := q.db.QueryContext(ctx, listStops, instanceID)
 	if err != nil {
 		return nil, err
 	}
@@ -544,18 +627,37 @@ func (q *Queries) SetCancel(ctx context.Context, arg SetCancelParams) (int64, er
 	return place, err
 }
 
+const setStop = `-- name: SetStop :one
+UPDATE runs SET stop_requested = 1
+WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '') AND place > 0 AND stop_requested = 0
+RETURNING place
+`
+
+type SetStopParams struct {
+	ID          flow.RunID
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+}
+
+func (q *Queries) SetStop(ctx context.Context, arg SetStopParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, setStop, arg.ID, arg.WorkspaceID, arg.FlowID)
+	var place int64
+	err := row.Scan(&place)
+	return place, err
+}
+
 const updateRun = `-- name: UpdateRun :execrows
 UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
     cached_tokens = $8, reasoning_tokens = $9, unpriced_steps = $10, models = $11,
     progress_done = $12, progress_total = $13, seq = $14, run_seq = $15,
     started_at = $16, ended_at = $17, expires_at = $18, deadline_at = $19,
-    waiting_since = $20, busy = $21,
-    crashes = crashes * $22, busy_crashes = busy_crashes * $22, guilt = guilt * $22,
-    trial_size = trial_size * $23,
-    writes = CASE WHEN $24 = 0 THEN writes ELSE $24 END
-WHERE id = $25 AND workspace_id = $26 AND attempt = $27 AND place > 0 AND ($24 = 0 OR writes = $28- 1)
-    AND cancel_requested <= $29
+    waiting_since = $20, busy = $21, untrusted = $22,
+    crashes = crashes * $23, busy_crashes = busy_crashes * $23, guilt = guilt * $23,
+    trial_size = trial_size * $24,
+    writes = CASE WHEN $25 = 0 THEN writes ELSE $25 END
+WHERE id = $26 AND workspace_id = $27 AND attempt = $28 AND place > 0 AND ($25 = 0 OR writes = $29- 1)
+    AND cancel_requested <= $30
 `
 
 type UpdateRunParams struct {
@@ -580,6 +682,7 @@ type UpdateRunParams struct {
 	DeadlineAt      int64
 	WaitingSince    int64
 	Busy            int64
+	Untrusted       int64
 	KeepCrashes     int64
 	KeepTrial       int64
 	Writes          int64
@@ -612,6 +715,7 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.DeadlineAt,
 		arg.WaitingSince,
 		arg.Busy,
+		arg.Untrusted,
 		arg.KeepCrashes,
 		arg.KeepTrial,
 		arg.Writes,

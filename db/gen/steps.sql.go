@@ -40,22 +40,52 @@ func (q *Queries) DeleteStepParts(ctx context.Context, arg DeleteStepPartsParams
 	return err
 }
 
-const deleteStepPartsOfRun = `-- name: DeleteStepPartsOfRun :exec
-DELETE FROM step_parts WHERE run_id = $1
+const findStep = `-- name: FindStep :one
+SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt, untrusted FROM steps WHERE run_id = $1 AND path = $2 AND workspace_id = $3
 `
 
-func (q *Queries) DeleteStepPartsOfRun(ctx context.Context, runID flow.RunID) error {
-	_, err := q.db.ExecContext(ctx, deleteStepPartsOfRun, runID)
-	return err
+type FindStepParams struct {
+	RunID       flow.RunID
+	Path        string
+	WorkspaceID flow.WorkspaceID
 }
 
-const deleteSteps = `-- name: DeleteSteps :exec
-DELETE FROM steps WHERE run_id = $1
-`
-
-func (q *Queries) DeleteSteps(ctx context.Context, runID flow.RunID) error {
-	_, err := q.db.ExecContext(ctx, deleteSteps, runID)
-	return err
+func (q *Queries) FindStep(ctx context.Context, arg FindStepParams) (Step, error) {
+	row := q.db.QueryRowContext(ctx, findStep, arg.RunID, arg.Path, arg.WorkspaceID)
+	var i Step
+	err := row.Scan(
+		&i.RunID,
+		&i.Path,
+		&i.WorkspaceID,
+		&i.Node,
+		&i.Kind,
+		&i.State,
+		&i.Attempt,
+		&i.Failures,
+		&i.NodeHash,
+		&i.InputHash,
+		&i.InputTokens,
+		&i.OutputTokens,
+		&i.CostNanoUsd,
+		&i.Seq,
+		&i.OutputSeq,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.WaitUntil,
+		&i.Error,
+		&i.Saved,
+		&i.Input,
+		&i.Outputs,
+		&i.Attempts,
+		&i.CachedTokens,
+		&i.ReasoningTokens,
+		&i.UnpricedSteps,
+		&i.Reserved,
+		&i.ReservedDay,
+		&i.ReservedAttempt,
+		&i.Untrusted,
+	)
+	return i, err
 }
 
 const findStepOutputs = `-- name: FindStepOutputs :one
@@ -94,6 +124,228 @@ func (q *Queries) InsertStepPart(ctx context.Context, arg InsertStepPartParams) 
 		arg.Content,
 	)
 	return err
+}
+
+const listNodeSteps = `-- name: ListNodeSteps :many
+SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt, untrusted FROM steps WHERE run_id = $1 AND workspace_id = $2 AND path NOT LIKE '%.%'
+`
+
+type ListNodeStepsParams struct {
+	RunID       flow.RunID
+	WorkspaceID flow.WorkspaceID
+}
+
+// The steps of the nodes of a run: all but sub-steps.
+func (q *Queries) ListNodeSteps(ctx context.Context, arg ListNodeStepsParams) ([]Step, error) {
+	rows, err := q.db.QueryContext(ctx, listNodeSteps, arg.RunID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Step
+	for rows.Next() {
+		var i Step
+		if err := rows.Scan(
+			&i.RunID,
+			&i.Path,
+			&i.WorkspaceID,
+			&i.Node,
+			&i.Kind,
+			&i.State,
+			&i.Attempt,
+			&i.Failures,
+			&i.NodeHash,
+			&i.InputHash,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CostNanoUsd,
+			&i.Seq,
+			&i.OutputSeq,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.WaitUntil,
+			&i.Error,
+			&i.Saved,
+			&i.Input,
+			&i.Outputs,
+			&i.Attempts,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
+			&i.Reserved,
+			&i.ReservedDay,
+			&i.ReservedAttempt,
+			&i.Untrusted,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listStepHeads = `-- name: ListStepHeads :many
+SELECT path, node, kind, state, attempt, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, seq, started_at, ended_at, wait_until, untrusted
+FROM steps WHERE run_id = $1 AND workspace_id = $2 AND substr(path, 1, CAST($3 AS INTEGER)) = CAST($4 AS TEXT)
+`
+
+type ListStepHeadsParams struct {
+	RunID        flow.RunID
+	WorkspaceID  flow.WorkspaceID
+	PrefixLength int32
+	Prefix       string
+}
+
+type ListStepHeadsRow struct {
+	Path            string
+	Node            string
+	Kind            string
+	State           string
+	Attempt         int64
+	Error           string
+	InputTokens     int64
+	OutputTokens    int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	CostNanoUsd     flow.NanoUSD
+	Seq             int64
+	StartedAt       int64
+	EndedAt         int64
+	WaitUntil       int64
+	Untrusted       int64
+}
+
+// The steps of a run whose path begins with a prefix, without their content.
+func (q *Queries) ListStepHeads(ctx context.Context, arg ListStepHeadsParams) ([]ListStepHeadsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listStepHeads,
+		arg.RunID,
+		arg.WorkspaceID,
+		arg.PrefixLength,
+		arg.Prefix,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListStepHeadsRow
+	for rows.Next() {
+		var i ListStepHeadsRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Node,
+			&i.Kind,
+			&i.State,
+			&i.Attempt,
+			&i.Error,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
+			&i.CostNanoUsd,
+			&i.Seq,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.WaitUntil,
+			&i.Untrusted,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listStepOutlines = `-- name: ListStepOutlines :many
+SELECT path, node, kind, state, attempt, failures, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, seq, started_at, ended_at, wait_until, untrusted,
+    CAST(CASE WHEN length(input) <= 2000 THEN input ELSE '' END AS TEXT) AS input, CAST(CASE WHEN length(attempts) <= 8000 THEN attempts ELSE '' END AS TEXT) AS attempts
+FROM steps WHERE run_id = $1 AND workspace_id = $2 AND path LIKE '%.%'
+`
+
+type ListStepOutlinesParams struct {
+	RunID       flow.RunID
+	WorkspaceID flow.WorkspaceID
+}
+
+type ListStepOutlinesRow struct {
+	Path            string
+	Node            string
+	Kind            string
+	State           string
+	Attempt         int64
+	Failures        int64
+	Error           string
+	InputTokens     int64
+	OutputTokens    int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	CostNanoUsd     flow.NanoUSD
+	Seq             int64
+	StartedAt       int64
+	EndedAt         int64
+	WaitUntil       int64
+	Untrusted       int64
+	Input           string
+	Attempts        string
+}
+
+// The sub-steps of a run for the list on its page: without outputs, and with inputs and attempts only if they are short.
+func (q *Queries) ListStepOutlines(ctx context.Context, arg ListStepOutlinesParams) ([]ListStepOutlinesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listStepOutlines, arg.RunID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListStepOutlinesRow
+	for rows.Next() {
+		var i ListStepOutlinesRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Node,
+			&i.Kind,
+			&i.State,
+			&i.Attempt,
+			&i.Failures,
+			&i.Error,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
+			&i.CostNanoUsd,
+			&i.Seq,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.WaitUntil,
+			&i.Untrusted,
+			&i.Input,
+			&i.Attempts,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listStepParts = `-- name: ListStepParts :many
@@ -135,7 +387,7 @@ func (q *Queries) ListStepParts(ctx context.Context, arg ListStepPartsParams) ([
 }
 
 const listSteps = `-- name: ListSteps :many
-SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt FROM steps WHERE run_id = $1 AND workspace_id = $2 AND (seq > $3 OR output_seq > $3 OR state IN ('running', 'waiting'))
+SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt, untrusted FROM steps WHERE run_id = $1 AND workspace_id = $2 AND (seq > $3 OR output_seq > $3 OR state IN ('running', 'waiting'))
 `
 
 type ListStepsParams struct {
@@ -184,6 +436,7 @@ func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, e
 			&i.Reserved,
 			&i.ReservedDay,
 			&i.ReservedAttempt,
+			&i.Untrusted,
 		); err != nil {
 			return nil, err
 		}

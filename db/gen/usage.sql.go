@@ -75,7 +75,7 @@ const keySpent = `-- name: KeySpent :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = $1 AND l.day = $2 AND l.subject = $3) AS BIGINT) AS lost
-FROM usage_all
+FROM spent_all
 WHERE workspace_id = $1 AND day = $2 AND key_id = $3
 `
 

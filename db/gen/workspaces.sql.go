@@ -23,7 +23,7 @@ func (q *Queries) FindMeta(ctx context.Context, name string) ([]byte, error) {
 }
 
 const findWorkspace = `-- name: FindWorkspace :one
-SELECT id, name, max_running, max_queued, created_at, quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = $1
+SELECT id, name, max_running, max_queued, created_at, quota_bytes, quota_flows, quota_runs, timezone FROM workspaces WHERE id = $1
 `
 
 func (q *Queries) FindWorkspace(ctx context.Context, id flow.WorkspaceID) (Workspace, error) {
@@ -38,6 +38,7 @@ func (q *Queries) FindWorkspace(ctx context.Context, id flow.WorkspaceID) (Works
 		&i.QuotaBytes,
 		&i.QuotaFlows,
 		&i.QuotaRuns,
+		&i.Timezone,
 	)
 	return i, err
 }

@@ -40,6 +40,3 @@ UPDATE approvals SET seen = 1 WHERE run_id = @run_id AND path = @path AND decide
 UPDATE steps SET wait_until = @now
 WHERE steps.run_id = @run_id AND state = 'waiting'
     AND path IN (SELECT a.path FROM approvals a WHERE a.run_id = @run_id AND a.decided_at > 0 AND a.seen = 0);
-
--- name: DeleteApprovals :exec
-DELETE FROM approvals WHERE run_id = @run_id;

@@ -31,11 +31,11 @@ WHERE r.caller_run_id = '' AND r.id >= @from_id AND r.workspace_id = @workspace_
 WITH RECURSIVE tree(id) AS (
     SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
     UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
-SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+SELECT CAST(COALESCE(sum(spent_all.cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = @workspace_id AND l.day = @day AND l.subject IN (SELECT tree.id FROM tree)) AS BIGINT) AS lost
-FROM usage_all
-WHERE usage_all.workspace_id = @workspace_id AND usage_all.day = @day AND usage_all.key_id IN (SELECT tree.id FROM tree);
+FROM spent_all
+WHERE spent_all.workspace_id = @workspace_id AND spent_all.day = @day AND spent_all.key_id IN (SELECT tree.id FROM tree);
 
 -- What a flow has cost on a day, and the child runs that its runs started.
 -- name: FlowSpent :one
@@ -44,7 +44,7 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
     WHERE b.workspace_id = @workspace_id AND b.flow_id = @flow_id AND b.day = @day) AS BIGINT) AS below,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = @workspace_id AND l.day = @day AND l.subject = CAST(@subject AS TEXT)) AS BIGINT) AS lost
-FROM usage_all WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
+FROM spent_all WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
 
 -- name: AddLostSpending :exec
 INSERT INTO lost_spending (workspace_id, subject, day, nano_usd) VALUES (@workspace_id, @subject, @day, @nano_usd)
@@ -53,10 +53,10 @@ ON CONFLICT (day, workspace_id, subject) DO UPDATE SET nano_usd = lost_spending.
 -- name: DropLostSpending :exec
 DELETE FROM lost_spending WHERE day < @day;
 
--- Steps that still reserve something of a budget of the day.
+-- Steps that still reserve something of a budget.
 -- name: ListReserved :many
-SELECT path, reserved, unpriced_steps, attempt, started_at, attempts FROM steps
-WHERE run_id = @run_id AND reserved > 0 AND reserved_day = @day;
+SELECT path, reserved, reserved_day, unpriced_steps, attempt, started_at, attempts FROM steps
+WHERE run_id = @run_id AND reserved > 0;
 
 -- name: DropReservation :exec
 UPDATE steps SET reserved = 0 WHERE run_id = @run_id AND path = @path;
@@ -94,7 +94,7 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = @flow_id OR r.flows_above LIKE '% ' || @flow_id || ' %') AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
-FROM usage_all WHERE workspace_id = @workspace_id AND day = @day AND flow_id = @flow_id;
+FROM spent_all WHERE workspace_id = @workspace_id AND day = @day AND flow_id = @flow_id;
 
 -- FindFlowReserved for a key.
 -- name: FindKeyReserved :one
@@ -104,20 +104,20 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = @key_id AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = @workspace_id AND l.day = @day AND l.subject = @key_id) AS BIGINT) AS lost
-FROM usage_all WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;
+FROM spent_all WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;
 
 -- FindKeyReserved for a key with the keys that it made.
 -- name: FindKeysReserved :one
 WITH RECURSIVE tree(id) AS (
     SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
     UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
-SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+SELECT CAST(COALESCE(sum(spent_all.cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = @workspace_id AND l.day = @day AND l.subject IN (SELECT tree.id FROM tree)) AS BIGINT) AS lost
-FROM usage_all WHERE usage_all.workspace_id = @workspace_id AND usage_all.day = @day AND usage_all.key_id IN (SELECT tree.id FROM tree);
+FROM spent_all WHERE spent_all.workspace_id = @workspace_id AND spent_all.day = @day AND spent_all.key_id IN (SELECT tree.id FROM tree);
 
 -- name: ReserveStep :execrows
 UPDATE steps SET reserved = @reserved, reserved_day = @day, reserved_attempt = @attempt

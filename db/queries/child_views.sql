@@ -3,7 +3,9 @@
 -- name: CountChildRunCells :many
 SELECT CAST(caller_item / CAST(@size AS BIGINT) AS BIGINT) AS cell,
     CAST(sum(CASE WHEN state = 'succeeded' THEN 1 ELSE 0 END) AS BIGINT) AS done,
-    CAST(COALESCE(min(CASE WHEN state IN ('failed', 'canceled') THEN caller_item END), -1) AS BIGINT) AS failed,
+    CAST(COALESCE(min(CASE WHEN state = 'failed' THEN caller_item END), -1) AS BIGINT) AS failed,
+    CAST(COALESCE(min(CASE WHEN state = 'canceled' THEN caller_item END), -1) AS BIGINT) AS canceled,
+    CAST(sum(CASE WHEN state = 'canceled' THEN 1 ELSE 0 END) AS BIGINT) AS canceled_count,
     CAST(COALESCE(min(CASE WHEN place > 0 THEN caller_item END), -1) AS BIGINT) AS running
 FROM runs
 WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round
@@ -20,7 +22,7 @@ GROUP BY cell ORDER BY cell;
 -- name: ListChildRunFailures :many
 SELECT caller_item, error, ended_at FROM runs
 WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round
-    AND state IN ('failed', 'canceled')
+    AND state = 'failed'
 ORDER BY caller_item LIMIT @max_rows;
 
 -- name: ListChildItemFailures :many
@@ -33,7 +35,7 @@ ORDER BY item LIMIT @max_rows;
 SELECT sqlc.embed(runs), CAST(COALESCE((SELECT max(s.failures) FROM steps s WHERE s.run_id = runs.id), 0) AS BIGINT) AS failures
 FROM runs
 WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round
-    AND (CAST(@failed AS BIGINT) = 1 AND state IN ('failed', 'canceled') OR CAST(@running AS BIGINT) = 1 AND place > 0 OR CAST(@done AS BIGINT) = 1 AND state = 'succeeded')
+    AND (CAST(@failed AS BIGINT) = 1 AND state = 'failed' OR CAST(@canceled AS BIGINT) = 1 AND state = 'canceled' OR CAST(@running AS BIGINT) = 1 AND place > 0 OR CAST(@done AS BIGINT) = 1 AND state = 'succeeded')
     AND (CAST(@code AS TEXT) = '' OR error LIKE CAST(@code AS TEXT))
     AND (CAST(@needle AS TEXT) = '' OR lower(inputs) LIKE CAST(@needle AS TEXT) ESCAPE '\' OR lower(outputs) LIKE CAST(@needle AS TEXT) ESCAPE '\' OR lower(error) LIKE CAST(@needle AS TEXT) ESCAPE '\')
 ORDER BY caller_item LIMIT @max_rows;

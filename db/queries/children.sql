@@ -52,6 +52,10 @@ WHERE run_id = @run_id AND path = @path AND round = @round AND item >= @first AN
 UPDATE children SET pending = pending - @started, running = running + @started
 WHERE run_id = @run_id AND path = @path AND round = @round;
 
+-- The concurrency is negative while the step is paused.
+-- name: SetChildConcurrency :exec
+UPDATE children SET concurrency = @concurrency WHERE run_id = @run_id AND path = @path AND round = @round;
+
 -- name: StopChildren :exec
 UPDATE children SET stopped = 1, pending = 0 WHERE run_id = @run_id AND path = @path AND round = @round;
 
@@ -90,16 +94,6 @@ WHERE steps.run_id = @run_id AND state = 'waiting'
 
 -- name: CountRunningChildren :one
 SELECT CAST(COALESCE(sum(running), 0) AS BIGINT) AS running FROM children WHERE run_id = @run_id;
-
--- name: DeleteChildItemsOfRun :exec
-DELETE FROM child_items WHERE run_id = @run_id;
-
--- Child runs are erased soon after their caller.
--- name: ExpireChildren :exec
-UPDATE runs SET expires_at = @now WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND erased = '';
-
--- name: DeleteChildren :exec
-DELETE FROM children WHERE run_id = @run_id;
 
 -- The documents of the child runs below a root run, each once. It skips from one hash to the
 -- next in the index, because a tree may have 100,000 runs of the same document.

@@ -38,15 +38,6 @@ SELECT CAST(@run_id AS TEXT), l.file_id, l.workspace_id FROM run_files l
 WHERE l.run_id = @parent_run_id AND l.workspace_id = @workspace_id
 ON CONFLICT (run_id, file_id) DO NOTHING;
 
--- name: EraseFilesOfRun :many
-UPDATE files SET erased_at = @erased_at, name = ''
-WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = @run_id)
-    AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> @run_id)
-RETURNING workspace_id, size;
-
--- name: UnlinkFiles :exec
-DELETE FROM run_files WHERE run_id = @run_id;
-
 -- name: ListUsesOfFile :many
 SELECT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
 WHERE l.file_id = @file_id AND l.workspace_id = @workspace_id

@@ -39,14 +39,14 @@ ORDER BY f.id LIMIT @max_rows;
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
-WHERE f.workspace_id = @workspace_id AND f.id > @after_id
+WHERE f.workspace_id = @workspace_id AND f.id > @after_id AND f.knowledge_id = ''
 ORDER BY f.id LIMIT @max_rows;
 
 -- name: TagFlow :execrows
 UPDATE flows SET tags = @tags WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: RestoreFlow :execrows
-UPDATE flows SET archived_at = 0, updated_at = @updated_at WHERE id = @id AND workspace_id = @workspace_id;
+UPDATE flows SET archived_at = 0, updated_at = @updated_at WHERE id = @id AND workspace_id = @workspace_id AND knowledge_id = '';
 
 -- name: FindSigning :one
 SELECT signing, signing_before FROM flows WHERE id = @id AND workspace_id = @workspace_id;
@@ -69,4 +69,4 @@ SELECT v.number, v.document_hash, f.slug FROM flows f JOIN versions v ON v.flow_
 WHERE f.id = @id AND f.workspace_id = @workspace_id AND f.archived_at = 0;
 
 -- name: AnyFlow :one
-SELECT id FROM flows WHERE workspace_id = @workspace_id LIMIT 1;
+SELECT id FROM flows WHERE workspace_id = @workspace_id AND knowledge_id = '' LIMIT 1;

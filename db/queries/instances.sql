@@ -77,7 +77,7 @@ UPDATE runs SET state = 'failed', place = 0, error = @error, outputs = '', expir
 WHERE id = @id AND attempt = @attempt AND place = 2;
 
 -- name: FindFailed :one
-SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item, flows_above FROM runs WHERE id = @id;
+SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item, flows_above, budgets FROM runs WHERE id = @id;
 
 -- name: AddUnpricedSteps :exec
 UPDATE runs SET unpriced_steps = unpriced_steps + @steps WHERE id = @id;

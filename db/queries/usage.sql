@@ -21,5 +21,5 @@ ORDER BY day, key_id, flow_id, model, bucket;
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(l.nano_usd), 0) FROM lost_spending l
     WHERE l.workspace_id = @workspace_id AND l.day = @day AND l.subject = @key_id) AS BIGINT) AS lost
-FROM usage_all
+FROM spent_all
 WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;

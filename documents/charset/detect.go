@@ -3,6 +3,7 @@ package charset
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -121,6 +123,18 @@ func (e Encoding) Decode(data []byte) string {
 		out = norm.NFC.Bytes(out)
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\uFFFD"), "\uFEFF")
+}
+
+// Reader converts text to UTF-8 without a byte order mark as it is read. Invalid bytes become U+FFFD.
+func (e Encoding) Reader(r io.Reader) io.Reader {
+	if e.Name == "utf-8" {
+		return transform.NewReader(r, unicode.UTF8BOM.NewDecoder())
+	}
+	decoder := transform.Transformer(e.encoding.NewDecoder())
+	if e.hasAccents() {
+		decoder = transform.Chain(decoder, norm.NFC)
+	}
+	return transform.NewReader(r, transform.Chain(decoder, unicode.BOMOverride(encoding.Nop.NewDecoder())))
 }
 
 // Marked returns the encoding that a byte order mark at the beginning states.

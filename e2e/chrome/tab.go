@@ -260,11 +260,30 @@ func (p *Tab) Drag(from, to Point) {
 func (p *Tab) Tap(selector string) {
 	p.t.Helper()
 	at := p.Middle(selector)
-	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) {
-		Call(p, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)})
+	p.touch(input.DispatchTouchEventTypeTouchStart, at)
+	p.touch(input.DispatchTouchEventTypeTouchEnd)
+}
+
+// Swipe moves a finger over the page.
+func (p *Tab) Swipe(from, to Point) {
+	p.t.Helper()
+	p.touch(input.DispatchTouchEventTypeTouchStart, from)
+	const hops = 8
+	for i := 1; i <= hops; i++ {
+		part := float64(i) / hops
+		p.touch(input.DispatchTouchEventTypeTouchMove, Point{from.X + (to.X-from.X)*part, from.Y + (to.Y-from.Y)*part})
 	}
-	touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: at.X, Y: at.Y})
-	touch(input.DispatchTouchEventTypeTouchEnd)
+	p.touch(input.DispatchTouchEventTypeTouchEnd)
+}
+
+// touch sends an event of one finger, or of none at its end.
+func (p *Tab) touch(kind input.DispatchTouchEventType, at ...Point) {
+	p.t.Helper()
+	points := []*input.TouchPoint{}
+	for _, point := range at {
+		points = append(points, &input.TouchPoint{X: point.X, Y: point.Y})
+	}
+	Call(p, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points})
 }
 
 // AllowClipboard permits the pages of an origin to write and read the clipboard, as

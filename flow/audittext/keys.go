@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 )
 
 // KeyTerms returns the settings of a key in one line, such as "run, read · all flows ·
@@ -50,14 +51,8 @@ func formatExpiry(k *flow.Key) []string {
 	if k.ExpiresAt.IsZero() {
 		return nil
 	}
-	return []string{"expires " + formatDay(k.ExpiresAt)}
+	return []string{"expires " + wording.Day(k.ExpiresAt)}
 }
-
-// formatDay formats a time as its day in UTC, such as "2 Jan 2026".
-func formatDay(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
-
-// formatMinute formats a time to the minute, for times that can be less than a day away.
-func formatMinute(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
 // KeyChanges lists the settings in which two states of a key differ.
 func KeyChanges(a, b *flow.Key) []string {
@@ -95,7 +90,7 @@ func orNever(at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}
-	return formatMinute(at)
+	return wording.Moment(at)
 }
 
 // KeyRotation describes a rotation: the prefixes of the old and the new secret, and how
@@ -105,7 +100,7 @@ func KeyRotation(k *flow.Key, now time.Time) string {
 	if !now.Before(k.Previous.Until) {
 		return words + "the old one stopped at once"
 	}
-	return words + "the old one works until " + formatMinute(k.Previous.Until)
+	return words + "the old one works until " + wording.Moment(k.Previous.Until)
 }
 
 // KeyLastUse describes a key by its prefix and when and from which IP address it was last
@@ -114,5 +109,5 @@ func KeyLastUse(k *flow.Key) string {
 	if k.LastUsedAt.IsZero() {
 		return k.Prefix + "…, never used"
 	}
-	return k.Prefix + "…, last used " + formatMinute(k.LastUsedAt) + " from " + k.LastUsedIP
+	return k.Prefix + "…, last used " + wording.Moment(k.LastUsedAt) + " from " + k.LastUsedIP
 }

@@ -35,6 +35,15 @@ var table = []Facts{
 			"it](keys.md#rotate), because it may have leaked.",
 	},
 	{
+		Code: flow.CodeSignatureInvalid, Status: 401, Title: "Signature invalid",
+		Request: "An incoming webhook is not signed, or not with a secret of its trigger. The page of the trigger says what was checked. Choose the credential that has " +
+			"the sender's secret, and leave the body as it was sent.",
+	},
+	{
+		Code: flow.CodeEventTooOld, Status: 401, Title: "Event too old",
+		Request: "The signature of an incoming webhook is right, but its time is more than 5 minutes off. The request was sent again by somebody else, or a clock is wrong.",
+	},
+	{
 		Code: flow.CodeKeyMissing, Status: 401, Title: "Key missing",
 		Request: "There is no `Authorization` header. Send `Authorization: Bearer slu_…`. Being signed in to the dashboard does not count: `/v1` ignores cookies.",
 	},
@@ -52,9 +61,10 @@ var table = []Facts{
 	},
 	{
 		Code: flow.CodeBudgetExceeded, Status: 402, Title: "Budget exceeded",
-		Request:       "today's budget of the key or of the flow is used up, so no run was started. Runs that were already accepted continue.",
-		Run:           "the budget was used up while the run was in progress, and its next paid step was not started. See [budgets](keys.md#limits-and-budgets).",
-		Advice:        "The budget of the key or the flow is used up. Raise it, or wait until it resets.",
+		Request: "today's budget of the key or of the flow is used up, so no run was started. Runs that were already accepted continue.",
+		Run: "the budget was used up while the run was in progress, and its next paid step was not started. See [budgets](keys.md#limits-and-budgets). " +
+			"If the run or a batch has a limit of its own, `max_usd`, start it again with a higher one; a rerun has the same limit, and reuses what has succeeded.",
+		Advice:        "The budget of the key, the flow or the run is used up. Raise it, or wait until that of the key or flow resets.",
 		BuilderAdvice: "Raise the budget under Usage, or wait for the next period.",
 		FormRefusal:   "The budget of this form is used up. Try again later, or tell the person who gave you the link.",
 		FormFailure:   "The budget of this form is used up. Try again later.",
@@ -62,8 +72,9 @@ var table = []Facts{
 	{
 		Code: flow.CodePriceUnknown, Status: 402, Title: "Price unknown",
 		Request: "the key or the flow has a budget in dollars, and Sluice does not know the price of a model that the flow uses, so the budget could not stop it. " +
-			"`detail` names the models. Enter their prices with `sluice price set`, or allow models without a price in the limits of the flow or key.",
-		Run:           "the model was chosen while the run was in progress, and its price is unknown.",
+			"`detail` names the models. Enter their prices with `sluice price set`, or allow models without a price in the limits of the flow or key. A run with " +
+			"`max_usd` is never started with a model without a price.",
+		Run:           "the model was chosen while the run was in progress, or an *Agent* has `max_usd`, and the price of the model is unknown.",
 		Advice:        "Set the price of the model with 'sluice price set', or allow models without a price under Limits.",
 		BuilderAdvice: "Set the price of the model, or allow models without a price under Limits.",
 		FormRefusal:   "This form cannot be used right now. Tell the person who gave you the link; what you typed is still here.",
@@ -145,6 +156,10 @@ var table = []Facts{
 			"`diffs` lists the keys that used the slug in the last 30 days.",
 	},
 	{
+		Code: flow.CodeTriggerPaused, Status: 409, Title: "Trigger paused",
+		Request: "The [trigger](triggers.md) is paused, so it starts nothing. Resume it, then send the request again; or start the flow itself.",
+	},
+	{
 		Code: flow.CodeAlreadyDecided, Status: 409, Title: "Already decided",
 		Request: "Someone else answered this approval first, it expired, or its run has ended. The message says which. The first answer counts; do not retry.",
 	},
@@ -204,6 +219,11 @@ var table = []Facts{
 		Advice:        "The node does not accept a value. Compare the input of the step with the types of the node's ports.",
 		BuilderAdvice: "Check the node's input: it received a value that it does not accept.",
 		FormFailure:   inputsUnusable,
+	},
+	{
+		Code: flow.CodeScheduleInvalid, Status: 422, Title: "Schedule invalid",
+		Request: "The [schedule](triggers.md) cannot be used; `errors` lists every problem with its field. A crontab expression has five fields: minute, hour, day of the " +
+			"month, month and weekday. Try one with `POST /v1/schedules/preview`.",
 	},
 	{
 		Code: flow.CodeDocumentInvalid, Status: 422, Title: "Document invalid",
@@ -268,6 +288,10 @@ var table = []Facts{
 		FormRefusal: "This form cannot accept anything right now. Try again later, or tell the person who gave you the link.",
 	},
 	{
+		Code: flow.CodeUpgradeInProgress, Status: 503, Title: "Upgrade in progress", After: 30 * time.Second,
+		Request: "An instance of an earlier release is still running and does not know this feature. Try again when all instances have been upgraded.",
+	},
+	{
 		Code: flow.CodeUnavailable, Status: 503, Title: "Database unavailable", After: 2 * time.Second,
 		Request: "The database cannot be reached, is restarting, or has no free connection. Retry after `Retry-After` seconds. If the request starts a run, send it " +
 			"with the same [`Idempotency-Key`](runs.md#start-it-only-once): if the connection to the database was lost at the wrong moment, the run may have " +
@@ -296,7 +320,7 @@ var table = []Facts{
 	{
 		Code: flow.CodeProviderRateLimited, Status: 429, Title: "Rate limit of a provider", After: 5 * time.Second,
 		Run:           "You have exceeded the provider's rate limit or your quota with it. Retryable. Give the node more attempts with a back-off, or lower the flow's concurrency.",
-		Advice:        "The provider limits the rate of requests. Wait a moment and run it again, or give the node retries with a pause.",
+		Advice:        "Too many requests. Try again shortly, or add retries under Error handling.",
 		BuilderAdvice: "Wait a moment and run from here, or turn on retries for the node.",
 		FormFailure:   serviceDown,
 	},
@@ -343,11 +367,95 @@ var table = []Facts{
 		BuilderAdvice: "Let the map write its results to a file.",
 	},
 	{
+		Code: flow.CodeBatchInvalid, Status: 422, Title: "Batch invalid",
+		Request: "The table of a [batch](batches.md) cannot be read, its columns do not fit the inputs of the flow, or rows are invalid. `errors` has the first 100 rows with their " +
+			"numbers in the file. Nothing was started. Fix the rows, name the columns in `columns`, or send `on_invalid: skip`.",
+		Run:           "A row after the first 1,000 is invalid, so no row was started. The message and `errors` name the rows. Fix the file and start a new batch.",
+		Advice:        "Rows of the table are invalid. Fix the ones that the message names, then start a new batch, or skip invalid rows.",
+		BuilderAdvice: "Fix the rows that the message names.",
+		FormFailure:   inputsUnusable,
+	},
+	{
+		Code: flow.CodeKnowledgeNotFound, Status: 404, Title: "Knowledge base not found",
+		Request:       "There is no such [knowledge base](knowledge.md) in the workspace of the key. `sluice knowledge list` lists them.",
+		Run:           "The [knowledge base](knowledge.md) that a node names does not exist. Create it, or choose another in the node.",
+		Advice:        "The knowledge base that the node names does not exist. Create it, or choose another.",
+		BuilderAdvice: "Choose a knowledge base that exists.",
+	},
+	{
+		Code: flow.CodePartRequired, Status: 422, Title: "Part required",
+		Request:       "The [knowledge base](knowledge.md#parts) separates its documents by part, such as a customer, so additions and searches must name one. Send `part`.",
+		Run:           "The [knowledge base](knowledge.md#parts) separates its documents by part, and the node got none. Type one, or connect one.",
+		Advice:        "The knowledge base needs a part, such as a customer. Set Part in the node.",
+		BuilderAdvice: "Set Part in the node.",
+	},
+	{
+		Code:          flow.CodeEmbeddingChanged,
+		Run:           "The model answered with vectors of another length than those that the [knowledge base](knowledge.md) has, so they cannot be compared. The provider changed the model. Make a new base for it.",
+		Advice:        "The embedding model has changed. Make a new knowledge base, and add the documents to it.",
+		BuilderAdvice: "Make a new knowledge base for the changed model.",
+	},
+	{
+		Code: flow.CodeDocumentUnreadable, Status: 422, Title: "Document unreadable",
+		Request:       "The document cannot be read, or nothing in it can be searched. The message says why, with the page. An earlier version of it is still searched.",
+		Run:           "A document cannot be read, or nothing in it can be searched, such as scanned pages without text. The message says why. An earlier version of it is still searched.",
+		Advice:        "The document cannot be read. Save it in another format, or use one with text.",
+		BuilderAdvice: "Check the document that the message names.",
+	},
+	{
+		Code: flow.CodeRemovalTooLarge, Status: 422, Title: "Removal too large",
+		Request:       "More than half of the documents would be removed, or all of them. Allow that explicitly, if it is what you want.",
+		Run:           "*Add to knowledge* with the action `keep_only` would remove more than half of the documents, or got an empty list. Often the list is incomplete, for example after a failed crawl. Nothing was removed. Set *Allow large removals* if it is what you want.",
+		Advice:        "Too many documents would be removed. Check the list, or allow large removals in the node.",
+		BuilderAdvice: "Check the list of documents to keep, or allow large removals.",
+	},
+	{
+		Code: flow.CodeInUse, Status: 409, Title: "In use",
+		Request: "Live versions of flows use it; the message names them. Change these first. An owner can delete it anyway with `?force=true`.",
+	},
+	{
 		Code: flow.CodeChildFailed,
 		Run: "A flow that a *Subflow* or *Map* node runs has failed. The message has the code and the message of the failure, and the ID of the child run. It is " +
 			"retryable if the failure is. A *Map* node can keep the other items instead: set *If an item fails* to `keep`.",
 		Advice:        "A flow that this node runs failed. Open its run below for the cause. To keep the other items of a map, set \"If an item fails\" to keep.",
 		BuilderAdvice: "Open the child run for the cause and the fix.",
+	},
+	{
+		Code: flow.CodeAgentLimit,
+		Run: "An *Agent* node reached its limit of turns, calls or dollars before it had an answer, and its *At a limit* is `fail`, or the model gave no answer when it was " +
+			"asked for one, or no dollars were left to ask. The page of the run shows each turn. Raise the limit, or describe the task and the tools more clearly.",
+		Advice:        "The agent reached its limit of turns, calls or dollars. Look at its turns: raise the limit, or describe the task and the tools more clearly.",
+		BuilderAdvice: "Raise the limit of the agent, or describe the task and the tools more clearly.",
+		FormFailure:   tookTooLong,
+	},
+	{
+		Code: flow.CodeAgentStuck,
+		Run: "An *Agent* node made the same call with the same result again and again, although it was told so, and its *At a limit* is `fail`. " +
+			"Often the tool's description promises something that its result does not contain.",
+		Advice:        "The agent repeated the same call without progress. Check what the tool returns, and describe when to call it.",
+		BuilderAdvice: "Check what the tool returns, and describe when to call it.",
+		FormFailure:   tookTooLong,
+	},
+	{
+		Code: flow.CodeToolFailed,
+		Run: "A call of a tool of an *Agent* node failed, and the tool's *If a call fails* is `fail`. The message has the tool, the code and the message of the " +
+			"failure. It is retryable if the failure is.",
+		Advice:        "A tool of the agent failed. Open the call below for the cause, or let the tool tell the model about errors.",
+		BuilderAdvice: "Open the call for the cause, or let the tool tell the model about errors.",
+	},
+	{
+		Code: flow.CodeToolChanged,
+		Run: "A server describes a tool differently than when it was allowed for an *MCP server* node, or does not have it any more, so the tool was not called. An agent continues without it, unless " +
+			"*If a tool has changed* is `fail`. Compare the tools in the builder with *Check tools*, and accept the change or turn the tool off.",
+		Advice:        "A tool of an MCP server has changed. Check the tools of the node in the builder, then accept the change or turn the tool off.",
+		BuilderAdvice: "Check the tools of the server, then accept the change or turn the tool off.",
+	},
+	{
+		Code: flow.CodeOutcomeUnknown,
+		Run: "A call of a tool that acts at most once was interrupted after it may have been sent: the server stopped, or no response came. It was not made again. " +
+			"Whether it took effect is unknown; the agent was told to check before it repeats the call.",
+		Advice:        "It is unknown whether this call took effect, and it was not made again. Check in the service that it called.",
+		BuilderAdvice: "Check in the service that was called whether the call took effect.",
 	},
 	{
 		Code:          flow.CodeStepTimeout,

@@ -34,6 +34,7 @@ type Input struct {
 	Items       flow.Type // of a list: file, or empty for any items
 	Secret      bool      // the text is encrypted and never shown; see SecretInputRef
 	Roles       []string  // of messages: the accepted roles; empty: MessageRoles
+	Untrusted   bool      // the value comes from outside, also if a program sends it
 	Images      bool      // of messages: whether they may contain images
 }
 
@@ -90,6 +91,7 @@ func ReadInput(n *flow.Node) Input {
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsIn(n.Config["accept"])
 	in.Secret = n.Config["secret"] == true
+	in.Untrusted = n.Config["untrusted"] == true
 	in.Roles = textsIn(n.Config["roles"])
 	in.Images = in.Type == flow.TypeMessages && n.Config["images"] != false
 	if items, ok := n.Config["items"].(string); ok && items != string(flow.TypeAny) {

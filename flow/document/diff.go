@@ -13,13 +13,15 @@ import (
 
 // Diff holds the changes between two documents, as sentences and as data.
 type Diff struct {
-	About    []string     // name and description
-	Nodes    []NodeChange // added, changed and removed ones, in this order
-	Moved    int          // number of nodes whose only change is their position
-	Added    []flow.Edge
-	Removed  []flow.Edge
-	API      []APIChange
-	Breaking []string // sentences of the API changes that break callers
+	About   []string     // name and description
+	Nodes   []NodeChange // added, changed and removed ones, in this order
+	Moved   int          // number of nodes whose only change is their position
+	Added   []flow.Edge
+	Removed []flow.Edge
+	// Connected and Disconnected are sentences about Added and Removed.
+	Connected, Disconnected []string
+	API                     []APIChange
+	Breaking                []string // sentences of the API changes that break callers
 }
 
 // NodeChange is a node that a newer document adds, changes or removes.
@@ -67,6 +69,12 @@ func Compare(old, now *flow.Document, kinds *flow.Registry) *Diff {
 	c.nodes()
 	c.diff.Removed = missingEdges(c.old.Edges, c.now.Edges)
 	c.diff.Added = missingEdges(c.now.Edges, c.old.Edges)
+	for _, e := range c.diff.Added {
+		c.diff.Connected = append(c.diff.Connected, fmt.Sprintf("Connected %s to %s.", c.sourceOf(c.now, e), c.targetOf(c.now, e)))
+	}
+	for _, e := range c.diff.Removed {
+		c.diff.Disconnected = append(c.diff.Disconnected, fmt.Sprintf("Disconnected %s from %s.", c.sourceOf(c.old, e), c.targetOf(c.old, e)))
+	}
 	c.inputs()
 	c.outputs()
 	for _, a := range c.diff.API {
@@ -92,16 +100,36 @@ func (d *Diff) Sentences() []string {
 	for _, n := range d.Nodes {
 		list = append(list, n.Sentence)
 	}
-	for _, e := range d.Added {
-		list = append(list, fmt.Sprintf("Connected %s to %s.", e.From, e.To))
-	}
-	for _, e := range d.Removed {
-		list = append(list, fmt.Sprintf("Disconnected %s from %s.", e.From, e.To))
-	}
+	list = append(list, d.Connected...)
+	list = append(list, d.Disconnected...)
 	if d.Moved > 0 {
 		list = append(list, flow.Count(d.Moved, "node")+" moved on the canvas.")
 	}
 	return list
+}
+
+// sourceOf and targetOf name the ends of an edge: the node, and its port if the kind has several.
+func (c *comparison) sourceOf(d *flow.Document, e flow.Edge) string {
+	node, port := e.Source()
+	return c.end(d, node, port, func(k *flow.Kind) []flow.Port { return k.Outputs })
+}
+
+func (c *comparison) targetOf(d *flow.Document, e flow.Edge) string {
+	node, port := e.Target()
+	return c.end(d, node, port, func(k *flow.Kind) []flow.Port { return k.Inputs })
+}
+
+func (c *comparison) end(d *flow.Document, node, port string, ports func(*flow.Kind) []flow.Port) string {
+	n := d.Node(node)
+	if n == nil {
+		return node + "." + port
+	}
+	k := c.kinds.For(n)
+	title := NodeTitle(n, k)
+	if k != nil && len(ports(k)) == 1 && ports(k)[0].Name == port && k.DynamicSchema == nil {
+		return title
+	}
+	return title + " › " + port
 }
 
 // comparison collects the differences of two documents. It matches nodes by ID, and inputs and
@@ -137,7 +165,7 @@ func (c *comparison) nodes() {
 			continue
 		}
 		if fields := changedFields(was, n); len(fields) > 0 {
-			sentence := fmt.Sprintf("%s changed: %s.", c.called(n), c.titles(n, fields))
+			sentence := fmt.Sprintf("%s: %s edited.", NodeTitle(n, c.kinds.For(n)), c.titles(n, fields))
 			changed = append(changed, c.node(ChangeChanged, n, was, n, fields, sentence))
 		} else if !reflect.DeepEqual(was.Position, n.Position) {
 			c.diff.Moved++
@@ -166,10 +194,10 @@ func (c *comparison) node(change string, n, was, now *flow.Node, fields []string
 	return NodeChange{Change: change, Node: n.ID, Label: label, Kind: kind, Fields: fields, Values: c.values(was, now), Sentence: sentence}
 }
 
-// called returns a node's label or ID with the title of its kind, for sentences.
+// called returns the name of a node with the title of its kind, for sentences.
 func (c *comparison) called(n *flow.Node) string {
-	label, kind := c.names(n)
-	return fmt.Sprintf("%q (%s)", label, kind)
+	_, kind := c.names(n)
+	return fmt.Sprintf("%q (%s)", NodeTitle(n, c.kinds.For(n)), kind)
 }
 
 // names returns the label of a node, or else its ID, and the title of its kind.

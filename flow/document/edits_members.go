@@ -8,7 +8,7 @@ import (
 )
 
 // members are the members of a node that a put may write: all except the config and the ID.
-var members = []string{"label", "color", "disabled", "retry", "timeout_s", "on_error"}
+var members = []string{"label", "color", "disabled", "retry", "timeout_s", "on_error", "tool"}
 
 // isMember reports whether a put may write a member of that name.
 func isMember(name string) bool { return slices.Contains(members, name) }
@@ -43,6 +43,8 @@ func putMember(n *flow.Node, name string, from *flow.Node) {
 		n.TimeoutS = from.TimeoutS
 	case "on_error":
 		n.OnError = from.OnError
+	case "tool":
+		n.Tool = from.Tool
 	}
 }
 
@@ -61,6 +63,8 @@ func NodeMember(n *flow.Node, name string) (v any, ok bool) {
 		return flow.Number(n.TimeoutS), n.TimeoutS != 0
 	case "on_error":
 		return onErrorValue(n.OnError), n.OnError != nil
+	case "tool":
+		return toolValue(n.Tool), n.Tool != nil
 	}
 	return nil, false
 }
@@ -75,6 +79,18 @@ func retryValue(r *flow.Retry) any {
 		m["backoff_s"] = flow.Number(r.BackoffS)
 	}
 	return m
+}
+
+// toolValue returns the JSON value of the setting of a tool.
+func toolValue(t *flow.Tool) any {
+	if t == nil {
+		return nil
+	}
+	v, err := flow.DecodeJSON(flow.EncodeJSON(t))
+	if err != nil {
+		panic("document: decode the setting of a tool: " + err.Error())
+	}
+	return v
 }
 
 // onErrorValue returns the JSON value of an error handling; nil is the default, which fails.

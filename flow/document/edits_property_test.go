@@ -67,6 +67,7 @@ func (s sketch) put(id string) Edit {
 		"retry":     map[string]any{"attempts": json.Number(s.pick("1", "3")), "backoff_s": json.Number(s.pick("0", "0.1"))},
 		"timeout_s": json.Number(s.pick("0", "1.5", "60")),
 		"on_error":  []any{"fail", "route", map[string]any{"continue": map[string]any{"text": s.value()}}}[s.IntN(3)],
+		"tool":      map[string]any{"description": s.pick("Finds.", "Sends."), "effect": s.pick("read", "write"), "max_calls": json.Number(s.pick("1", "3"))},
 	}[e.Member]
 	return e
 }

@@ -338,10 +338,16 @@ func (v FormValue) lines(texts []string) []string {
 	return out
 }
 
-// FormFields returns the fields of a node for its form: those of the kind, except that the
-// default and the example of an input have the type of the input.
+// FormFields returns the fields of a node for its form: those of the kind, with the syntax that
+// they have in this node, except that the default and the example of an input have the type of
+// the input.
 func FormFields(n *flow.Node, k *flow.Kind) []flow.Field {
 	fields := slices.Clone(k.Fields)
+	for i := range fields {
+		if f := &fields[i]; f.SyntaxOf != nil {
+			f.Syntax = f.SyntaxOf(n)
+		}
+	}
 	if k.Role != flow.RoleInput {
 		return fields
 	}

@@ -3,6 +3,8 @@ package document
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -92,6 +94,7 @@ func (r *reader) node(v any, at string) flow.Node {
 		p.rest()
 	}
 	n.OnError = o.onError()
+	n.Tool = o.tool()
 	if n.Config = map[string]any{}; o.fields["config"] != nil {
 		if c := o.child("config"); c != nil {
 			n.Config, n.ConfigOrder = c.fields, c.order
@@ -119,6 +122,65 @@ func (o *object) onError() *flow.OnError {
 	}
 	o.problem("on_error", "invalid", `write "fail", "route" or {"continue": {"port": value}}`)
 	return nil
+}
+
+// tool reads the setting of a node that is a tool.
+func (o *object) tool() *flow.Tool {
+	p := o.child("tool")
+	if p == nil {
+		return nil
+	}
+	t := &flow.Tool{
+		Name: p.text("name", false), Description: p.label("description", false, flow.MaxToolDescription),
+		Effect:  flow.Effect(p.option("effect", string(flow.EffectRead), string(flow.EffectWrite))),
+		OnCrash: p.option("on_crash", flow.OnCrashRepeat, flow.OnCrashOnce),
+		OnError: p.option("on_error", flow.ToolErrorModel, flow.ToolErrorFail),
+	}
+	t.Approval = p.text("approval", false)
+	t.Editable, t.Hosts = p.names("editable"), p.names("hosts")
+	if _, set := p.fields["max_calls"]; set {
+		t.MaxCalls = p.count("max_calls", flow.MaxToolCalls)
+	}
+	if params := p.child("params"); params != nil {
+		for _, port := range params.order {
+			if param := params.child(port); param != nil {
+				read := flow.ToolParam{Port: port, Description: param.label("description", false, flow.MaxToolDescription)}
+				if schema, set := param.take("schema"); set {
+					if _, isObject := flow.AsObject(schema); !isObject {
+						param.want("schema", "a JSON Schema", schema)
+					} else {
+						read.Schema = schema
+					}
+				}
+				param.rest()
+				t.Params = append(t.Params, read)
+			}
+		}
+	}
+	p.rest()
+	return t
+}
+
+// names reads a list of texts.
+func (o *object) names(name string) (list []string) {
+	for i, v := range o.atMost(flow.MaxPorts, name, false) {
+		text, isText := v.(string)
+		if !isText || text == "" {
+			o.problem(name+"/"+strconv.Itoa(i), "wrong_type", "wanted a text")
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// option reads a text that is one of a few; a missing one is empty.
+func (o *object) option(name string, options ...string) string {
+	s := o.text(name, false)
+	if s != "" && !slices.Contains(options, s) {
+		o.problem(name, "not_allowed", "wanted one of "+flow.InputNames(options))
+		return ""
+	}
+	return s
 }
 
 // edge reads an edge. Validate checks that its ports exist.

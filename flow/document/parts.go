@@ -74,7 +74,7 @@ func Covers(d *flow.Document, part *flow.Document) bool {
 
 // works returns an encoding of everything in a node that affects its execution.
 func works(n *flow.Node) string {
-	return string(value.Canonical([]any{n.Kind, n.Config, n.Disabled, n.Retry, n.TimeoutS, onErrorValue(n.OnError)}))
+	return string(value.Canonical([]any{n.Kind, n.Config, n.Disabled, n.Retry, n.TimeoutS, onErrorValue(n.OnError), toolValue(n.Tool)}))
 }
 
 // edgesAmong returns the edges of a document between the nodes of another.

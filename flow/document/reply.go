@@ -53,3 +53,16 @@ func TextSources(d *flow.Document, outputs []contract.Output) map[string]string 
 	}
 	return sources
 }
+
+// SpeakingAgents returns the nodes whose text is what they say in all of their turns. Those with a schema answer with a
+// value only.
+func SpeakingAgents(d *flow.Document, kinds *flow.Registry) map[string]bool {
+	agents := map[string]bool{}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if k := kinds.Find(n.Kind); k != nil && k.Expand != nil && n.Config["schema"] == nil {
+			agents[n.ID] = true
+		}
+	}
+	return agents
+}

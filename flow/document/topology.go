@@ -75,7 +75,7 @@ func Topological(d *flow.Document, kinds *flow.Registry) []int {
 	for len(free) > 0 {
 		i := free[0]
 		free = free[1:]
-		if flow.RoleOf(kinds, &d.Nodes[i]) != flow.RoleCanvas {
+		if runs(kinds, &d.Nodes[i]) {
 			order = append(order, i)
 		}
 		for _, t := range out[i] {
@@ -85,6 +85,11 @@ func Topological(d *flow.Document, kinds *flow.Registry) []int {
 		}
 	}
 	return order
+}
+
+// runs reports whether a node has a step of its own. A tool has none: its agent calls it.
+func runs(kinds *flow.Registry, n *flow.Node) bool {
+	return n.Tool == nil && flow.RoleOf(kinds, n) != flow.RoleCanvas
 }
 
 // RunOrder returns the IDs of the nodes that run, in topological order. Nodes in cycles are last,
@@ -97,7 +102,7 @@ func RunOrder(d *flow.Document, kinds *flow.Registry) []string {
 		ids, placed[i] = append(ids, d.Nodes[i].ID), true
 	}
 	for i := range d.Nodes {
-		if !placed[i] && flow.RoleOf(kinds, &d.Nodes[i]) != flow.RoleCanvas {
+		if !placed[i] && runs(kinds, &d.Nodes[i]) {
 			ids = append(ids, d.Nodes[i].ID)
 		}
 	}

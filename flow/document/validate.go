@@ -26,6 +26,7 @@ func Validate(d *flow.Document, kinds *flow.Registry) []flow.Problem {
 		v.node(i)
 	}
 	v.interfaceNames()
+	v.tools()
 	v.cycles()
 	v.groups()
 	return v.problems
@@ -216,6 +217,9 @@ func (v *validator) end(i int, side, ref string) (flow.Port, bool) {
 	if !ok && side == "to" && v.shaped[place].AcceptsPort(name) {
 		return flow.Port{Name: name, Type: flow.TypeAny}, true
 	}
+	if !ok && side == "from" && v.toolEdge(at, place, name) {
+		return flow.Port{}, false
+	}
 	if !ok {
 		v.add(at, "dangling", id, "%s (%s) has no such port %q%s%s", id, n.Kind, name, v.choices(known), closestOf(v, name, known))
 	}
@@ -242,6 +246,9 @@ func Fits(from, to flow.Type) bool { return convertible(from, to) }
 // and numbers or booleans in both directions, and the URL in a text to a file. Values of any and json
 // are known only when the flow runs, so their edges are accepted.
 func convertible(from, to flow.Type) bool {
+	if from == flow.TypeTool || to == flow.TypeTool {
+		return from == to
+	}
 	loose := func(t flow.Type) bool { return t == flow.TypeAny || t == flow.TypeJSON || t == "" }
 	if from.Overlaps(to) || loose(from) || loose(to) {
 		return true
@@ -253,7 +260,7 @@ func convertible(from, to flow.Type) bool {
 
 // typeWords describes a value of each type, for messages.
 var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list", flow.TypeMessages: "a conversation",
-	flow.TypeSource: "a file or its URL", flow.TypeSources: "files or their URLs", flow.TypeItems: "a list or text"}
+	flow.TypeTool: "a tool", flow.TypeAny: "a value", flow.TypeJSON: "a value", flow.TypeSource: "a file or its URL", flow.TypeSources: "files or their URLs", flow.TypeItems: "a list or text"}
 
 // mismatch reports an edge between incompatible types. For a file and a text it suggests a node
 // that converts them.

@@ -13,7 +13,7 @@ import (
 // node checks one node against the declaration of its kind.
 func (v *validator) node(i int) {
 	n, k := &v.d.Nodes[i], v.shaped[i]
-	if k == nil {
+	if k == nil || !v.kinds.Accepts(k) {
 		if n.Kind != "" {
 			v.add(flow.Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closestOf(v, n.Kind, v.kinds.ByName()))
 		}
@@ -35,6 +35,9 @@ func (v *validator) node(i int) {
 	}
 	if k.Check != nil && wellFormed { // Check may rely on that
 		v.check(n, config, func() []flow.Problem { return k.Check(n) })
+	}
+	if n.Tool != nil {
+		v.tool(i, n, k)
 	}
 	if !n.Disabled {
 		v.required(n, k, config)
@@ -145,6 +148,9 @@ func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
 	fed := v.fed[n.ID]
 	for _, p := range flow.InputPorts(n, k) {
 		f := k.Field(p.Name)
+		if n.Tool != nil && flow.CanOpen(p, f) { // the model fills it
+			continue
+		}
 		if !p.Required || fed[p.Name] || f != nil && f.Unless != "" && (fed[f.Unless] || n.Config[f.Unless] != nil) {
 			continue
 		}

@@ -64,7 +64,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	in.Price = func(ctx context.Context, model string) (flow.Price, bool, error) {
 		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
 	}
-	in.Clock = c.Now
+	in.Clock, in.Sessions = c.Now, &c.sessions
 	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a, state) }
 	in.OpenFile = func(ctx context.Context, value any) (*flow.File, io.ReadSeekCloser, error) {
 		id, ok := flow.FileID(value)
@@ -96,6 +96,12 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		in.Children = c.Children(&c.plan.run, in)
 	}
 	in.Origin = func(ctx context.Context) (flow.Origin, error) { return c.Origin(ctx, &c.plan.run, in.Path) }
+	in.Boundary = func(ctx context.Context) (string, error) {
+		if c.Boundary == nil {
+			return "", errors.New("the engine has no boundary for content from outside")
+		}
+		return c.Boundary(ctx, &c.plan.run, in.Node)
+	}
 	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}
@@ -239,7 +245,7 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	}
 	r := flow.Reservation{
 		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, FlowsAbove: c.plan.run.FlowsAbove,
-		RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt,
+		RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt, RunBudgets: c.plan.run.Budgets, StepBudget: in.Budget,
 	}
 	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
 	if err != nil {
@@ -279,11 +285,13 @@ const (
 )
 
 // reserve makes a reservation. While reservations of other steps exhaust the budget, it
-// polls every reservePause and gives up after reserveTimeout.
+// polls every reservePause. It gives up after reserveTimeout, except for other steps of the same run and those
+// above and below it: without these, the step could have run.
 func (c *execution) reserve(ctx context.Context, r flow.Reservation) error {
 	for waited := time.Duration(0); ; waited += reservePause {
 		err := c.Budgets.ReserveSpending(ctx, r)
 		switch {
+		case errors.Is(err, flow.ErrRunBudgetReserved):
 		case errors.Is(err, flow.ErrBudgetReserved) && waited >= reserveTimeout:
 			return flow.Errorf(flow.CodeBudgetExceeded, "Running steps have reserved the rest of today's budget. Start the run again after they have ended, or raise the budget.")
 		case errors.Is(err, flow.ErrBudgetReserved):

@@ -65,6 +65,8 @@ type Engine struct {
 	Drain func(ctx context.Context, run *flow.Run) (running bool, err error)
 	// Origin returns the origin of the step at a path of a run; nil if no kind uses it.
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
+	// Boundary returns the boundary of content from outside in requests of a node of a run; see flow.In.
+	Boundary func(ctx context.Context, run *flow.Run, node string) (string, error)
 	// Emit receives the text that a step streams while it runs. Secrets are redacted in it.
 	Emit func(runID flow.RunID, path string, attempt int, text string)
 	Now  func() time.Time
@@ -83,10 +85,12 @@ type Engine struct {
 	Report func(err error)
 }
 
-// Signals reach a run during Execute. The sender closes Cancel and Hold, and sends on Wake.
+// Signals reach a run during Execute. The sender closes Cancel, Stop, Hold and Ending, and sends on Wake.
 type Signals struct {
 	Cancel <-chan struct{} // end the run as canceled
-	Hold   <-chan struct{} // start no more steps and release the run
+	Stop   <-chan struct{} // end the run as canceled after the turns of its agents
+	Hold   <-chan struct{} // start no more steps and release the run; includes Ending
+	Ending <-chan struct{} // stop steps that compute for long, and release their runs; see stopComputing
 	Wake   <-chan struct{} // check the waiting steps again
 	// Memory counts what the values of the run take. The inputs and the recorded outputs are
 	// counted already; nil counts nothing.
@@ -104,11 +108,15 @@ type execution struct {
 	mark         *busy.Mark                 // of the run
 	pendingSaves []chan<- error             // told once the next record is on disk
 	aborts       map[int]context.CancelFunc // of started steps, by node
+	computing    map[int]time.Time          // when started steps that can be repeated began, by node
+	stopped      map[int]bool               // started steps that stopComputing has stopped
+	ending       bool                       // the process ends
 	secrets      *redaction.Redactor        // knows every secret that the run has used
 	loading      sync.Mutex                 // guards loaded
 	loaded       bool                       // secrets has all that UsedSecrets will return
 	// uncertain is set after a failed write, which may have been committed anyway.
 	uncertain bool
+	sessions  flow.Sessions    // of the steps with servers
 	weigher   inflight.Weigher // of values that count in sig.Memory
 }
 
@@ -139,6 +147,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	defer c.mark.Close()
 	c.countRecorded()
 	ctx, stop := context.WithCancel(ctx)
+	defer c.sessions.Close()
 	defer c.drain()
 	defer c.failPendingSaves()
 	defer stop()
@@ -214,20 +223,26 @@ func (c *execution) poll() {
 	select {
 	case <-c.sig.Cancel:
 		c.cancel()
+	case <-c.sig.Stop:
+		c.stopLater()
 	case <-c.sig.Hold:
 		c.hold()
 	default:
 	}
 }
 
-// cancel and hold pass a signal to the plan once. They set the channel to nil, which is never
+// cancel, stopLater and hold pass a signal to the plan once. They set the channel to nil, which is never
 // ready in a select, so that a closed channel does not make the loop spin.
-func (c *execution) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
-func (c *execution) hold()   { c.sig.Hold = nil; c.plan.Hold() }
+func (c *execution) cancel()    { c.sig.Cancel = nil; c.plan.Cancel() }
+func (c *execution) stopLater() { c.sig.Stop = nil; c.plan.StopAfterTurn() }
+func (c *execution) hold()      { c.sig.Hold, c.ending = nil, true; c.plan.Hold() }
 
 // wait blocks until the next event and handles it: the end of a step, a save request, the
 // timer, a wake-up, a signal or the end of ctx. The loop then asks the plan again.
 func (c *execution) wait(ctx context.Context, until time.Time) {
+	if c.ending {
+		until = c.stopComputing(until)
+	}
 	var timer <-chan time.Time
 	if !until.IsZero() {
 		t := time.NewTimer(until.Sub(c.Now()))
@@ -238,6 +253,12 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 	case r := <-c.results:
 		c.aborts[r.node]()
 		delete(c.aborts, r.node)
+		delete(c.computing, r.node)
+		if c.stopped[r.node] && r.err != nil {
+			r.lease.Close()
+			c.plan.Release(r.node)
+			return
+		}
 		c.finish(r)
 	case s := <-c.saves:
 		c.plan.Save(s.node, s.state)
@@ -247,10 +268,36 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 		c.plan.Wake(c.Now())
 	case <-c.sig.Cancel:
 		c.cancel()
+	case <-c.sig.Stop:
+		c.stopLater()
 	case <-c.sig.Hold:
 		c.hold()
+	case <-c.sig.Ending:
+		c.sig.Ending, c.ending = nil, true
 	case <-ctx.Done():
 	}
+}
+
+// moment is how long a step may compute once the process ends.
+const moment = time.Second
+
+// stopComputing stops the steps that have computed for longer than a moment, because the process ends: they
+// might need more time than it has, and the next process can repeat them. Other steps of the run may finish. It
+// returns when to look again, until at the latest.
+func (c *execution) stopComputing(until time.Time) time.Time {
+	now := c.Now()
+	for i, start := range c.computing {
+		switch due := start.Add(moment); {
+		case c.stopped[i]:
+		case !now.Before(due):
+			c.plan.Hold()
+			c.stopped[i] = true
+			c.aborts[i]()
+		case until.IsZero() || due.Before(until):
+			until = due
+		}
+	}
+	return until
 }
 
 // finish counts the memory of a result and passes it to the plan.
@@ -264,11 +311,15 @@ func (c *execution) finish(r result) {
 func (c *execution) start(ctx context.Context, a Action) {
 	if c.results == nil {
 		c.results, c.aborts = make(chan result, flow.StepParallel), map[int]context.CancelFunc{}
+		c.computing, c.stopped = map[int]time.Time{}, map[int]bool{}
 		c.saves = make(chan saveRequest)
 	}
 	whole, abort := context.WithCancel(ctx)
 	limited, stop := context.WithTimeout(whole, a.def.timeLimit())
 	c.aborts[a.Node] = func() { stop(); abort() }
+	if a.class == flow.Compute || a.def.kind.Repeatable {
+		c.computing[a.Node] = c.Now()
+	}
 	needs := c.needs(a.In)
 	go func() { c.results <- c.run(whole, limited, a, needs) }()
 }

@@ -35,6 +35,70 @@ func TestEngine_hold_releases_run_after_running_steps(t *testing.T) {
 	})
 }
 
+// TestEngine_stops_computing_when_the_process_ends checks that a step that computes gets a moment, that one which
+// has side effects finishes, and that the next worker repeats only the former.
+func TestEngine_stops_computing_when_the_process_ends(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `
+			a call {"takes_s": 10}
+			b think {"takes_s": 50}
+			c call {"takes_s": 3}
+			d think {"takes_s": 50}
+			e call {}
+			c.text -> d.values
+			a.text -> e.values`)
+		outcome, err := s.execute(t.Context(), Signals{Ending: after(3500 * time.Millisecond)})
+		if outcome != HandedBack || err != nil {
+			t.Fatal(outcome, err)
+		}
+		wantTime(t, passed(), 10*time.Second)
+		s.wantStates("a succeeded, b running, c succeeded, d running")
+		s.finish()
+		wantTime(t, passed(), 60*time.Second)
+		s.wantEnd(flow.RunSucceeded, "")
+		for id, attempts := range map[string]int{"a": 1, "b": 2, "c": 1, "d": 2, "e": 1} {
+			if got := s.step(id).Attempt; got != attempts {
+				t.Errorf("%s has %d attempts, want %d", id, got, attempts)
+			}
+		}
+	})
+}
+
+func TestEngine_stops_repeatable_steps_when_the_process_ends(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		repeatable := flowtest.WorkKind("repeat", flow.Outside)
+		repeatable.Repeatable = true
+		s := newFixture(t, `a repeat {"takes_s": 50}`, repeatable)
+		if outcome, err := s.execute(t.Context(), Signals{Ending: after(0)}); outcome != HandedBack || err != nil {
+			t.Fatal(outcome, err)
+		}
+		wantTime(t, passed(), moment)
+		s.wantStates("a running")
+	})
+}
+
+func TestEngine_goes_on_with_short_steps_when_the_process_ends(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, `
+			a call {"takes_s": 3}
+			b think {}
+			a.text -> b.values`)
+		if outcome, err := s.execute(t.Context(), Signals{Ending: after(time.Second)}); outcome != Ended || err != nil {
+			t.Errorf("a run without long computing: %v, %v", outcome, err)
+		}
+	})
+}
+
+func TestEngine_cancels_computing_when_the_process_ends(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s := newFixture(t, `a think {"takes_s": 50}`)
+		if outcome, err := s.execute(t.Context(), Signals{Ending: after(3 * time.Second), Cancel: after(3 * time.Second)}); outcome != Ended && outcome != HandedBack || err != nil {
+			t.Errorf("a canceled run: %v, %v", outcome, err)
+		}
+		wantTime(t, passed(), 3*time.Second)
+	})
+}
+
 func TestEngine_hold_releases_paused_run(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
 		s := newFixture(t, `a call {"pauses": 1, "pause_s": 20}`)

@@ -33,6 +33,7 @@ type graphNode struct {
 	out       []int // indexes of the nodes that depend on this one, without duplicates
 	ends      []edgeEnd
 	sub       *flow.SubStep // of a sub-step, which has no edges; nil for a node of the document
+	tools     []graphTool   // of a node with a port for tools
 }
 
 // edgeEnd is the target of an outgoing edge: the index of the target node and the index of the
@@ -45,6 +46,7 @@ type graphEdge struct {
 	fromPort string
 	toPort   string
 	collects string // name of the collected output, for implicit edges
+	tool     int    // index in graphNode.tools, plus 1, of an implicit edge that binds a port of a tool
 }
 
 // Compile validates a document and prepares it for execution. It reports all problems at once,
@@ -69,24 +71,33 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 		n := &d.Nodes[i]
 		k := kinds.For(n)
 		g.index[n.ID] = len(g.nodes)
-		g.nodes = append(g.nodes, graphNode{
-			Node: n, kind: k, ports: flow.PortsByName(flow.InputPorts(n, k)), templates: parseTemplates(n, k),
-			hash: flow.Hash(value.Canonical([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
-		})
+		g.nodes = append(g.nodes, newGraphNode(n, k))
 		if k.Role == flow.RoleInput {
 			in := contract.ReadInput(n)
 			g.nodes[len(g.nodes)-1].input = &in
 		}
 	}
+	tools := newToolSet(d, kinds)
 	for _, e := range d.Edges {
 		from, fromPort := e.Source()
 		to, toPort := e.Target()
-		g.connect(g.index[from], g.index[to], graphEdge{fromPort: fromPort, toPort: toPort})
+		if !tools.takes(e) {
+			g.connect(g.index[from], g.index[to], graphEdge{fromPort: fromPort, toPort: toPort})
+		}
 	}
+	tools.connect(g)
 	for _, e := range document.Collected(d, kinds) {
 		g.connect(g.index[e.From], g.index[e.To], graphEdge{fromPort: "value", toPort: flow.CollectedPort, collects: e.Name})
 	}
 	return g
+}
+
+// newGraphNode returns a node without edges.
+func newGraphNode(n *flow.Node, k *flow.Kind) graphNode {
+	return graphNode{
+		Node: n, kind: k, ports: flow.PortsByName(flow.InputPorts(n, k)), templates: parseTemplates(n, k),
+		hash: flow.Hash(value.Canonical([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
+	}
 }
 
 // connect adds an edge to its source and its target. out lists each dependent once, even if
@@ -130,9 +141,6 @@ func parseTemplates(n *flow.Node, k *flow.Kind) map[string]any {
 	}
 	return m
 }
-
-// Has reports whether a node takes part in runs.
-func (g *Graph) Has(id string) bool { _, ok := g.index[id]; return ok }
 
 // EmptyGraph returns a graph without nodes. It serves to end a run whose document does not
 // compile.

@@ -27,6 +27,7 @@ func (g *Graph) InitialSteps(pins []flow.Pin, until string, at time.Time) []flow
 			s.State = flow.StepSkipped
 		case isPinned:
 			s.State, s.Outputs, s.StartedAt, s.EndedAt = flow.StepReused, outputs, at, at
+			s.Untrusted = n.kind.StartsRuns() || n.kind.Expand != nil || n.kind.Untrusted != nil && n.kind.Untrusted(n.Node)
 		default:
 			continue
 		}

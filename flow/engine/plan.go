@@ -42,7 +42,7 @@ type Action struct {
 // Plan decides what a run does next: graph and step states in, actions out. It has no side
 // effects, no clock and no concurrency, so that tests can try every order of events. The
 // caller calls Next until it returns ActWait, ActSuspend or ActEnd, and reports events through
-// Finish, Recorded, Save, Wake, Drained, Cancel and Hold. It is not safe for concurrent use.
+// Finish, Recorded, Save, Wake, Drained, Cancel, StopAfterTurn and Hold. It is not safe for concurrent use.
 type Plan struct {
 	g     *Graph
 	run   flow.Run
@@ -203,6 +203,7 @@ func (p *Plan) Next(now time.Time) Action {
 			return Action{Type: ActDrain}
 		}
 		p.checkDeadline(now)
+		p.checkStop()
 		if p.stop != nil && p.dropStarts() {
 			if active := p.activeNodes(); len(active) > 0 {
 				return Action{Type: ActAbort, Nodes: active}
@@ -215,14 +216,17 @@ func (p *Plan) Next(now time.Time) Action {
 		}
 		// Steps recorded as running start before inline steps, which could fail the run: a
 		// webhook is sent once its inputs are recorded.
-		if len(p.start) > 0 && !p.held {
-			return p.nextStart()
+		if a, ok := p.nextStart(now); ok {
+			return a
 		}
 		if a, ok := p.nextInline(now); ok {
 			return a
 		}
-		if a, ok := p.nextExpand(); ok {
+		if a, ok := p.nextExpand(now); ok {
 			return a
+		}
+		if late := p.endLate(now); len(late) > 0 {
+			return Action{Type: ActAbort, Nodes: late}
 		}
 		p.wakeDue(now)
 		p.announceReady(now)
@@ -276,7 +280,7 @@ func (p *Plan) idle(now time.Time) bool {
 	if !long {
 		return false
 	}
-	p.waitForSubSteps()
+	waitForSubSteps(p, now)
 	if p.run.State != flow.RunWaiting { // a run that was woken early is still waiting
 		p.setState(flow.RunWaiting)
 		p.run.WaitingSince = now
@@ -309,6 +313,9 @@ func (p *Plan) nextInline(now time.Time) (Action, bool) {
 	for p.stop == nil && len(p.inline) > 0 {
 		i := p.inline[0]
 		p.inline = p.inline[1:]
+		if p.nodes[i].step.State.Ended() {
+			continue
+		}
 		in, ok := p.prepare(i, now)
 		if !ok {
 			continue
@@ -325,6 +332,9 @@ func (p *Plan) announceReady(now time.Time) {
 	for p.stop == nil && !p.held && len(p.ready) > 0 && p.running < flow.StepParallel {
 		i := p.ready[0]
 		p.ready = p.ready[1:]
+		if p.nodes[i].step.State.Ended() { // canceled by endLate
+			continue
+		}
 		if _, ok := p.prepare(i, now); !ok {
 			continue
 		}
@@ -335,8 +345,17 @@ func (p *Plan) announceReady(now time.Time) {
 		p.begin(i, now)
 		p.running++
 		p.announce = append(p.announce, i)
+		p.durable = p.durable || p.nodes[i].actsOnce() // its start is on disk before a request is sent
 		p.markDirty(i)
 	}
+}
+
+// actsOnce reports whether a step must not begin again; see flow.SubStep.
+func (n *planNode) actsOnce() bool { return n.def.sub != nil && n.def.sub.Once }
+
+// outcomeUnknown is the error of a step that acts once and whose result is lost.
+func outcomeUnknown() *flow.Error {
+	return flow.Errorf(flow.CodeOutcomeUnknown, "The call may have taken effect: it was interrupted, or no response came. It was not made again.")
 }
 
 // begin starts the next attempt of a step, and the run with its first step.
@@ -353,7 +372,7 @@ func (p *Plan) begin(i int, now time.Time) {
 	if p.run.State != flow.RunRunning {
 		p.startRun(now)
 	}
-	p.continueParent(i)
+	p.continueParent(i, now)
 }
 
 // countInterrupted counts the call that a step may have made before its worker died, once: when
@@ -397,11 +416,20 @@ func (p *Plan) setState(s flow.RunState) {
 
 // nextStart returns the next step that is recorded as running. Only recorded steps start, so
 // that after a crash it is known which external calls may have been made.
-func (p *Plan) nextStart() Action {
-	i := p.start[0]
-	p.start = p.start[1:]
-	p.nodes[i].active = true
-	return Action{Type: ActStart, Node: i, In: p.nodes[i].in, def: p.nodes[i].def, class: p.nodes[i].class}
+func (p *Plan) nextStart(now time.Time) (Action, bool) {
+	for len(p.start) > 0 && !p.held {
+		i := p.start[0]
+		p.start = p.start[1:]
+		if p.isLate(i) {
+			p.nodes[i].in = nil
+			p.running--
+			p.cancelSub(i, now)
+			continue
+		}
+		p.nodes[i].active = true
+		return Action{Type: ActStart, Node: i, In: p.nodes[i].in, def: p.nodes[i].def, class: p.nodes[i].class}, true
+	}
+	return Action{}, false
 }
 
 // mustRecord reports whether the run cannot continue before a write. A run without remaining
@@ -439,6 +467,13 @@ func (p *Plan) Hold() { p.held = true }
 // Held reports whether the run is held and no step is running. If Next returns ActWait as well,
 // everything is recorded and the worker can release the run.
 func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
+
+// Release forgets that a started step runs. It stays recorded as running, so that the next worker starts it
+// again, as after a crash.
+func (p *Plan) Release(i int) {
+	p.nodes[i].in, p.nodes[i].active = nil, false
+	p.running--
+}
 
 // checkDeadline fails a run that has exceeded its time limit. A waiting run has no worker and
 // no deadline. A run whose steps have all ended succeeds, even if it is late.
@@ -488,6 +523,11 @@ func (p *Plan) nextTimer() time.Time {
 		return time.Time{}
 	}
 	next := p.run.DeadlineAt
+	for _, i := range p.subs.limited {
+		if t := p.workLimit(i); !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
 	for i := range p.nodes {
 		if p.pausing == 0 {
 			break

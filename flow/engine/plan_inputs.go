@@ -26,6 +26,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		return nil, false
 	}
 	step.Input, step.InputHash = n.recorded(in)
+	step.Untrusted = step.Untrusted || len(in.Untrusted) > 0 || n.kind.Untrusted != nil && n.kind.Untrusted(n.Node)
 	if p.reuseResult(i, now) {
 		return nil, false
 	}
@@ -49,7 +50,11 @@ func (n *graphNode) recorded(in *flow.In) (input map[string]any, hash string) {
 		input[f.Name] = in.Config[f.Name] // usage is counted by model
 	}
 	if hash == "" {
-		hash = value.Hash([]any{in.Config, in.Ports, in.Collected})
+		parts := []any{in.Config, in.Ports, in.Collected}
+		for i := range in.Tools {
+			parts = append(parts, in.Tools[i].Hash)
+		}
+		hash = value.Hash(parts)
 	}
 	return input, hash
 }
@@ -62,6 +67,9 @@ func (p *Plan) reuseResult(i int, now time.Time) bool {
 		return false
 	}
 	old, ok := p.reuse.Steps[step.Path]
+	if n.kind.Settles && !p.reuse.isSettled(step.Path) {
+		return false
+	}
 	if !ok || old.NodeHash != step.NodeHash || old.InputHash != step.InputHash {
 		return false
 	}
@@ -71,6 +79,7 @@ func (p *Plan) reuseResult(i int, now time.Time) bool {
 	if n.kind.Partial != nil && n.kind.Partial(old.Outputs) {
 		return false
 	}
+	step.Untrusted = step.Untrusted || old.Untrusted
 	p.endStep(i, flow.StepReused, old.Outputs, now)
 	return true
 }
@@ -95,7 +104,7 @@ func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
 	for _, s := range steps {
 		r.Steps[s.Path] = s
 	}
-	node, _, isSub := strings.Cut(from, subSeparator)
+	node, _, isSub := strings.Cut(from, flow.SubSeparator)
 	i, ok := g.index[node]
 	switch {
 	case ok && isSub:
@@ -127,26 +136,64 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	in := &flow.In{
 		WorkspaceID: p.run.WorkspaceID, FlowID: p.run.FlowID, RunID: p.run.ID,
 		Path: p.nodes[i].step.Path, Node: n.ID, Key: string(p.run.ID) + ":" + p.nodes[i].step.Path,
-		Timeout: time.Duration(n.TimeoutS * float64(time.Second)),
+		Timeout: time.Duration(n.TimeoutS * float64(time.Second)), Retry: n.Retry,
 	}
 	if n.sub != nil {
-		in.Config, in.Ports = maps.Clone(n.sub.Config), maps.Clone(n.sub.Ports)
+		in.Config, in.Ports, in.Budget = maps.Clone(n.sub.Config), maps.Clone(n.sub.Ports), n.sub.Budget
+		if n.sub.Untrusted {
+			in.Untrusted = map[string]bool{"": true}
+		}
 		return in, nil
 	}
 	in.Config, in.Ports = make(map[string]any, len(n.kind.Fields)), make(map[string]any, len(n.in))
 	for k, e := range n.in {
 		s := &p.nodes[i].edges[k]
-		if !s.live {
+		if !s.live || e.tool > 0 {
 			continue
 		}
 		if err := n.addInput(in, e, s.value); err != nil {
 			return nil, err
 		}
+		if p.nodes[e.from].step.Untrusted {
+			in.MarkUntrusted(e.toPort)
+		}
+	}
+	if n.kind.Remember != nil {
+		in.Memory = p.run.Context[n.ID]
 	}
 	if n.kind.Role == flow.RoleInput {
 		in.Ports["value"] = p.run.Inputs.Get(flow.NameOf(n.Node))
+		if p.run.Untrusted&flow.UntrustedInputs != 0 || n.input.Untrusted {
+			in.MarkUntrusted("value")
+		}
 	}
-	return in, n.configure(in)
+	if err := p.bindTools(i, in); err != nil {
+		return nil, err
+	}
+	if err := n.configure(in); err != nil {
+		return nil, err
+	}
+	return in, n.enclose(in)
+}
+
+// enclose sets In.Enclosed of an expanding step.
+func (n *graphNode) enclose(in *flow.In) *flow.Error {
+	if n.kind.Expand == nil || len(in.Untrusted) == 0 {
+		return nil
+	}
+	own := &flow.In{Config: map[string]any{}, Ports: maps.Clone(in.Ports)}
+	for port := range in.Untrusted {
+		v := in.Ports[port]
+		if _, isSecret := flow.SecretInput(v); isSecret {
+			continue
+		}
+		if own.Ports[port] = flow.EncloseTexts(v); n.kind.Field(port) == nil {
+			own.Ports[port] = flow.FromOutside(v) // a placeholder
+		}
+	}
+	err := n.configure(own)
+	in.Enclosed = own.Config
+	return err
 }
 
 // addInput adds the value of one edge, converted to the type of its port.

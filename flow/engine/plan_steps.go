@@ -21,12 +21,24 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 		out.Usage.UnpricedSteps = 0 // a previous attempt has counted the step
 	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
+	n.step.Untrusted = n.step.Untrusted || out.Untrusted
 	chargeAttempt(&n.step, used)
 	if out.Lost {
 		loseAttempt(&n.step)
 	}
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	logAttempt(&n.step, out.Log)
+	if err != nil && n.actsOnce() && out.Unanswered {
+		p.failStep(i, outcomeUnknown(), now, true)
+		return
+	}
+	if p.isLate(i) && (err != nil || out.Suspend != nil) {
+		if out.Suspend != nil {
+			n.step.Saved = out.Suspend.State
+		}
+		p.cancelSub(i, now)
+		return
+	}
 	switch {
 	case err != nil && p.stop != nil && !p.graceful:
 		// The step was aborted. It is recorded as canceled with the end of the run: after a
@@ -80,6 +92,9 @@ func (p *Plan) suspendStep(i int, s *flow.Suspension, now time.Time) {
 		state = flow.StepWaiting
 	}
 	p.pauseStep(i, state, until)
+	if p.isSub(i) && state == flow.StepWaiting {
+		waitIfAllWait(p, p.nodes[i].parent, now)
+	}
 }
 
 // Wake makes all waiting steps due, because an event may have happened that one of them waits
@@ -142,6 +157,8 @@ func (p *Plan) failStep(i int, e *flow.Error, now time.Time, paid bool) {
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
 	step.Error = e
 	step.Failures++
+	quotes := n.kind.StartsRuns() || n.kind.Expand != nil || n.kind.Untrusted != nil && n.kind.Untrusted(n.Node) // in the message
+	step.Untrusted = step.Untrusted || quotes
 	if p.stop == nil && n.Retry != nil && n.kind.Expand == nil && e.Retryable && step.Failures < n.Retry.Attempts {
 		endAttempt(step, now, e, false)
 		pause, state := backoff(n.Retry, step.Failures, e.After), flow.StepRetrying
@@ -151,7 +168,7 @@ func (p *Plan) failStep(i int, e *flow.Error, now time.Time, paid bool) {
 		p.pauseStep(i, state, now.Add(pause))
 		return
 	}
-	if p.stop == nil && !paid && isOutage(e) && p.hasAlternative(i) {
+	if p.stop == nil && !paid && n.kind.Expand == nil && isOutage(e) && p.hasAlternative(i) {
 		endAttempt(step, now, e, false)
 		step.Attempts[len(step.Attempts)-1].Next++
 		step.Failures = 0 // the alternative has retries of its own
@@ -223,6 +240,9 @@ func (p *Plan) endStep(i int, state flow.StepState, outputs map[string]any, now 
 	p.markDirty(i)
 	if v, ok := outputs["value"]; ok && n.kind.Role == flow.RoleOutput {
 		p.setOutput(flow.NameOf(n.Node), v)
+		if step.Untrusted {
+			p.run.Untrusted |= flow.UntrustedOutputs
+		}
 	}
 	if p.nodes[i].class == flow.Outside && state != flow.StepReused {
 		p.durable = true
@@ -315,9 +335,12 @@ func (p *Plan) isDead(i int) bool {
 	if len(n.in) == 0 {
 		return false
 	}
-	alive, missing := false, map[string]bool{}
+	alive, missing := !slices.ContainsFunc(n.in, func(e graphEdge) bool { return e.tool == 0 }), map[string]bool{}
 	for k, e := range n.in {
 		s := &p.nodes[i].edges[k]
+		if e.tool > 0 { // without the value, the step lacks a tool
+			continue
+		}
 		alive = alive || s.live
 		switch {
 		case e.collects != "":

@@ -2,16 +2,13 @@ package engine
 
 import (
 	"cmp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/value"
 )
-
-// subSeparator separates the path of an expanding step from the name of a sub-step. Node IDs do
-// not contain it.
-const subSeparator = "."
 
 // subSteps are the sub-steps of a plan; see flow.SubStep. Those that have ended before the plan
 // was made need no place in Plan.nodes: their results are enough.
@@ -19,6 +16,7 @@ type subSteps struct {
 	recorded map[string]map[string]flow.Step // rows found in the store, by node ID and name
 	unknown  int                             // rows that have not ended, of sub-steps that no expansion has named yet
 	due      []int                           // expanding steps whose next sub-steps are to be decided
+	limited  []int                           // expanding steps with a time limit
 	total    int
 	full     bool // more were wanted than a run may have
 }
@@ -30,6 +28,8 @@ type expansion struct {
 	named map[string]bool // sub-steps in Plan.nodes
 	open  int             // those of them that have not reported their end
 	due   bool            // is in subSteps.due
+	asked bool            // Expand was called
+	late  bool            // has worked for longer than its time limit, and ends with its open sub-steps
 }
 
 // isSub reports whether a step is a sub-step.
@@ -38,7 +38,7 @@ func (p *Plan) isSub(i int) bool { return i >= len(p.g.nodes) }
 // add keeps the row of a sub-step until its expansion names it. It returns false for the row of a
 // node.
 func (s *subSteps) add(row flow.Step) bool {
-	node, name, is := strings.Cut(row.Path, subSeparator)
+	node, name, is := strings.Cut(row.Path, flow.SubSeparator)
 	if !is {
 		return false
 	}
@@ -77,10 +77,14 @@ func (p *Plan) openExpansion(i int, in *flow.In) {
 		}
 	}
 	p.nodes[i].expansion = e
+	if p.nodes[i].def.TimeoutS > 0 {
+		e.late = value.Get(p.nodes[i].step.Saved, savedLate) == true
+		p.subs.limited = append(p.subs.limited, i)
+	}
 }
 
 func subResult(s *flow.Step) *flow.SubResult {
-	r := &flow.SubResult{State: s.State, Input: s.Input, Outputs: s.Outputs, Usage: s.Usage}
+	r := &flow.SubResult{State: s.State, Input: s.Input, Outputs: s.Outputs, Usage: s.Usage, Untrusted: s.Untrusted}
 	if s.State == flow.StepFailed {
 		r.Error = s.Error
 	}
@@ -96,27 +100,30 @@ func (p *Plan) expandSoon(i int) {
 
 // nextExpand returns the next step whose sub-steps are to be decided. While the run stops, these
 // are the steps that have recorded sub-steps to cancel.
-func (p *Plan) nextExpand() (Action, bool) {
+func (p *Plan) nextExpand(now time.Time) (Action, bool) {
 	if p.stop != nil {
 		p.subs.due = nil
 		if p.subs.unknown == 0 {
 			return Action{}, false
 		}
-		p.findUnknown()
+		p.findUnknown(now)
 	}
-	if len(p.subs.due) == 0 {
-		return Action{}, false
+	for len(p.subs.due) > 0 {
+		i := p.subs.due[0]
+		p.subs.due = p.subs.due[1:]
+		n := &p.nodes[i]
+		if n.expansion.due = false; n.expansion.late && n.expansion.asked && p.stop == nil {
+			failLate(p, i, now)
+			continue
+		}
+		return Action{Type: ActExpand, Node: i, In: n.expansion.in, So: n.expansion.so, def: n.def, class: n.class}, true
 	}
-	i := p.subs.due[0]
-	p.subs.due = p.subs.due[1:]
-	n := &p.nodes[i]
-	n.expansion.due = false
-	return Action{Type: ActExpand, Node: i, In: n.expansion.in, So: n.expansion.so, def: n.def, class: n.class}, true
+	return Action{}, false
 }
 
 // findUnknown queues a step whose recorded sub-steps are not in the plan yet, although the run
 // stops: what they started must be canceled.
-func (p *Plan) findUnknown() {
+func (p *Plan) findUnknown(now time.Time) {
 	for i := range p.g.nodes {
 		n := &p.nodes[i]
 		if !p.hasUnknown(i) {
@@ -125,7 +132,7 @@ func (p *Plan) findUnknown() {
 		if n.expansion == nil {
 			in, err := p.resolve(i)
 			if err != nil || n.def.kind.Expand == nil {
-				p.addUnknown(i)
+				p.addUnknown(i, now)
 				continue
 			}
 			in.Attempt = n.step.Attempt
@@ -150,24 +157,37 @@ func (p *Plan) hasUnknown(i int) bool {
 
 // addUnknown adds the rows of sub-steps whose kind cannot be found out any more, so that their
 // end is recorded.
-func (p *Plan) addUnknown(i int) {
+func (p *Plan) addUnknown(i int, now time.Time) {
 	if p.nodes[i].expansion == nil {
 		p.openExpansion(i, nil)
 	}
 	for name, row := range p.subs.recorded[p.nodes[i].step.Path] {
 		if !row.State.Ended() && !p.nodes[i].expansion.named[name] {
-			p.addSub(i, &flow.SubStep{Name: name, Kind: &flow.Kind{Name: row.Kind}})
+			p.addSub(i, &flow.SubStep{Name: name, Kind: &flow.Kind{Name: row.Kind}}, now)
 		}
 	}
 }
 
 // Expanded reports to the plan what an expanding step does next.
 func (p *Plan) Expanded(i int, next flow.Next, err error, now time.Time) {
+	paused := false
 	for k := range next.Steps {
-		p.addSub(i, &next.Steps[k])
+		if p.pausesBefore(i, &next.Steps[k]) {
+			paused = true
+			continue
+		}
+		p.addSub(i, &next.Steps[k], now)
 	}
 	if p.stop != nil {
-		p.addUnknown(i)
+		p.addUnknown(i, now)
+		return
+	}
+	e := p.nodes[i].expansion
+	if e.asked = true; e.late { // another worker found that, and did not record the end
+		endSubs(p, i, now)
+		return
+	}
+	if paused { // checkStop cancels the run, after the turns of other steps
 		return
 	}
 	if err == nil && p.subs.full {
@@ -175,24 +195,31 @@ func (p *Plan) Expanded(i int, next flow.Next, err error, now time.Time) {
 	}
 	switch {
 	case p.nodes[i].expansion.open > 0: // Expand is called again after each end
+		waitIfAllWait(p, i, now)
 	case p.hasUnknown(i): // another version of the kind named them
-		from := len(p.nodes)
-		p.addUnknown(i)
-		for k := from; k < len(p.nodes); k++ {
-			p.endStep(k, flow.StepCanceled, nil, now)
-		}
+		cancelUnknown(p, i, now)
 	case err != nil:
 		p.failStep(i, flow.AsError(err), now, false)
 	case next.Outputs != nil:
+		p.nodes[i].step.Untrusted = p.nodes[i].step.Untrusted || next.Untrusted
 		p.endStep(i, flow.StepSucceeded, next.Outputs, now)
 	default:
 		p.failStep(i, flow.Errorf(flow.CodeInternal, "The step cannot continue: it waits for nothing."), now, false)
 	}
 }
 
+// cancelUnknown ends recorded sub-steps that no expansion names any more.
+func cancelUnknown(p *Plan, i int, now time.Time) {
+	from := len(p.nodes)
+	p.addUnknown(i, now)
+	for k := from; k < len(p.nodes); k++ {
+		p.endStep(k, flow.StepCanceled, nil, now)
+	}
+}
+
 // addSub adds a sub-step to the plan unless it is there or has ended. A recorded one continues; a
 // run that stops gets no others.
-func (p *Plan) addSub(i int, sub *flow.SubStep) {
+func (p *Plan) addSub(i int, sub *flow.SubStep, now time.Time) {
 	parent := &p.nodes[i]
 	e, rows := parent.expansion, p.subs.recorded[parent.step.Path]
 	row, isRecorded := rows[sub.Name]
@@ -203,12 +230,9 @@ func (p *Plan) addSub(i int, sub *flow.SubStep) {
 		p.subs.full = true
 		return
 	}
-	def := &graphNode{
-		Node: &flow.Node{ID: parent.def.ID, Kind: sub.Kind.Name, Config: sub.Config, Retry: sub.Retry, TimeoutS: sub.TimeoutS},
-		kind: sub.Kind, hash: flow.Hash(flow.EncodeJSON(sub.Kind.Name)), secrets: sub.Credentials, sub: sub,
-	}
-	n := planNode{def: def, class: sub.Kind.Class, decided: true, parent: i, step: flow.Step{
-		Path: parent.step.Path + subSeparator + sub.Name, Node: parent.def.ID, Kind: sub.Kind.Name, State: flow.StepPending, NodeHash: def.hash,
+	def := parent.def.subNode(sub)
+	n := planNode{def: def, class: def.kind.Class, decided: true, parent: i, step: flow.Step{
+		Path: parent.step.Path + flow.SubSeparator + sub.Name, Node: cmp.Or(sub.Tool, parent.def.ID), Kind: def.Kind, State: flow.StepPending, NodeHash: def.hash,
 	}}
 	e.named[sub.Name] = true
 	e.open++
@@ -217,11 +241,14 @@ func (p *Plan) addSub(i int, sub *flow.SubStep) {
 	if isRecorded {
 		p.subs.unknown--
 		p.restore(k, row)
+		if p.nodes[k].actsOnce() && row.State == flow.StepRunning && interrupted(&row) {
+			p.loseOutcome(k, now)
+		}
 	} else {
 		p.subs.total++
 	}
 	switch s := &p.nodes[k].step; {
-	case p.stop != nil || sub.Kind.Run == nil:
+	case p.stop != nil || def.kind.Run == nil || s.State.Ended():
 	case !s.WaitUntil.IsZero():
 		p.pausing++
 	default:
@@ -229,42 +256,50 @@ func (p *Plan) addSub(i int, sub *flow.SubStep) {
 	}
 }
 
+// loseOutcome ends a step that acts once and was interrupted.
+func (p *Plan) loseOutcome(k int, now time.Time) {
+	p.nodes[k].interrupted = false
+	err := outcomeUnknown()
+	err.Node = p.nodes[k].def.ID
+	p.nodes[k].step.Error = err
+	p.endStep(k, flow.StepFailed, nil, now)
+}
+
+// subNode returns the node of a sub-step. It has the edges of its node, which decide whether it may
+// use a secret input, but no state of edges.
+func (n *graphNode) subNode(sub *flow.SubStep) *graphNode {
+	if tool := n.tool(sub.Tool); tool != nil {
+		own, node := *tool, *tool.Node
+		node.ID, node.Config, node.OnError = n.ID, sub.Config, nil
+		if own.Node, own.sub = &node, sub; sub.Once {
+			node.Retry = nil
+		}
+		return &own
+	}
+	return &graphNode{
+		Node: &flow.Node{ID: n.ID, Kind: sub.Kind.Name, Config: sub.Config, Retry: sub.Retry, TimeoutS: sub.TimeoutS},
+		kind: sub.Kind, hash: flow.Hash(flow.EncodeJSON(sub.Kind.Name)), secrets: slices.Concat(n.secrets, sub.Credentials), in: n.in, sub: sub,
+	}
+}
+
 // reportSub passes the end of a sub-step to the step that it belongs to.
 func (p *Plan) reportSub(k int) {
 	n := &p.nodes[k]
-	_, name, _ := strings.Cut(n.step.Path, subSeparator)
+	_, name, _ := strings.Cut(n.step.Path, flow.SubSeparator)
 	e := p.nodes[n.parent].expansion
 	e.so.Done[name] = subResult(&n.step)
 	e.open--
 	p.expandSoon(n.parent)
 }
 
-// waitForSubSteps marks expanding steps as waiting, because all of their sub-steps wait.
-func (p *Plan) waitForSubSteps() {
-	for i := range p.g.nodes {
-		if n := &p.nodes[i]; n.expansion != nil && n.step.State == flow.StepRunning {
-			n.step.State = flow.StepWaiting
-			p.markDirty(i)
-		}
-	}
-}
-
-// continueParent marks the step of a sub-step that begins as running again.
-func (p *Plan) continueParent(k int) {
-	if parent := &p.nodes[p.nodes[k].parent]; p.isSub(k) && parent.step.State == flow.StepWaiting {
-		parent.step.State = flow.StepRunning
-		p.markDirty(p.nodes[k].parent)
-	}
-}
-
 // forces reports whether a rerun executes the step at a path of a node again whatever its input.
 func (r *Reuse) forces(node, path string) bool {
-	inside, begins := strings.CutPrefix(r.from, node+subSeparator)
+	inside, begins := strings.CutPrefix(r.from, node+flow.SubSeparator)
 	if !begins {
 		return r.Forced[node]
 	}
-	name, isSub := strings.CutPrefix(path, node+subSeparator)
-	return r.Forced[node] || !isSub || compareNames(name, inside) >= 0
+	name, isSub := strings.CutPrefix(path, node+flow.SubSeparator)
+	return r.Forced[node] || !isSub || flow.CompareSubSteps(name, inside) >= 0
 }
 
 // reuseFailure ends a sub-step like that of the parent run, which failed, if later sub-steps there
@@ -274,7 +309,7 @@ func (p *Plan) reuseFailure(i int, old *flow.Step, now time.Time) bool {
 	if old.State != flow.StepFailed || !p.reuse.isSettled(step.Path) {
 		return false
 	}
-	step.Error = old.Error
+	step.Error, step.Untrusted = old.Error, step.Untrusted || old.Untrusted
 	p.endStep(i, flow.StepFailed, nil, now)
 	return true
 }
@@ -282,43 +317,46 @@ func (p *Plan) reuseFailure(i int, old *flow.Step, now time.Time) bool {
 // isSettled reports whether the run has a sub-step that came after everything that the first part
 // of a name stands for, such as a later turn of an agent.
 func (r *Reuse) isSettled(path string) bool {
-	node, name, _ := strings.Cut(path, subSeparator)
-	group, _, _ := strings.Cut(name, subSeparator)
+	node, name, _ := strings.Cut(path, flow.SubSeparator)
+	group, _, _ := strings.Cut(name, flow.SubSeparator)
 	for other := range r.Steps {
-		n, later, isSub := strings.Cut(other, subSeparator)
-		later, _, _ = strings.Cut(later, subSeparator)
-		if isSub && n == node && compareNames(later, group) > 0 {
+		n, later, isSub := strings.Cut(other, flow.SubSeparator)
+		later, _, _ = strings.Cut(later, flow.SubSeparator)
+		if isSub && n == node && flow.CompareSubSteps(later, group) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// compareNames compares the names of sub-steps part by part. Numbers at the beginning of a part
-// count as numbers.
-func compareNames(a, b string) int {
-	for a != "" || b != "" {
-		var x, y string
-		x, a, _ = strings.Cut(a, subSeparator)
-		y, b, _ = strings.Cut(b, subSeparator)
-		xn, xs := leadingNumber(x)
-		yn, ys := leadingNumber(y)
-		if c := cmp.Or(cmp.Compare(xn, yn), cmp.Compare(xs, ys)); c != 0 {
-			return c
-		}
+// StopAfterTurn cancels the run once its expanding steps have ended the group of sub-steps that they
+// are at, such as the turn of an agent with its calls. A run without such steps at work is canceled
+// at once.
+func (p *Plan) StopAfterTurn() { p.run.StopRequested = true }
+
+// pausesBefore reports whether a sub-step begins a group that must not begin any more.
+func (p *Plan) pausesBefore(i int, sub *flow.SubStep) bool {
+	if !p.run.StopRequested || flow.IsSubStep(sub.Name) {
+		return false
 	}
-	return 0
+	path := p.nodes[i].step.Path
+	_, isRecorded := p.subs.recorded[path][sub.Name]
+	return !isRecorded && !p.nodes[i].expansion.named[sub.Name]
 }
 
-// leadingNumber splits a text into the number at its beginning, or -1, and the rest.
-func leadingNumber(s string) (n int, rest string) {
-	end := 0
-	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-		end++
+// checkStop cancels a run that is to stop, once no expanding step is inside of a group.
+func (p *Plan) checkStop() {
+	if !p.run.StopRequested || p.stop != nil || p.open == 0 {
+		return
 	}
-	n, err := strconv.Atoi(s[:end])
-	if err != nil {
-		return -1, s
+	for i := range p.g.nodes {
+		n := &p.nodes[i]
+		if n.def.kind.Expand == nil || n.step.State.Ended() || n.step.Attempt == 0 {
+			continue
+		}
+		if e := n.expansion; e == nil || e.due || e.open > 0 {
+			return
+		}
 	}
-	return n, s[end:]
+	p.Cancel()
 }

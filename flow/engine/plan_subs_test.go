@@ -138,12 +138,85 @@ func TestExpand_cancels_sub_steps_that_it_does_not_know_any_more(t *testing.T) {
 	})
 }
 
-func TestCompareNames_counts_numbers(t *testing.T) {
+func TestCompareSubSteps_counts_numbers(t *testing.T) {
 	want := []string{"", "ask", "1", "1.1", "1.1.ask", "1.2", "1.10", "2", "7", "7s", "10"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, compareNames)
+	slices.SortFunc(got, flow.CompareSubSteps)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// turns returns a kind with turns of three seconds, each followed by two calls of ten seconds.
+func turns(n int) flow.Kind {
+	return expanding(func(_ *flow.In, so *flow.Expansion) (next flow.Next, err error) {
+		for turn := range n {
+			name := fmt.Sprint(turn + 1)
+			if so.Done[name] == nil {
+				return flow.Next{Steps: []flow.SubStep{{Name: name, Kind: &workKind, Config: map[string]any{"takes_s": 3.0}}}}, nil
+			}
+			for _, call := range []string{name + ".1", name + ".2"} {
+				if so.Done[call] == nil {
+					next.Steps = append(next.Steps, flow.SubStep{Name: call, Kind: &workKind, Config: map[string]any{"takes_s": 10.0}})
+				}
+			}
+			if len(next.Steps) > 0 {
+				return next, nil
+			}
+		}
+		return flow.Next{Outputs: map[string]any{"text": "done"}}, nil
+	})
+}
+
+func TestStopAfterTurn_lets_all_groups_of_sub_steps_end(t *testing.T) {
+	ended := "a canceled, a.1 succeeded, a.1.1 succeeded, a.1.2 succeeded"
+	for _, tt := range []struct {
+		name, flow, want string
+		at, end          time.Duration
+	}{
+		{"while the turn is asked", "a grow", ended, time.Second, 13 * time.Second},
+		{"while its calls run", "a grow", ended, 5 * time.Second, 13 * time.Second},
+		{"of two", "a grow\nb grow", ended + ", b canceled, b.1 succeeded, b.1.1 succeeded, b.1.2 succeeded", time.Second, 13 * time.Second},
+		{"in the last turn", "a grow", "a succeeded, a.1 succeeded, a.1.1 succeeded, a.1.2 succeeded, a.2 succeeded, a.2.1 succeeded, a.2.2 succeeded", 15 * time.Second, 26 * time.Second},
+		{"without a turn at work", `b work {"takes_s": 60}`, "b canceled", time.Second, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+				lines := tt.flow
+				if tt.name == "in the last turn" {
+					lines += "\nb work {\"takes_s\": 60}\na.text -> b.text"
+				}
+				s := newFixture(t, lines, turns(2), workKind)
+				if outcome, err := s.execute(t.Context(), Signals{Stop: after(tt.at)}); outcome != Ended || err != nil {
+					t.Fatalf("outcome %d, error %v", outcome, err)
+				}
+				s.wantEnd(flow.RunCanceled, "")
+				wantTime(t, passed(), tt.end)
+				if got := s.rows(); got != tt.want {
+					t.Errorf("rows: %s\nwant: %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestStopAfterTurn_survives_a_crash stops a run whose worker dies: the next one ends the turn.
+func TestStopAfterTurn_survives_a_crash(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, _ func() time.Duration) {
+		s := newFixture(t, "a grow", turns(2))
+		ctx, die := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, die)
+		if _, err := s.execute(ctx, Signals{Stop: after(time.Second)}); err == nil {
+			t.Fatal("the worker was not stopped")
+		}
+		s.disk.run.StopRequested = true // as the row says, whatever the worker wrote
+		if outcome, err := s.execute(t.Context(), Signals{}); outcome != Ended || err != nil {
+			t.Fatalf("outcome %d, error %v", outcome, err)
+		}
+		s.wantEnd(flow.RunCanceled, "")
+		if got := s.rows(); got != "a canceled, a.1 succeeded, a.1.1 succeeded, a.1.2 succeeded" {
+			t.Errorf("rows: %s", got)
+		}
+	})
 }

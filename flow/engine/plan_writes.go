@@ -74,7 +74,7 @@ func (p *Plan) row(i int) flow.Step {
 	n.dirty, n.saved = false, true
 	n.step.Spent = n.step.Usage.Sub(n.recordedUsage)
 	n.recordedUsage = n.step.Usage
-	n.step.Bulky = n.def.kind.StartsRuns()
+	n.step.Bulky, n.step.InBudget = n.def.kind.StartsRuns(), n.def.sub != nil && n.def.sub.Budget > 0
 	p.run.Seq++
 	n.step.Seq = p.run.Seq
 	if _, ok := n.step.Outputs["value"]; ok && n.def.kind.Role == flow.RoleOutput && n.step.State.Ended() {

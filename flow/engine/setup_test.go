@@ -42,6 +42,7 @@ type fixture struct {
 	fenced   bool // another worker has claimed the run
 	canceled bool // the cancellation was requested, and the worker does not know
 	writes   int
+	durable  bool // the last write was synced
 }
 
 func newFixture(t testing.TB, lines string, extra ...flow.Kind) *fixture {
@@ -82,6 +83,7 @@ func (s *fixture) WriteRun(_ context.Context, w flow.RunWrite) error {
 		return flow.ErrCancelRequested
 	}
 	s.writes++
+	s.durable = w.Durable
 	return s.disk.write(&w)
 }
 

@@ -117,6 +117,9 @@ func (w *drawing) loop() {
 			n.OnError = &flow.OnError{Continue: map[string]any{"text": "instead"}}
 		}
 	}
+	if n := &w.d.Nodes[len(w.d.Nodes)-1]; w.rng.IntN(6) == 0 {
+		n.TimeoutS, n.OnError = []float64{1, 20, 40, 700}[w.rng.IntN(4)], &flow.OnError{Continue: map[string]any{"text": "late"}}
+	}
 	w.gives(id+".text", true)
 }
 

@@ -224,6 +224,16 @@ func (w *world) actStale() error {
 }
 
 func (w *world) abort(nodes []int) error {
+	if w.plan.stop == nil { // a step has worked for longer than its time limit
+		for _, i := range nodes {
+			if !w.plan.isLate(i) {
+				return fmt.Errorf("abort of %s while the run continues", w.name(i))
+			}
+			w.say("abort %s, which is late", w.name(i))
+			w.aborted[i] = true
+		}
+		return nil
+	}
 	if len(nodes) != len(w.started) {
 		return fmt.Errorf("abort of %v while %d steps run", nodes, len(w.started))
 	}

@@ -39,7 +39,7 @@ type SpendingBudget struct {
 func (s *Spending) NeedsPrices() bool {
 	return s.FlowUSD > 0 && !s.FlowUnpriced ||
 		slices.ContainsFunc(s.Above, func(a SpendingAbove) bool { return a.USD > 0 && !a.Unpriced }) ||
-		slices.ContainsFunc(s.Keys, func(k *flow.Key) bool { return k.USDPerDay > 0 && !k.AllowUnpriced })
+		slices.ContainsFunc(s.Keys, (*flow.Key).NeedsPrices)
 }
 
 // Budgets returns the budgets with a limit: of the key, of the keys that created it, then

@@ -1,6 +1,7 @@
 package fairness
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 )
@@ -8,8 +9,9 @@ import (
 // Try describes a counter of failed or repeated attempts, such as sign-ins, by account or
 // IP address.
 type Try struct {
-	Name string // of the counter
-	Free int64  // failures before the first wait
+	Name  string        // of the counter
+	Free  int64         // failures before the first wait
+	First time.Duration // the first wait; default one second
 }
 
 // The longest wait after failures, and the time after which they are forgotten.
@@ -18,14 +20,14 @@ const (
 	TriesForgotten = 24 * time.Hour
 )
 
-// Wait returns the wait after a number of failures: exponential back-off from one second,
+// Wait returns the wait after a number of failures: exponential back-off from the first wait,
 // after the free failures.
 func (t Try) Wait(failures int64) time.Duration {
 	n := failures - t.Free
 	if n <= 0 {
 		return 0
 	}
-	return min(time.Second<<min(n-1, 20), maxWait)
+	return min(cmp.Or(t.First, time.Second)<<min(n-1, 20), maxWait)
 }
 
 // Rate is the result of counting a request against a rate limit.

@@ -27,8 +27,8 @@ var ErrTooManyValues = errors.New("the JSON has more than 1,000,000 values")
 
 // Receive reads content to its end. Errors of the content are returned as they are, with what was
 // received before; a body that is not nil must be closed. If the content
-// is to be decoded as JSON and has too many values, the rest is read and dropped, because clients
-// read no response before they have sent everything.
+// is the body of a request to be decoded as JSON, and has too many values or takes more memory than
+// EachBody, the rest is read and dropped, because clients read no response before they have sent everything.
 func (b *Budget) Receive(content io.Reader, asJSON bool) (*Body, error) {
 	body := &Body{}
 	part := make([]byte, 0, 1<<10)
@@ -51,9 +51,9 @@ func (b *Budget) Receive(content io.Reader, asJSON bool) (*Body, error) {
 		}
 		part = part[:len(part)+n]
 		body.Size += int64(n)
-		if (err == nil || err == io.EOF) && asJSON && body.Cost.Values > value.MaxValues {
+		if tooLarge := b.refuses(&body.Cost); (err == nil || err == io.EOF) && asJSON && tooLarge != nil {
 			if _, err = io.Copy(io.Discard, content); err == nil {
-				err = ErrTooManyValues
+				err = tooLarge
 			}
 			return body, err
 		}
@@ -70,6 +70,17 @@ func (b *Budget) Receive(content io.Reader, asJSON bool) (*Body, error) {
 		}
 		return body, err
 	}
+}
+
+// refuses returns the error for a request whose body costs too much, or nil.
+func (b *Budget) refuses(c *Cost) error {
+	switch {
+	case c.Values > value.MaxValues:
+		return ErrTooManyValues
+	case c.least() > b.EachBody():
+		return ErrTooLarge
+	}
+	return nil
 }
 
 // firstByte returns the first byte that is neither a space nor of a byte order mark, or 0.
@@ -125,6 +136,25 @@ func (b *Body) Bytes() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return data, nil
+}
+
+// Decoding returns how many bytes of memory Decode and its value take.
+func (b *Body) Decoding() int64 {
+	n, _ := b.Cost.decoding(b.Size)
+	return n
+}
+
+// Decode decodes the content as strict JSON; see value.Decode. The memory for it must have been
+// taken; see Hold.TakeBody.
+func (b *Body) Decode() (any, error) {
+	if _, fromFile := b.Cost.decoding(b.Size); fromFile && b.file != nil {
+		return value.DecodeFrom(b.Reader())
+	}
+	data, err := b.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return value.DecodeOwned(data)
 }
 
 // LooksLikeJSON reports whether the content begins like an object or a list.

@@ -3,8 +3,10 @@ package inflight
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -51,12 +53,14 @@ func TestReceive_keeps_bodies(t *testing.T) {
 	})
 	t.Run("reads_a_body_with_too_many_values_to_its_end", func(t *testing.T) {
 		t.Parallel()
-		content := strings.NewReader("[" + strings.Repeat("1,", 3*value.MaxValues) + "1]")
-		body, err := New(mib, t.TempDir()).Receive(content, true)
-		if !errors.Is(err, ErrTooManyValues) || content.Len() != 0 {
-			t.Errorf("%v, %d bytes were not read", err, content.Len())
+		for b, want := range map[*Budget]error{nil: ErrTooManyValues, New(1000*mib, t.TempDir()): ErrTooLarge} {
+			content := strings.NewReader("[" + strings.Repeat("1,", 3*value.MaxValues) + "1]")
+			body, err := b.Receive(content, true)
+			if !errors.Is(err, want) || content.Len() != 0 {
+				t.Errorf("%v, %d bytes were not read", err, content.Len())
+			}
+			body.Close()
 		}
-		body.Close()
 	})
 	t.Run("says_that_a_file_cannot_be_kept", func(t *testing.T) {
 		t.Parallel()
@@ -64,6 +68,47 @@ func TestReceive_keeps_bodies(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// TestDecoding_estimates_memory compares the estimate with what the value has in the heap. It is not
+// parallel, because others would allocate.
+func TestDecoding_estimates_memory(t *testing.T) {
+	var members strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&members, `"member_%d": 1, `, i)
+	}
+	picture := `"` + value.DataURLPrefix + strings.Repeat("x", 2*mib) + `",`
+	for name, text := range map[string]string{
+		"texts":     "[" + strings.Repeat(`"a text of about thirty characters",`, 100_000) + "1]",
+		"numbers":   "[" + strings.Repeat("1,", 200_000) + "1]",
+		"lists":     "[" + strings.Repeat("[[]],", 100_000) + "1]",
+		"objects":   "[" + strings.Repeat(`{"id":123456,"ok":true},`, 100_000) + "1]",
+		"members":   "{" + members.String() + `"z": 1}`,
+		"long ones": "[" + strings.Repeat(`"`+strings.Repeat("x", 1000)+`",`, 5000) + "1]",
+		"pictures":  "[" + strings.Repeat(picture, 3) + "1]",
+		"escapes":   `["` + strings.Repeat(`xxxx\n`, mib) + `"]`,
+	} {
+		body, err := New(1000*mib, t.TempDir()).Receive(strings.NewReader(text), true)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		size := len(text)
+		text = ""
+		before := liveAfterGC()
+		v, err := body.Decode()
+		kept := liveAfterGC() - before
+		runtime.KeepAlive(v)
+		if got := body.Decoding(); err != nil || got+window < kept || got > 4*kept+window {
+			t.Errorf("%s: %d bytes take %d, estimated as %d: %v", name, size, kept, got, err)
+		}
+		body.Close()
+	}
+}
+
+func liveAfterGC() int64 {
+	runtime.GC()
+	runtime.GC() // the first one may have been running
+	return liveHeap()
 }
 
 func TestCost_counts_values_of_JSON(t *testing.T) {

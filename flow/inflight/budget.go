@@ -18,6 +18,7 @@ type Budget struct {
 	share  int64 // bytes of the shared ones that a group may have
 	dir    string
 	bulk   chan struct{} // holds a value while a large write is in progress
+	bodies *Budget       // of the bodies of requests, within this one; nil in that one
 
 	mu      sync.Mutex
 	used    int64 // bytes of all holds, without those from the reserve
@@ -43,11 +44,26 @@ type request struct {
 	err   error         // set before done is closed
 }
 
+// Memory that the bodies of requests have at most while they are decoded. It does not grow with the
+// memory of the machine: a body of 32 MiB with pictures fits, and a body that takes much more is
+// not a request that any route could use.
+const (
+	eachBody   = 36 << 20
+	sharedBody = 28 << 20
+)
+
 // New returns a budget of a number of bytes. Three fifths of them are the reserve. Large bodies are
 // kept in files in dir, which must exist; "" is the directory for temporary files.
 func New(bytes int64, dir string) *Budget {
 	shared := bytes / 5 * 2
-	return &Budget{shared: shared, each: bytes - shared, share: shared / 4 * 3, dir: dir, bulk: make(chan struct{}, 1), groups: map[string]*group{}}
+	b := newBudget(shared, bytes-shared)
+	b.dir, b.bulk = dir, make(chan struct{}, 1)
+	b.bodies = newBudget(min(shared, sharedBody), min(b.each, eachBody))
+	return b
+}
+
+func newBudget(shared, each int64) *Budget {
+	return &Budget{shared: shared, each: each, share: shared / 4 * 3, groups: map[string]*group{}}
 }
 
 // Each returns how many bytes one hold may have.
@@ -56,6 +72,14 @@ func (b *Budget) Each() int64 {
 		return 1<<63 - 1
 	}
 	return b.each
+}
+
+// EachBody returns how many bytes the body of one request may take.
+func (b *Budget) EachBody() int64 {
+	if b == nil {
+		return 1<<63 - 1
+	}
+	return b.bodies.each
 }
 
 // Bulk waits until no other large write is in progress. Encoding and storing one takes several times

@@ -136,6 +136,40 @@ func TestTake_shares_memory(t *testing.T) {
 	})
 }
 
+// TestTakeBody_bounds_all_requests checks that the bodies of all requests together take a fixed part
+// of a large budget, and that a workspace leaves a part of that to others.
+func TestTakeBody_bounds_all_requests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	b := New(1000*mib, "")
+	if err := b.Open("a").TakeBody(ctx, eachBody+1); !errors.Is(err, ErrTooLarge) {
+		t.Fatalf("got %v, want ErrTooLarge", err)
+	}
+	large, waits, neighbor := b.Open("a"), b.Open("a"), b.Open("b")
+	for _, n := range []int64{eachBody / 2, eachBody / 2} {
+		if err := large.TakeBody(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ending, cancel := context.WithCancel(ctx)
+	defer cancel()
+	waits.body = b.bodies.Open("a")
+	waiting(ending, t, waits.body, sharedBody)
+	if err := neighbor.TakeBody(ctx, sharedBody/4); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.bodies.used + large.body.extra; got > eachBody+sharedBody {
+		t.Errorf("%d bytes are taken", got)
+	}
+	next := make(chan error, 1)
+	go func() { next <- b.Open("a").TakeBody(ctx, eachBody) }()
+	cancel()
+	large.ReleaseBody()
+	if err := <-next; err != nil || large.Held() != 0 || neighbor.Held() != sharedBody/4 {
+		t.Errorf("%v, %d bytes held after the release", err, large.Held())
+	}
+}
+
 // TestTake_never_deadlocks lets many runs take memory step by step, each more than its part of the shared
 // memory, so that all of them wait for each other sooner or later.
 func TestTake_never_deadlocks(t *testing.T) {

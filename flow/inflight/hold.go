@@ -3,6 +3,8 @@ package inflight
 import (
 	"context"
 	"errors"
+	"runtime"
+	"runtime/metrics"
 	"time"
 )
 
@@ -15,6 +17,7 @@ type Hold struct {
 	leased int64 // bytes of leases
 	extra  int64 // bytes from the reserve
 	closed bool
+	body   *Hold // of the body of the request, whose bytes this hold has too; nil without one
 }
 
 // Open returns a hold without memory for a group, such as a workspace. It must be closed.
@@ -58,6 +61,66 @@ func (h *Hold) take(ctx context.Context, n int64, l *Lease) error {
 		}
 		return r.err
 	}
+}
+
+// TakeBody adds the memory of a body as Take does; see Body.Decoding. It returns ErrTooLarge for a body that
+// takes more than Budget.EachBody.
+func (h *Hold) TakeBody(ctx context.Context, n int64) error {
+	if h == nil || n <= Small {
+		return nil
+	}
+	if h.body == nil {
+		h.body = h.b.bodies.Open(h.group.name)
+	}
+	if err := h.body.Take(ctx, n); err != nil {
+		return err
+	}
+	return h.Take(ctx, n)
+}
+
+// Decoded returns the memory of a body that its value does not need.
+func (h *Hold) Decoded(body *Body) {
+	if h == nil || h.body == nil {
+		return
+	}
+	n := body.Decoding() - body.Cost.Heap
+	h.body.Give(n)
+	h.Give(n)
+}
+
+// ReleaseBody returns everything but the leases of a request that does not need its body any longer.
+func (h *Hold) ReleaseBody() {
+	if h == nil {
+		return
+	}
+	h.closeBody()
+	h.Resize(0)
+}
+
+// closeBody returns the memory of the body to those of other requests. What a large one took is collected
+// first: otherwise the heap would have it twice, because it may grow by its own size between two
+// collections.
+func (h *Hold) closeBody() {
+	body := h.body
+	h.body = nil
+	if n := body.Held(); n < collected || n < liveHeap()/8 {
+		body.Close()
+		return
+	}
+	go func() {
+		runtime.GC()
+		body.Close()
+	}()
+}
+
+// collected is the size in bytes from which the memory of a body is collected when its request ends.
+const collected = 16 << 20
+
+// liveHeap returns how many bytes the last collection has kept.
+func liveHeap() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
 }
 
 // TryTake is Take without waiting. It reports whether the memory was free.
@@ -145,6 +208,7 @@ func (h *Hold) Close() {
 		return
 	}
 	h.closed = true
+	h.closeBody()
 	b.give(h, h.held)
 	if b.reserve == h {
 		b.reserve = nil

@@ -12,17 +12,18 @@ import (
 	"sluice/flow/sorting"
 )
 
-// State is the state of an item, by which lists can be filtered. Canceled items and items
-// that cannot start count as failed. An item with a run that has not ended counts as
+// State is the state of an item, by which lists can be filtered. Items that cannot start
+// count as failed. An item with a run that has not ended counts as
 // running, even if the run is queued or waiting.
 type State string
 
 // The states of items.
 const (
-	Done    State = "done"
-	Running State = "running"
-	Failed  State = "failed"
-	Waiting State = "waiting" // has no run yet
+	Done     State = "done"
+	Running  State = "running"
+	Failed   State = "failed"
+	Canceled State = "canceled"
+	Waiting  State = "waiting" // has no run yet
 )
 
 // Filter chooses items of a step. The zero value of a field means no restriction.
@@ -50,18 +51,20 @@ const MaxCells = 1000
 
 // Cell summarizes CellSize consecutive items of a step.
 type Cell struct {
-	Done            int // number of items
-	Failed, Running int // index of the first such item, or -1
+	Done, Stopped             int // numbers of items; Stopped were canceled
+	Failed, Canceled, Running int // index of the first such item, or -1
 }
 
 // State returns the most important state of the cell's items: failed, then running, then
-// done.
+// canceled, then done.
 func (c Cell) State() State {
 	switch {
 	case c.Failed >= 0:
 		return Failed
 	case c.Running >= 0:
 		return Running
+	case c.Canceled >= 0:
+		return Canceled
 	case c.Done > 0:
 		return Done
 	}
@@ -70,6 +73,22 @@ func (c Cell) State() State {
 
 // CellSize returns the number of items per cell, so that there are at most MaxCells cells.
 func CellSize(total int) int { return max(1, (total+MaxCells-1)/MaxCells) }
+
+// Counts are the numbers of items of a step by state. Running items have a run that has not ended,
+// and NotStarted ones have none.
+type Counts struct{ Done, Failed, Running, Canceled, NotStarted int }
+
+// Count counts the items of a step. The step itself counts canceled items as failed; the cells tell
+// them apart.
+func Count(s *flow.Children, cells []Cell) Counts {
+	n := Counts{Done: s.Succeeded, Running: s.Running, NotStarted: max(0, s.Total-s.Succeeded-s.Failed-s.Running)}
+	for _, cell := range cells {
+		n.Canceled += cell.Stopped
+	}
+	n.Canceled = min(n.Canceled, s.Failed) // the cells may be newer than the step
+	n.Failed = s.Failed - n.Canceled
+	return n
+}
 
 // Failure is a failed item.
 type Failure struct {
@@ -85,19 +104,7 @@ type Group struct {
 	First Failure
 }
 
-// Cause returns the first failure that is not a cancellation, since items are canceled
-// when another one fails. If all were canceled, it returns the first. failures must not be
-// empty.
-func Cause(failures []Failure) Failure {
-	for _, f := range failures {
-		if f.Error == nil || f.Error.Code != flow.CodeRunCanceled {
-			return f
-		}
-	}
-	return failures[0]
-}
-
-// GroupByCode groups failures, the most frequent code first and canceled items last.
+// GroupByCode groups failures, the most frequent code first.
 func GroupByCode(failures []Failure) []Group {
 	var groups []Group
 	for _, f := range failures {
@@ -111,14 +118,6 @@ func GroupByCode(failures []Failure) []Group {
 		}
 		groups[i].Count++
 	}
-	sorting.By(groups, func(a, b Group) int {
-		switch flow.CodeRunCanceled {
-		case a.Code:
-			return 1
-		case b.Code:
-			return -1
-		}
-		return cmp.Compare(b.Count, a.Count)
-	})
+	sorting.By(groups, func(a, b Group) int { return cmp.Compare(b.Count, a.Count) })
 	return groups
 }

@@ -22,14 +22,16 @@ const (
 // ApplyRequest asks to make the flows of a workspace equal to a set of documents.
 type ApplyRequest struct {
 	Documents     []*flow.Document // that CheckSent accepts
+	Companions    []CompanionInput // files beside these flows, or beside others
 	Source        string           // names the origin, such as a repository; bounds Prune
 	Publish       bool             // publish each flow
 	AllowBreaking bool             // publish changes that break callers
-	Prune         bool             // archive flows last applied from Source that are not in Documents
+	Prune         bool             // archive flows last applied from Source that are not in Documents, and remove entries that their companions leave out
 	Force         bool             // replace drafts that changed since the last apply
 	TakeAlias     bool             // a document with a former slug of another flow creates a new flow with that slug
 	DryRun        bool             // only report the changes
 	By            flow.Actor
+	Caller        *flow.Key // the key in the request, or nil
 	At            time.Time
 	Allow         Allow
 }
@@ -59,28 +61,14 @@ type plan struct {
 // slug would go to another flow. It returns CodeDraftChanged if a draft was edited since the last
 // apply, unless Force is set, and a BreakingError if publishing would break callers, unless
 // AllowBreaking is set. A dry run reports breaking changes in the reviews instead.
-func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest) ([]Applied, error) {
-	plans := make([]*plan, 0, len(r.Documents))
-	for _, d := range r.Documents {
-		p, err := l.planApply(ctx, ws, &r, d)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, p)
-	}
-	if err := l.nameFollowers(ctx, ws, plans); err != nil {
-		return nil, err
-	}
-	if r.Prune {
-		pruned, err := l.planPrune(ctx, ws, &r, plans)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, pruned...)
+func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest) ([]Applied, []AppliedCompanion, error) {
+	plans, files, err := planAll(ctx, l, ws, &r)
+	if err != nil {
+		return nil, nil, err
 	}
 	if !r.DryRun {
 		if err := refuseBreaking(plans, &r); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
 			for _, p := range plans {
@@ -88,17 +76,52 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 					return err
 				}
 			}
+			for _, p := range files {
+				if err := l.Companions.apply(ctx, p); err != nil {
+					return err
+				}
+			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	list := make([]Applied, len(plans))
+	list, beside := make([]Applied, len(plans)), make([]AppliedCompanion, len(files))
 	for i, p := range plans {
 		list[i] = p.Applied
 	}
-	return list, nil
+	for i, p := range files {
+		beside[i] = p.AppliedCompanion
+	}
+	return list, beside, nil
+}
+
+// planAll returns the plans for the flows and the files of an apply.
+func planAll(ctx context.Context, l *Library, ws flow.WorkspaceID, r *ApplyRequest) ([]*plan, []*companionPlan, error) {
+	plans := make([]*plan, 0, len(r.Documents))
+	for _, d := range r.Documents {
+		p, err := l.planApply(ctx, ws, r, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		plans = append(plans, p)
+	}
+	if err := l.nameFollowers(ctx, ws, plans); err != nil {
+		return nil, nil, err
+	}
+	files, err := planCompanions(ctx, l, ws, r, plans)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Prune {
+		pruned, err := l.planPrune(ctx, ws, r, plans)
+		if err != nil {
+			return nil, nil, err
+		}
+		plans = append(plans, pruned...)
+	}
+	return plans, files, nil
 }
 
 // planApply returns the plan for a document: its flow and the changes.
@@ -279,8 +302,15 @@ func (l *Library) applyOne(ctx context.Context, p *plan, r *ApplyRequest) error 
 	if !p.publish {
 		return nil
 	}
+	loosened, err := checkLoosened(ctx, l, f, p.doc, r.By.ID)
+	if err != nil {
+		return err
+	}
 	v, _, err := l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, p.doc.Compact(), l.summary(ctx, f, p.doc), r.By.ID)
 	if err != nil {
+		return err
+	}
+	if err := recordLoosened(ctx, l, f, p.doc, r.By, loosened); err != nil {
 		return err
 	}
 	p.Version = v.Number

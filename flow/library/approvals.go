@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sluice/flow"
+	"sluice/flow/wording"
 )
 
 // Answer is an answer to a question of a run.
@@ -25,15 +26,46 @@ func (l *Library) Answer(ctx context.Context, a Answer) (asked *flow.Approval, e
 			if err := q.MayAnswer(a.Decision.By, a.Email, started); err != nil {
 				return a.Decision, err
 			}
-			return q.CheckDecision(a.Decision)
+			d, err := q.CheckDecision(a.Decision)
+			if err == nil && q.Call != nil && len(d.Values) > 0 {
+				err = checkArguments(ctx, l, q, &d)
+			}
+			return d, err
 		}
 		if asked, err = l.Store.DecideApproval(ctx, a.WorkspaceID, a.RunID, a.Path, a.Decision, check); err != nil {
 			return err
 		}
 		return l.Store.AddAudit(ctx, flow.AuditEntry{
 			WorkspaceID: a.WorkspaceID, Actor: a.Decision.By.ID, IP: a.IP, Action: "approval.answer", Target: string(a.RunID),
-			Detail: fmt.Sprintf("%s: %s", a.Path, asked.Decision.Outcome),
+			Detail: answerDetail(asked),
 		})
 	})
 	return asked, err
+}
+
+// answerDetail describes an answer for the audit log.
+func answerDetail(a *flow.Approval) string {
+	detail := fmt.Sprintf("%s: %s", a.Path, a.Decision.Outcome)
+	if c := a.Question.Call; c != nil {
+		detail += ", " + c.Tool
+	}
+	if a.Decision.All {
+		detail += ", all calls in this run"
+	}
+	return detail
+}
+
+// checkArguments checks edited arguments of a call against the schema of its tool.
+func checkArguments(ctx context.Context, l *Library, q *flow.Question, d *flow.Decision) error {
+	if l.CheckArguments == nil {
+		return flow.Errorf(flow.CodeInputInvalid, "This server cannot check changed arguments. Approve or reject the call as it is.")
+	}
+	wrong, err := l.CheckArguments(ctx, q.Call.Schema, q.Arguments(d))
+	if err != nil {
+		return fmt.Errorf("check the arguments of %s: %w", q.Call.Tool, err)
+	}
+	if wrong != "" {
+		return flow.Errorf(flow.CodeInputInvalid, "The changed arguments do not match what the tool accepts: %s", wording.Period(wrong))
+	}
+	return nil
 }

@@ -32,6 +32,8 @@ type Providers interface {
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
 	// TestSecret is Test for a credential that is not stored yet.
 	TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error)
+	// ListTools returns the name and the tools of the MCP server of a credential.
+	ListTools(ctx context.Context, ws flow.WorkspaceID, name string) (title string, tools []flow.ServerTool, err error)
 	// Environment returns the credentials in the environment of the server that a workspace may use.
 	Environment(ws flow.WorkspaceID) []flow.Credential
 	// ProposeHosts returns the fixed hosts that flows send credentials to, by credential.

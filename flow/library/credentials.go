@@ -25,7 +25,7 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 		if err != nil {
 			return nil, err
 		}
-		problems = flow.MergeProblems(problems, more)
+		problems = flow.MergeProblems(flow.MergeProblems(problems, more), document.LeakProblems(d, l.Kinds))
 		if more, err = l.CallProblems(ctx, f, d); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package library
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"sluice/flow"
@@ -56,6 +57,32 @@ func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow
 	return l.saveEdit(ctx, f, user, &r, out)
 }
 
+// maxNumbered is how many numbered slugs of a name followName tries.
+const maxNumbered = 20
+
+// followName renames the slug of a flow with its name, as long as nothing calls the flow: it was
+// never published, and its slug is the one of its former name.
+func followName(ctx context.Context, l *Library, f *flow.Flow, name string) error {
+	before, now := document.Slugify(f.Name), document.Slugify(name)
+	if f.LiveVersion != 0 || before == now {
+		return nil
+	}
+	derived := false
+	for n := 1; n <= maxNumbered && !derived; n++ {
+		derived = f.Slug == document.NumberedSlug(before, n)
+	}
+	if !derived {
+		return nil
+	}
+	for n := 1; n <= maxNumbered; n++ {
+		err := l.Store.RenameSlug(ctx, f.WorkspaceID, f.ID, document.NumberedSlug(now, n), false)
+		if e, ok := errors.AsType[*flow.Error](err); !ok || e.Code != flow.CodeSlugTaken {
+			return err
+		}
+	}
+	return nil // all numbers are taken: the slug stays
+}
+
 // inverseOf returns the edits that undo a transaction. Old transactions are deleted, see
 // flow.EditLife.
 func (l *Library) inverseOf(ctx context.Context, f *flow.Flow, txID string) ([]document.Edit, error) {
@@ -105,12 +132,16 @@ func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *do
 	if !bytes.Equal(draft, f.Draft) {
 		tx := document.EditTx{TxID: r.TxID, Tab: r.Tab, UserID: user, Ops: out.Ops, Inverse: out.Inverse, Skipped: out.Skipped}
 		e := document.NewEdit{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Base: r.Base, Name: d.Name, Description: d.Description, Draft: draft, Tx: tx}
+		former := *f
 		saved, err := l.Store.SaveEdit(ctx, e)
 		if err != nil {
 			return nil, fmt.Errorf("save an edit of %s: %w", f.ID, err)
 		}
 		if !saved {
 			return l.overtakenNow(ctx, f, r)
+		}
+		if err := followName(ctx, l, &former, d.Name); err != nil {
+			return nil, err
 		}
 		result.Rev, result.Ops, result.Inverse = f.Rev+1, out.Ops, out.Inverse
 	}

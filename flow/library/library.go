@@ -16,6 +16,12 @@ type Library struct {
 	IDs   flow.IDs
 	// RefuseUnbound rejects publishing flows that use a credential without hosts.
 	RefuseUnbound bool
+	// Companions are the files beside flows. Without them, an apply has none.
+	Companions *Companions
+	Rights     RightsStore // nil lets everybody publish tools that do not ask
+	// CheckArguments returns what is wrong with the arguments of a call, by the JSON Schema of its tool. Nil refuses
+	// changes of arguments.
+	CheckArguments func(ctx context.Context, schema any, arguments *flow.Object) (wrong string, err error)
 }
 
 // LibraryStore is the part of the store that a Library needs.
@@ -238,7 +244,7 @@ func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
 		return flow.Version{}, false, err
 	}
-	return l.publish(ctx, f, by, "")
+	return l.publish(ctx, f, flow.Actor{ID: by}, "")
 }
 
 // PublishDraft publishes the draft of f as the caller read it, so that the reviewed draft goes
@@ -253,7 +259,7 @@ func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 		return v, false, errDraftOutdated
 	}
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) (err error) {
-		if v, created, err = l.publish(ctx, f, by.ID, note); err != nil {
+		if v, created, err = l.publish(ctx, f, by, note); err != nil {
 			return err
 		}
 		if v.Number == f.LiveVersion { // it was live before
@@ -265,15 +271,22 @@ func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 }
 
 // publish publishes the draft of f, which must not contain literal secrets.
-func (l *Library) publish(ctx context.Context, f *flow.Flow, by, note string) (v flow.Version, created bool, err error) {
+func (l *Library) publish(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
 	d, err := l.CheckDraft(ctx, f)
+	if err != nil {
+		return flow.Version{}, false, err
+	}
+	loosened, err := checkLoosened(ctx, l, f, d, by.ID)
 	if err != nil {
 		return flow.Version{}, false, err
 	}
 	if note == "" {
 		note = l.summary(ctx, f, d)
 	}
-	return l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Compact(), note, by)
+	if v, created, err = l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Compact(), note, by.ID); err != nil {
+		return v, created, err
+	}
+	return v, created, recordLoosened(ctx, l, f, d, by, loosened)
 }
 
 // summary returns a summary of the changes since the live version.

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -41,6 +44,32 @@ func (e *SyntaxError) Error() string {
 // numbers keep every digit. An error is a *SyntaxError.
 func Decode(data []byte) (any, error) {
 	return newDecoder(bytes.TrimPrefix(data, []byte("\ufeff"))).whole()
+}
+
+// DecodeOwned is Decode for data that nobody changes afterwards. It does not copy large data URLs, so
+// they keep data in memory.
+func DecodeOwned(data []byte) (any, error) {
+	d := newDecoder(bytes.TrimPrefix(data, []byte("\ufeff")))
+	d.owned = data
+	return d.whole()
+}
+
+// LargeDataURL is the size in bytes from which DecodeOwned does not copy data URLs.
+const LargeDataURL = 64 << 10
+
+// DataURLPrefix is how data URLs begin.
+const DataURLPrefix = "data:"
+
+// DecodeFrom is Decode for content that is not in memory. Beside the value, it takes memory only for
+// the longest text.
+func DecodeFrom(content io.Reader) (any, error) {
+	buffered := bufio.NewReaderSize(content, maxCopied)
+	if start, _ := buffered.Peek(3); string(start) == "\ufeff" {
+		_, _ = buffered.Discard(3) // which were peeked
+	}
+	d := newDecoder(nil)
+	d.Reset(buffered)
+	return d.whole()
 }
 
 // DecodeReceived decodes JSON that another program wrote and that cannot be corrected here: the body of
@@ -89,6 +118,7 @@ type decoder struct {
 	depth int // maximum nesting
 	left  int // number of further values that are accepted
 	names map[string]string
+	owned []byte // what is decoded, if texts may refer to it
 
 	// Members and items of objects and lists whose end was not reached yet. They are copied at the
 	// end, so that values have no unused space and growing ones leave nothing behind.
@@ -132,13 +162,27 @@ func (d *decoder) value() (any, error) {
 	case '[':
 		return d.list()
 	case '"':
-		return t.String(), nil
+		return d.text(t), nil
 	case '0':
 		return json.Number(t.String()), nil
 	case 't', 'f':
 		return t.Bool(), nil
 	}
 	return nil, nil
+}
+
+// text returns a text that was just read.
+func (d *decoder) text(t jsontext.Token) string {
+	if len(d.owned) < LargeDataURL {
+		return t.String()
+	}
+	end := len(d.owned) - len(d.UnreadBuffer()) - 1 // of the closing quote
+	start := bytes.LastIndexByte(d.owned[:end], '"') + 1
+	quoted := d.owned[start:end]
+	if len(quoted) < LargeDataURL || !bytes.HasPrefix(quoted, []byte(DataURLPrefix)) || bytes.IndexByte(quoted, '\\') >= 0 || start > 1 && d.owned[start-2] == '\\' {
+		return t.String() // which unquotes it; the last one begins after an escaped quote
+	}
+	return unsafe.String(unsafe.SliceData(quoted), len(quoted))
 }
 
 // object decodes the members of an object up to its end.
@@ -178,17 +222,30 @@ func (d *decoder) name(name string) string {
 	return name
 }
 
+// maxPending is the number of items of a list that are kept together until its end is reached.
+const maxPending = 4096
+
+// list decodes the items of a list up to its end. The items of a long list are kept in several
+// slices, because growing one would leave many of several times its size behind.
 func (d *decoder) list() (any, error) {
 	start := len(d.items)
+	var earlier [][]any
 	for d.PeekKind() != ']' {
 		v, err := d.value()
 		if err != nil {
 			return nil, err
 		}
-		d.items = append(d.items, v)
+		if d.items = append(d.items, v); len(d.items)-start == maxPending {
+			earlier = append(earlier, slices.Clone(d.items[start:]))
+			d.items = d.items[:start]
+		}
 	}
-	list := append(make([]any, 0, len(d.items)-start), d.items[start:]...)
-	clear(d.items[start:])
+	list := make([]any, 0, len(earlier)*maxPending+len(d.items)-start)
+	for _, items := range earlier {
+		list = append(list, items...)
+	}
+	list = append(list, d.items[start:]...)
+	clear(d.items[start : start+min(len(list), maxPending)])
 	d.items = d.items[:start]
 	_, err := d.ReadToken()
 	return list, err

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestDecode_round_trips(t *testing.T) {
@@ -23,6 +24,37 @@ func TestDecode_round_trips(t *testing.T) {
 			t.Errorf("%s: %v", tt.text, err)
 		} else if got := string(Encode(v)); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+// TestDecodeOwned_and_DecodeFrom_read_the_same checks the readers of large bodies.
+func TestDecodeOwned_and_DecodeFrom_read_the_same(t *testing.T) {
+	t.Parallel()
+	long := DataURLPrefix + strings.Repeat("x", LargeDataURL)
+	for name, text := range map[string]string{
+		"numbers":               `[1, 2.50, {"b": null, "a": [true]}]`,
+		"a byte order mark":     "\ufeff" + `{"a": "` + long + `"}`,
+		"pictures":              `{"a": ["` + long + `", "` + long + `1"], "` + long + `": "` + long + `"}`,
+		"escapes":               `["` + long + `\n", "` + long + `\u00e9"]`,
+		"an escaped quote":      `["a\"` + long + `", "` + long + `"]`,
+		"a long text":           `"` + strings.Repeat("é", LargeDataURL) + `"`,
+		"a long list":           "[" + strings.Repeat("[1],", 3*maxPending) + "2]",
+		"lists of long lists":   "[[" + strings.Repeat("1,", maxPending) + "2],[" + strings.Repeat("3,", maxPending-1) + "4]]",
+		"a list of one part":    "[" + strings.Repeat("1,", maxPending-1) + "2]",
+		"nothing":               "",
+		"more than one value":   `"` + long + `" 1`,
+		"a text without an end": `["` + long,
+		"odd bytes":             `["` + long + "\xff\"]",
+	} {
+		want, wantErr := Decode([]byte(text))
+		owned, err := DecodeOwned([]byte(text))
+		if !reflect.DeepEqual(owned, want) || !reflect.DeepEqual(err, wantErr) {
+			t.Errorf("%s, owned: %v, want %v", name, err, wantErr)
+		}
+		read, err := DecodeFrom(iotest.HalfReader(strings.NewReader(text)))
+		if !reflect.DeepEqual(read, want) || !reflect.DeepEqual(err, wantErr) {
+			t.Errorf("%s, from a reader: %v, want %v", name, err, wantErr)
 		}
 	}
 }

@@ -165,7 +165,11 @@ func (s *Server) createInvite(c *call) error {
 	if err != nil {
 		return fmt.Errorf("invite: %w", err)
 	}
-	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: &accountview.Link{For: f.Email, URL: s.PublicURL + "/invite?token=" + token}})
+	link := &accountview.Link{For: f.Email, URL: s.PublicURL + "/invite?token=" + token}
+	if err := c.mailInvite(link); err != nil {
+		return err
+	}
+	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: link})
 }
 
 // isMember reports whether a user with this address is a member of the

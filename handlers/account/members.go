@@ -34,6 +34,7 @@ func (s *Server) showMembers(c *call) error {
 // renderMembers fills in the lists and renders the page. m has what the
 // response shows in addition, such as an error or a link.
 func (c *call) renderMembers(status int, m accountview.MembersPage) error {
+	m.Form.Mail = c.s.Mail != nil
 	m.Now, m.InviteLife, m.ResetLife = c.s.Now(), flow.InviteLife, flow.ResetLife
 	members, err := c.s.Store.ListMembers(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *Server) leaveWorkspace(c *call) error {
 }
 
 // offerPassword is POST /settings/members/{user}/password: it creates a link with
-// which the member can set a new password. Sluice sends no e-mail; the owner passes
+// which the member can set a new password. Without a mail server the owner passes
 // the link on.
 func (s *Server) offerPassword(c *call, m *flow.Member) error {
 	allowed, err := c.mayReset(m.UserID)
@@ -214,5 +215,8 @@ func (s *Server) offerPassword(c *call, m *flow.Member) error {
 		return fmt.Errorf("create password reset link: %w", err)
 	}
 	link := &accountview.Link{For: m.Email, Password: true, URL: s.PublicURL + "/password/reset?token=" + token}
+	if err := c.mailLink(link, resetSubject, resetText(c.Member.Name+" ("+c.Member.Email+")")); err != nil {
+		return err
+	}
 	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: link})
 }

@@ -18,6 +18,8 @@ func (s *Server) passwordRoutes() []route {
 	return []route{
 		{"GET", "/password", web.SignedIn, s.showPassword},
 		{"POST", "/password", web.SignedIn, web.Posted(s.changePassword)},
+		{"GET", "/password/forgot", web.Open, s.showForgot},
+		{"POST", "/password/forgot", web.Open, web.Posted(s.mailReset)},
 		{"GET", "/password/reset", web.Open, s.showReset},
 		{"POST", "/password/reset", web.Open, web.Posted(s.resetPassword)},
 	}

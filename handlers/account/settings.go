@@ -1,12 +1,17 @@
 package account
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/flow/schedule"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -19,6 +24,7 @@ func (s *Server) settingsRoutes() []route {
 		{"GET", "/settings", web.SignedIn, func(c *call) error { return c.Redirect("/settings/workspace") }},
 		{"GET", "/settings/workspace", web.Viewer, s.showWorkspace},
 		{"POST", "/settings/workspace", web.Owner, web.Posted(s.renameWorkspace)},
+		{"POST", "/settings/timezone", web.Owner, web.Posted(s.setTimezone)},
 	}
 }
 
@@ -39,9 +45,27 @@ func (c *call) renderWorkspace(status int, name string, e components.Errors) err
 		return err
 	}
 	page := consoleview.WorkspaceSettings{
-		ID: string(w.ID), Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: mayCreate, Errors: e,
+		ID: string(w.ID), Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: mayCreate, Errors: e, Timezone: cmp.Or(w.Timezone, "UTC"),
+	}
+	for _, zone := range schedule.Zones() {
+		page.Timezones = append(page.Timezones, components.Option{Value: zone, Label: zone})
 	}
 	return c.Render(status, consoleview.WorkspaceSettingsPage(c.Page("Workspace", layout.SectionSettings), page))
+}
+
+// setTimezone is POST /settings/timezone.
+func (s *Server) setTimezone(c *call) error {
+	zone := c.Trimmed("timezone")
+	rules := library.Triggers{Store: c.s.Store, Now: c.s.Now}
+	err := rules.SetTimezone(c.Ctx(), c.Actor(), nil, c.WorkspaceID(), zone)
+	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
+		return c.renderWorkspace(http.StatusUnprocessableEntity, c.Member.Workspace, components.Errors{"timezone": "Choose a time zone."})
+	}
+	if err != nil {
+		return err
+	}
+	c.Toast(components.ToneOK, "Schedules without a time zone now follow "+zone+".")
+	return c.Redirect("/settings/workspace")
 }
 
 // limitText formats a limit; 0 means unlimited.

@@ -38,7 +38,7 @@ func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
 	return !exists, nil
 }
 
-// Guard blocks everything except set-up and links to questions and forms while there
+// Guard blocks everything except set-up, links to questions and forms, and incoming webhooks while there
 // is no owner: keys made on the command line can already start runs. On the local
 // machine, other pages redirect to set-up and the documentation is available. From
 // the network, the set-up page discloses nothing without the token.
@@ -60,10 +60,10 @@ func (s *Server) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// isLink reports whether a path is a link that needs no session: to a question of a run, or
-// to a form.
+// isLink reports whether a path is a link that needs no session: to a question of a run, to a
+// form, or the URL of an incoming webhook.
 func isLink(path string) bool {
-	return strings.HasPrefix(path, "/approval/") || strings.HasPrefix(path, "/f/")
+	return strings.HasPrefix(path, "/approval/") || strings.HasPrefix(path, "/f/") || strings.HasPrefix(path, "/h/")
 }
 
 // isDocs reports whether a path belongs to the documentation. The API works on

@@ -41,7 +41,7 @@ func (s *Server) showSignIn(c *call) error {
 
 // renderSignIn renders the sign-in form.
 func (c *call) renderSignIn(status int, f accountview.SignInForm) error {
-	f.SignUp = c.s.SignUp
+	f.SignUp, f.Mail = c.s.SignUp, c.s.Mail != nil
 	return c.Render(status, accountview.SignIn(c.Page("Sign in", ""), f))
 }
 

@@ -22,6 +22,9 @@ var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[CredentialUse]():  "CredentialUse",
 	reflect.TypeFor[CredentialTest](): "CredentialTest",
 	reflect.TypeFor[CredentialList](): "CredentialList",
+	reflect.TypeFor[ToolCheck]():      "ToolCheck",
+	reflect.TypeFor[ServerTool]():     "ServerTool",
+	reflect.TypeFor[ServerToolUse]():  "ServerToolUse",
 }
 
 // credentialParams are the parameters that routes name in their Params.
@@ -102,6 +105,14 @@ func (s *Server) credentialRoutes() api.Extension {
 			Text:    "Calls only the address that the credential is bound to.",
 			Answers: openapi.OK("The response of the provider.", CredentialTest{})},
 	},
+		{
+			Method: http.MethodPost, Path: path + "/tools/check", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.checkTools,
+			Role: flow.MemberEditor, Audit: []string{"credential.test"}, Commands: []string{"credential tools"},
+			Doc: openapi.Operation{ID: "checkTools", Tag: tag, Summary: "Check the tools of an MCP server",
+				Text:     "Lists the tools of the server and compares them with those that nodes store. It changes nothing: a node keeps its tools until somebody changes the flow.",
+				Problems: []flow.Code{flow.CodeInputInvalid},
+				Answers:  openapi.OK("The tools of the server and of the nodes.", ToolCheck{})},
+		},
 		{Method: http.MethodPut, Path: "/v1/local/credentials/:name/hosts", Operator: true, Handle: s.setCredentialHosts, Role: flow.MemberEditor, Audit: []string{"credential.hosts"}, Commands: []string{"credential hosts"}},
 	}}
 }
@@ -237,7 +248,7 @@ func (s *Server) setCredential(c *api.Call) error {
 	if err := requireAllFlows(c, "credentials"); err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(false)
+	body, err := c.ReadObject(false)
 	if err != nil {
 		return err
 	}

@@ -144,3 +144,30 @@ func TestCredentials_random_changes_reveal_no_secret(t *testing.T) {
 		t.Errorf("only %d secrets were accepted", len(sent))
 	}
 }
+
+// TestCheckTools compares the tools of a server with those of nodes, in drafts and live versions.
+func TestCheckTools(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}})
+	const path = "/v1/credentials/desk/tools/check"
+	e.send(admin, "POST", path, "").want(404, flow.CodeNotFound)
+	e.send(admin, "PUT", "/v1/credentials/openai", `{"secret": "sk-right", "provider": "openai"}`).want(200, "")
+	e.send(admin, "POST", "/v1/credentials/openai/tools/check", "").want(422, flow.CodeInputInvalid)
+	e.send(admin, "PUT", "/v1/credentials/desk", `{"secret": "sk-wrong", "provider": "mcp", "base_url": "https://desk.example.com/mcp"}`).want(200, "")
+	e.send(admin, "POST", path, "").want(422, flow.CodeInputInvalid)
+	e.send(admin, "PUT", "/v1/credentials/desk", `{"secret": "sk-right", "provider": "mcp", "base_url": "https://desk.example.com/mcp"}`).want(200, "")
+	stored := webtest.ServerTools()
+	stored[1].Description = "Adds an internal note."
+	stored[1].SHA256 = stored[1].Hash()
+	gone := flow.ServerTool{Name: "merge", Schema: stored[0].Schema, Effect: flow.EffectWrite}
+	tools := flow.EncodeJSON([]any{stored[0].Value(), stored[1].Value(), gone.Value()})
+	e.Flow(`{"schema": "sluice.flow/v1", "name": "Desk", "edges": [{"from": "desk.tool", "to": "agent.tools"}], "nodes": [{"id": "agent", "kind": "agent", "config": {"model": "openai/x", "prompt": "Help."}}, {"id": "desk", "tool": {}, "kind": "mcp", "config": {"credential": {"credential": "desk"}, "tools": ` + string(tools) + `}}]}`)
+	a := e.send(admin, "POST", path, "").want(200, "")
+	for _, part := range []string{`"server":"Help desk"`, `"name":"delete_ticket"`, `"node":"desk"`, `"live":false`, `{"name":"get_ticket","state":"same"}`,
+		`{"name":"add_note","state":"changed","was":{"name":"add_note","description":"Adds an internal note."`, `{"name":"merge","state":"missing"`} {
+		if !strings.Contains(a.raw, part) {
+			t.Errorf("%s is not in %s", part, a.raw)
+		}
+	}
+}

@@ -156,9 +156,10 @@ func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	return o
 }
 
-// orNull returns nil, which is null in JSON, for 0, which is "no limit" in the store.
-func orNull(n int64) *int64 {
-	if n == 0 {
+// orNull returns nil, which is null in JSON, for a zero value such as 0, which is "no limit" in the store.
+func orNull[T comparable](n T) *T {
+	var zero T
+	if n == zero {
 		return nil
 	}
 	return &n

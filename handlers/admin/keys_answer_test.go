@@ -16,6 +16,8 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/schedule"
+	"sluice/flow/triggers"
 )
 
 // asking returns a document that asks people before it outputs a text.
@@ -26,11 +28,16 @@ func asking(settings string) string {
 }
 
 // ask starts a run of the flow "ask" with a key and returns the path of its question.
-func (e *env) ask(key string) (question string) {
+func (e *env) ask(key string) string {
 	e.T.Helper()
 	r := &reach{env: e}
 	started := r.sendWith(key, "POST", "/v1/flow/ask/run", `{}`, "X-Test", "no Prefer").want(202, "")
-	id := flow.RunID(fmt.Sprint(started.body["run_id"]))
+	return e.question(flow.RunID(fmt.Sprint(started.body["run_id"])))
+}
+
+// question waits until a run asks and returns the path of its question.
+func (e *env) question(id flow.RunID) string {
+	e.T.Helper()
 	watch := e.Runner.WatchRun(id)
 	defer watch.Stop()
 	for timeout := time.After(time.Minute); ; {
@@ -153,6 +160,59 @@ func TestAnswer_accepts_related_keys_with_self_approve(t *testing.T) {
 	_, childText := e.made(first)
 	e.send(childText, "POST", e.ask(firstText), `{"decision":"approved"}`).want(200, "")
 	e.send(firstText, "POST", e.ask(firstText), `{"decision":"rejected"}`).want(200, "")
+}
+
+// TestAnswer_refuses_keys_that_changed_the_trigger answers questions of runs that a schedule started, which have no key.
+func TestAnswer_refuses_keys_that_changed_the_trigger(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	id := flow.FlowID(e.PublishedFlow(asking(`,"audience":"members"`)))
+	f, err := e.Store.FindFlow(t.Context(), flow.DefaultWorkspace, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := &library.Triggers{Store: e.Store, IDs: flow.NewIDs(), Now: time.Now, CheckExpression: func(string, ...string) error { return nil }}
+	creator, creatorText := e.made(nil)
+	editor, editorText := e.made(nil)
+	_, childText := e.made(creator)
+	_, otherText := e.made(nil)
+	set := func(actor, every string) *triggers.Trigger {
+		t.Helper()
+		nightly, _, err := rules.Set(t.Context(), flow.Actor{ID: actor}, nil, f, "nightly", triggers.Config{Spec: schedule.Spec{Every: every}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nightly
+	}
+	set(creator.ID, "24h")
+	set(editor.ID, "25h")
+	nightly := set("usr_ada", "26h") // after which the two keys above still count
+	var questions []string
+	for i := range 4 {
+		planned := time.Now().Add(time.Duration(i) * time.Minute)
+		started, err := e.Runner.StartRun(t.Context(), flow.Start{
+			WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerSchedule,
+			Occurrence: &flow.Occurrence{TriggerID: nightly.ID, TriggerName: nightly.Name, ScheduledAt: planned, Key: triggers.KeyOf(planned), Position: flow.NewIDs().New(flow.PrefixEvent), Overlap: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions = append(questions, e.question(started.Run.ID))
+	}
+	if err := rules.Delete(t.Context(), flow.Actor{ID: "usr_ada"}, nil, nightly); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		key, who string
+		status   int
+	}{
+		{creatorText, "the key that created the trigger", 403}, {editorText, "the key that changed it", 403},
+		{childText, "a key that the creator created", 403}, {otherText, "an unrelated key", 200},
+	} {
+		if got := e.send(c.key, "POST", questions[i], `{"decision":"approved"}`); got.status != c.status || c.status == 403 && got.body["code"] != string(flow.CodeAnswerNotAllowed) {
+			t.Errorf("%s: %d %s", c.who, got.status, got.raw)
+		}
+	}
 }
 
 // TestApproval_stores_no_token sends an approval link to a receiver that returns the message, and

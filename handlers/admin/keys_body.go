@@ -29,7 +29,7 @@ var keyFields = []api.Field[flow.Key]{
 	api.Member("rpm", "Requests per minute. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RPM }),
 	api.Member("concurrency", "Runs at once. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.Concurrency }),
 	api.Member("runs_per_day", "Runs per day. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RunsPerDay }),
-	api.Member("usd_per_day", "Dollars per day; null for no limit.", dollarsType, func(k *flow.Key) *flow.NanoUSD { return &k.USDPerDay }),
+	api.Member("usd_per_day", "Dollars per day; null for no limit.", api.DollarsType, func(k *flow.Key) *flow.NanoUSD { return &k.USDPerDay }),
 	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", api.BoolType, func(k *flow.Key) *bool { return &k.AllowUnpriced }),
 }
 

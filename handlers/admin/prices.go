@@ -187,7 +187,7 @@ func (s *Server) setPrice(c *api.Call) error {
 	if err := s.prices.MayChange(c.Key); err != nil {
 		return err
 	}
-	body, _, err := c.ReadObject(false)
+	body, err := c.ReadObject(false)
 	if err != nil {
 		return err
 	}

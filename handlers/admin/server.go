@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -19,7 +20,13 @@ type Config struct {
 	Catalog   Catalog
 	Prices    flow.PriceStore // of workspaces and of the price list
 	PriceList PriceList
-	Schema    func() any // returns the JSON Schema of flow documents; called at most once
+	Mails     bool                                       // the operator set a mail server
+	Schema    func() any                                 // returns the JSON Schema of flow documents; called at most once
+	Compile   func(source string, names ...string) error // returns an error for a wrong expression of a webhook
+	// Embed embeds a text with the built-in model, and Filter compiles the filter of a search.
+	Embed    func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error)
+	Filter   func(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error)
+	Evaluate func(ctx context.Context, source string, variables map[string]any) (any, error) // evaluates an expression of an input of a schedule
 }
 
 // Server serves the routes for an API server.
@@ -33,19 +40,30 @@ type Server struct {
 	members     library.Members
 	prices      library.Prices
 	secrets     library.WebhookSecrets
+	hooks       library.Hooks
+	publicURL   string
+	triggers    library.Triggers
+	knowledge   library.Knowledge
+	serveAs     func(key *flow.Key, w http.ResponseWriter, r *http.Request)
 }
 
 // New adds the routes to an API server and to its OpenAPI document.
 func New(a *api.Server, cfg Config) *Server {
-	s := &Server{Config: cfg, now: a.Now, kinds: a.Kinds,
+	s := &Server{Config: cfg, now: a.Now, kinds: a.Kinds, serveAs: a.ServeAs,
 		schema:      sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) }),
 		credentials: library.Credentials{Store: cfg.Store, Kinds: a.Kinds, Providers: cfg.Providers},
 		limits:      library.Limits{Store: cfg.Store}, members: library.Members{Store: cfg.Store},
 		prices: library.Prices{Store: cfg.Store}, secrets: library.WebhookSecrets{Store: cfg.Store},
+		publicURL: a.PublicURL, hooks: library.Hooks{Store: cfg.Store, Now: a.Now, IDs: cfg.IDs, Compile: cfg.Compile},
+		knowledge: library.Knowledge{Store: cfg.Store, Start: a.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter},
+		triggers:  library.Triggers{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Start: a.Runner.StartRun, CheckExpression: cfg.Compile, Evaluate: cfg.Evaluate},
 	}
+	beside := companionServer{&library.Companions{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, CheckExpression: cfg.Compile, Mails: cfg.Mails}}
+	told := alarmServer{s, library.Alarms{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Mails: cfg.Mails}}
+	a.Library.Companions = beside.Companions // so that an apply can have files beside flows
 	for _, e := range []api.Extension{
 		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),
-		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(),
+		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(), s.hookRoutes(), s.triggerRoutes(), knowledgeServer{s}.routes(), triggerRuns{s}.routes(), beside.routes(), told.routes(),
 	} {
 		a.Extend(e)
 	}

@@ -12,11 +12,10 @@ type schema = map[string]any
 
 // Types of the members of bodies.
 var (
-	textsType   = api.Type[[]string]{Schema: schema{"type": "array", "items": schema{"type": "string"}}, Wanted: "a list of texts", As: asTexts}
-	timeType    = api.Type[time.Time]{Schema: schema{"type": "string", "format": "date-time"}, Wanted: "a time such as 2027-01-31T12:00:00Z, or null", As: asTime}.OrNull()
-	limitType   = api.Type[int64]{Schema: schema{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, Wanted: "a whole number from 1 to 1000000000, or null for no limit", As: asCount}.OrNull()
-	dollarsType = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "exclusiveMinimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "an amount such as 0.5, up to a million, or null for no limit", As: asUSD}.OrNull()
-	priceType   = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "a number of dollars from 0 to a million", As: asPrice}
+	textsType = api.Type[[]string]{Schema: schema{"type": "array", "items": schema{"type": "string"}}, Wanted: "a list of texts", As: asTexts}
+	timeType  = api.Type[time.Time]{Schema: schema{"type": "string", "format": "date-time"}, Wanted: "a time such as 2027-01-31T12:00:00Z, or null", As: asTime}.OrNull()
+	limitType = api.Type[int64]{Schema: schema{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, Wanted: "a whole number from 1 to 1000000000, or null for no limit", As: asCount}.OrNull()
+	priceType = api.Type[flow.NanoUSD]{Schema: schema{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars()}, Wanted: "a number of dollars from 0 to a million", As: api.AsDollars}
 )
 
 // The functions below read a value of a JSON body as a type. They report whether it has that type,
@@ -44,19 +43,3 @@ func asTime(v any) (time.Time, bool) {
 // asCount reads a limit: a whole number from 1 to 10⁹. A fraction is refused instead of
 // rounded.
 func asCount(v any) (int64, bool) { return api.AsWhole(v, 1, 1e9) }
-
-// asUSD reads a limit in dollars. An amount that rounds to 0 billionths of a dollar is refused,
-// because a stored 0 means no limit.
-func asUSD(v any) (flow.NanoUSD, bool) {
-	usd, ok := asPrice(v)
-	return usd, ok && usd > 0
-}
-
-// asPrice reads an amount from 0 to flow.MaxUSD dollars, and rounds it to billionths.
-func asPrice(v any) (flow.NanoUSD, bool) {
-	n, ok := flow.Float(v)
-	if !ok || n < 0 || n > flow.MaxUSD.Dollars() {
-		return 0, false
-	}
-	return flow.USDOf(n), true
-}

@@ -40,7 +40,7 @@ const quotaNull = " Null: no limit. default: the default of the server."
 // quotaType is the type of a quota. The word "default" keeps a workspace on the default of the
 // server, which the operator may change later; a number does not follow it.
 var quotaType = api.Type[int64]{
-	Schema: schema{"type": []string{"integer", "string", "null"}, "minimum": 1, "maximum": maxQuota, "pattern": "^default$"},
+	Schema: schema{"oneOf": []any{schema{"type": "integer", "minimum": 1, "maximum": maxQuota}, schema{"type": "string", "enum": []string{"default"}}, schema{"type": "null"}}},
 	Wanted: `a whole number of at least 1, null for no limit, or "default"`, As: asQuota,
 }
 

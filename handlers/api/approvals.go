@@ -15,6 +15,7 @@ type approvalObject struct {
 	Node      string          `json:"node"`
 	Title     string          `json:"title"`
 	Message   string          `json:"message" doc:"Markdown."`
+	Call      *askedCall      `json:"call" doc:"The call of a tool that an agent asks about; values are its arguments. null for the question of a node."`
 	Values    []approvalValue `json:"values"`
 	Audience  flow.Audience   `json:"audience"`
 	Status    approvalStatus  `json:"status" doc:"closed: the run ended before an answer."`
@@ -25,6 +26,18 @@ type approvalObject struct {
 
 // approvalStatus is the outcome of a question, or open or closed if it has none.
 type approvalStatus string
+
+// askedCall is the JSON of a call that an agent makes once people allow it. The model chose it, and may have been misled.
+type askedCall struct {
+	Tool        string          `json:"tool"`
+	Node        string          `json:"node" doc:"The node that is the tool."`
+	Effect      flow.Effect     `json:"effect"`
+	Destination string          `json:"destination" doc:"The host that the call reaches, if it is known."`
+	Bound       []approvalValue `json:"bound" doc:"What the flow sets of the call. It cannot be edited."`
+	Reason      string          `json:"reason" doc:"What the model said beside the call."`
+	Untrusted   bool            `json:"untrusted" doc:"The conversation has content from outside."`
+	All         bool            `json:"all" doc:"An approval can cover all calls of the tool in this run."`
+}
 
 // approvalValue is the JSON of one value that a question shows. An answer may change it
 // if it is editable.
@@ -38,6 +51,7 @@ type approvalValue struct {
 type decisionObject struct {
 	Outcome flow.Outcome      `json:"outcome"`
 	Values  map[string]any    `json:"values" doc:"The values that were edited."`
+	All     bool              `json:"all" doc:"It covers all calls of the tool in this run."`
 	Comment string            `json:"comment"`
 	By      string            `json:"by" doc:"Name of the member or the key; empty for an answer through the link."`
 	ByType  flow.AnswererType `json:"by_kind" doc:"Empty for a question that expired."`
@@ -59,10 +73,16 @@ func newApprovalObject(a *flow.Approval) approvalObject {
 	for _, v := range a.Question.Values {
 		o.Values = append(o.Values, approvalValue(v))
 	}
+	if c := a.Question.Call; c != nil {
+		o.Call = &askedCall{Tool: c.Tool, Node: c.Node, Effect: c.Effect, Destination: c.Destination, Bound: []approvalValue{}, Reason: c.Reason, Untrusted: c.Untrusted, All: c.All}
+		for _, v := range c.Bound {
+			o.Call.Bound = append(o.Call.Bound, approvalValue(v))
+		}
+	}
 	switch d := a.Decision; {
 	case d != nil:
 		o.Status = approvalStatus(d.Outcome)
-		o.Decision = &decisionObject{Outcome: d.Outcome, Values: maps.Collect(maps.All(d.Values)), Comment: d.Comment, By: d.By.Name, ByType: d.By.Type, At: stampOrNull(d.At)}
+		o.Decision = &decisionObject{Outcome: d.Outcome, Values: maps.Collect(maps.All(d.Values)), Comment: d.Comment, All: d.All, By: d.By.Name, ByType: d.By.Type, At: stampOrNull(d.At)}
 	case a.Closed:
 		o.Status = "closed"
 	}
@@ -99,6 +119,7 @@ func (s *Server) listApprovals(c *Call) error {
 var decisionBody = Body[flow.Decision]{Name: "Decision", Of: "an answer", Unknown: "unknown", Example: map[string]any{"decision": "approved", "comment": "Looks good."}, Fields: []Field[flow.Decision]{
 	Member("decision", "", EnumType("not_allowed", flow.OutcomeApproved, flow.OutcomeRejected), func(d *flow.Decision) *flow.Outcome { return &d.Outcome }).Required("send approved or rejected"),
 	SetMember("values", "New values of editable ones, by name. A value keeps its type.", ObjectType.OrAbsent(), func(d *flow.Decision, values *flow.Object) { d.Values = values.Map() }),
+	Member("all", "Also answers the other calls of the tool in this run, until the agent reads more content from outside.", BoolType.OrAbsent(), func(d *flow.Decision) *bool { return &d.All }),
 	Member("comment", "", TextType.OrAbsent().With("maxLength", flow.MaxComment), func(d *flow.Decision) *string { return &d.Comment }),
 }}
 

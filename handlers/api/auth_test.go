@@ -148,8 +148,8 @@ func TestAuthorizationMatrix(t *testing.T) {
 			case r.Path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 201) // keeps it for the key
 			default:
-				if strings.HasPrefix(r.Path, "/v1/files/") && test.code == flow.CodeFlowNotAllowed {
-					test.status, test.code = 404, flow.CodeNotFound // callers without access cannot learn whether a file exists
+				if (strings.HasPrefix(r.Path, "/v1/files/") || strings.HasPrefix(r.Path, "/v1/run/")) && test.code == flow.CodeFlowNotAllowed {
+					test.status, test.code = 404, flow.CodeNotFound // callers without access cannot learn whether it exists
 				}
 				if a.status != test.status || r.Method != "HEAD" && a.body["code"] != string(test.code) {
 					t.Errorf("%s %s with %s: %d %v, wanted %d %s", r.Method, r.Path, test.name, a.status, a.body["code"], test.status, test.code)
@@ -223,6 +223,10 @@ func TestOtherWorkspaces_are_not_found(t *testing.T) {
 		if strings.Contains(r.Path, ":run_id") {
 			for _, id := range runs {
 				ask(r, strings.Replace(path, m.run, id, 1), "", key)
+			}
+			if !strings.Contains(path, m.echo) {
+				ask(r, path, "", listed)
+				continue
 			}
 			ask(r, strings.Replace(path, m.echo, m.held, 1), "", key)
 		}

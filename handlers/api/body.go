@@ -17,69 +17,70 @@ import (
 // MaxBody bounds a JSON body, in bytes.
 const MaxBody = 1 << 20
 
-// ReadObject reads the body as one strict JSON object (see flow.DecodeJSON) and also
-// returns the raw bytes. If optional, a missing body is an empty object.
-func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err error) {
+// ReadObject reads the body as one strict JSON object (see flow.DecodeJSON). If optional, a missing
+// body is an empty object.
+func (c *Call) ReadObject(optional bool) (map[string]any, error) {
 	return c.ReadObjectUpTo(optional, MaxBody)
 }
 
-// ReadOrdered is ReadObject for a body whose members have a meaningful order.
-func (c *Call) ReadOrdered(optional bool) (object *flow.Object, raw []byte, err error) {
-	return c.readObject(optional, MaxBody, func(io.Reader) error { return nil })
+// ReadOrdered is ReadObject for a body whose members have a meaningful order. check sees the bytes of
+// the body before it is decoded; it is not called without a body.
+func (c *Call) ReadOrdered(optional bool, check func(body io.Reader) error) (*flow.Object, error) {
+	return c.readObject(optional, MaxBody, check)
 }
 
 // ReadObjectUpTo is ReadObject for a body of at most limit bytes.
-func (c *Call) ReadObjectUpTo(optional bool, limit int64) (object map[string]any, raw []byte, err error) {
-	ordered, raw, err := c.readObject(optional, limit, func(io.Reader) error { return nil })
-	if err != nil {
-		return nil, nil, err
-	}
-	return ordered.Map(), raw, nil
-}
-
-// ReadObjectAfter is ReadObjectUpTo for a body that check accepts. It is checked before it is
-// decoded, which takes much more memory than the body has bytes.
-func (c *Call) ReadObjectAfter(limit int64, check func(body io.Reader) error) (object map[string]any, err error) {
-	ordered, _, err := c.readObject(false, limit, check)
+func (c *Call) ReadObjectUpTo(optional bool, limit int64) (map[string]any, error) {
+	ordered, err := c.readObject(optional, limit, nil)
 	if err != nil {
 		return nil, err
 	}
 	return ordered.Map(), nil
 }
 
-// readObject reads and decodes the body. The memory for both is taken until the end of the request.
-func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) error) (object *flow.Object, raw []byte, err error) {
+// ReadObjectAfter is ReadObjectUpTo for a body that check accepts. It is checked before it is
+// decoded, which takes much more memory than the body has bytes.
+func (c *Call) ReadObjectAfter(limit int64, check func(body io.Reader) error) (map[string]any, error) {
+	ordered, err := c.readObject(false, limit, check)
+	if err != nil {
+		return nil, err
+	}
+	return ordered.Map(), nil
+}
+
+// readObject reads and decodes the body. The memory for it is taken until the end of the request.
+func (c *Call) readObject(optional bool, limit int64, check func(io.Reader) error) (*flow.Object, error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
-		return &flow.Object{}, nil, nil
+		return &flow.Object{}, nil
 	}
 	if err := checkJSONType(r.Header); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	body, err := c.receive(limit)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer body.Close()
 	if body.Size == 0 && optional {
-		return &flow.Object{}, nil, nil
+		return &flow.Object{}, nil
 	}
-	if err := check(body.Reader()); err != nil {
-		return nil, nil, err
+	if check != nil {
+		if err := check(body.Reader()); err != nil {
+			return nil, err
+		}
 	}
-	if err := web.TakeMemory(r.Context(), c.memory, 2*body.Size+body.Cost.Heap); err != nil {
-		return nil, nil, err
+	if err := web.TakeBody(r.Context(), c.memory, body); err != nil {
+		return nil, err
 	}
-	if raw, err = body.Bytes(); err != nil {
-		return nil, nil, err
-	}
-	object, err = decodeObject(raw)
-	return object, raw, err
+	object, err := decodeObject(body)
+	c.memory.Decoded(body)
+	return object, err
 }
 
 // ReleaseBody returns the memory of the body, to which the caller must not refer any longer. A
 // request that waits for its run would otherwise keep the run from getting it.
-func (c *Call) ReleaseBody() { c.memory.Resize(0) }
+func (c *Call) ReleaseBody() { c.memory.ReleaseBody() }
 
 // checkJSONType returns an error unless the body is JSON in UTF-8.
 func checkJSONType(h http.Header) error {
@@ -132,6 +133,8 @@ func (c *Call) receive(limit int64) (*inflight.Body, error) {
 		return nil, tooLarge
 	case errors.Is(err, inflight.ErrTooManyValues):
 		return nil, flow.Errorf(flow.CodeBodyTooLarge, "The body has more than 1,000,000 values.")
+	case errors.Is(err, inflight.ErrTooLarge):
+		return nil, web.ErrTakesTooMuch(c.s.Memory.EachBody())
 	case errors.Is(err, inflight.ErrNoSpace):
 		return nil, fmt.Errorf("receive a body: %w", err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -141,14 +144,17 @@ func (c *Call) receive(limit int64) (*inflight.Body, error) {
 }
 
 // decodeObject decodes a body, with an error that locates the first problem.
-func decodeObject(raw []byte) (*flow.Object, error) {
+func decodeObject(body *inflight.Body) (*flow.Object, error) {
 	invalid := flow.Errorf(flow.CodeInvalidJSON, "The body is not one JSON object.")
-	if len(raw) == 0 {
+	if body.Size == 0 {
 		invalid.Fields = []flow.Problem{{Code: "required", Detail: "the body is empty; send at least {}"}}
 		return nil, invalid
 	}
-	v, err := flow.DecodeJSON(raw)
-	if p, ok := errors.AsType[*flow.ProblemError](err); ok {
+	v, err := body.Decode()
+	if errors.Is(err, inflight.ErrNoSpace) {
+		return nil, err
+	}
+	if p, ok := errors.AsType[*flow.ProblemError](flow.JSONProblem(err)); ok {
 		invalid.Fields = []flow.Problem{p.Problem}
 		return nil, invalid
 	}

@@ -95,7 +95,7 @@ func (s *Server) PublicError(err error, c web.Exchange) *flow.Error {
 }
 
 // idNames maps a path segment to the name of the ID that follows it.
-var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID", "credentials": "credential name"}
+var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "batches": "run ID", "files": "file ID", "deliveries": "delivery ID", "credentials": "credential name"}
 
 // notFound returns errNotFound, or a specific error if an ID in the path is empty, for example
 // because a variable in a script is not set.

@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
@@ -41,6 +43,7 @@ type eventStream struct {
 	last     int64 // number of the newest event sent
 	steps    web.SentSteps
 	progress stepProgress
+	under    []string // nodes whose sub-steps are sent, too
 }
 
 // stream sends the events of a run.
@@ -59,7 +62,7 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	defer watch.Stop()
 	e := &eventStream{
 		Call: c, run: run, outputs: convert(out.Outputs, func(o *document.Output) contract.Output { return o.Output }), last: after, steps: web.SentSteps{},
-		watch: watch, progress: newStepProgress(),
+		watch: watch, progress: newStepProgress(), under: c.Request().URL.Query()["under"],
 	}
 	defer e.progress.due.Stop()
 	e.out = web.StartStream(c.Response())
@@ -92,6 +95,14 @@ func (e *eventStream) read() error {
 		return web.ErrStreamDone
 	}
 	return err
+}
+
+// wanted returns the steps of nodes, and those inside of the nodes that the client named.
+func (e *eventStream) wanted(steps []flow.Step) []flow.Step {
+	return slices.DeleteFunc(steps, func(s flow.Step) bool {
+		node, _, isSub := strings.Cut(s.Path, flow.SubSeparator)
+		return isSub && !slices.Contains(e.under, node)
+	})
 }
 
 // checkKey ends the stream if the key is no longer valid, for example revoked.
@@ -131,6 +142,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	steps = e.wanted(steps)
 	e.steps.Track(steps)
 	e.progress.watch(steps)
 	e.watch.Sync(ctx, run, steps)

@@ -164,7 +164,7 @@ func (b *Body[T]) Read(object map[string]any) (set func(of *T), problems []flow.
 
 // ReadFrom reads the body of a request, and returns a function that sets its members.
 func (b *Body[T]) ReadFrom(c *Call) (set func(of *T), err error) {
-	object, _, err := c.ReadObjectUpTo(b.Optional, cmp.Or(b.Limit, MaxBody))
+	object, err := c.ReadObjectUpTo(b.Optional, cmp.Or(b.Limit, MaxBody))
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,13 @@ var (
 	TextType = Type[string]{Schema: map[string]any{"type": "string"}, Wanted: "text", As: func(v any) (string, bool) { s, ok := v.(string); return s, ok }}
 	BoolType = Type[bool]{Schema: map[string]any{"type": "boolean"}, Wanted: "true or false", As: func(v any) (bool, bool) { b, ok := v.(bool); return b, ok }}
 
+	// DollarsType has limits in dollars. An amount that rounds to 0 billionths of a dollar is refused, because a
+	// stored 0 means no limit.
+	DollarsType = Type[flow.NanoUSD]{
+		Schema: map[string]any{"type": "number", "minimum": 1e-9, "maximum": flow.MaxUSD.Dollars()}, Wanted: "an amount such as 0.5, up to a million, or null for no limit",
+		As: func(v any) (flow.NanoUSD, bool) { usd, ok := AsDollars(v); return usd, ok && usd > 0 },
+	}.OrNull()
+
 	// ObjectType has objects of any members, in their order.
 	ObjectType = Type[*flow.Object]{Schema: map[string]any{"type": "object"}, Read: func(v any) (*flow.Object, []flow.Problem) {
 		o, ok := flow.AsObject(v)
@@ -77,4 +84,13 @@ func BodyType[V any](b *Body[V]) Type[*V] {
 func AsWhole(v any, least, most float64) (int64, bool) {
 	n, ok := flow.Float(v)
 	return int64(n), ok && n == math.Trunc(n) && n >= least && n <= most
+}
+
+// AsDollars reads an amount from 0 to flow.MaxUSD dollars, and rounds it to billionths.
+func AsDollars(v any) (flow.NanoUSD, bool) {
+	n, ok := flow.Float(v)
+	if !ok || n < 0 || n > flow.MaxUSD.Dollars() {
+		return 0, false
+	}
+	return flow.USDOf(n), true
 }

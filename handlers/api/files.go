@@ -52,14 +52,14 @@ func (s *Server) createFile(c *Call) error {
 // filePath returns the path of a file in the API.
 func filePath(id string) string { return "/v1/files/" + id }
 
-// findFile returns the file of the path if the key may use it: one that it uploaded or
-// that is in a run it may see.
-func (c *Call) findFile(key *flow.Key) (*flow.File, error) {
-	if !flow.ValidID(flow.PrefixFile, c.fileID()) {
+// findFile returns a file if the key may use it: one that it uploaded or that is in a run it
+// may see.
+func (c *Call) findFile(key *flow.Key, id string) (*flow.File, error) {
+	if !flow.ValidID(flow.PrefixFile, id) {
 		return nil, errNotFound
 	}
 	ctx := c.Request().Context()
-	f, err := c.s.Files.FindFile(ctx, key.WorkspaceID, c.fileID())
+	f, err := c.s.Files.FindFile(ctx, key.WorkspaceID, id)
 	if err != nil || flow.MayUseFile(key, f, nil) { // usually; saves reading its runs
 		return f, err
 	}
@@ -80,7 +80,7 @@ func (s *Server) eraseFile(c *Call) error {
 	if key.Has(flow.ScopeManage) {
 		key.Scopes = append(key.Scopes[:len(key.Scopes):len(key.Scopes)], flow.ScopeRead)
 	}
-	f, err := c.findFile(&key)
+	f, err := c.findFile(&key, c.fileID())
 	if err != nil {
 		return err
 	}

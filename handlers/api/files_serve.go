@@ -17,7 +17,7 @@ func (s *Server) showFile(c *Call) error {
 	f := c.linkedFile
 	if f == nil {
 		var err error
-		if f, err = c.findFile(c.Key); err != nil {
+		if f, err = c.findFile(c.Key, c.fileID()); err != nil {
 			return err
 		}
 	}

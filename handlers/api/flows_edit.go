@@ -92,7 +92,7 @@ func (s *Server) flowURLs(f *flow.Flow) flowURLs {
 // readDocument reads a flow document from the body and checks it. f is the flow that it is for; nil
 // for a new one. The operator may send literal secrets of a flow, which keep moves to credentials.
 func (c *Call) readDocument(f *flow.Flow) (_ *flow.Document, keep func(ctx context.Context) error, err error) {
-	object, _, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
+	object, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +131,7 @@ func (s *Server) createFlow(c *Call) error {
 
 // validateFlow is POST flow/validate: checks a document without storing it.
 func (s *Server) validateFlow(c *Call) error {
-	object, _, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
+	object, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
 	if err != nil {
 		return err
 	}

@@ -253,22 +253,55 @@ type appliedObject struct {
 type appliedList struct {
 	DryRun bool            `json:"dry_run"`
 	Flows  []appliedObject `json:"flows"`
+	Beside []appliedBeside `json:"companions" doc:"What happened to the files beside flows, in the order of the request."`
+}
+
+// appliedBeside is what an apply did to a file beside a flow.
+type appliedBeside struct {
+	Slug     *string  `json:"slug" doc:"The flow; null for the workspace."`
+	Name     string   `json:"name" doc:"What the file holds, such as triggers."`
+	Change   string   `json:"change" doc:"created, changed or unchanged."`
+	Revision int64    `json:"revision"`
+	Changes  []string `json:"changes" doc:"As sentences."`
 }
 
 // applyRequest is the body of an apply.
 type applyRequest struct {
 	library.ApplyRequest
-	given []any // documents and exports
+	given  []any // documents and exports
+	beside []any // files beside flows
+}
+
+// besideSchema describes a file beside a flow in an apply.
+var besideSchema = map[string]any{"type": "object", "required": []string{"content"}, "additionalProperties": false, "properties": map[string]any{
+	"slug":    map[string]any{"type": "string", "description": "The flow, which has a document in the request or exists. Left out for the workspace."},
+	"content": openapi.Ref("Companion"),
+}}
+
+// readBeside reads the files beside flows of an apply.
+func readBeside(list []any) (files []library.CompanionInput, err error) {
+	var wrong problems
+	for i, v := range list {
+		o, _ := flow.AsMap(v)
+		slug, isText := o["slug"].(string)
+		if o == nil || o["content"] == nil || o["slug"] != nil && !isText || len(o) > 2 || len(o) == 2 && o["slug"] == nil {
+			wrong.add(flow.Pointer("companions", i), "invalid", "must be an object with content, and slug if it is beside a flow")
+			continue
+		}
+		files = append(files, library.CompanionInput{Slug: slug, Content: o["content"]})
+	}
+	return files, wrong.err()
 }
 
 // applyBody declares the body of an apply.
 var applyBody = Body[applyRequest]{Name: "Apply", Of: "an apply", Limit: maxApply,
 	Example: map[string]any{"documents": []any{openapi.ExampleDocument}, "source": "github.com/acme/flows", "publish": true}, Fields: []Field[applyRequest]{
 		Member("documents", "Flow documents, or exports of AI-Flow.", ListType(map[string]any{"anyOf": []map[string]any{openapi.Ref("Document"), openapi.Ref("Export")}}, maxDocuments), func(r *applyRequest) *[]any { return &r.given }).Required(`"documents" is missing`),
+		Member("companions", "Files beside flows, such as triggers.", ListType(besideSchema, maxDocuments), func(r *applyRequest) *[]any { return &r.beside }),
 		Member("source", "Names where the documents come from, such as a repository.", TextType.OrAbsent(), func(r *applyRequest) *string { return &r.Source }),
 		Member("publish", publishEach, BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Publish }),
 		Member("allow_breaking", "Publish even if callers break.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.AllowBreaking }),
-		Member("prune", "Archive flows last applied from the same source that are not in the request.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Prune }),
+		Member("prune", "Archive flows last applied from the same source that are not in the request, and remove entries of that source that the files in companions leave out.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Prune }),
 		Member("force", "Replace drafts that were edited since the last apply.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Force }),
 		Member("take_alias", "Make a new flow of a document whose slug is a former slug of another flow. Requests that use the slug then reach the new flow.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.TakeAlias }),
 		Member("dry_run", "Only report what would happen.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.DryRun }),
@@ -283,7 +316,7 @@ func (s *Server) apply(c *Call) error {
 	if err != nil {
 		return err
 	}
-	r := applyRequest{ApplyRequest: library.ApplyRequest{By: c.Actor(), At: s.Now(), Allow: c.allow}}
+	r := applyRequest{ApplyRequest: library.ApplyRequest{By: c.Actor(), Caller: c.Key, At: s.Now(), Allow: c.allow}}
 	set(&r)
 	if r.Prune && r.Source == "" {
 		return Invalid(flow.Problem{Pointer: "/source", Code: "required", Detail: "prune needs the source that the flows were applied from"})
@@ -300,11 +333,14 @@ func (s *Server) apply(c *Call) error {
 	if r.Documents, err = c.readDocuments(r.given, true); err != nil {
 		return err
 	}
+	if r.Companions, err = readBeside(r.beside); err != nil {
+		return err
+	}
 	lost := map[string][]importLoss{} // by slug
 	for i, d := range r.Documents {
 		lost[document.WantedSlug(d)] = losses[i]
 	}
-	list, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r.ApplyRequest)
+	list, files, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r.ApplyRequest)
 	if err != nil {
 		return err
 	}
@@ -312,7 +348,12 @@ func (s *Server) apply(c *Call) error {
 	for i := range applied {
 		applied[i].Losses = lost[applied[i].Slug]
 	}
-	return c.WriteJSON(http.StatusOK, appliedList{r.DryRun, applied})
+	return c.WriteJSON(http.StatusOK, appliedList{r.DryRun, applied, convert(files, newAppliedBeside)})
+}
+
+// newAppliedBeside returns the JSON of what apply did to a file beside a flow.
+func newAppliedBeside(a *library.AppliedCompanion) appliedBeside {
+	return appliedBeside{orNull(a.Slug), a.Name, a.Change, a.Rev, convert(a.Changes, func(c *library.CompanionChange) string { return c.Text })}
 }
 
 // newAppliedObject returns the JSON of what apply did to one flow. Archived flows have no diff.

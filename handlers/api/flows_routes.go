@@ -38,11 +38,12 @@ func (s *Server) flowRoutes() []Route {
 			Answers: openapi.OK("What is wrong with the document, if anything.", validationObject{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/apply", Scopes: scopesEdit, Handle: s.apply,
-		Audit: []string{"flow.create", "flow.edit", "flow.publish", "flow.archive", "flow.alias"}, Commands: []string{"flow apply", "flow diff", "dev"},
+		Audit: []string{"flow.create", "flow.edit", "flow.publish", "flow.archive", "flow.alias", "trigger.create", "trigger.change", "trigger.delete", "tool.never"}, Commands: []string{"flow apply", "flow diff", "dev"},
 		Doc: openapi.Operation{ID: "apply", Tag: "Flows", Summary: "Apply a set of documents",
 			Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A document with a former slug of a flow is refused unless take_alias is true; the diffs of the error name that flow and the keys that used the slug in the last 30 days. A draft that was edited since the last apply is refused unless force is true. " +
-				"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports.",
-			Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged}, documentCodes...),
+				"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports. " +
+				"companions are files beside flows, such as triggers: what they leave out stays without prune, and a key that may not change it may not apply a file that differs.",
+			Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged, flow.CodeExceedsKey, flow.CodeUpgradeInProgress}, documentCodes...),
 			Answers: openapi.OK("What happened to each flow.", appliedList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/kinds", Scopes: flow.Scopes, Handle: s.listKinds,
@@ -78,7 +79,7 @@ func (s *Server) flowRoutes() []Route {
 			Answers: openapi.OK("All versions, newest first.", versionList{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/publish", Scopes: scopesEdit, Handle: s.publishFlow,
-		Role: flow.MemberEditor, Audit: []string{"flow.publish"}, Commands: []string{"flow publish", "flow import"}, Tool: "publish_flow",
+		Role: flow.MemberEditor, Audit: []string{"flow.publish", "tool.never"}, Commands: []string{"flow publish", "flow import"}, Tool: "publish_flow",
 		Doc: openapi.Operation{ID: "publishFlow", Tag: "Flows", Summary: "Publish a flow",
 			Text: "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true.",
 			Body: publishBody.Doc(), Problems: []flow.Code{flow.CodeBreakingChange, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},

@@ -21,9 +21,6 @@ func (s *Server) apiDocument() []byte {
 		maps.Copy(names, e.Names)
 	}
 	d := s.newDocument("Sluice", "Draw a flow of AI models. Call it as an API.", s.Version, names)
-	for _, e := range s.extensions {
-		maps.Copy(d.Known, e.Params)
-	}
 	for _, r := range s.routes {
 		if !r.Operator {
 			d.Add(r.described(pathOf(r.Path)))
@@ -40,8 +37,11 @@ func (s *Server) newDocument(title, text, version string, names map[reflect.Type
 		Always: []reflect.Type{runType, problemType},
 		Events: []reflect.Type{runType, stepEventType, outputEventType, deltaEventType, progressEventType},
 	})
-	d.Webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", openapi.Ref("RunEnded"))
-	d.Webhook("runWaiting", "The webhook of a run that waits", "Sent to run_options.webhook when the run waits for a person to answer an approval.", openapi.Ref("RunWaiting"))
+	for _, e := range s.extensions {
+		maps.Copy(d.Known, e.Params)
+	}
+	d.Callback("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", openapi.Ref("RunEnded"))
+	d.Callback("runWaiting", "The webhook of a run that waits", "Sent to run_options.webhook when the run waits for a person to answer an approval.", openapi.Ref("RunWaiting"))
 	return d
 }
 

@@ -34,7 +34,6 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	d := s.newDocument(out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10), componentNames)
 	inputs, outputs := openapi.InputsSchema(out.Inputs), openapi.Schema(document.OutputsSchema(out.Outputs))
 	d.Components["Inputs"], d.Components["Outputs"] = inputs, described(outputs, "What a run that succeeded gives. An output that is not required may be absent, because its branch was not taken.")
-	d.Components["SentOutputs"] = described(optionalMembers(outputs), "The outputs that the webhook node sends. One that was skipped is absent.")
 	d.Components["StartRun"] = startSchema(inputs, out.Inputs)
 	run := d.Components["Run"].(openapi.Schema)["properties"].(openapi.Schema)
 	run["inputs"] = knownNames(inputs, run["inputs"].(openapi.Schema))
@@ -48,7 +47,8 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 			d.Add(r.described(pathOf(r.Path))) // not needed otherwise
 		}
 	}
-	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("SentOutputs"))
+	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.",
+		described(optionalMembers(outputs), "The outputs that the webhook node sends. One that was skipped is absent."))
 	return d.JSON()
 }
 

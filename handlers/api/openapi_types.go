@@ -13,6 +13,8 @@ import (
 var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[runObject]():            "Run",
 	reflect.TypeFor[runList]():              "RunList",
+	reflect.TypeFor[batchObject]():          "Batch",
+	reflect.TypeFor[batchList]():            "BatchList",
 	reflect.TypeFor[errorObject]():          "RunError",
 	reflect.TypeFor[stepObject]():           "Step",
 	reflect.TypeFor[stepList]():             "StepList",
@@ -43,6 +45,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[approvalList]():         "ApprovalList",
 	reflect.TypeFor[approvalObject]():       "Approval",
 	reflect.TypeFor[approvalValue]():        "ApprovalValue",
+	reflect.TypeFor[askedCall]():            "ApprovalCall",
 	reflect.TypeFor[decisionObject]():       "ApprovalDecision",
 	reflect.TypeFor[attemptObject]():        "DeliveryAttempt",
 	reflect.TypeFor[problem]():              "Problem",
@@ -69,7 +72,7 @@ var leaves = map[reflect.Type]openapi.Schema{
 	reflect.TypeFor[flow.Audience]():      {"type": "string", "enum": []flow.Audience{flow.AudienceLink, flow.AudienceMembers, flow.AudienceNamed}},
 	reflect.TypeFor[flow.AnswererType]():  {"type": "string", "enum": []flow.AnswererType{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
 	reflect.TypeFor[approvalStatus]():     {"type": "string", "enum": append([]flow.Outcome{"open", "closed"}, outcomes...)},
-	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun, flow.TriggerFlow}},
+	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun, flow.TriggerFlow, flow.TriggerSchedule, flow.TriggerHook, flow.TriggerBatch, flow.TriggerTest, flow.TriggerIndex, flow.TriggerBackfill}},
 	reflect.TypeFor[*flow.WaitsFor]():     {"type": []string{"string", "null"}, "enum": []any{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry, nil}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }

@@ -19,6 +19,7 @@ type Outline struct {
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
 	Reply             string            // name of the output that is the reply in a chat; empty without outputs
+	Agents            map[string]bool   // nodes that are agents; see document.SpeakingAgents
 	Sources           map[string]string // by output: ID of the node whose text is the output, if there is one
 }
 
@@ -88,6 +89,7 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 	out.Sources = document.TextSources(d, contract.Outputs(d, o.kinds))
 	reply, _ := document.Reply(d, o.kinds)
 	out.Reply = reply.Name
+	out.Agents = document.SpeakingAgents(d, o.kinds)
 	for _, id := range document.RunOrder(d, o.kinds) {
 		n := d.Node(id)
 		out.Nodes = append(out.Nodes, outlineNode{id, n.Kind})

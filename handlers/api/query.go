@@ -119,6 +119,32 @@ func DecodeCursor(s, prefix string) (id string, ok bool) {
 	return string(data), true
 }
 
+// pathCursor returns the path of a step in a cursor, or "".
+func (q *query) pathCursor() string {
+	s, ok := q.single("cursor")
+	if !ok {
+		return ""
+	}
+	data, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || !flow.IsSubStep(string(data)) {
+		q.add("/cursor", "invalid", "wanted the next_cursor of an earlier answer")
+	}
+	return string(data)
+}
+
+// boolean returns a parameter that is 1 or true, or 0 or false.
+func (q *query) boolean(name string) bool {
+	s, ok := q.single(name)
+	if !ok {
+		return false
+	}
+	v, err := strconv.ParseBool(s)
+	if err != nil {
+		q.add(flow.Pointer(name), "invalid", "wanted true or false")
+	}
+	return v
+}
+
 // newCursor returns the cursor of the page after an ID, or nil for "".
 func newCursor(id string) *string {
 	if id == "" {

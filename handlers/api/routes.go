@@ -78,7 +78,7 @@ type Call struct {
 
 // table lists the routes of this package. Other packages add theirs with Extend.
 func (s *Server) table() []Route {
-	return slices.Concat(s.serverRoutes(), s.flowRoutes(), s.runRoutes(), s.webhookRoutes(), s.fileRoutes())
+	return slices.Concat(s.serverRoutes(), s.flowRoutes(), s.runRoutes(), s.webhookRoutes(), s.fileRoutes(), batchServer{s}.batchRoutes())
 }
 
 // serverRoutes returns the routes of the server itself, and that of the Model Context Protocol.

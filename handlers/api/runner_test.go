@@ -200,6 +200,12 @@ func (r *runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID flow
 	return r.AwaitRun(ctx, ws, flowID, runID, time.Minute)
 }
 
+func (r *runner) SignalStop(flow.RunID) {}
+
+func (r *runner) FindSubStep(context.Context, *flow.Run, string) (*flow.SubStep, error) {
+	return nil, flow.Errorf(flow.CodeNotFound, "There is no such step.")
+}
+
 func (r *runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error) {
 	watch := r.WatchRun(runID)
 	defer watch.Stop()

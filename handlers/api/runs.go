@@ -22,7 +22,7 @@ func (c *Call) findRunIf(may func(*flow.Run) bool) (*flow.Run, error) {
 		return nil, errNotFound
 	}
 	run, err := c.s.Store.FindRun(c.Request().Context(), c.Key.WorkspaceID, c.flowID(), c.runID())
-	if err == nil && !may(run) {
+	if err == nil && !(may(run) && c.Key.Allows(run.FlowID)) { // checkFlow has checked a flow in the path
 		return nil, errNotFound
 	}
 	return run, err
@@ -185,14 +185,35 @@ func ErrNotSucceeded(run *flow.Run) error {
 // cancelRun is POST cancel. It is idempotent: a run that has ended stays as it is.
 func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
-	if err == nil {
-		run, err = s.runs.Cancel(c.Request().Context(), c.Actor(), run)
-	}
 	if err != nil {
+		return err
+	}
+	set, err := cancelBody.ReadFrom(c)
+	if err != nil {
+		return err
+	}
+	var options cancelOptions
+	set(&options)
+	act := s.runs.Cancel
+	if options.after == afterTurn {
+		act = s.runs.StopAfterTurn
+	}
+	if run, err = act(c.Request().Context(), c.Actor(), run); err != nil {
 		return err
 	}
 	return c.writeRun(http.StatusOK, run)
 }
+
+// cancelOptions are the members of the body of a cancellation.
+type cancelOptions struct{ after string }
+
+// afterTurn cancels a run once its agents have ended their turns.
+const afterTurn = "turn"
+
+var cancelBody = Body[cancelOptions]{Name: "Cancel", Of: "a cancellation", Unknown: "unknown", Optional: true, Example: map[string]any{"after": afterTurn}, Fields: []Field[cancelOptions]{
+	Member("after", "turn lets the agents of the run end their turns with all calls first, so that a rerun can continue from there. Without an agent at work, the run is canceled at once.",
+		EnumType("not_allowed", afterTurn).OrAbsent(), func(o *cancelOptions) *string { return &o.after }),
+}}
 
 // eraseRun is DELETE run: it erases the content and keeps IDs, times and cost. It is
 // idempotent.
@@ -205,8 +226,17 @@ func (s *Server) eraseRun(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.runs.Erase(ctx, c.Actor(), run); err != nil {
+	continued, err := s.runs.Erase(ctx, c.Actor(), run)
+	if err != nil {
 		return err
 	}
-	return c.NoContent(http.StatusNoContent)
+	if len(continued) == 0 {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return c.WriteJSON(http.StatusOK, erasedRuns{continued})
+}
+
+// erasedRuns is the JSON of an erasure that includes other runs.
+type erasedRuns struct {
+	Continued []flow.RunID `json:"continued" doc:"The runs that continued the conversation, directly or not, and were erased with it."`
 }

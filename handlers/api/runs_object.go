@@ -49,10 +49,16 @@ type runObject struct {
 	Usage       flow.Usage     `json:"usage"`
 	Cost        costObject     `json:"cost" doc:"Child runs included; in lists, events and webhooks, own_cost."`
 	OwnCost     costObject     `json:"own_cost" doc:"Without child runs."`
+	MaxUSD      *string        `json:"max_usd" doc:"What the run may cost in dollars, with all runs below it; null without a limit."`
 	Models      []string       `json:"models" doc:"The models that answered in the run, as provider/model; without those of child runs."`
 	Draft       bool           `json:"draft"`
 	Trigger     flow.Trigger   `json:"trigger"`
+	TriggerID   *string        `json:"trigger_id" doc:"The trigger of the flow that started the run; null for other runs, as in the next three."`
+	TriggerName *string        `json:"trigger_name" doc:"Its name when the run started."`
+	ScheduledAt stampOrNull    `json:"scheduled_at" doc:"The planned time. A late run has an earlier one than created_at."`
+	EventKey    *string        `json:"event_key" doc:"The event of the trigger, unique in it."`
 	ParentRunID *flow.RunID    `json:"parent_run_id" doc:"The run that this run repeats."`
+	Continues   *flow.RunID    `json:"continues" doc:"The run whose conversations of agents this run continues."`
 	WaitingFor  *flow.WaitsFor `json:"waiting_for" doc:"What a waiting run waits for; null otherwise, and in lists, events and webhooks."`
 	Caller      *callerObject  `json:"caller" doc:"The step of another run that started this one; null for a run that was started otherwise."`
 	RootRunID   *flow.RunID    `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
@@ -64,7 +70,7 @@ type runObject struct {
 // breakdown can be added.
 type costObject struct {
 	USD           string `json:"usd" doc:"Dollars as a decimal string, so that no digit is lost."`
-	UnpricedSteps int64  `json:"unpriced_steps" doc:"Steps that called a model whose price is unknown; usd lacks their cost."`
+	UnpricedSteps int64  `json:"unpriced_steps" doc:"Steps whose cost is unknown and not part of usd: the model has no price, or a call is lost, which means that no complete answer came."`
 }
 
 // costOf returns the JSON of the cost of a run or step.
@@ -102,7 +108,10 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 		RunID: r.ID, FlowID: r.FlowID, Slug: r.FlowSlug, Status: r.State,
 		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
 		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costOf(r.Usage), OwnCost: costOf(r.Usage),
-		Models: append([]string{}, r.Models...), Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+		Models: append([]string{}, r.Models...), Draft: r.Draft, Trigger: r.Trigger, TriggerID: orNull(r.TriggerID), TriggerName: orNull(r.TriggerName), ScheduledAt: stampOrNull(r.ScheduledAt), EventKey: orNull(r.EventKey), ParentRunID: orNull(r.ParentRunID), Continues: orNull(r.Continues), URLs: newRunURLs(publicURL, r),
+	}
+	if r.MaxUSD > 0 {
+		o.MaxUSD = new(r.MaxUSD.Exact())
 	}
 	if r.Caller != nil {
 		o.Caller = &callerObject{r.Caller.RunID, r.Caller.Path, r.Caller.Item}

@@ -25,6 +25,8 @@ var runOptionsBody = Body[flow.RunOptions]{Of: "run_options", Unknown: "unknown"
 	Member("global_webhook", "Another name of webhook.", globalWebhookType, func(o *flow.RunOptions) **flow.RunWebhook { return &o.Webhook }),
 	Member("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", metadataType, func(o *flow.RunOptions) **flow.Object { return &o.Metadata }),
 	Member("timeout_s", "Time limit of the run in seconds.", timeoutType, func(o *flow.RunOptions) *time.Duration { return &o.Timeout }),
+	Member("max_usd", "What the run may cost in dollars, with all runs below it. Models need a price. A rerun has the same limit.", DollarsType, func(o *flow.RunOptions) *flow.NanoUSD { return &o.MaxUSD }),
+	Member("continue", "An earlier run of the flow, which has ended: the agents of the flow go on with their conversations in it, with all calls and results. The key needs the scope read, unless it started that run.", runIDType.OrAbsent(), func(o *flow.RunOptions) *flow.RunID { return &o.Continue }),
 	SetMember("save", "false erases the run's content once it and its deliveries have ended.", BoolType.OrAbsent(), func(o *flow.RunOptions, save bool) { o.Discard = !save }),
 	Member("children", "What steps run of other flows: the version that the node names or that is live, or the draft. draft is for runs of the draft, and applies to all flows below.",
 		childrenType.OrAbsent().With("default", "live"), func(o *flow.RunOptions) *flow.ChildVersions { return &o.Children }),
@@ -49,6 +51,12 @@ var (
 			}
 			return AsWhole(v, 1, 1<<53)
 		}}.OrAbsent()
+	runIDType = Type[flow.RunID]{
+		Schema: map[string]any{"type": "string", "pattern": "^run_[0-9a-z]{26}$"}, Wanted: "the ID of a run, such as run_01J…",
+		As: func(v any) (flow.RunID, bool) {
+			s, ok := v.(string)
+			return flow.RunID(s), ok && flow.ValidID(flow.PrefixRun, flow.RunID(s))
+		}}
 	webhookType       = BodyType(&webhookBody).OrAbsent()
 	globalWebhookType = withoutSchema(webhookType)
 	urlType           = Type[string]{Schema: TextType.Schema, Read: func(v any) (string, []flow.Problem) {

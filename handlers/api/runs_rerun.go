@@ -4,10 +4,12 @@ import "sluice/flow"
 
 // rerunBody declares the body of a rerun. Without inputs, the run uses those of its parent.
 var rerunBody = Body[flow.Rerun]{Name: "Rerun", Of: "a rerun", Unknown: "unknown", Optional: true, Example: map[string]any{"from": "write"}, Fields: []Field[flow.Rerun]{
-	Member("from", "The node to run again, with everything that depends on it.", fromType.OrAbsent(), func(r *flow.Rerun) *string { return &r.From }),
+	Member("from", "The node to run again, with everything that depends on it. Of an agent, the path of a turn or a call: what came before is reused.", fromType.OrAbsent(), func(r *flow.Rerun) *string { return &r.From }),
+	Member("arguments", "New arguments of the call at from, such as agent.3.1. The values that the flow binds stay. Needs the scope manage.", ObjectType.OrAbsent(), func(r *flow.Rerun) **flow.Object { return &r.Arguments }),
 	Member("inputs", "New inputs. Default: those of the first run.", ObjectType.OrAbsent(), func(r *flow.Rerun) **flow.Object { return &r.Given }),
 	Member("children", "The version that steps run of other flows: the one that the first run recorded, or the one that is live now.",
 		rerunChildrenType.OrAbsent().With("default", "recorded"), func(r *flow.Rerun) *flow.ChildVersions { return &r.ChildVersions }),
+	Member("skip_failed", "Go on without the items of a Map that failed: their results are null. The others run if they have not succeeded.", BoolType.OrAbsent().With("default", false), func(r *flow.Rerun) *bool { return &r.SkipFailed }),
 }}
 
 var (
@@ -39,7 +41,7 @@ func (s *Server) rerun(c *Call) error {
 		return err
 	}
 	set(&again)
-	if parent.Draft && !c.Key.Has(flow.ScopeManage) {
+	if (parent.Draft || again.Arguments != nil) && !c.Key.Has(flow.ScopeManage) {
 		return ErrMissingScope(flow.ScopeManage)
 	}
 	if err := c.calls().CheckRerun(c.Request().Context(), parent); err != nil {

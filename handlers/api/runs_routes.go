@@ -17,6 +17,13 @@ func (s *Server) runRoutes() []Route {
 			Params: []string{"status", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("One page of runs.", runList{})},
 	}, {
+		Method: http.MethodGet, Path: "/v1/run/:run_id", Scopes: scopesSee, Handle: s.showRun,
+		Role: flow.MemberViewer, Commands: []string{"run show", "run watch"},
+		Doc: openapi.Operation{ID: "findRun", Tag: "Runs", Summary: "Find a run by its ID alone, or wait for its end",
+			Text:   "For a run ID without its flow, such as one from a log. The response is that of GET /v1/flow/{flow_id}/run/{run_id}.",
+			Params: []string{"wait", "If-None-Match"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Answers: currentAnswers},
+	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run", Scopes: scopesRun, Recent: true, Handle: s.startRun,
 		Role: flow.MemberEditor, Commands: []string{"flow run", "dev"}, Tool: "run_flow",
 		Doc: openapi.Operation{ID: "startRun", Tag: "Runs", Summary: "Start a run",
@@ -34,17 +41,14 @@ func (s *Server) runRoutes() []Route {
 		Role: flow.MemberViewer, Commands: []string{"run show", "run watch", "flow run"}, Tool: "read_run",
 		Doc: openapi.Operation{ID: "showRun", Tag: "Runs", Summary: "Show a run, or wait for its end",
 			Params: []string{"wait", "If-None-Match"}, Problems: []flow.Code{flow.CodeInputInvalid},
-			Answers: []openapi.Answer{
-				{Status: 200, Text: "The current state of the run.", JSON: runObject{}, Headers: []string{"ETag", "Retry-After"}},
-				{Status: 304, Text: "Not modified.", Headers: []string{"ETag", "Retry-After"}},
-			}},
+			Answers: currentAnswers},
 	}, {
 		Method: http.MethodDelete, Path: "/v1/flow/:flow_id/run/:run_id", Scopes: scopesManage, Handle: s.eraseRun,
 		Audit: []string{"run.erase"},
 		Doc: openapi.Operation{ID: "eraseRun", Tag: "Runs", Summary: "Erase the content of a run that has ended",
-			Text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. IDs, status, times, error code, usage and cost stay for 400 days.",
+			Text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. Runs that continue the conversation of the run are canceled and erased, too, and the answer lists them. IDs, status, times, error code, usage and cost stay for 400 days.",
 			Problems: []flow.Code{flow.CodeRunNotEnded, flow.CodeChildRun},
-			Answers:  openapi.NoContent("Erased.")},
+			Answers:  append(openapi.NoContent("Erased."), openapi.Answer{Status: 200, Text: "Erased, with runs that continued it.", JSON: erasedRuns{}})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/result", Scopes: scopesSee, Handle: s.showResult,
 		Role: flow.MemberViewer,
@@ -56,20 +60,21 @@ func (s *Server) runRoutes() []Route {
 			}},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/steps", Scopes: scopesSee, Handle: s.listSteps,
-		Role: flow.MemberViewer, Commands: []string{"run show"}, Tool: "list_steps",
+		Role: flow.MemberViewer, Commands: []string{"run show", "run steps"}, Tool: "list_steps",
 		Doc: openapi.Operation{ID: "listSteps", Tag: "Runs", Summary: "List the steps of a run",
-			Problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired},
-			Answers:  openapi.OK("The steps in the order of the flow.", stepList{})},
+			Text:   "One for each node, all on one page. With under, the turns of an agent and the calls of its tools, 100 a page, without their content unless contents is set.",
+			Params: []string{"under", "contents", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeResultNotSaved, flow.CodeRunExpired},
+			Answers: openapi.OK("The steps in the order of the flow.", stepList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/events", Scopes: scopesSee, Handle: s.streamEvents,
 		Role: flow.MemberViewer, Commands: []string{"run watch"},
 		Doc: openapi.Operation{ID: "streamEvents", Tag: "Runs", Summary: "Follow a run",
-			Text: "Server-Sent Events: run (the run object without inputs), step (path, state, attempt) and output (name, value). They are numbered; a stream continues after Last-Event-ID and ends with the run. " +
+			Text: "Server-Sent Events: run (the run object without inputs), step (path, state, attempt) and output (name, value). Steps inside of a node, such as the turns and calls of an agent, are sent only with under. They are numbered; a stream continues after Last-Event-ID and ends with the run. " +
 				"While a step runs, delta events (path, text) carry the text that it produces, such as the output of a model. They have no number, are not stored and are not sent again: " +
 				"append text to the earlier text of the same path. With reset, text is everything so far and replaces it; a client that connects late gets such a delta first, and so does every client when a new attempt starts. " +
 				"With truncated, the step produced more than the 1 MiB that is streamed; its outputs contain all of it. If several instances share a database, only clients of the instance that executes the run get deltas; the others get the numbered events. " +
 				"While a step waits for the items of a list, progress events (path, done, failed, total) count them, at most 4 times a second and without a number.",
-			Params:   []string{"Last-Event-ID"},
+			Params:   []string{"under", "Last-Event-ID"},
 			Problems: []flow.Code{flow.CodeInvalidHeader, flow.CodeResultNotSaved, flow.CodeRunExpired},
 			Answers: []openapi.Answer{
 				{Status: 200, Text: "The events so far, then further ones as they happen.", Stream: true},
@@ -99,7 +104,8 @@ func (s *Server) runRoutes() []Route {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/cancel", Scopes: scopesRun, Handle: s.cancelRun,
 		Role: flow.MemberEditor, Audit: []string{"run.cancel"}, Commands: []string{"run cancel"},
 		Doc: openapi.Operation{ID: "cancelRun", Tag: "Runs", Summary: "Cancel a run",
-			Text:    "Canceling a run that has ended has no effect.",
+			Text: "Canceling a run that has ended has no effect.",
+			Body: cancelBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("The run after canceling.", runObject{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/run/:run_id/rerun", Scopes: scopesRun, Handle: s.rerun,
@@ -115,7 +121,11 @@ var (
 	startCodes = []flow.Code{
 		flow.CodeInvalidHeader, flow.CodeInputInvalid,
 		flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeQuotaExceeded, flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeResultNotSaved, flow.CodeRunExpired,
-		flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeStorageFull,
+		flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeUpgradeInProgress, flow.CodeStorageFull,
+	}
+	currentAnswers = []openapi.Answer{
+		{Status: 200, Text: "The current state of the run.", JSON: runObject{}, Headers: []string{"ETag", "Retry-After"}},
+		{Status: 304, Text: "Not modified.", Headers: []string{"ETag", "Retry-After"}},
 	}
 	startParams  = []string{"Prefer", "Idempotency-Key", "Last-Event-ID"}
 	startHeaders = []string{"Location", "Preference-Applied", "Idempotent-Replayed"}

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -38,22 +40,24 @@ func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
 			return req, err
 		}
 	}
-	object, raw, err := c.ReadOrdered(optionalBody)
-	if err != nil {
-		return req, err
-	}
-	req.body = object
 	if req.idempotency != "" {
-		req.fingerprint = fingerprint(c.Request(), raw)
+		req.fingerprint, _ = fingerprint(c.Request(), strings.NewReader("")) // of a missing body
 	}
-	return req, nil
+	req.body, err = c.ReadOrdered(optionalBody, func(body io.Reader) (err error) {
+		if req.idempotency != "" {
+			req.fingerprint, err = fingerprint(c.Request(), body)
+		}
+		return err
+	})
+	return req, err
 }
 
 // fingerprint identifies the request of an Idempotency-Key: method, path and hash of the
 // body.
-func fingerprint(r *http.Request, raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return r.Method + " " + r.URL.Path + " " + hex.EncodeToString(sum[:])
+func fingerprint(r *http.Request, body io.Reader) (string, error) {
+	sum := sha256.New()
+	_, err := io.Copy(sum, body)
+	return r.Method + " " + r.URL.Path + " " + hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // startRun is POST run. It responds once the run is stored, or later with Prefer: wait.
@@ -72,7 +76,8 @@ func (s *Server) startRun(c *Call) error {
 	} else {
 		err = c.preferMissingFlow(err)
 	}
-	if c.Key.Recent && (err != nil || started.Replayed) { // no run was accepted, which would have checked the cached key
+	_, remembered := errors.AsType[*flow.RememberedRefusal](err)
+	if c.Key.Recent && !remembered && (err != nil || started.Replayed) { // no run was accepted, which would have checked the cached key
 		if refused := c.reauthorize(); refused != nil {
 			return refused
 		}
@@ -132,7 +137,7 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 // newStart returns a start without inputs and options.
 func (c *Call) newStart(req startRequest) flow.Start {
 	start := flow.Start{
-		WorkspaceID: c.Key.WorkspaceID, FlowID: c.flowID(), Key: c.Key, Trigger: c.Key.Trigger,
+		WorkspaceID: c.Key.WorkspaceID, FlowID: c.flowID(), Key: c.Key, UserID: c.Key.UserID, Trigger: c.Key.Trigger,
 		IdempotencyKey: req.idempotency, Fingerprint: req.fingerprint, Wait: req.wait,
 	}
 	if start.Trigger == "" {
@@ -194,6 +199,21 @@ func (c *Call) holdFor(wait time.Duration) (release func(), err error) {
 // recheckAfter is the wait after which a start reads its key again instead of using the cache.
 const recheckAfter = time.Second
 
+// checkReplay returns an error if an Idempotency-Key has found a run that the key in the request may not see, or without content.
+func (c *Call) checkReplay(started flow.Started) error {
+	if !started.Replayed {
+		return nil
+	}
+	if !c.maySee(started.Run) || started.Run.FlowID != c.flowID() { // a slug may have moved to another flow since
+		return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used by another key or for another flow.")
+	}
+	if err := CheckContent(started.Run); err != nil {
+		return err
+	}
+	c.Response().Header().Set("Idempotent-Replayed", "true")
+	return nil
+}
+
 // answerStart responds to start and rerun: 200 with an ended run, 202 with an open one,
 // or an event stream.
 func (c *Call) answerStart(req startRequest, started flow.Started, err error) error {
@@ -210,14 +230,8 @@ func (c *Call) answerStart(req startRequest, started flow.Started, err error) er
 		}
 	}
 	run, h := started.Run, c.Response().Header()
-	if started.Replayed {
-		if !c.maySee(run) || run.FlowID != c.flowID() { // a slug may have moved to another flow since
-			return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used by another key or for another flow.")
-		}
-		if err := CheckContent(run); err != nil {
-			return err
-		}
-		h.Set("Idempotent-Replayed", "true")
+	if err := c.checkReplay(started); err != nil {
+		return err
 	}
 	h.Set("Location", runPath(run))
 	if req.stream {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -227,6 +228,60 @@ func TestListSteps(t *testing.T) {
 	failed := w.get(w.endedRun(w.failing, `{}`) + "/steps")
 	if got := failed.body["steps"].([]any)[1].(map[string]any)["error"].(map[string]any)["code"]; got != "provider_rejected" {
 		t.Errorf("the failed step says %v", got)
+	}
+}
+
+// TestSteps_inside_of_a_node lists turns and calls only under their node.
+func TestSteps_inside_of_a_node(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	path := w.endedRun(w.echo, `{"ticket": "a"}`)
+	id := flow.RunID(path[strings.LastIndex(path, "/")+1:])
+	before := w.states(path)
+	w.store.mu.Lock()
+	add := func(step flow.Step) { w.store.steps[id][step.Path] = step }
+	for i := 1; i <= 120; i++ {
+		add(flow.Step{Path: fmt.Sprintf("write.%d", i), Node: "write", Kind: "turn", State: flow.StepSucceeded, Seq: int64(1000 + i), Outputs: map[string]any{"n": i}})
+	}
+	add(flow.Step{Path: "write.9.1", Node: "tool", Kind: "call", State: flow.StepFailed, Seq: 2000, Error: &flow.Error{Code: flow.CodeOutcomeUnknown}})
+	w.store.runs[id].Seq = 5000
+	w.store.mu.Unlock()
+	if after := w.states(path); after != before {
+		t.Errorf("the steps of the nodes are %s, and were %s", after, before)
+	}
+	first := w.get(path + "/steps?under=write")
+	first.want(t, 200)
+	steps := first.body["steps"].([]any)
+	nth := func(i int) map[string]any { return steps[i].(map[string]any) }
+	if len(steps) != 100 || nth(8)["path"] != "write.9" || nth(9)["path"] != "write.9.1" || nth(10)["path"] != "write.10" || nth(0)["output"] != nil || nth(9)["node"] != "tool" {
+		t.Errorf("the first page has %d steps, the tenth is %v", len(steps), nth(9))
+	}
+	second := w.get(path + "/steps?under=write&contents=1&cursor=" + first.body["next_cursor"].(string))
+	second.want(t, 200)
+	if steps = second.body["steps"].([]any); len(steps) != 21 || nth(0)["path"] != "write.100" || nth(0)["output"] == nil || second.body["next_cursor"] != nil {
+		t.Errorf("the second page has %d steps, the first is %v", len(steps), nth(0))
+	}
+	if calls := w.get(path + "/steps?under=write.9").body["steps"].([]any); len(calls) != 1 {
+		t.Errorf("turn 9 has the calls %v", calls)
+	}
+	for _, wrong := range []string{"?under=", "?under=write&cursor=x", "?under=write&contents=many"} {
+		w.get(path+"/steps"+wrong).want(t, 422)
+	}
+	count := func(query string) (nodes, inside int) {
+		for _, e := range w.stream(request{path: path + "/events" + query}).rest() {
+			if strings.Contains(e.data, `"path":"write"`) {
+				nodes++
+			} else if strings.Contains(e.data, `"path":"write.`) {
+				inside++
+			}
+		}
+		return nodes, inside
+	}
+	if nodes, inside := count(""); nodes != 1 || inside != 0 {
+		t.Errorf("%d events of the node, %d of steps inside of it", nodes, inside)
+	}
+	if nodes, inside := count("?under=write"); nodes != 1 || inside != 121 {
+		t.Errorf("with under: %d events of the node, %d of steps inside of it", nodes, inside)
 	}
 }
 

@@ -48,6 +48,7 @@ type Store interface {
 	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
 
+	SetConcurrency(ctx context.Context, step flow.CallingStep, concurrency int, paused bool) (*flow.Children, error)
 	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
 	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
@@ -70,6 +71,11 @@ type Store interface {
 	// FindRunHead is FindRun without large inputs, outputs and metadata; whole reports that the run has them.
 	FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, whole bool, err error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
+	// FindNodeSteps is FindSteps without sub-steps.
+	FindNodeSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
+	// FindStepHeads returns the steps whose path begins with a prefix, without their content.
+	FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error)
+	FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Step, error)
 	FindChangedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, after int64) ([]flow.Step, error)
 	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
@@ -108,7 +114,8 @@ type Config struct {
 	MaxInFlight int // busy requests; default 4096
 	MaxHeld     int // requests that wait, stream or transfer files; default 8192
 
-	MaxFile int64 // bytes of an upload; default 512 MiB
+	Tables  Tables // reads the tables of batches
+	MaxFile int64  // bytes of an upload; default 512 MiB
 
 	Memory *inflight.Budget // of large bodies; nil is unlimited
 

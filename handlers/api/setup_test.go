@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sluice/documents"
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/filelinks"
@@ -106,7 +107,7 @@ func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *env {
 	w.runner = newRunner(w.store, kinds)
 	cfg := Config{
 		Store: w.store, Files: w.files, Links: &filelinks.Signer{Base: publicURL, Key: []byte("secret that signs links in tests")}, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
-		Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: func() time.Time { return w.now() },
+		Tables: documents.New(documents.Config{}), Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: func() time.Time { return w.now() },
 	}
 	cfg.Library = &library.Library{Store: memoryLibrary{memory: w.store}, Kinds: kinds, IDs: w.ids}
 	for _, f := range set {

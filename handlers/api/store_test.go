@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"sluice/flow"
@@ -147,8 +148,16 @@ func (m *memory) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID 
 	return m.FindRun(ctx, ws, flowID, runID)
 }
 
+func (m *memory) RequestStop(context.Context, flow.WorkspaceID, flow.FlowID, flow.RunID) error {
+	return nil
+}
+
 func (s memoryLibrary) InTransaction(ctx context.Context, fn func(ctx context.Context) error) error {
 	return fn(ctx)
+}
+
+func (m *memory) ListContinued(context.Context, flow.WorkspaceID, flow.RunID) ([]flow.Run, error) {
+	return nil, nil
 }
 
 func (s memoryLibrary) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
@@ -276,6 +285,31 @@ func (m *memory) FindChangedSteps(_ context.Context, _ flow.WorkspaceID, runID f
 	return list, nil
 }
 
+func (m *memory) FindNodeSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
+	list, err := m.FindSteps(ctx, ws, runID)
+	return slices.DeleteFunc(list, func(s flow.Step) bool { return flow.IsSubStep(s.Path) }), err
+}
+
+func (m *memory) FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error) {
+	list, err := m.FindSteps(ctx, ws, runID)
+	list = slices.DeleteFunc(list, func(s flow.Step) bool { return !strings.HasPrefix(s.Path, prefix) })
+	for i := range list {
+		list[i].Input, list[i].Outputs, list[i].Attempts = nil, nil, nil
+	}
+	slices.SortFunc(list, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
+	return list, err
+}
+
+func (m *memory) FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Step, error) {
+	list, err := m.FindSteps(ctx, ws, runID)
+	for i := range list {
+		if list[i].Path == path {
+			return &list[i], err
+		}
+	}
+	return nil, err
+}
+
 func (m *memory) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error) {
 	kinds := map[string]bool{}
 	steps, err := m.FindSteps(ctx, ws, runID)
@@ -373,6 +407,10 @@ func (m *memory) write(w flow.RunWrite) {
 	for _, s := range w.Steps {
 		m.steps[run.ID][s.Path] = s
 	}
+}
+
+func (m *memory) SetConcurrency(context.Context, flow.CallingStep, int, bool) (*flow.Children, error) {
+	return nil, nil
 }
 
 func (m *memory) FindChildren(context.Context, flow.CallingStep) (*flow.Children, error) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,9 +50,21 @@ func (s *Server) showAudit(c *call) error {
 	if err != nil {
 		return fmt.Errorf("list the audit log: %w", err)
 	}
+	flows, err := s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return fmt.Errorf("list the flows of the audit log: %w", err)
+	}
+	names := map[string]string{}
+	for i := range flows {
+		names[string(flows[i].ID)] = flows[i].Name
+	}
 	rows := make([]consoleview.AuditRow, len(list))
 	for i := range list {
 		rows[i] = auditRow(&list[i])
+		rows[i].Target = cmp.Or(names[rows[i].Target], rows[i].Target) // the ID of a deleted flow stays
+		if rows[i].Detail == rows[i].Target {
+			rows[i].Detail = ""
+		}
 	}
 	return c.Render(http.StatusOK, consoleview.Audit(c.Page("Audit log", layout.SectionSettings), rows, pages))
 }
@@ -63,14 +76,20 @@ var auditText = map[string]string{
 	"password.change": "changed their password", "password.set": "set the password of", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
 	"member.add": "added the member", "member.invite": "invited", "member.revoke": "revoked the invitation", "member.join": "joined as",
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",
-	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of",
+	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of", "workspace.timezone": "set the time zone of the workspace to",
 	"key.create": "created the key", "key.change": "changed the key", "key.roll": "rotated the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential", "credential.hosts": "changed the hosts of the credential", "credential.limits": "changed the limits of the credential",
-	"flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored", "flow.revert": "restored a version of", "flow.alias": "gave away a former slug of", "flow.archive": "archived", "flow.limits": "changed the limits of",
+	"tool.never": "published a tool that changes something without asking, in", "flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored", "flow.revert": "restored a version of", "flow.alias": "gave away a former slug of", "flow.archive": "archived", "flow.limits": "changed the limits of",
 	"flow.create": "created the flow", "flow.edit": "changed the draft of", "flow.rename": "changed the slug of", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
-	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
+	"trigger.create": "added a trigger to", "trigger.change": "changed a trigger of",
+	"trigger.rotate": "rotated the URL of a trigger of", "trigger.reveal": "read the URL of a trigger of", "trigger.capture": "captured requests to a trigger of",
+	"trigger.delete": "deleted a trigger of", "trigger.pause": "paused a trigger of", "trigger.resume": "resumed a trigger of", "trigger.now": "started a trigger of",
+	"alarm.create": "added the alarm", "alarm.change": "changed the alarm", "alarm.delete": "deleted the alarm", "alarm.pause": "paused the alarm", "alarm.resume": "resumed the alarm", "alarm.test": "tested the alarm",
+	"knowledge.create": "created the knowledge base", "knowledge.change": "changed the knowledge base", "knowledge.delete": "deleted the knowledge base",
+	"knowledge.add": "added a document to", "knowledge.remove": "removed a document from",
+	"form.on": "turned on the form of", "form.off": "turned off the form of", "form.change": "changed the form of",
 	"run.erase": "erased the run", "run.cancel": "canceled the run", "file.erase": "erased the file", "approval.answer": "answered a question of the run",
 }
 

@@ -185,7 +185,7 @@ func createCredential(c *call) error {
 		return err
 	}
 	if !form.Plain {
-		toastTest(c, &made, "“"+made.Name+"” was saved. ")
+		toastTest(c, &made, "", "“"+made.Name+"” was saved. ")
 	} else {
 		c.Toast(components.ToneOK, "“"+made.Name+"” was saved.")
 	}
@@ -235,19 +235,19 @@ func mayUsePrivateAddress(c *call) bool {
 	return c.WorkspaceID() == flow.DefaultWorkspace && c.Member.Role.AtLeast(flow.MemberOwner)
 }
 
-// toastTest asks the provider whether it accepts the secret and shows the result,
-// after the text before, on the next page. Internal errors are also logged.
-func toastTest(c *call, k *flow.Credential, before string) {
+// toastTest asks the provider whether it accepts the secret and shows the result on the next page:
+// a success after the text accepted, an error after the text refused. Internal errors are also logged.
+func toastTest(c *call, k *flow.Credential, accepted, refused string) {
 	result, err := c.s.credentials.Test(c.Ctx(), c.Actor(), *k)
 	if err != nil {
 		e := flow.AsError(err)
 		if e.Code == flow.CodeInternal {
 			c.s.Log.Error("credential not tested", "name", k.Name, "error", err)
 		}
-		c.Toast(components.ToneBad, before+e.Message)
+		c.Toast(components.ToneBad, refused+e.Message)
 		return
 	}
-	c.Toast(components.ToneOK, before+result)
+	c.Toast(components.ToneOK, accepted+result)
 }
 
 // findCredential finds the credential of the path.
@@ -290,7 +290,7 @@ func credentialPage(c *call, status int, k *flow.Credential, errors components.E
 
 // testCredential is POST /credentials/{name}/test.
 func testCredential(c *call, k flow.Credential) error {
-	toastTest(c, &k, "")
+	toastTest(c, &k, "", "")
 	return c.Redirect("/credentials/" + k.Name)
 }
 
@@ -380,7 +380,7 @@ func replaceSecret(c *call, k flow.Credential) error {
 	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
 		c.Toast(components.ToneOK, "The secret was replaced.")
 	} else {
-		toastTest(c, &k, "The secret was replaced. ")
+		toastTest(c, &k, "The secret was replaced. ", "The secret was replaced. ")
 	}
 	return c.Redirect("/credentials/" + k.Name)
 }

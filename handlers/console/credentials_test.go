@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/chrome"
 	"sluice/flow"
 	"sluice/handlers"
 	"sluice/handlers/web"
@@ -34,11 +35,11 @@ func TestCredentials(t *testing.T) {
 	})
 	t.Run("tests the secret with the provider", func(t *testing.T) {
 		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {" sk-right "}}).RedirectsTo("/credentials")
-		b.Get("/credentials").Is(http.StatusOK).Has("OpenAI accepts it.", "api.openai.com", `href="/credentials/good"`).Lacks("sk-right")
+		b.Get("/credentials").Is(http.StatusOK).Has("OpenAI is connected.", "api.openai.com", `href="/credentials/good"`).Lacks("sk-right")
 		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"bad"}, "secret": {"sk-wrong"}}).RedirectsTo("/credentials")
 		b.Get("/credentials").Is(http.StatusOK).Has("was saved. OpenAI refuses").Lacks("sk-wrong")
 		b.Post("/credentials/good/test", nil).RedirectsTo("/credentials/good")
-		b.Get("/credentials/good").Is(http.StatusOK).Has("OpenAI accepts it.", "No flow uses it.").Lacks("sk-right")
+		b.Get("/credentials/good").Is(http.StatusOK).Has("OpenAI is connected.", "No flow uses it.").Lacks("sk-right")
 	})
 	t.Run("refuses an existing name", func(t *testing.T) {
 		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"x"}}).Is(http.StatusUnprocessableEntity).Has("A credential with this name exists.")
@@ -51,7 +52,7 @@ func TestCredentials(t *testing.T) {
 	t.Run("replaces only the secret", func(t *testing.T) {
 		b.Post("/credentials/bad/secret", url.Values{"secret": {""}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.")
 		b.Post("/credentials/bad/secret", url.Values{"secret": {"sk-right"}}).RedirectsTo("/credentials/bad")
-		b.Get("/credentials/bad").Is(http.StatusOK).Has("The secret was replaced. OpenAI accepts it.", "api.openai.com")
+		b.Get("/credentials/bad").Is(http.StatusOK).Has("The secret was replaced. OpenAI is connected.", "api.openai.com")
 	})
 	t.Run("binds a plain secret to its hosts", func(t *testing.T) {
 		b.Post("/credentials", url.Values{"provider": {"plain"}, "name": {"crm"}, "secret": {"s"}, "hosts": {"a.example.com, b.example.com"}}).RedirectsTo("/credentials")
@@ -63,7 +64,7 @@ func TestCredentials(t *testing.T) {
 	})
 	t.Run("warns before removing a credential in use", func(t *testing.T) {
 		h.Flow(`{"schema": "sluice.flow/v1", "name": "Caller", "nodes": [{"id": "call", "kind": "http_request", "config": {"url": "https://a.example.com", "headers": {"Authorization": {"credential": "crm"}}}}]}`)
-		b.Get("/credentials/crm").Is(http.StatusOK).Has("Caller", "Flows use it.")
+		b.Get("/credentials/crm").Is(http.StatusOK).Has("Caller", "Used by ")
 		b.Post("/credentials/crm/remove", nil).Is(http.StatusUnprocessableEntity).Has("Tick the box to remove it anyway.")
 		b.Post("/credentials/crm/remove", url.Values{"sure": {"on"}}).RedirectsTo("/credentials")
 		b.Get("/credentials/crm").Is(http.StatusNotFound)
@@ -237,6 +238,18 @@ func TestModelShelves(t *testing.T) {
 	b.Post("/flows", url.Values{"model": {"acme/none"}}).Is(http.StatusUnprocessableEntity).Has("There is no model acme/none.")
 }
 
+// TestModelPage_fits_a_phone shows all columns of the inputs of a model on a narrow screen.
+func TestModelPage_fits_a_phone(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t, func(c *handlers.Config) { c.Models = shelvedModels{} })
+	p := h.Open(chrome.Start(t), flow.MemberEditor, "/models/acme/paint")
+	p.Size(375, 812)
+	p.There(".model-inputs td code")
+	p.Until(`document.documentElement.scrollWidth === 375 && document.querySelector(".model-inputs .scroll").scrollWidth <= document.querySelector(".model-inputs .scroll").clientWidth`)
+	p.Until(`[...document.querySelectorAll(".model-inputs td")].every((d) => d.getBoundingClientRect().right <= 375 && d.scrollWidth <= d.clientWidth + 1)`)
+	p.Shot("model-phone")
+}
+
 // TestNewFlow_kind creates flows around built-in kinds and provider models.
 func TestNewFlow_kind(t *testing.T) {
 	t.Parallel()
@@ -294,9 +307,17 @@ func TestConnectProvider(t *testing.T) {
 	}
 	h.As(flow.MemberViewer).Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusForbidden)
 	b.Post("/flows/flow_none/credentials/connect", url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusNotFound)
-	b.Post(path, url.Values{"provider": {"openai"}, "secret": {" sk-right "}}).Is(http.StatusCreated).Has("OpenAI accepts it. Saved as").Lacks("sk-right")
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {" sk-right "}}).Is(http.StatusCreated).Has("OpenAI is connected.").Lacks("sk-right")
 	if _, secret, err := h.Store.OpenCredential(t.Context(), flow.DefaultWorkspace, "openai"); err != nil || secret != "sk-right" {
 		t.Errorf("saved %q, %v", secret, err)
 	}
 	b.Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusUnprocessableEntity).Has("exists")
+	own := url.Values{"provider": {"vllm"}, "name": {"lab"}, "base_url": {"http://gone/v1"}, "secret": {""}}
+	b.Post(path, own).Is(http.StatusUnprocessableEntity).Has(`"field":"base_url"`)
+	own.Set("base_url", "https://models.example.com/v1")
+	b.Post(path, own).Is(http.StatusCreated).Has(`"name":"lab"`, "2 models found")
+	b.Post(path, own).Is(http.StatusUnprocessableEntity).Has(`"field":"name"`)
+	if k, _, err := h.Store.OpenCredential(t.Context(), flow.DefaultWorkspace, "lab"); err != nil || k.BaseURL != "https://models.example.com/v1" || k.Provider != "vllm" {
+		t.Errorf("saved %+v, %v", k, err)
+	}
 }

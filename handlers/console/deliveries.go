@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -67,8 +69,11 @@ func findDeliveries(c *call, page *consoleview.DeliveriesPage, choice flow.Deliv
 	if page.Flows, err = flowOptions(c); err != nil {
 		return err
 	}
+	senders := newSenders(c)
 	for i := range found.Rows {
-		page.Rows = append(page.Rows, deliveryRow(&found.Rows[i], page.Flows))
+		row := deliveryRow(&found.Rows[i], page.Flows)
+		row.Sender = senders.name(row.FlowID, row.Node)
+		page.Rows = append(page.Rows, row)
 	}
 	page.Pages = components.Pages{Path: "/deliveries", Query: page.Filter.Values(), Before: found.Newer, After: found.Older}
 	page.Looked, page.More = found.Looked, found.More
@@ -102,6 +107,36 @@ func flowOptions(c *call) (list []components.Option, err error) {
 	return list, err
 }
 
+// senders finds the names of the nodes that send messages, in the drafts of their flows. It reads
+// each flow once.
+type senders struct {
+	c      *call
+	drafts map[string]*flow.Document
+}
+
+// maxSenders is the largest number of flows that are read for one page. Nodes of others have their IDs.
+const maxSenders = 20
+
+func newSenders(c *call) *senders { return &senders{c, map[string]*flow.Document{}} }
+
+// name returns the name of a node, or its ID if it was deleted. Alarms have a word instead.
+func (s *senders) name(flowID, node string) string {
+	if flow.AlarmOf(node) != "" {
+		return "Alarm"
+	}
+	doc, read := s.drafts[flowID]
+	if node != "" && !read && len(s.drafts) < maxSenders {
+		if f, err := s.c.s.Store.FindFlow(s.c.Ctx(), s.c.WorkspaceID(), flow.FlowID(flowID)); err == nil {
+			doc, _ = document.ParseDocument(f.Draft)
+		}
+		s.drafts[flowID] = doc
+	}
+	if doc == nil || node == "" {
+		return node
+	}
+	return web.NodeTitle(doc, s.c.s.Kinds, node)
+}
+
 // optionLabel returns the label of a value, or the value if there is no such
 // option, for example because the flow was deleted.
 func optionLabel(list []components.Option, value string) string {
@@ -117,7 +152,7 @@ func optionLabel(list []components.Option, value string) string {
 // because they may contain secrets.
 func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.DeliveryRow {
 	row := consoleview.DeliveryRow{
-		ID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Flow: optionLabel(flows, string(r.FlowID)), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "",
+		ID: r.ID, State: string(r.State), FlowID: string(r.FlowID), Flow: optionLabel(flows, string(r.FlowID)), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "" && flow.AlarmOf(r.Node) == "",
 		At: r.CreatedAt, NextAt: r.NextAt, Tries: int(r.Tries),
 	}
 	if r.Last != nil {
@@ -174,6 +209,7 @@ func showDelivery(c *call, d *flow.DeliveryRecord) error {
 		return err
 	}
 	page := deliveryPage(c, d, flows)
+	page.Sender = newSenders(c).name(page.FlowID, page.Node)
 	return c.Render(http.StatusOK, consoleview.Delivery(c.Page("Delivery of "+page.Flow, layout.SectionDeliveries), page))
 }
 
@@ -242,7 +278,7 @@ func nextText(d *flow.DeliveryRecord, now time.Time) string {
 	case !d.NextAt.After(now):
 		return "Sending now."
 	}
-	return fmt.Sprintf("Next attempt on %s.", d.NextAt.UTC().Format("2 Jan 2006, 15:04:05 UTC"))
+	return fmt.Sprintf("Next attempt on %s.", wording.Second(d.NextAt))
 }
 
 // redeliver is POST redeliver: it starts a new series of attempts. The message ID

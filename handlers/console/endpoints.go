@@ -27,8 +27,11 @@ func endpointViews(c *call, flowID flow.FlowID, failing bool) (views []consolevi
 		return nil, err
 	}
 	flows, err := flowOptions(c)
+	senders := newSenders(c)
 	for i := range list {
-		views = append(views, endpointView(c, &list[i], optionLabel(flows, string(list[i].FlowID))))
+		v := endpointView(c, &list[i], optionLabel(flows, string(list[i].FlowID)))
+		v.Sender = senders.name(v.FlowID, v.Node)
+		views = append(views, v)
 	}
 	return views, err
 }

@@ -19,6 +19,7 @@ import (
 // most recently changed first.
 const (
 	maxFound         = 6
+	maxMentions      = 24 // sections of the documentation among which those about the query are
 	maxSearchedFlows = 60
 )
 
@@ -58,7 +59,7 @@ func (c *call) find() error {
 		return err
 	}
 	items = append(append(append(items, run...), findFlows(heads, query)...), nodes...)
-	items = append(items, findDocs(c.s.FindDocs(query, maxFound))...)
+	items = append(items, findDocs(c.s.FindDocs(query, maxMentions), query)...)
 	return c.JSON(http.StatusOK, map[string]any{"items": items})
 }
 
@@ -147,8 +148,10 @@ func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err er
 	return items, nil
 }
 
-// findDocs converts sections of the documentation.
-func findDocs(hits []docs.Hit) (items []found) {
+// findDocs converts the sections of the documentation that are about the words of a query: they are
+// in a title. Others only mention them, such as in an example, and are left to the search of the
+// documentation.
+func findDocs(hits []docs.Hit, query string) (items []found) {
 	plain := func(marks []docs.Mark) (text string) {
 		for _, m := range marks {
 			text += m.Text
@@ -160,7 +163,12 @@ func findDocs(hits []docs.Hit) (items []found) {
 		if section := plain(h.Title); section != "" {
 			title, note = section, h.Page.Title
 		}
-		items = append(items, found{Title: title, Note: cmp.Or(note, "Documentation"), Heading: "Docs", Icon: "book-open", Href: h.Path})
+		if len(items) < maxFound && containsAll(title+" "+note, query) {
+			items = append(items, found{Title: title, Note: cmp.Or(note, "Documentation"), Heading: "Docs", Icon: "book-open", Href: h.Path})
+		}
+	}
+	if len(hits) > len(items) {
+		items = append(items, found{Title: "Search the docs for “" + query + "”", Heading: "Docs", Icon: "search", Href: "/docs?q=" + url.QueryEscape(query)})
 	}
 	return items
 }

@@ -19,6 +19,9 @@ func TestFind(t *testing.T) {
 	b.Get("/find?q=which+team").Is(http.StatusOK).Has(`"title":"Which team?"`, `"note":"Classify in Route a ticket"`, `"href":"/flows/`+id+`?node=team"`)
 	b.Get("/find?q=desk+help").Is(http.StatusOK).Has(`"title":"Route a ticket"`)
 	b.Get("/find?q=idempotency").Is(http.StatusOK).Has(`"heading":"Docs"`, `"href":"/docs/`)
+	// Sections that only mention a word, such as in a sample, do not fill the list.
+	b.Get("/find?q=refund").Is(http.StatusOK).Has(`"title":"Search the docs for “refund”"`, `"href":"/docs?q=refund"`).Lacks(`"href":"/docs/`)
+	b.Get("/find?q=qqqzzzqq").Is(http.StatusOK).Has(`"items":[]`)
 	b.Get("/find?q=run_01jd6v0q8zzzzzzzzzzzzzzzzz").Is(http.StatusOK).Lacks(`"heading":"Runs"`)
 	b.Get("/find").Is(http.StatusOK).Has(`"items":[]`)
 	h.Anonymous().Get("/find?q=route").RedirectsTo("/sign-in?next=%2Ffind%3Fq%3Droute")

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -128,6 +129,7 @@ func keysPage(c *call, status int, page consoleview.KeysPage) error {
 	page.MayEdit, page.Now = c.MayEdit(), names.now
 	keys = slices.Clone(keys)
 	slices.Reverse(keys) // the newest first
+	var shown []*flow.Key
 	for i := range keys {
 		k := &keys[i]
 		if k.State(names.now) == flow.KeyActive {
@@ -135,9 +137,45 @@ func keysPage(c *call, status int, page consoleview.KeysPage) error {
 		} else if page.Ended++; !page.All {
 			continue
 		}
+		shown = append(shown, k)
+	}
+	var query url.Values
+	if page.All {
+		query = url.Values{"show": {"all"}}
+	}
+	page.Pages = components.Pages{Path: "/keys", Query: query}
+	for _, k := range pageOfKeys(&page.Pages, shown, c.QueryParam("before"), c.QueryParam("after")) {
 		page.Keys = append(page.Keys, names.row(k))
 	}
 	return c.Render(status, consoleview.Keys(c.Page("Keys", layout.SectionKeys), page))
+}
+
+// keysShown is the number of keys on a page.
+const keysShown = 100
+
+// pageOfKeys returns the keys of a page, newest first: those after a key or before one, by their IDs, or the
+// newest. It sets the links to the pages around them.
+func pageOfKeys(pages *components.Pages, keys []*flow.Key, before, after string) []*flow.Key {
+	from := 0
+	switch {
+	case after != "":
+		for from < len(keys) && keys[from].ID >= after {
+			from++
+		}
+	case before != "":
+		for from < len(keys) && keys[from].ID > before {
+			from++
+		}
+		from = max(0, from-keysShown)
+	}
+	until := min(len(keys), from+keysShown)
+	if from > 0 && from < len(keys) {
+		pages.Before = keys[from].ID
+	}
+	if until < len(keys) {
+		pages.After = keys[until-1].ID
+	}
+	return keys[from:until]
 }
 
 // newKey is GET /keys/new.

@@ -26,7 +26,7 @@ func TestKeysInABrowser(t *testing.T) {
 	p.Shot("flow-key-made")
 
 	p.Go(h.Http.URL + "/flows")
-	p.Eval(`history.back()`)
+	p.Eval(`setTimeout(() => history.back())`)
 	p.Until(`location.pathname === "` + path + `"`)
 	p.Has("#flow-keys .key-list", "Key 1")
 	p.Until(`!/slu_[0-9A-Za-z]{36}/.test(document.documentElement.outerHTML)`)

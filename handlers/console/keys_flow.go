@@ -41,7 +41,7 @@ func fillFlowKeys(c *call, f *flow.Flow, keys []flow.Key, panel *consoleview.Flo
 	if err != nil {
 		return err
 	}
-	panel.FlowID, panel.Flow, panel.MayEdit = string(f.ID), f.Name, c.MayEdit()
+	panel.FlowID, panel.Flow, panel.LiveVersion, panel.MayEdit = string(f.ID), f.Name, f.LiveVersion, c.MayEdit()
 	for i := range slices.Backward(keys) { // the newest first
 		if k := &keys[i]; k.State(names.now) == flow.KeyActive && k.Allows(f.ID) {
 			panel.Keys = append(panel.Keys, names.row(k))

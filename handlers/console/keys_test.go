@@ -47,7 +47,7 @@ func TestKeys(t *testing.T) {
 	if want := "run · all flows · 600 requests a minute · 3 runs at once · 1000 runs a day · $0.5 a day · expires "; !strings.HasPrefix(audittext.KeyTerms(k), want) || k.Hash != flow.Hash([]byte(text)) {
 		t.Errorf("the key is %s", audittext.KeyTerms(k))
 	}
-	b.Get("/keys").Has("Website", k.Prefix, "active").Lacks(text)
+	b.Get("/keys").Has("Website", k.Prefix, "Active").Lacks(text)
 
 	page := "/keys/" + k.ID
 	b.Get(page).Is(http.StatusOK).Has("600", "As it is:", "Rotate key").Lacks(text)
@@ -64,7 +64,7 @@ func TestKeys(t *testing.T) {
 	b.Get(page).Lacks("was replaced by")
 	b.Post(page+"/revoke", nil).RedirectsTo("/keys")
 	b.Get("/keys").Has("was revoked", "No active keys")
-	b.Get("/keys?show=all").Has("Shop", "revoked")
+	b.Get("/keys?show=all").Has("Shop", "Revoked")
 	b.Get(page).Is(http.StatusOK).Has("Revoked on").Lacks("Rotate key")
 	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rotated the key", "revoked the key", "Shop", "1000 runs a day")
 }
@@ -208,7 +208,7 @@ func TestKeyWarnings(t *testing.T) {
 	}
 	owner.Get("/flows").Has("is in use and expires in 7 days", "/keys/"+k.ID)
 	h.As(flow.MemberEditor).Get("/flows").Lacks("is in use and expires")
-	owner.Get("/keys").Has("expires in 7 days")
+	owner.Get("/keys").Has("Expires in 7 days")
 	owner.Post("/keys/"+k.ID, url.Values{"name": {"Website"}, "reach": {"all"}, "expires": {"90"}}).RedirectsTo("/keys/" + k.ID)
 	owner.Get("/flows").Lacks("is in use and expires")
 }

@@ -70,7 +70,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 			return err
 		}
 	}
-	settings := consoleview.FlowSettings{FlowID: string(f.ID), Name: f.Name, TypedName: f.Name, Tags: strings.Join(f.Tags, ", "), Limits: form, MayEdit: form.MayEdit}
+	settings := consoleview.FlowSettings{FlowID: string(f.ID), Name: f.Name, LiveVersion: f.LiveVersion, TypedName: f.Name, Tags: strings.Join(f.Tags, ", "), Limits: form, MayEdit: form.MayEdit}
 	if d != nil {
 		settings.Description = d.Description
 	}
@@ -111,7 +111,7 @@ func (c *call) saveSettings(f *flow.Flow) error {
 		limits := limitsFormOf(f)
 		limits.FlowID, limits.Name, limits.MayEdit = string(f.ID), f.Name, true
 		return c.renderSettings(http.StatusUnprocessableEntity, consoleview.FlowSettings{
-			FlowID: string(f.ID), Name: f.Name, TypedName: name, Description: description, Tags: tagsText, MayEdit: true, Errors: problems,
+			FlowID: string(f.ID), Name: f.Name, LiveVersion: f.LiveVersion, TypedName: name, Description: description, Tags: tagsText, MayEdit: true, Errors: problems,
 			Limits: limits,
 		})
 	}

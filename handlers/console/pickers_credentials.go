@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -54,41 +55,50 @@ func addCredential(c *call, f *flow.Flow) error {
 	return c.Redirect("/flows/" + string(f.ID))
 }
 
-// connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models. It
-// tests the key first, and saves it if the provider accepts it or cannot be reached. The response
-// for the script has a message, with status 201, or 422 if the key is refused.
+// connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models, with the
+// key of a provider, or with the name, address and key of a server of one's own. It
+// tests the key first, and saves it if the provider accepts it or cannot be reached; an address that
+// does not answer is refused. The response for the script has a message, with status 201, or 422 and
+// the field to fix.
 func connectProvider(c *call, _ *flow.Flow) error {
-	refuse := func(message string) error {
-		return c.JSON(http.StatusUnprocessableEntity, map[string]string{"message": message})
+	refuse := func(field, message string) error {
+		return c.JSON(http.StatusUnprocessableEntity, map[string]string{"field": field, "message": message})
 	}
-	secret := strings.TrimSpace(c.FormValue("secret"))
-	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: c.FormValue("provider"), Provider: c.FormValue("provider")}
+	secret, provider := c.Trimmed("secret"), c.FormValue("provider")
+	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: cmp.Or(c.Trimmed("name"), provider), Provider: provider, BaseURL: c.Trimmed("base_url"), Trusted: mayUsePrivateAddress(c)}
 	made, err := c.s.Providers.Credential(wanted, secret)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if len(e.Fields) > 0 {
-			return refuse(e.Fields[0].Detail)
+			return refuse(strings.TrimPrefix(e.Fields[0].Pointer, "/"), e.Fields[0].Detail)
 		}
-		return refuse(e.Message)
+		return refuse("secret", e.Message)
 	}
 	if err != nil {
 		return err
 	}
-	const exists = "A credential for this provider exists. Replace its secret under Credentials."
+	exists := func() error {
+		if made.BaseURL != "" {
+			return refuse("name", "A credential with this name exists. Choose another name.")
+		}
+		return refuse("secret", "A credential for this provider exists. Replace its secret under Credentials.")
+	}
 	if err := c.s.credentials.CheckNew(c.Ctx(), c.WorkspaceID(), made.Name); errors.Is(err, library.ErrCredentialExists) {
-		return refuse(exists)
+		return exists()
 	} else if err != nil {
 		return err
 	}
 	result, err := c.s.Providers.TestSecret(c.Ctx(), made, secret)
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeProviderAuth {
-		return refuse(e.Message)
+		return refuse("secret", e.Message)
+	} else if err != nil && made.BaseURL != "" {
+		return refuse("base_url", e.Message)
 	} else if err != nil {
-		result = "It could not be tested now: " + e.Message
+		result = "Saved as “" + made.Name + "”, but it could not be tested now: " + e.Message
 	}
 	if err := c.s.credentials.Create(c.Ctx(), c.Actor(), made, secret); errors.Is(err, library.ErrCredentialExists) {
-		return refuse(exists)
+		return exists()
 	} else if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "message": result + " Saved as “" + made.Name + "”."})
+	return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "message": result})
 }

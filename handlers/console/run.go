@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -25,7 +28,8 @@ func (s *Server) runRoutes() []route {
 	return []route{
 		{http.MethodGet, "/runs/:run", web.Viewer, onRun((*call).showRunPage)},
 		{http.MethodGet, "/runs/:run/events", web.Viewer, streaming(onRun((*call).followRun))},
-		{http.MethodPost, "/runs/:run/cancel", web.Editor, onRun((*call).cancelRun)},
+		{http.MethodGet, "/runs/:run/request", web.Viewer, onRun(showRequest)},
+		{http.MethodPost, "/runs/:run/cancel", web.Editor, web.Posted(onRun((*call).cancelRun))},
 		{http.MethodPost, "/runs/:run/rerun", web.Editor, web.Posted((*call).rerun)},
 		{http.MethodGet, "/flows/:flow/runs/:run", web.Viewer, onRun((*call).redirectToRun)},
 		{http.MethodGet, "/flows/:flow/runs/:run/curl", web.Viewer, onRun((*call).showCURL)},
@@ -34,6 +38,7 @@ func (s *Server) runRoutes() []route {
 
 // runView is a run with the data that its page shows.
 type runView struct {
+	kinds      *flow.Registry
 	run        *flow.Run
 	flow       *flow.Flow
 	doc        *flow.Document            // that the run executes; nil if it cannot be parsed
@@ -51,10 +56,11 @@ func (c *call) findRun() (*flow.Run, error) {
 	return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", flow.RunID(c.Param("run")))
 }
 
-// viewRun reads the flow, the children, the document and the steps of a run. An
+// viewRun reads the flow, the children, the document and the steps of a run, of inner steps only what
+// a list shows. An
 // erased run has no document and no steps.
 func (c *call) viewRun(run *flow.Run) (*runView, error) {
-	v := &runView{run: run}
+	v := &runView{run: run, kinds: c.s.Kinds}
 	var err error
 	if v.flow, err = c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), run.FlowID); err != nil {
 		return nil, err
@@ -75,23 +81,23 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 		return nil, fmt.Errorf("find the document of %s: %w", run.ID, err)
 	}
 	v.doc, _ = document.ParseDocument(data)
-	rows, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
+	rows, err := c.s.Store.FindNodeSteps(c.Ctx(), c.WorkspaceID(), run.ID)
 	if err != nil {
 		return nil, err
 	}
-	v.sort(rows, c.s.Kinds)
+	inner, err := c.s.Store.FindStepOutlines(c.Ctx(), c.WorkspaceID(), run.ID)
+	if err != nil {
+		return nil, err
+	}
+	v.sort(append(rows, inner...))
 	return v, nil
 }
 
-// sort sets the steps in the order in which the flow runs them. It adds the steps
-// that have not started as pending, or as canceled if the run has ended.
-func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
+// sort sets the steps in the order in which the flow runs them, each followed by its inner steps. It
+// adds the steps that have not started.
+func (v *runView) sort(rows []flow.Step) {
 	if v.doc != nil {
-		v.order = document.RunOrder(v.doc, kinds)
-	}
-	missing := flow.StepPending
-	if v.run.State.Ended() {
-		missing = flow.StepCanceled
+		v.order = document.RunOrder(v.doc, v.kinds)
 	}
 	within := map[string][]flow.Step{}
 	for _, s := range rows {
@@ -99,17 +105,36 @@ func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 	}
 	for _, id := range v.order {
 		own := within[id]
+		sorting.By(own, func(a, b flow.Step) int { return compareNumbered(a.Path, b.Path) })
 		if len(own) == 0 || own[0].Path != id {
-			v.steps = append(v.steps, flow.Step{Path: id, Node: id, State: missing})
+			v.steps = append(v.steps, flow.Step{Path: id, Node: id, State: flow.StepPending})
 		}
 		v.steps = append(v.steps, own...)
 	}
 }
 
-// topNode returns the node of the flow from the path of a step: "map" for
-// "map[3]/node".
+// compareNumbered compares paths part by part, where numbers count as numbers: agent.2 comes before
+// agent.10.
+func compareNumbered(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		m, errM := strconv.Atoi(x[i])
+		n, errN := strconv.Atoi(y[i])
+		order := cmp.Compare(x[i], y[i])
+		if errM == nil && errN == nil {
+			order = cmp.Compare(m, n)
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+// topNode returns the node of the flow from the path of a step: "map" for "map[3]/node", and "agent"
+// for "agent.3.1".
 func topNode(path string) string {
-	if i := strings.IndexAny(path, "[/"); i >= 0 {
+	if i := strings.IndexAny(path, "[/."); i >= 0 {
 		return path[:i]
 	}
 	return path
@@ -121,7 +146,7 @@ func (c *call) showRunPage(run *flow.Run) error {
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, consoleview.Run(c.Page("Run of "+r.FlowName, layout.SectionRuns), r))
+	return c.Render(http.StatusOK, consoleview.Run(c.Page("Run of "+r.FlowName, layout.SectionFlows), r))
 }
 
 // followRun is GET /runs/{run}/events: a long poll. It responds when the run has
@@ -180,8 +205,8 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		return consoleview.RunPage{}, err
 	}
 	r := consoleview.RunPage{
-		RunHead: web.RunHead(run, c.s.Now()), FlowName: v.flow.Name,
-		Parent: string(run.ParentRunID), MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
+		RunHead: web.RunHead(run, c.s.Now()), FlowName: v.flow.Name, LiveVersion: v.flow.LiveVersion, HasChildren: len(v.children) > 0,
+		Parent: string(run.ParentRunID), Continues: string(run.Continues), MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
 	if r.Facts, err = c.runFacts(v); err != nil {
 		return r, err
@@ -189,7 +214,9 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Caller, err = c.findCaller(run); err != nil {
 		return r, err
 	}
-	r.Error = v.runError(run.Error)
+	if r.Error, err = c.headError(v); err != nil {
+		return r, err
+	}
 	if run.Erased != "" {
 		r.Erased = erasedText(run)
 		return r, nil
@@ -198,26 +225,85 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		return r, err
 	}
 	r.From, r.Awaits = v.label(run.RerunFrom), v.awaitedText()
-	r.Link = c.parseRunLink(run)
-	if r.Link.Step, err = c.selectedStep(v, r.Link.Step); err != nil {
+	r.Follow = c.parseRunLink(run)
+	r.Link = r.Follow
+	if r.Link.Step = v.selectedStep(r.Follow.Step, r.Error); r.Link.Step != r.Follow.Step {
+		r.Follow.Step = ""
+	}
+	if err := c.fillOutputs(&r, v); err != nil {
 		return r, err
 	}
-	if r.Children, err = c.runChildren(v, r.Link); err != nil {
-		return r, err
-	}
-	if r.SoFar, err = c.outputsSoFar(v); err != nil {
-		return r, err
-	}
-	if r.Fall, r.Step, err = c.waterfall(v, r.Link); err != nil {
+	if err := c.fillSteps(&r, v); err != nil {
 		return r, err
 	}
 	r.Picture = c.s.runPicture(v, r.Link)
-	r.Inputs, r.Outputs, r.Metadata = valueViews(run.Inputs), valueViews(run.Outputs), valueViews(run.Metadata)
+	r.Inputs, r.Metadata = v.inputViews(), valueViews(run.Metadata)
 	if r.CURL, err = c.s.curl(run); err != nil {
 		return r, err
 	}
 	r.Deliveries, err = c.runDeliveries(v)
 	return r, err
+}
+
+// fillSteps adds the list of steps and the selected one, and what the page shows of an agent.
+func (c *call) fillSteps(r *consoleview.RunPage, v *runView) (err error) {
+	a := v.findAgent(r.Link.Step)
+	if r.Fall, r.Step, r.Agent, err = c.waterfall(v, a, r.Link); err != nil || a == nil {
+		return err
+	}
+	r.Stopping = v.run.StopRequested
+	r.MayStop = !v.run.State.Ended() && !a.step.State.Ended()
+	r.Agent.About = r.Facts[:3]
+	return nil
+}
+
+// fillOutputs adds the outputs, or why they are missing.
+func (c *call) fillOutputs(r *consoleview.RunPage, v *runView) (err error) {
+	if v.doc == nil {
+		r.Missing = "The flow of this run cannot be read."
+		return nil
+	}
+	steps := func() ([]flow.Step, error) { return v.steps, nil }
+	if r.Outputs, err = web.RunOutputs(v.run, v.doc, v.kinds, steps); err != nil || len(r.Outputs) > 0 {
+		return err
+	}
+	if r.SoFar, err = c.outputsSoFar(v); err != nil {
+		return err
+	}
+	switch {
+	case !v.run.State.Ended():
+		r.Missing = "The outputs appear here when the run is done."
+	case v.run.State == flow.RunCanceled:
+		r.Missing = "No outputs: the run was canceled."
+	case r.Error != nil && r.Error.Label != "":
+		r.Missing = "No outputs: stopped at " + r.Error.Label + "."
+		if s := v.children[r.Error.Node]; s != nil && v.isMap(r.Error.Node, s) && s.Succeeded > 0 {
+			r.Missing += " " + components.Quantity(s.Succeeded, "finished item") + " can be reused."
+		}
+	case r.Error != nil:
+		r.Missing = "No outputs: the run failed."
+	default:
+		r.Missing = "This flow has no outputs. Connect a value to an Output node to see it here."
+	}
+	return nil
+}
+
+// inputViews returns the inputs in the order of the flow, and others after them.
+func (v *runView) inputViews() (list []components.ValueView) {
+	known := map[string]bool{}
+	if v.doc != nil {
+		for _, in := range contract.Inputs(v.doc, v.kinds) {
+			if value, given := v.run.Inputs.Lookup(in.Name); given {
+				known[in.Name], list = true, append(list, components.ValueView{Name: in.Name, Value: value})
+			}
+		}
+	}
+	for _, view := range valueViews(v.run.Inputs) {
+		if !known[view.Name] {
+			list = append(list, view)
+		}
+	}
+	return list
 }
 
 // questions returns the open approvals of a run.
@@ -237,12 +323,12 @@ func erasedText(run *flow.Run) string {
 	return "It was erased, or started without saving its content. Its state, times and cost are kept for 400 days."
 }
 
-// label returns the label of a node of the run.
+// label returns the title of a node of the run.
 func (v *runView) label(node string) string {
 	if v.doc == nil || node == "" {
 		return node
 	}
-	return web.NodeLabel(v.doc, node)
+	return web.NodeTitle(v.doc, v.kinds, node)
 }
 
 // valueViews converts named values in their order.
@@ -256,7 +342,7 @@ func valueViews(o *flow.Object) (list []components.ValueView) {
 // triggerLabels are shown as "Started by" if there is neither a key nor a user.
 var triggerLabels = map[flow.Trigger]string{
 	flow.TriggerAPI: "API", flow.TriggerBuilder: "Builder", flow.TriggerForm: "Form",
-	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun", flow.TriggerFlow: "Another flow",
+	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun", flow.TriggerFlow: "Another flow", flow.TriggerSchedule: "Schedule", flow.TriggerHook: "Webhook",
 }
 
 // runFacts returns the table at the top of the page. The cost includes that of child runs.
@@ -270,38 +356,38 @@ func (c *call) runFacts(v *runView) ([]consoleview.Fact, error) {
 	if run.Draft {
 		version.Text = "Draft"
 	}
-	title, took, soFar := "Duration", "–", ""
+	took, soFar := consoleview.Fact{Title: "Duration", Text: "–"}, ""
 	if !run.StartedAt.IsZero() {
-		end := run.EndedAt
-		if end.IsZero() {
-			end, title, soFar = c.s.Now(), "Time so far", " so far"
-		}
-		took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
+		took.Elapsed = run.Duration(c.s.Now())
+		took.Text = components.Duration(took.Elapsed)
 	}
-	facts := []consoleview.Fact{
-		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: title, Text: took},
-		{Title: "Tokens", Text: tokensText(run.Usage)},
+	if !run.State.Ended() {
+		took.Title, took.Grows, soFar = "Time so far", !run.StartedAt.IsZero(), " so far"
 	}
-	cost := consoleview.Fact{Title: "Cost" + soFar, Text: costText(run.Usage.Add(v.childUsage))}
+	used := run.Usage.Add(v.childUsage)
+	cost := consoleview.Fact{Title: "Cost" + soFar, Text: components.Money(used.CostNanoUSD.Micros()), More: unpricedText(used)}
 	if lost := v.lostSteps(); lost > 0 {
-		cost.Text += fmt.Sprintf(" (%d lost)", lost)
+		cost.More += fmt.Sprintf(" (%d lost)", lost)
 		cost.Help = consoleview.LostHelp
 	}
-	facts = append(facts, cost)
-	if len(run.Models) > 0 {
-		facts = append(facts, consoleview.Fact{Title: map[bool]string{true: "Model", false: "Models"}[len(run.Models) == 1], Text: strings.Join(run.Models, ", ")})
-	}
-	return facts, nil
+	return []consoleview.Fact{
+		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, took,
+		{Title: "Tokens", Text: components.Count(int(used.InputTokens)), More: tokensText(used)}, cost,
+	}, nil
 }
 
-// costText formats a cost, with the number of steps whose cost is unknown: their model has no
-// price, or the bill of a call was lost.
+// costText formats a cost, with the number of steps whose cost is unknown.
 func costText(u flow.Usage) string {
-	text := components.Money(u.CostNanoUSD.Micros())
-	if u.UnpricedSteps > 0 {
-		text += " + " + components.Quantity(int(u.UnpricedSteps), "step") + " of unknown cost"
+	return strings.TrimSuffix(components.Money(u.CostNanoUSD.Micros())+" "+unpricedText(u), " ")
+}
+
+// unpricedText is the number of steps whose cost is unknown: their model has no price, or the bill of
+// a call was lost. It is "" without any.
+func unpricedText(u flow.Usage) string {
+	if u.UnpricedSteps == 0 {
+		return ""
 	}
-	return text
+	return "· " + components.Quantity(int(u.UnpricedSteps), "step") + " without a price"
 }
 
 // lostSteps returns the number of steps with a lost call.
@@ -314,10 +400,13 @@ func (v *runView) lostSteps() (n int) {
 	return n
 }
 
-// tokensText formats the number of tokens, with those read from a cache and those used
-// for reasoning.
+// tokensText is what follows the number of input tokens: that of output tokens, and of those read
+// from a cache and used for reasoning. It is "" if no model was used.
 func tokensText(u flow.Usage) string {
-	text := components.Count(int(u.InputTokens + u.OutputTokens))
+	if u.InputTokens+u.OutputTokens == 0 {
+		return ""
+	}
+	text := "→ " + components.Count(int(u.OutputTokens))
 	if u.CachedTokens > 0 {
 		text += ", " + components.Count(int(u.CachedTokens)) + " cached"
 	}
@@ -333,7 +422,7 @@ func (c *call) startedBy(run *flow.Run) (string, error) {
 	if run.KeyID != "" {
 		k, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), run.KeyID)
 		if err == nil {
-			return k.Name, nil
+			return "Key “" + k.Name + "”", nil
 		}
 		if !flow.IsNotFound(err) {
 			return "", err

@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/items"
 	"sluice/handlers/console/advice"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -16,7 +17,7 @@ func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 	if e == nil {
 		return nil
 	}
-	out := &consoleview.RunError{Code: string(e.Code), Message: e.Message, Node: e.Node, Label: v.label(e.Node), Advice: advice.For(e)}
+	out := &consoleview.RunError{Code: string(e.Code), Message: advice.Plain(e, v.modelOf(e.Node)), Node: e.Node, Label: v.label(e.Node), Advice: advice.For(e)}
 	if e.Message == "" { // an erased run keeps only the code
 		out.Message = "The run failed."
 	}
@@ -24,6 +25,59 @@ func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 		out.Reused = v.reused(e.Node)
 	}
 	return out
+}
+
+// modelOf returns the model that the step of a node has called, or "".
+func (v *runView) modelOf(node string) string {
+	if s := v.step(node); s != nil {
+		return s.Model()
+	}
+	return ""
+}
+
+// headError returns why the run failed. If a step failed because of an item of a list, it is the
+// error of the item.
+func (c *call) headError(v *runView) (*consoleview.RunError, error) {
+	e := v.runError(v.run.Error)
+	if e == nil {
+		return nil, nil
+	}
+	s := v.children[e.Node]
+	if s == nil || v.run.Erased != "" || !v.isMap(e.Node, s) {
+		return e, nil
+	}
+	failures, err := c.s.Store.ListFailures(c.Ctx(), s.Caller, 1)
+	if err != nil || len(failures) == 0 {
+		return e, err
+	}
+	cause := failures[0]
+	model, err := c.itemModel(s, cause)
+	if err != nil {
+		return nil, err
+	}
+	e.Item = &consoleview.ItemRef{Number: cause.Item, Path: consoleview.ItemPath(e.Node, cause.Item)}
+	e.Code, e.Message, e.Advice = string(cause.Error.Code), advice.Plain(cause.Error, model), advice.For(cause.Error)
+	counts, err := c.countItems(s)
+	if err != nil {
+		return nil, err
+	}
+	e.Retry = itemRetry(s, counts)
+	return e, nil
+}
+
+// itemModel returns the model that the failed step of an item has called, or "".
+func (c *call) itemModel(s *flow.Children, failure items.Failure) (string, error) {
+	results, err := c.s.Store.ReadChildren(c.Ctx(), c.WorkspaceID(), s.Caller, failure.Item, failure.Item+1)
+	if err != nil || len(results) == 0 || results[0].RunID == "" {
+		return "", err
+	}
+	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), results[0].RunID)
+	for i := range steps {
+		if steps[i].Path == failure.Error.Node {
+			return steps[i].Model(), err
+		}
+	}
+	return "", err
 }
 
 // reused counts the finished steps that a rerun from a node would reuse: those
@@ -50,6 +104,11 @@ func (v *runView) reused(from string) (n int) {
 func (c *call) cancelRun(run *flow.Run) error {
 	if run.State.Ended() {
 		c.Toast(components.ToneNone, "The run had already ended.")
+	} else if c.FormValue("after") == "turn" {
+		if _, err := c.s.runs.StopAfterTurn(c.Ctx(), c.Actor(), run); err != nil {
+			return err
+		}
+		c.Toast(components.ToneOK, "The run stops after this turn.")
 	} else if _, err := c.s.runs.Cancel(c.Ctx(), c.Actor(), run); err != nil {
 		return err
 	} else {
@@ -66,7 +125,13 @@ func (c *call) rerun() error {
 		return err
 	}
 	start := flow.Start{WorkspaceID: c.WorkspaceID(), FlowID: run.FlowID, UserID: c.Member.UserID, Trigger: flow.TriggerRerun}
-	out, err := c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: start, ParentRunID: run.ID, From: c.FormValue("from"), ChildVersions: flow.ParseChildVersions(c.FormValue("children"))})
+	again := flow.Rerun{Start: start, ParentRunID: run.ID, From: c.FormValue("from"), ChildVersions: flow.ParseChildVersions(c.FormValue("children")), SkipFailed: c.FormValue("skip") == "failed"}
+	if c.FormValue("edit") != "" {
+		if again.Arguments, err = readArguments(c, run, again.From); err != nil {
+			return err
+		}
+	}
+	out, err := c.s.Runner.Rerun(c.Ctx(), again)
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,15 @@ const (
 // parseRunLink reads the selection and the filter of a run page from the query.
 func (c *call) parseRunLink(run *flow.Run) consoleview.RunLink {
 	show, _ := strconv.Atoi(c.QueryParam("show"))
-	l := consoleview.RunLink{RunID: string(run.ID), Step: c.QueryParam("step"), Of: c.QueryParam("of"), Code: c.QueryParam("code"), Text: strings.TrimSpace(c.QueryParam("q")), Show: min(max(show, 0), maxShown)}
-	if state := items.State(c.QueryParam("items")); slices.Contains([]items.State{items.Done, items.Running, items.Failed, items.Waiting}, state) {
+	l := consoleview.RunLink{RunID: string(run.ID), Step: c.QueryParam("step"), Tab: c.QueryParam("tab"), Of: c.QueryParam("of"), Code: c.QueryParam("code"), Text: strings.TrimSpace(c.QueryParam("q")), Show: min(max(show, 0), maxShown)}
+	if state := items.State(c.QueryParam("items")); slices.Contains([]items.State{items.Done, items.Running, items.Failed, items.Canceled, items.Waiting}, state) {
 		l.State = string(state)
+	}
+	if only := c.QueryParam("only"); slices.Contains(threadFilters, only) {
+		l.Only = only
+	}
+	if !slices.Contains(consoleview.StepTabs, l.Tab) {
+		l.Tab = ""
 	}
 	return l
 }
@@ -63,23 +69,6 @@ func (v *runView) awaitedText() string {
 	return ""
 }
 
-// runChildren returns the steps that run a flow for each item of a list, in the order of
-// the flow.
-func (c *call) runChildren(v *runView, link consoleview.RunLink) (list []consoleview.ChildStep, err error) {
-	for _, path := range v.order {
-		s := v.children[path]
-		if s == nil || !v.isMap(path, s) {
-			continue
-		}
-		step, err := c.childStep(v, s, link)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, step)
-	}
-	return list, nil
-}
-
 // firstResults is the number of items whose outputs are shown while other items run.
 const firstResults = 5
 
@@ -105,36 +94,54 @@ func (c *call) outputsSoFar(v *runView) (list []components.ValueView, err error)
 	return list, nil
 }
 
+// countItems counts the items of a step by state.
+func (c *call) countItems(s *flow.Children) (items.Counts, error) {
+	cells, err := c.s.Store.Strip(c.Ctx(), s.Caller, items.CellSize(s.Total))
+	return items.Count(s, cells), err
+}
+
+// itemRetry returns what a rerun of a step can execute, or nil if all items succeeded. A step that
+// keeps errors has already continued without the failed items.
+func itemRetry(s *flow.Children, n items.Counts) *consoleview.ItemRetry {
+	left := n.Canceled + n.NotStarted
+	if n.Failed+left == 0 || n.Running > 0 {
+		return nil
+	}
+	out := &consoleview.ItemRetry{Failed: n.Failed, Left: left}
+	if !s.KeepErrors {
+		out.Others = n.Done + left
+	}
+	return out
+}
+
 // childStep reads the items of a step. The filter of the page applies to one step only.
-func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink) (consoleview.ChildStep, error) {
+func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink) (*consoleview.ChildStep, error) {
 	path := s.Caller.Path
 	if link.Of != path {
-		link = consoleview.RunLink{RunID: link.RunID, Step: link.Step, Of: path}
+		link = consoleview.RunLink{RunID: link.RunID, Step: link.Step, Tab: link.Tab, Of: path}
 	}
 	total := max(s.Total, 0)
-	out := consoleview.ChildStep{
-		Path: path, Name: v.label(path), Icon: "list-tree", Group: "control", Total: total, Done: s.Succeeded, Running: s.Running, Failed: s.Failed,
-		Waiting: max(0, total-s.Succeeded-s.Failed-s.Running), Reused: s.Reused, Cost: costText(s.Usage), Link: link, Left: v.timeLeft(s, c.s.Now()),
-		MayRetry: c.MayEdit() && v.run.State.Ended() && s.Failed > 0,
-	}
-	n := v.doc.Node(path)
-	facts := []string{"", components.Count(s.Concurrency) + " at a time", "stops when an item fails"}
-	if k := c.s.Kinds.For(n); k != nil {
-		out.Icon, out.Group, facts[0] = k.Icon, components.GroupWord(k.Group), k.Title
-	}
+	out := &consoleview.ChildStep{Path: path, Name: v.label(path), Total: total, Reused: s.Reused, Cost: costText(s.Usage), Link: link, Left: v.timeLeft(s, c.s.Now())}
+	out.About = components.Count(s.Concurrency) + " at a time · stops when an item fails"
 	if s.KeepErrors {
-		facts[2] = "keeps going when an item fails"
+		out.About = components.Count(s.Concurrency) + " at a time · keeps going when an item fails"
 	}
-	out.About = strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
 	if f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), s.FlowID); err == nil {
 		out.Flow, out.FlowPath = f.Name, "/flows/"+string(f.ID)
 	}
-	if err := c.fillStrip(&out, s, link); err != nil {
-		return out, err
+	cells, err := c.s.Store.Strip(c.Ctx(), s.Caller, items.CellSize(total))
+	if err != nil {
+		return nil, err
 	}
+	n := items.Count(s, cells)
+	out.Done, out.Failed, out.Running, out.Canceled, out.NotStarted = n.Done, n.Failed, n.Running, n.Canceled, n.NotStarted
+	if v.run.State.Ended() {
+		out.Retry = itemRetry(s, n)
+	}
+	fillStrip(out, cells, link)
 	failures, err := c.s.Store.ListFailures(c.Ctx(), s.Caller, maxFailures)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	out.Some = len(failures) == maxFailures
 	for _, g := range items.GroupByCode(failures) {
@@ -142,16 +149,12 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 		to.State, to.Code, to.Text, to.Show = string(items.Failed), string(g.Code), "", 0
 		out.Groups = append(out.Groups, consoleview.ItemErrors{Count: g.Count, Code: string(g.Code), Message: g.First.Error.Message, Advice: advice.For(g.First.Error), Link: to})
 	}
-	return out, c.fillItems(&out, s, link)
+	return out, c.fillItems(out, s, link)
 }
 
 // fillStrip adds the cells of the strip, which together represent all items.
-func (c *call) fillStrip(out *consoleview.ChildStep, s *flow.Children, link consoleview.RunLink) error {
+func fillStrip(out *consoleview.ChildStep, cells []items.Cell, link consoleview.RunLink) {
 	out.Size = items.CellSize(out.Total)
-	cells, err := c.s.Store.Strip(c.Ctx(), s.Caller, out.Size)
-	if err != nil {
-		return err
-	}
 	selected, chosen := parseItem(link.Step, out.Path)
 	for at := 0; at*out.Size < out.Total; at++ {
 		cell := consoleview.StripCell{State: string(items.Waiting), Item: at * out.Size, Current: chosen && selected/out.Size == at}
@@ -163,11 +166,12 @@ func (c *call) fillStrip(out *consoleview.ChildStep, s *flow.Children, link cons
 				cell.Item = cells[at].Failed
 			case items.Running:
 				cell.Item = cells[at].Running
+			case items.Canceled:
+				cell.Item = cells[at].Canceled
 			}
 		}
 		out.Cells = append(out.Cells, cell)
 	}
-	return nil
 }
 
 // fillItems adds the items that match the filter.
@@ -239,27 +243,45 @@ func parseItem(path, step string) (item int, ok bool) {
 	return item, ok && err == nil && item >= 0 && item < flow.MaxChildItems
 }
 
-// selectedStep returns the path of the step whose details are shown: the requested one, or
-// else the step that made the run fail, with the item that made that step fail.
-func (c *call) selectedStep(v *runView, requested string) (string, error) {
-	if requested != "" {
-		if v.step(topNode(requested)) == nil {
-			return "", nil
+// selectedStep returns the path of the step whose details are shown: the requested one, or else the
+// one that made the run fail, that is in progress, or that took the longest.
+func (v *runView) selectedStep(requested string, failed *consoleview.RunError) string {
+	switch {
+	case requested != "" && v.step(topNode(requested)) != nil:
+		return requested
+	case failed != nil && failed.Item != nil:
+		return failed.Item.Path
+	case failed != nil && v.step(failed.Node) != nil:
+		return failed.Node
+	}
+	path := v.notableStep()
+	if a := v.findAgent(path); a != nil && a.step.Path == path {
+		return a.notable()
+	}
+	return path
+}
+
+// notableStep returns the path of the step in progress, or else of the one that took the longest;
+// "" without steps.
+func (v *runView) notableStep() (path string) {
+	longest := time.Duration(-1)
+	for i := range v.steps {
+		s := &v.steps[i]
+		if s.Path != s.Node {
+			continue
 		}
-		return requested, nil
-	}
-	if v.run.State != flow.RunFailed || v.run.Error == nil {
-		return "", nil
-	}
-	path := v.run.Error.Node
-	if s := v.children[path]; s != nil {
-		failures, err := c.s.Store.ListFailures(c.Ctx(), s.Caller, maxFailures)
-		if err != nil || len(failures) == 0 {
-			return path, err
+		if s.Attempt > 0 && !s.State.Ended() {
+			return s.Path
 		}
-		path = consoleview.ItemPath(path, items.Cause(failures).Item)
+		took := time.Duration(-1)
+		if s.Attempt > 0 {
+			took = s.EndedAt.Sub(s.StartedAt)
+		}
+		if path == "" || took > longest {
+			path, longest = s.Path, took
+		}
 	}
-	return path, nil
+	return path
 }
 
 // findCaller returns the run that started a child run, and the number of its item.
@@ -279,7 +301,7 @@ func (c *call) findCaller(run *flow.Run) (caller *consoleview.CallerView, err er
 	caller = &consoleview.CallerView{Flow: f.Name, Path: consoleview.StepPath(string(parent.ID), consoleview.ItemPath(run.Caller.Path, run.Caller.Item)), Step: run.Caller.Path, Item: item}
 	if data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), parent.DocumentHash); err == nil {
 		if d, _ := document.ParseDocument(data); d != nil {
-			caller.Step = web.NodeLabel(d, run.Caller.Path)
+			caller.Step = web.NodeTitle(d, c.s.Kinds, run.Caller.Path)
 		}
 	}
 	return caller, nil

@@ -9,9 +9,10 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
-	"sluice/flow/value"
-	"sluice/flow/wording"
+	"sluice/flow/sorting"
+	"sluice/handlers/console/advice"
 	"sluice/handlers/console/timeline"
+	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -30,11 +31,12 @@ func (v *runView) span(now time.Time) (begin, end time.Time) {
 
 // fallRow returns a step on the time axis from begin to end.
 func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.WaterfallRow {
-	row := consoleview.WaterfallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: timeline.Tries(s)}
+	row := consoleview.WaterfallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "."), Inside: s.Path != s.Node, Note: v.emptyReason(s), Tries: timeline.Tries(s)}
+	row.Icon, row.Group = v.face(s)
 	if s.Attempt == 0 {
 		return row
 	}
-	row.Began, row.Duration = true, timeline.Duration(s, end)
+	row.Began, row.Duration, row.Cost = true, timeline.Duration(s, end), v.stepCost(s)
 	if v.children[s.Path] == nil {
 		row.Bars = timeline.Bars(s, begin, end)
 		return row
@@ -50,35 +52,76 @@ func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.Waterf
 	return row
 }
 
+// stepCost returns the cost of a step with that of its child runs, or "" if it called no model.
+func (v *runView) stepCost(s *flow.Step) string {
+	used := s.Usage
+	if c := v.children[s.Path]; c != nil {
+		used = used.Add(c.Usage)
+	}
+	return usageCost(used)
+}
+
+// kindOf returns the kind of a step; nil if it is unknown.
+func (v *runView) kindOf(s *flow.Step) *flow.Kind {
+	if s.Kind != "" && s.Path != s.Node {
+		return v.kinds.Find(s.Kind)
+	}
+	if n := v.node(s.Node); n != nil {
+		return v.kinds.For(n)
+	}
+	return v.kinds.Find(s.Kind)
+}
+
+// node returns a node of the document, or nil.
+func (v *runView) node(id string) *flow.Node {
+	if v.doc == nil {
+		return nil
+	}
+	return v.doc.Node(id)
+}
+
+// face returns the icon of a step and the group that determines its color.
+func (v *runView) face(s *flow.Step) (icon, group string) {
+	if k := v.kindOf(s); k != nil {
+		return k.Icon, components.GroupWord(k.Group)
+	}
+	return "circle", "canvas"
+}
+
 // shownState returns the state of a step. A step that waits for open child runs is shown
-// as running.
+// as running, and one that was canceled before it started as not started.
 func (v *runView) shownState(s *flow.Step) flow.StepState {
 	if c := v.children[s.Path]; c != nil && s.State == flow.StepWaiting && !c.Ended() {
 		return flow.StepRunning
 	}
+	if s.State == flow.StepCanceled && s.Attempt == 0 {
+		return flow.StepPending
+	}
 	return s.State
 }
 
-// stepLabel returns the label of the node, or the path of a step inside another
-// node.
+// stepLabel returns the title of a step: that of its node, or for an inner step the title of its kind
+// with its name.
 func (v *runView) stepLabel(s *flow.Step) string {
-	if s.Path == s.Node {
+	name, inner := strings.CutPrefix(s.Path, s.Node+".")
+	if !inner {
 		return v.label(s.Node)
 	}
-	return s.Path
+	if k := v.kindOf(s); k != nil {
+		return k.Title + " " + name
+	}
+	return name
 }
 
 // emptyReason explains why a step has no inputs and outputs.
 func (v *runView) emptyReason(s *flow.Step) string {
-	switch s.State {
+	switch v.shownState(s) {
 	case flow.StepReused:
-		return "reused from the previous run"
-	case flow.StepCanceled:
-		return "not reached"
+		return "Reused from the previous run"
 	case flow.StepPending:
-		return "not started yet"
+		return "Not started"
 	case flow.StepSkipped:
-		return "skipped: " + v.skipReason(s.Node)
+		return "Skipped: " + v.skipReason(s.Node)
 	}
 	return ""
 }
@@ -86,10 +129,10 @@ func (v *runView) emptyReason(s *flow.Step) string {
 // skipReason explains why a step was skipped: it is disabled, or an edge had no
 // value.
 func (v *runView) skipReason(node string) string {
-	if n := v.doc.Node(node); n != nil && n.Disabled {
-		return "it is disabled"
+	if n := v.node(node); n == nil || n.Disabled {
+		return "disabled"
 	}
-	reason := "it got no value"
+	reason := "no value arrived"
 	for _, e := range v.doc.Edges {
 		if e.ToNode() != node {
 			continue
@@ -102,12 +145,20 @@ func (v *runView) skipReason(node string) string {
 		_, given := from.Outputs[port]
 		switch {
 		case from.State == flow.StepSkipped:
-			reason = fmt.Sprintf("“%s” was skipped", v.label(from.Node))
+			reason = v.label(from.Node) + " was skipped"
 		case !given && from.State.Ended():
-			return fmt.Sprintf("“%s” was not taken", port)
+			return v.branchReason(from, port)
 		}
 	}
 	return reason
+}
+
+// branchReason explains why a step gave no value to a port.
+func (v *runView) branchReason(from *flow.Step, port string) string {
+	if n := v.node(from.Node); n != nil && n.Kind == "condition" {
+		return map[string]string{"true": "the condition was false", "false": "the condition was true"}[port]
+	}
+	return "other branch of " + v.label(from.Node)
 }
 
 // step returns the step at a path, or nil.
@@ -120,35 +171,42 @@ func (v *runView) step(path string) *flow.Step {
 	return nil
 }
 
-// stepView returns the details of a step. Attempts are listed if there was more than
-// one, the step failed, or a call was lost.
-func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepView {
-	s := v.step(path)
-	if s == nil {
-		return nil
-	}
+// stepView returns the details of a step.
+func (v *runView) stepView(s *flow.Step) *consoleview.StepView {
 	out := &consoleview.StepView{
-		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), About: v.stepSummary(s, kinds),
-		Inputs: valueViews(value.FromMap(s.Input)), Outputs: valueViews(value.FromMap(s.Outputs)), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(),
-		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
+		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), Meta: v.stepMeta(s),
+		Outputs: web.StepOutputs(v.run, s), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(), Note: v.emptyReason(s),
+		MayRerun: v.run.State.Ended() && s.Path == s.Node && v.shownState(s) != flow.StepPending, Kept: v.reused(s.Node), Tries: v.tryLines(s),
 	}
-	if s.Attempt == 0 && s.State != flow.StepReused {
-		if reason := v.emptyReason(s); reason != "" {
-			out.Note = wording.Sentence(reason)
+	for _, name := range sorting.Keys(s.Input) {
+		view := components.ValueView{Name: name, Value: s.Input[name]}
+		if s.Path == s.Node {
+			view.More = web.StepValueURL(v.run, s.Node, "input", name)
 		}
+		out.Inputs = append(out.Inputs, view)
 	}
-	if list := s.Tries(); len(list) > 1 || s.Error != nil || out.Lost {
-		for i, a := range list {
-			out.Tries = append(out.Tries, v.tryLine(s, a, i == len(list)-1))
-		}
-	}
+	out.Icon, out.Group = v.face(s)
 	return out
+}
+
+// tryLines converts the attempts of a step, with the waits between them.
+func (v *runView) tryLines(s *flow.Step) (lines []consoleview.TryLine) {
+	list := s.Tries()
+	for i, a := range list {
+		line := v.tryLine(s, a, i == len(list)-1)
+		line.Number = i + 1 // those at which a step only waited are not listed
+		if i+1 < len(list) && !a.EndedAt.IsZero() {
+			line.Pause = consoleview.Precisely(max(0, list[i+1].StartedAt.Sub(a.EndedAt)))
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // tryLine converts an attempt.
 func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.TryLine {
 	state := timeline.State(s, a, last)
-	t := consoleview.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: components.ToneNone}
+	t := consoleview.TryLine{At: a.StartedAt, State: state}
 	if !a.EndedAt.IsZero() {
 		t.Duration = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
 	}
@@ -163,13 +221,13 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	}
 	switch {
 	case a.Error != nil:
-		t.Text, t.Tone = string(a.Error.Code)+": "+a.Error.Message, components.ToneBad
+		t.Code, t.Text, t.State = string(a.Error.Code), advice.Plain(a.Error, a.Model), string(flow.StepFailed)
 	case a.Paused:
-		t.Text, t.Tone = "waiting", components.ToneWait
+		t.Text, t.State = "waiting", string(flow.StepWaiting)
 	case a.EndedAt.IsZero() && !last:
 		t.Text = "interrupted by a restart"
-	case state == string(flow.StepSucceeded):
-		t.Tone = components.ToneOK
+	default:
+		t.Text = components.StateWord(state)
 	}
 	return t
 }
@@ -179,20 +237,16 @@ func (v *runView) asksModels(s *flow.Step) bool {
 	return slices.ContainsFunc(s.Attempts, func(a flow.Attempt) bool { return a.Next > 0 })
 }
 
-// stepSummary returns the kind of a step, its model, and the tokens and cost it
-// used.
-func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
-	var parts []string
-	kind := s.Kind
-	if n := v.doc.Node(s.Node); kind == "" && n != nil {
-		kind = n.Kind
+// stepMeta returns the kind of a step, its model and time, and the tokens and cost it used.
+func (v *runView) stepMeta(s *flow.Step) (parts []string) {
+	if k := v.kindOf(s); k != nil {
+		parts = append(parts, k.Title)
 	}
-	if k := kinds.Find(kind); k != nil {
-		kind = k.Title
-	}
-	parts = append(parts, kind)
-	if model, _ := s.Input["model"].(string); model != "" {
+	if model := s.Model(); model != "" {
 		parts = append(parts, model)
+	}
+	if s.Attempt > 0 && s.State.Ended() {
+		parts = append(parts, consoleview.Precisely(timeline.Duration(s, v.run.EndedAt)))
 	}
 	if s.Usage.InputTokens+s.Usage.OutputTokens > 0 {
 		parts = append(parts, fmt.Sprintf("%s → %s tokens", components.Count(int(s.Usage.InputTokens)), components.Count(int(s.Usage.OutputTokens))))
@@ -212,7 +266,10 @@ func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 	case s.Usage.UnpricedSteps > 0:
 		parts = append(parts, "price unknown")
 	}
-	return strings.Join(parts, " · ")
+	if s.Untrusted && s.State.Ended() && s.State != flow.StepSkipped {
+		parts = append(parts, "untrusted content")
+	}
+	return parts
 }
 
 // runPicture returns the flow as it was when the run started, with the state of

@@ -33,12 +33,12 @@ func TestRunPage(t *testing.T) {
 		if err != nil || run.State != flow.RunSucceeded {
 			t.Fatalf("%v %+v", err, run.Error)
 		}
-		page := viewer.Get("/runs/"+string(run.ID)).Is(200).Has("Ask around", string(run.ID), "succeeded", "v1", "production", "4 of 4 done",
+		page := viewer.Get("/runs/"+string(run.ID)).Is(200).Has("Ask around", string(run.ID), "succeeded", "v1", "production", "4 done",
 			"you said it&#39;s &lt;b&gt;, please", `attempt 1: retrying`, `attempt 2: succeeded`, "Copy as cURL").Lacks("Rerun", "Cancel run", "run-live-")
-		if !strings.Contains(page.Body, `class="box g-source succeeded"`) {
+		if !strings.Contains(page.Body, `class="box g-source succeeded`) {
 			t.Error("the picture has no states")
 		}
-		step := viewer.Get("/runs/"+string(run.ID)+"?step=ask").Has("Attempts", "http_failed: ", `aria-current`)
+		step := viewer.Get("/runs/"+string(run.ID)+"?step=ask&tab=attempts").Has("Attempts", "http_failed", `aria-current`)
 		if strings.Index(step.Body, "http_failed") < strings.Index(step.Body, "Steps") {
 			t.Error("a run that succeeded has an error box")
 		}
@@ -60,7 +60,35 @@ func TestRunPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		viewer.Get("/runs/"+string(run.ID)+"?step=say").Is(200).Has("+ 1 step of unknown cost (1 lost)", "lost call, bill unknown", `<span class="cost">lost</span>`, consoleview.LostHelp).Lacks("price unknown", "unpriced")
+		viewer.Get("/runs/"+string(run.ID)+"?step=say&tab=attempts").Is(200).Has("· 1 step without a price (1 lost)", "lost call, bill unknown", `<span class="cost">lost</span>`, consoleview.LostHelp).Lacks("price unknown", "unpriced")
+	})
+	t.Run("indents steps inside of nodes", func(t *testing.T) {
+		id := h.Flow(webtest.PublishGreeting)
+		h.Publish(id)
+		run, err := h.Call(id, h.Key("k4"), map[string]any{"who": "Ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const columns = "workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts"
+		err = h.Store.Write(context.Background(), core.Durable, func(tx *core.Tx) (err error) {
+			for _, name := range []string{"10", "2", "2.1"} {
+				_, e := tx.DBTX.ExecContext(tx.Ctx, "INSERT INTO steps (run_id, path, "+columns+") SELECT run_id, 'say."+name+"', "+columns+" FROM steps WHERE run_id = $1 AND path = 'say'", run.ID)
+				err = errors.Join(err, e)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := viewer.Get("/runs/"+string(run.ID)+"?step=say.2.1").Is(200).Has("4 done", `id="step-name" dir="auto">Template 2.1<`, "in Say hello").Body
+		at := 0
+		for _, row := range []string{`depth-0 succeeded" id="row-say"`, `depth-1 succeeded inside" id="row-say.2"`, `depth-2 succeeded current inside" id="row-say.2.1"`, `depth-1 succeeded inside" id="row-say.10"`, `id="row-out"`} {
+			next := strings.Index(body, row)
+			if next <= at {
+				t.Errorf("%s is missing or in another place", row)
+			}
+			at = next
+		}
 	})
 	t.Run("advises on a failed run", func(t *testing.T) {
 		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99)))
@@ -69,12 +97,12 @@ func TestRunPage(t *testing.T) {
 		if err != nil || run.State != flow.RunFailed {
 			t.Fatalf("%v %+v", err, run)
 		}
-		viewer.Get("/runs/"+string(run.ID)).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "give the node retries", "attempt 3: failed", `id="step"`, "not reached").Lacks("Rerun from")
+		viewer.Get("/runs/"+string(run.ID)).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "give the node retries", "attempt 3: failed", `id="step"`, "Not started").Lacks("Rerun from")
 		editor := h.As(flow.MemberEditor)
-		editor.Get("/runs/"+string(run.ID)).Has("Rerun from “Ask the server”", "reuses 2 finished steps")
+		editor.Get("/runs/"+string(run.ID)).Has("Rerun from “Ask the server”", "Rerunning from here reuses 2 finished steps at no cost.")
 		to := editor.Post("/runs/"+string(run.ID)+"/rerun", url.Values{"from": {"ask"}}).Is(303).Header.Get("Location")
 		h.Ended(flow.RunID(strings.TrimPrefix(to, "/runs/")))
-		editor.Get(to).Is(200).Has("Rerun of", string(run.ID), "from “Ask the server”", "reused from the previous run", ">you<")
+		editor.Get(to).Is(200).Has("Rerun of", string(run.ID), "from “Ask the server”", "Reused from the previous run", "<dd>you")
 		editor.Post("/runs/"+string(run.ID)+"/rerun", url.Values{"from": {"nobody"}}).Is(422)
 	})
 	t.Run("explains an erased run", func(t *testing.T) {
@@ -84,7 +112,7 @@ func TestRunPage(t *testing.T) {
 		if err := h.Store.EraseRun(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), run.ID, flow.CodeRunExpired); err != nil {
 			t.Fatal(err)
 		}
-		h.As(flow.MemberEditor).Get("/runs/"+string(run.ID)).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "Outputs and inputs", "Rerun", "cURL")
+		h.As(flow.MemberEditor).Get("/runs/"+string(run.ID)).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "run-outputs", "Rerun", "cURL")
 	})
 }
 

@@ -23,6 +23,8 @@ const (
 	// maxUsageDays bounds the range. The range of the same length before it is read
 	// for comparison.
 	maxUsageDays = 366
+	// shownBudgets bounds the budgets on the page.
+	shownBudgets = 50
 	// topParts is the largest number of flows, keys and models in each list.
 	topParts = 8
 )
@@ -47,13 +49,13 @@ func (u usageSpan) before() usageSpan {
 func (c *call) showUsage() error {
 	page := consoleview.UsagePage{}
 	span := c.readUsageFilter(&page.Filter)
-	var list consoleview.RunsPage
+	list := consoleview.RunsPage{Filter: consoleview.RunsFilter{Flow: page.Filter.Flow, Key: page.Filter.Key}}
 	n, err := c.listRunLabels(&list)
 	if err != nil {
 		return err
 	}
 	page.Flows, page.Keys = list.Flows, list.Keys
-	if page.Budgets, err = c.budgets(); err != nil {
+	if err := c.budgets(&page); err != nil {
 		return err
 	}
 	if page.Quotas, err = c.quotas(); err != nil {
@@ -67,6 +69,9 @@ func (c *call) showUsage() error {
 		return err
 	}
 	fillUsage(&page, span, &n, rows)
+	if err := c.fillUsageHours(&page, rows); err != nil {
+		return err
+	}
 	return c.Render(http.StatusOK, consoleview.Usage(c.Page("Usage", layout.SectionUsage), page))
 }
 
@@ -110,39 +115,34 @@ func readDay(errors components.Errors, name, text string) time.Time {
 	return day
 }
 
-// budgets returns the daily budgets of active keys and flows, with their use today.
-func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
+// budgets returns the daily budgets of active keys and flows, with their use today: those with the
+// largest share of their limit first, at most shownBudgets.
+func (c *call) budgets(page *consoleview.UsagePage) error {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i := range flows {
-		f := &flows[i]
-		if !f.ArchivedAt.IsZero() {
-			continue
-		}
-		budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, budgetRows(budgets)...)
-	}
+	flows = slices.DeleteFunc(flows, func(f flow.Flow) bool { return !f.ArchivedAt.IsZero() })
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i := range keys {
-		k := &keys[i]
-		if !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(c.s.Now()) {
-			continue
-		}
-		budgets, err := c.s.Store.KeyBudgets(c.Ctx(), k)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, budgetRows(budgets)...)
+	now := c.s.Now()
+	active := func(k *flow.Key) bool {
+		return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || !k.ExpiresAt.Before(now))
 	}
-	return list, nil
+	budgets, err := c.s.Store.AllBudgets(c.Ctx(), c.WorkspaceID(), flows, keys, active)
+	if err != nil {
+		return err
+	}
+	page.Budgets = budgetRows(budgets)
+	if n := len(page.Budgets); n > shownBudgets {
+		slices.SortStableFunc(page.Budgets, func(a, b consoleview.UsageBudget) int {
+			return cmp.Compare(float64(b.Used)/float64(max(1, b.Allowed)), float64(a.Used)/float64(max(1, a.Allowed)))
+		})
+		page.Budgets, page.MoreBudgets = page.Budgets[:shownBudgets], n-shownBudgets
+	}
+	return nil
 }
 
 // quotas returns the quotas of the workspace, with the storage in use.
@@ -256,6 +256,44 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows [
 	page.TopModels = topUsage(f, "model", models, nil, "")
 }
 
+// maxHourlyFlows is the largest number of flows whose hours are read.
+const maxHourlyFlows = 100
+
+// fillUsageHours adds the last 24 hours on the first day with usage. Keys and models are not counted by
+// the hour.
+func (c *call) fillUsageHours(page *consoleview.UsagePage, rows []flow.UsageDay) error {
+	now, f := c.s.Now().UTC(), &page.Filter
+	if len(rows) == 0 || f.Range == customSpan || f.Key != "" || f.Model != "" {
+		return nil
+	}
+	var ids []flow.FlowID
+	for i := range rows {
+		if rows[i].Day != now.Format(dayFormat) {
+			return nil
+		}
+		if id := rows[i].FlowID; !slices.Contains(ids, id) && (f.Flow == "" || string(id) == f.Flow) && len(ids) < maxHourlyFlows {
+			ids = append(ids, id)
+		}
+	}
+	list, err := c.s.Store.UsageHours(c.Ctx(), c.WorkspaceID(), ids, now)
+	if err != nil {
+		return err
+	}
+	var hours [24]usageCount
+	for i := range list {
+		h := &list[i]
+		hours[len(hours)-1-h.Ago].add(&flow.UsageDay{
+			Bucket: h.Bucket, Runs: h.Succeeded + h.Failed + h.Canceled, Succeeded: h.Succeeded, Failed: h.Failed, Canceled: h.Canceled,
+			Usage: flow.Usage{CostNanoUSD: h.CostNanoUSD},
+		})
+	}
+	for i := range hours {
+		at := now.Truncate(time.Hour).Add(time.Duration(i+1-len(hours)) * time.Hour)
+		page.Hours = append(page.Hours, consoleview.UsageDay{Day: at, UsageSum: hours[i].sum()})
+	}
+	return nil
+}
+
 // matchesUsage reports whether a row matches the filter.
 func matchesUsage(f *consoleview.UsageFilter, d *flow.UsageDay) bool {
 	return (f.Flow == "" || string(d.FlowID) == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
@@ -294,7 +332,7 @@ func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func
 	case cost > 0:
 		return func(u *usageCount) int64 { return int64(u.cost) }, func(n int64) string { return components.Money(flow.NanoUSD(n).Micros()) }
 	case runs > 0:
-		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return components.Count(int(n)) + " runs" }
+		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return components.Quantity(int(n), "run") }
 	}
-	return func(u *usageCount) int64 { return u.InputTokens + u.OutputTokens }, func(n int64) string { return components.Count(int(n)) + " tokens" }
+	return func(u *usageCount) int64 { return u.InputTokens + u.OutputTokens }, func(n int64) string { return components.Quantity(int(n), "token") }
 }

@@ -18,7 +18,7 @@ func TestUsage(t *testing.T) {
 	id := h.Flow(webtest.EchoFlow)
 	h.RunEcho(flow.DefaultWorkspace, id, "one")
 	h.RunEcho(flow.DefaultWorkspace, id, "two")
-	today := time.Now().UTC().Format("2 Jan 2006")
+	today := time.Now().UTC().Format("Jan 2, 2006")
 	for name, c := range map[string]struct {
 		query string
 		has   []string
@@ -29,10 +29,14 @@ func TestUsage(t *testing.T) {
 		"one flow":         {"flow=" + id, []string{"<b>2</b>"}, nil},
 		"another flow":     {"flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz", []string{"<b>0</b>", "No usage in this range."}, []string{"<b>2</b>"}},
 		"one model":        {"model=openai%2Fgpt-x", []string{"choose all models"}, []string{"Latency</h2>"}},
-		"days of long ago": {"range=custom&from=2020-02-27&until=2020-03-01", []string{"29 Feb 2020", "<b>0</b>"}, []string{today}},
+		"days of long ago": {"range=custom&from=2020-02-27&until=2020-03-01", []string{"Feb 29, 2020", "<b>0</b>"}, []string{today}},
 		"custom, untyped":  {"range=custom", []string{`type="date"`, "<b>2</b>"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) { b.Get("/usage?" + c.query).Is(http.StatusOK).Has(c.has...).Lacks(c.lacks...) })
+	}
+	b.Get("/usage").Has("Runs by hour: 2 in all", "Cost by hour", "Tokens by day", "The last 24 hours, in UTC.")
+	for _, query := range []string{"range=custom", "model=openai%2Fgpt-x", "key=key_01jd6v0q8zzzzzzzzzzzzzzzzz"} { // hours count neither models nor keys
+		b.Get("/usage?" + query).Has("Tokens by day").Lacks("by hour")
 	}
 	for query, says := range map[string]string{
 		"from=x&until=2020-01-01":          "Choose a day.",

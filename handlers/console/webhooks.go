@@ -50,7 +50,7 @@ func webhooksPage(c *call, status int, add func(*consoleview.WebhooksPage)) erro
 	if err != nil {
 		return err
 	}
-	page := consoleview.WebhooksPage{FlowID: string(f.ID), Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.WebhooksPage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), Now: c.s.Now()}
 	sent, err := webhookNodes(c, f)
 	if err != nil {
 		return err

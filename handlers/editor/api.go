@@ -87,11 +87,11 @@ func findLiveAPI(c *call) (*liveAPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := c.nextVersion(d.flow)
-	if err != nil {
+	var state editorview.PublishState
+	if err := setVersions(c, d.flow, &state); err != nil {
 		return nil, err
 	}
-	return loadLiveAPI(c, d, next)
+	return loadLiveAPI(c, d, state.Next)
 }
 
 // renderAPI renders the whole pane. change may be nil; it modifies the pane before

@@ -21,6 +21,7 @@ func (s *Server) builderRoutes() []route {
 		{http.MethodGet, "/flows/:flow/wire", web.Viewer, (*call).showWire},
 		{http.MethodGet, "/flows/:flow/ops", web.Viewer, (*call).missedOps},
 		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).applyOps},
+		{http.MethodPost, "/flows/:flow/child", web.Editor, web.Posted(web.OnFlow((*call).newChild))},
 		{http.MethodGet, "/flows/:flow/events", web.Viewer, streaming(web.OnFlow((*call).flowEvents))},
 	}
 }
@@ -112,9 +113,13 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 	if err != nil {
 		return err
 	}
+	problems, err := c.problemsOf(d)
+	if err != nil {
+		return err
+	}
 	b := editorview.BuilderPage{
 		FlowID: string(d.flow.ID), Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.canChange(d),
-		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
+		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: problems,
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.Member.UserID), Outlined: c.QueryParam("node") != "",
 		Pane: c.chosenPane(), Fill: fill,
 	}
@@ -135,15 +140,19 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		b.Replaced.Rev = b.Rev
 	}
 	p := c.Page(b.Name, layout.SectionFlows)
-	p.Canvas, p.Panes = true, b.Pane == editorview.PaneAPI
+	p.Canvas, p.Panes = true, b.Pane == editorview.PaneAPI || b.Pane == editorview.PaneResult
 	return c.Render(status, editorview.Builder(p, b))
 }
 
 // chosenPane returns the tab next to the canvas that was open last. A script stores
-// it in a cookie, so that the first response already contains that tab.
+// it in a cookie, so that the first response already contains that tab. At first it is the
+// result, which suggests to run the flow.
 func (c *call) chosenPane() editorview.PaneTab {
 	if cookie, err := c.Cookie("pane"); err == nil {
 		return editorview.ParsePaneTab(cookie.Value)
+	}
+	if c.QueryParam("node") == "" {
+		return editorview.PaneResult
 	}
 	return editorview.PaneNode
 }

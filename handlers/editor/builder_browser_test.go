@@ -83,7 +83,7 @@ func TestBuilder_problemsFollowEdits(t *testing.T) {
 	was := fmt.Sprint(webtest.Value[float64](p, undo))
 	webtest.Value[bool](p, `(canvas.commit("Disconnect", [{ op: "disconnect", edge: { from: "team.label", to: "reply.team" } }]), true)`)
 	p.Until(`document.getElementById("problem-count").textContent === "1" && document.querySelector("#node-reply [data-trouble]")`)
-	p.Until(`document.querySelector("#publish-button [data-command='problems']")`)
+	p.Until(`document.querySelector("#flow-state [data-command='problems']") && document.querySelector("#publish-button :disabled")`)
 	p.Want(undo, was) // it can be pressed again without looking
 	p.Click("#node-reply [data-trouble]")
 	p.Until(`canvas.selection.nodes.has("reply")`)
@@ -119,10 +119,10 @@ func TestBuilder_onAPhone(t *testing.T) {
 	// The name has the room that the save state leaves when it is only a dot.
 	p.Want(`document.getElementById("save-state").getBoundingClientRect().width < 24 && document.getElementById("flow-name").getBoundingClientRect().width > 60`, `true`)
 	webtest.Value[bool](p, `(canvas.commit("Disconnect", [{ op: "disconnect", edge: { from: "team.label", to: "reply.team" } }]), true)`)
-	p.Until(`document.querySelector("#publish-button [data-command='problems']")`)
-	p.Want(`(() => { const b = document.querySelector("#publish-button .btn"), r = b.getBoundingClientRect(); return r.width > 24 && r.right <= 375 && document.querySelector("#flow-menu summary").getBoundingClientRect().right <= 375; })()`, `true`)
+	p.Until(`document.querySelector("#flow-state [data-command='problems']")`)
+	p.Want(`(() => { const b = document.querySelector("#flow-state .bad"), r = b.getBoundingClientRect(); return r.width > 24 && r.right <= 375 && document.querySelector("#flow-menu summary").getBoundingClientRect().right <= 375; })()`, `true`)
 	p.Press("Ctrl+Z")
-	p.Until(`!document.querySelector("#publish-button [data-command='problems']")`)
+	p.Until(`!document.querySelector("#flow-state [data-command='problems']")`)
 	p.Saved()
 	p.Click(`[data-line="reply"]`)
 	p.Until(`document.querySelector("#outline-label")`)

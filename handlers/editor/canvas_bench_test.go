@@ -85,14 +85,15 @@ func dragged(p *webtest.Tab) float64 {
 // that the browser drew meanwhile. One step takes several frames, as the commands to the
 // browser take time too.
 func perFrame(p *webtest.Tab, do func(i int)) float64 {
-	webtest.Value[bool](p, `(window.drawn = 0, (function draw() { drawn++; window.drawing = requestAnimationFrame(draw); })(), true)`)
+	webtest.Value[bool](p, `(window.drawn = [], (function draw(at) { if (at) drawn.push(at); window.drawing = requestAnimationFrame(draw); })(), true)`)
 	before := busy(p)
 	for i := range 60 {
 		do(i)
 		webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => done(true)))`)
 	}
 	took := busy(p) - before
-	return took * 1000 / webtest.Value[float64](p, `(cancelAnimationFrame(drawing), drawn)`)
+	p.T.Logf("between frames, ms: %s", webtest.Value[string](p, `(() => { const gaps = drawn.slice(1).map((at, i) => at - drawn[i]).sort((a, b) => a - b), at = (part) => gaps[Math.floor(gaps.length * part)].toFixed(1); return "p50 " + at(0.5) + ", p95 " + at(0.95) + " of " + gaps.length; })()`))
+	return took * 1000 / webtest.Value[float64](p, `(cancelAnimationFrame(drawing), drawn.length)`)
 }
 
 func busy(p *webtest.Tab) float64 {

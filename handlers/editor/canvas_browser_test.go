@@ -131,11 +131,13 @@ func TestCanvas_keeps_invalid_text(t *testing.T) {
 	webtest.Value[bool](p, `(() => { const f = `+field+`; f.closest("details")?.setAttribute("open", ""); const c = f.querySelector("textarea, input:not([type=hidden])"); c.value = '{"a": '; c.dispatchEvent(new Event("input", { bubbles: true })); canvas.selection.set(["loud"]); return true; })()`)
 	p.Until(`document.querySelector("#inspector [data-node=loud]")`)
 	p.Until(`document.querySelector("#problems [data-jump=word]")?.textContent.includes("Not saved") && document.getElementById("problem-count").textContent === "1"`)
+	p.Until(`document.getElementById("save-state").textContent === "1 field not saved" && document.getElementById("save-state").dataset.state !== "saved"`)
 	webtest.Value[bool](p, `(canvas.selection.set(["word"]), true)`)
 	p.Until(field + `?.hasAttribute("data-unread") && ` + field + `.querySelector("textarea, input:not([type=hidden])").value === '{"a": '`)
 	webtest.Value[bool](p, `(() => { const c = `+field+`.querySelector("textarea, input:not([type=hidden])"); c.value = '{"a": 1}'; c.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
 	p.Until(`canvas.draft.nodes.get("word").config.default?.a === 1 && !document.querySelector("#problems [data-jump=word]")`)
 	p.Saved()
+	p.Until(`document.getElementById("save-state").textContent === "Saved"`)
 }
 
 // Single-key shortcuts work only while the canvas has the focus.

@@ -65,7 +65,7 @@ func TestCanvas_keys_act_where_the_focus_is(t *testing.T) {
 }
 
 // A wire dropped on a port that has a value asks whether to replace it or to add a fallback. A
-// webhook added from an output sends this output.
+// webhook added beside an output sends all of them and asks for its URL.
 func TestCanvas_asks_at_taken_ports(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -101,6 +101,19 @@ func TestCanvas_asks_at_taken_ports(t *testing.T) {
 	p.Want(`["word.value", "mood.label"].map((from) => document.querySelector('[data-edge="' + from + '>answer.value"] .canvas-edge-order').textContent)`, `["1","2"]`)
 	p.Until(`document.querySelector("#problems [data-warning]")?.textContent.includes("Always takes the value of word")`)
 
+	// The order is changed in the settings.
+	webtest.Value[bool](p, `(canvas.selection.set(["answer"]), true)`)
+	p.Until(`document.querySelector("#inspector [data-node=answer] .ins-order:last-of-type [name=place]")`)
+	p.Click("#inspector .ins-order + .ins-order [title='Move up']")
+	p.Until(`canvas.draft.edgesInto("answer.value").map((e) => e.from).join() === "mood.label,word.value"`)
+	p.Until(`document.querySelector('[data-edge="mood.label>answer.value"] .canvas-edge-order').textContent === "1"`)
+	p.Until(`document.querySelector("#problems [data-warning]")?.textContent.includes("Always takes the value of mood")`)
+	p.Until(`document.querySelector("#inspector .ins-order").textContent.includes("mood")`)
+	p.Saved()
+	webtest.Value[bool](p, `(canvas.history.undo(), true)`)
+	p.Until(`canvas.draft.edgesInto("answer.value").map((e) => e.from).join() === "word.value,mood.label"`)
+	p.Saved()
+
 	// An input that takes one edge: its fallback is a node that joins both.
 	webtest.Value[bool](p, `(canvas.connect.join(canvas.scene.port("word.value", "out"), canvas.scene.port("mood.text", "in")), true)`)
 	p.Until(`document.activeElement?.closest(".canvas-choice")`)
@@ -117,6 +130,7 @@ func TestCanvas_asks_at_taken_ports(t *testing.T) {
 	p.Until(`document.getElementById("chooser")?.open`)
 	p.Write("webhook")
 	p.Press("Enter")
-	p.Until(`canvas.draft.nodes.get("webhook")?.config.outputs?.join() === "answer" && !canvas.draft.edgesOf("webhook").length`)
+	p.Until(`canvas.draft.nodes.has("webhook") && !canvas.draft.edgesOf("webhook").length && document.activeElement?.closest("#inspector [data-set=url]")`)
+	p.Want(`canvas.draft.nodes.get("webhook").config.outputs ?? null`, `null`) // all outputs, also those that are not selected
 	p.Saved()
 }

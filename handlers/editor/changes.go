@@ -1,7 +1,6 @@
 package editor
 
 import (
-	"fmt"
 	"strings"
 
 	"sluice/flow"
@@ -33,11 +32,11 @@ func changeGroups(d *document.Diff) (groups []editorview.ChangeGroup) {
 	for _, n := range d.Nodes {
 		nodes = append(nodes, editorview.ChangeLine{Change: n.Change, Text: n.Sentence, Breaking: false})
 	}
-	for _, e := range d.Added {
-		edges = append(edges, editorview.ChangeLine{Change: document.ChangeAdded, Text: fmt.Sprintf("Connected %s to %s.", e.From, e.To), Breaking: false})
+	for _, text := range d.Connected {
+		edges = append(edges, editorview.ChangeLine{Change: document.ChangeAdded, Text: text, Breaking: false})
 	}
-	for _, e := range d.Removed {
-		edges = append(edges, editorview.ChangeLine{Change: document.ChangeRemoved, Text: fmt.Sprintf("Disconnected %s from %s.", e.From, e.To), Breaking: false})
+	for _, text := range d.Disconnected {
+		edges = append(edges, editorview.ChangeLine{Change: document.ChangeRemoved, Text: text, Breaking: false})
 	}
 	for _, text := range d.About {
 		about = append(about, editorview.ChangeLine{Change: document.ChangeChanged, Text: text, Breaking: false})

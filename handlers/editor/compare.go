@@ -32,7 +32,7 @@ func showCompare(c *call, f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	p := editorview.ComparePage{FlowID: string(f.ID), Name: f.Name, From: from, To: to, Diff: diffOf(comparison.Diff), Picture: c.s.diffPicture(comparison), Nodes: nodeDiffs(comparison.Diff)}
+	p := editorview.ComparePage{FlowID: string(f.ID), Name: f.Name, LiveVersion: f.LiveVersion, From: from, To: to, Diff: diffOf(comparison.Diff), Picture: c.s.diffPicture(comparison), Nodes: nodeDiffs(comparison.Diff)}
 	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(comparison.Diff.Breaking) > 0; p.LiveBreaks {
 		if p.Callers, err = callers(c, f.ID); err != nil {
 			return err

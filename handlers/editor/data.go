@@ -3,7 +3,6 @@ package editor
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"sluice/flow"
@@ -149,16 +148,9 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any) []components.ValueView {
 	list := []components.ValueView{}
 	for _, name := range sorting.Keys(values) {
-		list = append(list, components.ValueView{Name: name, Value: values[name], More: valueURL(run, panel.Node, side, name)})
+		list = append(list, components.ValueView{Name: name, Value: values[name], More: web.StepValueURL(run, panel.Node, side, name)})
 	}
 	return list
-}
-
-// valueURL returns the URL from which parts of a value of a step are loaded. side
-// is "input" or "output".
-func valueURL(run *flow.Run, node, side, port string) string {
-	q := url.Values{"run": {string(run.ID)}, "side": {side}, "port": {port}}
-	return components.FlowPath(string(run.FlowID)) + "/data/" + url.PathEscape(node) + "?" + q.Encode()
 }
 
 // fillPin fills in the pinned outputs, or else offers the outputs of the run as a
@@ -223,7 +215,7 @@ func (c *call) showBranch() error {
 	if !ok {
 		return web.ErrNotFound
 	}
-	more := valueURL(run, step.Node, c.QueryParam("side"), port)
+	more := web.StepValueURL(run, step.Node, c.QueryParam("side"), port)
 	return c.Render(http.StatusOK, components.Value(components.ValueView{Name: port, Value: v, More: more, At: c.QueryParam("at"), All: true}))
 }
 

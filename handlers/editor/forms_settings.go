@@ -20,6 +20,7 @@ import (
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
+	formsview "sluice/views/forms"
 	"sluice/views/layout"
 )
 
@@ -69,28 +70,54 @@ func showFormSettings(c *call, f *flow.Flow) error {
 // renderFormSettings renders the settings. s has the values to show in the fields;
 // form has the stored settings.
 func renderFormSettings(c *call, status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
-	s.FlowID, s.Flow, s.Description = string(f.ID), f.Name, f.Description
+	s.FlowID, s.Flow, s.Description, s.LiveVersion = string(f.ID), f.Name, f.Description, f.LiveVersion
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
 	s.FrameTitle = cmp.Or(form.Title, f.Name)
-	s.Chat = isChat(c, f)
+	previewForm(c, f, &s)
 	s.UsedUp = form.UsedUp(c.s.Now())
 	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
-// isChat reports whether the form of a flow is a chat: the live version or, before the first
-// publish, the draft has an input for a conversation.
-func isChat(c *call, f *flow.Flow) bool {
+// maxPreviewFields is the number of fields in the preview of a form.
+const maxPreviewFields = 5
+
+// previewForm adds what the form shows of the flow: the inputs of the live version or, before the
+// first publish, of the draft. With an input for a conversation the form is a chat.
+func previewForm(c *call, f *flow.Flow, s *consoleview.FormSettings) {
 	data := f.Draft
 	if f.LiveVersion > 0 {
 		var err error
 		if data, err = c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err != nil {
-			return false
+			return
 		}
 	}
 	doc, _ := document.ParseDocument(data)
-	return doc != nil && slices.ContainsFunc(contract.Inputs(doc, c.s.Kinds), func(in contract.Input) bool { return in.Type == flow.TypeMessages })
+	if doc == nil {
+		return
+	}
+	inputs := contract.Inputs(doc, c.s.Kinds)
+	for i := range inputs {
+		in := &inputs[i]
+		s.Chat = s.Chat || in.Type == flow.TypeMessages
+		if i >= maxPreviewFields {
+			s.More++
+			continue
+		}
+		shown := web.InputField(in, nil, nil)
+		field := consoleview.PreviewField{Label: formsview.NameWords(in.Name), Text: cmp.Or(shown.Value, shown.Placeholder), Tall: in.Type == flow.TypeText && in.Max == nil}
+		if n := doc.Node(in.Node); n != nil && n.Label != "" {
+			field.Label = n.Label
+		}
+		for _, o := range shown.Options[:min(len(shown.Options), maxPreviewFields)] {
+			field.Options = append(field.Options, o.Label)
+		}
+		if in.Type == flow.TypeFile {
+			field.Text = "Choose a file"
+		}
+		s.Fields = append(s.Fields, field)
+	}
 }
 
 // formSettings converts a form to the values of its fields.

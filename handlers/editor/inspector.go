@@ -32,6 +32,8 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodGet, "/flows/:flow/node/:node/last", web.Viewer, web.With((*call).findDisplayed, showLast)},
 		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, web.With((*call).findNode, pinModel)},
 		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, showUpgrade)},
+		{http.MethodGet, "/flows/:flow/node/:node/tools", web.Editor, web.With((*call).findNode, showServerTools)},
+		{http.MethodPost, "/flows/:flow/node/:node/tools", web.Editor, web.Posted(web.With((*call).findNode, saveServerTools))},
 		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},
 		{http.MethodGet, "/flows/:flow/models", web.Viewer, listModels},
 		{http.MethodPost, "/flows/:flow/files", web.Editor, uploadFile},

@@ -1,9 +1,11 @@
 package editor
 
 import (
+	"cmp"
 	"mime/multipart"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -35,6 +37,10 @@ func (c *call) nodeForm(t *draftNode) (*nodeForm, error) {
 		f.disconnect(edge)
 		return f, nil
 	}
+	if place := values.Get("place"); place != "" {
+		f.placeEdge(place)
+		return f, nil
+	}
 	if values.Has("upgrade") {
 		return f, applyPinned(c, f, flow.Text(t.node.Config["model"]))
 	}
@@ -50,6 +56,19 @@ func (c *call) nodeForm(t *draftNode) (*nodeForm, error) {
 
 // hasErrors reports whether any field is invalid.
 func (f *nodeForm) hasErrors() bool { return len(f.errors) > 0 }
+
+// placeEdge gives one edge into this node another place among those of its port: from>to>place.
+func (f *nodeForm) placeEdge(value string) {
+	cut := strings.LastIndexByte(value, '>')
+	place, err := strconv.Atoi(value[cut+1:])
+	if cut < 0 || err != nil {
+		return
+	}
+	before := len(f.edits)
+	if f.disconnect(value[:cut]); len(f.edits) > before {
+		f.edits = append(f.edits, document.Edit{Op: document.OpConnect, Edge: f.edits[before].Edge, At: &place})
+	}
+}
 
 // disconnect removes one edge into this node.
 func (f *nodeForm) disconnect(edge string) {
@@ -177,6 +196,10 @@ func (f *nodeForm) show(p *editorview.NodePane) {
 	p.Failing.Attempts, p.Failing.Backoff = f.values.Get("retry.attempts"), f.values.Get("retry.backoff_s")
 	p.Failing.Timeout, p.Failing.OnError = f.values.Get("timeout_s"), f.values.Get("on_error")
 	p.Failing.AttemptsError, p.Failing.BackoffError, p.Failing.TimeoutError = f.errors["retry.attempts"], f.errors["retry.backoff_s"], f.errors["timeout_s"]
+	if p.Tool != nil {
+		p.Tool.Description = f.values.Get("tool.description")
+		p.Tool.Error = cmp.Or(f.errors["tool.description"], f.errors["tool.max_calls"])
+	}
 	p.Open = p.Open || f.hasErrors()
 }
 

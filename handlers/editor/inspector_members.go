@@ -2,9 +2,12 @@ package editor
 
 import (
 	"slices"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
+	"sluice/flow/value"
 	"sluice/flow/wording"
 	editorview "sluice/views/editor"
 )
@@ -21,6 +24,65 @@ func (f *nodeForm) readMembers() {
 	f.readRetry()
 	f.readTimeout()
 	f.readOnError()
+	f.readTool()
+}
+
+// readTool adds an edit for the setting of a tool if it differs from the draft. The inspector's script
+// reads the same controls.
+func (f *nodeForm) readTool() {
+	if !f.values.Has("tool.description") {
+		return
+	}
+	var now flow.Tool
+	if f.node.Tool != nil {
+		now = *f.node.Tool
+	}
+	now.Description = strings.ReplaceAll(f.values.Get("tool.description"), "\r\n", "\n")
+	if f.values.Has("tool.name") {
+		now.Name, now.Effect, now.OnError = f.values.Get("tool.name"), flow.Effect(f.values.Get("tool.effect")), f.values.Get("tool.on_error")
+		now.Approval, now.Editable = strings.TrimSpace(f.values.Get("tool.approval")), namesIn(f.values.Get("tool.editable"))
+		calls := f.readNumber("tool.max_calls", flow.FieldInteger)
+		f.checkRange("tool.max_calls", calls, 0, flow.MaxToolCalls)
+		now.MaxCalls, now.Params = int(calls), f.toolParams(now.Params)
+	}
+	v, err := flow.DecodeJSON(flow.EncodeJSON(now))
+	if err != nil {
+		f.errors["tool.description"] = wording.Sentence(err.Error())
+		return
+	}
+	unset := value.Len(v) == 0
+	if old, isSet := document.NodeMember(f.node, "tool"); isSet == unset || isSet && !flow.EqualValues(old, v) {
+		f.putMember("tool", v, unset)
+	}
+}
+
+// namesIn returns the names in a text, separated by commas.
+func namesIn(text string) (names []string) {
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// toolParams returns the parameters of a tool with their typed descriptions.
+func (f *nodeForm) toolParams(list []flow.ToolParam) []flow.ToolParam {
+	list = slices.Clone(list)
+	for _, name := range sorting.Keys(f.values) {
+		port, is := strings.CutPrefix(name, "tool.param.")
+		if !is {
+			continue
+		}
+		i := slices.IndexFunc(list, func(p flow.ToolParam) bool { return p.Port == port })
+		if i < 0 {
+			list, i = append(list, flow.ToolParam{Port: port}), len(list)
+		}
+		if list[i].Description = f.values.Get(name); list[i].Description == "" && list[i].Schema == nil {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return list
 }
 
 // putMember adds an edit of a member.

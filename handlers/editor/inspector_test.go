@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/flow/media"
+	"sluice/flow/value"
 	"sluice/handlers/webtest"
 )
 
@@ -37,6 +39,10 @@ func TestShowNode(t *testing.T) {
 	t.Run("is a fragment for scripts, else a page", func(t *testing.T) {
 		b.Fragment().Get(node(id, "write")).Is(http.StatusOK).Has(`data-node="write"`, `name="text.prompt"`, "Answer {{ticket}}", `data-jump="ticket"`).Lacks("<html")
 		b.Get(node(id, "write")).Is(http.StatusOK).Has("<html", `id="inspector"`, `href="/flows/`+id+`"`)
+	})
+	t.Run("does not require a field that another one replaces", func(t *testing.T) {
+		talk := h.Flow(`{"schema": "sluice.flow/v1", "name": "Talk", "nodes": [{"id": "said", "kind": "input", "config": {"name": "said", "type": "json"}}, {"id": "write", "kind": "chat", "config": {}}], "edges": [{"from": "said.value", "to": "write.messages"}]}`)
+		b.Get(node(talk, "write")).Is(http.StatusOK).Has(`for="set-prompt"`).Lacks(`ins-mark">required<`)
 	})
 	t.Run("is read-only for viewers", func(t *testing.T) {
 		v := h.As(flow.MemberViewer)
@@ -98,6 +104,31 @@ func TestSaveNode(t *testing.T) {
 		b.Post(node(id, "write"), form).RedirectsTo(node(id, "write"))
 		if n := h.Draft(id).Node("write"); n.Retry != nil || n.TimeoutS != 0 || !n.OnError.Route || n.Disabled {
 			t.Errorf("the node is %+v", n)
+		}
+	})
+	t.Run("makes a node a tool", func(t *testing.T) {
+		tool := func() string {
+			v, _ := document.NodeMember(h.Draft(id).Node("write"), "tool")
+			return string(value.Canonical(v))
+		}
+		b.Post(node(id, "write"), url.Values{"tool.description": {"Writes an answer."}}).RedirectsTo(node(id, "write"))
+		if got := tool(); got != `{"description":"Writes an answer."}` {
+			t.Errorf("the tool is %s", got)
+		}
+		b.Get(node(id, "write")).Has(`data-put="tool"`, "Default: read")
+		form := url.Values{"tool.description": {"Writes."}, "tool.name": {"compose"}, "tool.effect": {"write"}, "tool.on_error": {""}, "tool.max_calls": {"3"}, "tool.param.tone": {"Such as friendly"}}
+		b.Post(node(id, "write"), form).RedirectsTo(node(id, "write"))
+		if got := tool(); got != `{"description":"Writes.","effect":"write","max_calls":3,"name":"compose","params":{"tone":{"description":"Such as friendly"}}}` {
+			t.Errorf("the tool is %s", got)
+		}
+		before := h.Rev(id)
+		b.Post(node(id, "write"), form).RedirectsTo(node(id, "write"))
+		if h.Rev(id) != before {
+			t.Error("a form that changes nothing made a revision")
+		}
+		b.Post(node(id, "write"), url.Values{"tool.description": {""}, "tool.name": {""}, "tool.max_calls": {""}, "tool.param.tone": {""}}).RedirectsTo(node(id, "write"))
+		if got := tool(); got != "null" {
+			t.Errorf("the tool is %s", got)
 		}
 	})
 	t.Run("removes an edge", func(t *testing.T) {

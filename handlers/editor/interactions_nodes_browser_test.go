@@ -142,13 +142,43 @@ func TestInteractions_replay(t *testing.T) {
 	p.Saved()
 	p.Builder("/flows/" + id + "?run=" + string(run.ID))
 	p.Until(`document.querySelector("#node-hello")?.dataset.state === "succeeded" && canvas.readonly`)
+	// One bar says what is shown, and the pane has its result.
+	p.Want(`[document.querySelectorAll(".refused").length, document.querySelector("#tab-result").ariaSelected, document.querySelector("#publish-button, #run-button")]`, `[0,"true",null]`)
 	webtest.Value[bool](p, `(canvas.selection.set(["hello"]), canvas.keys.focus("hello"), true)`)
 	p.Press("Delete")
 	p.Want(`canvas.draft.nodes.has("hello")`, `true`)
-	// The banner hides neither the tabs of the flow nor the bar of the run.
-	p.Want(`(() => { const b = document.querySelector(".replay").getBoundingClientRect(), c = canvas.getBoundingClientRect(), r = document.querySelector(".run-bar").getBoundingClientRect(); return b.top >= document.querySelector(".flow-tabs").getBoundingClientRect().bottom && b.bottom <= c.top && b.right <= c.right && r.top >= b.bottom; })()`, `true`)
 	p.Click(`#run-bar [data-command="follow"]`)
 	p.Until(`document.querySelector('#run-bar [data-command="follow"]').ariaPressed === "true"`)
-	p.Click(".replay .btn")
+	p.Click("#run-bar .leave-run")
 	p.Eventually(`document.querySelector("flow-canvas[ready]") && !document.querySelector("#node-hello")`)
+}
+
+// TestInteractions_marks shows on a node that a credential of it does not exist, and on which edge an
+// approval may be dropped: it gets a value for the edge.
+func TestInteractions_marks(t *testing.T) {
+	t.Parallel()
+	p := newHand(t, `{"schema":"sluice.flow/v1","name":"Marks","nodes":[
+		{"id":"ticket","kind":"input","position":{"x":0,"y":0},"config":{"name":"ticket","type":"text"}},
+		{"id":"call","kind":"http_request","position":{"x":300,"y":220},"config":{"url":"https://example.com/{{q}}","headers":{"Authorization":{"credential":"gone"}}}},
+		{"id":"answer","kind":"output","position":{"x":560,"y":0},"config":{"name":"answer"}}],
+		"edges":[{"from":"ticket.value","to":"answer.value"},{"from":"ticket.value","to":"call.q"}]}`)
+	p.steady()
+	p.Until(`document.querySelector("#node-call [data-trouble]")?.outerHTML.includes("gone")`)
+	p.Until(`document.querySelector("#problems [data-jump=call]")?.textContent.includes("gone")`)
+	p.Want(`document.querySelector("#node-answer [data-trouble]")`, `null`)
+	p.Click("#node-call [data-trouble]")
+	p.Until(`document.querySelector("#inspector [data-node=call]") && canvas.selection.nodes.has("call")`)
+	p.Click("#drawer-fold")
+	p.Until(`document.querySelector("#problems").checkVisibility()`)
+	p.Click("#drawer-fold")
+	p.steady()
+
+	p.Click(`[data-palette-group]:has([data-kind="approval"]) .rail-group`)
+	middle := webtest.Value[webtest.Point](p.Tab, `(() => { const l = canvas.edges.path("ticket.value>answer.value"), m = l.getPointAtLength(l.getTotalLength() / 2).matrixTransform(l.getScreenCTM()); return { X: m.x, Y: m.y }; })()`)
+	p.Drag(p.Middle(`.kind[data-kind="approval"]`), middle)
+	p.Until(`canvas.draft.nodes.has("approval") && canvas.draft.edgesInto("answer.value").map((e) => e.from.split(".")[0]).join() === "approval"`)
+	p.Until(`canvas.draft.edges.some((e) => e.from === "ticket.value" && e.to.startsWith("approval."))`)
+	p.Press("Ctrl+Z")
+	p.Until(`!canvas.draft.nodes.has("approval") && canvas.draft.hasEdge({ from: "ticket.value", to: "answer.value" })`)
+	p.Saved()
 }

@@ -26,7 +26,7 @@ var interactions = []struct {
 	// Nodes.
 	{"9: a double click or / opens the list of kinds; kinds are dragged from the palette", []string{"TestInteractions_add", "TestCanvas_shortcuts_need_focus", "TestBuilder_inABrowser"}},
 	{"10: a wire dropped on empty canvas offers what fits, connected", []string{"TestCanvas_wire_dropped_on_template_connects", "opens_the_palette"}},
-	{"11: the + of an edge, or a node dropped on it, inserts; deleting offers to reconnect", []string{"TestInteractions_edges", "inserts_into_edges", "reconnects_neighbors"}},
+	{"11: the + of an edge, or a node dropped on it, inserts; deleting offers to reconnect", []string{"TestInteractions_edges", "TestInteractions_marks", "TestCanvas_makes_room_for_inserted_nodes", "inserts_into_edges", "reconnects_neighbors"}},
 	{"12: one or many nodes are dragged; Shift locks the axis, lines help, Alt copies", []string{"TestInteractions_nodes", "shows_helper_lines", "copies_by_alt_drag"}},
 	{"13: arrows nudge by 10, with Shift by 40", []string{"TestInteractions_nodes", "works_with_the_keyboard_only"}},
 	{"14: nodes are aligned and distributed", []string{"TestInteractions_nodes", "aligns_and_distributes"}},
@@ -34,10 +34,10 @@ var interactions = []struct {
 	{"16: nodes are copied, cut and pasted as text between flows, without secrets", []string{"TestInteractions_clipboard", "pastes_into_another_flow", "keeps_incoming_edges_on_paste"}},
 	{"17: F2 renames in place", []string{"TestBuilder_inABrowser", "renames_and_pins_by_keyboard"}},
 	{"18: a double click or E opens the settings; Escape returns to the node", []string{"TestInteractions_add", "TestInteractions_nodes"}},
-	{"19: D disables, P pins", []string{"TestInteractions_nodes", "TestRunInTheBuilder", "renames_and_pins_by_keyboard"}},
+	{"19: D disables, P pins, the focused node even while another is selected", []string{"TestCanvas_keys_act_where_the_focus_is", "TestInteractions_nodes", "TestRunInTheBuilder", "renames_and_pins_by_keyboard"}},
 	{"20: Ctrl+G groups, groups fold, notes are resized", []string{"TestInteractions_nodes", "groups_nodes", "resizes_notes"}},
 	{"21: a bar above the selection and a menu act on it: right click, long press, Shift+F10", []string{"TestInteractions_bar", "TestInteractions_nodes", "TestCanvas_menu_survives_release"}},
-	{"22: a node shows its problems, and that it is disabled or pinned", []string{"TestInteractions_rules", "TestInteractions_bar", "TestRunInTheBuilder"}},
+	{"22: a node shows its problems, a missing credential, and that it is disabled or pinned", []string{"TestInteractions_rules", "TestInteractions_marks", "TestInteractions_bar", "TestRunInTheBuilder"}},
 	// Edges.
 	{"23: edges are drawn from either end; what fits glows", []string{"TestInteractions_edges", "connects_by_mouse"}},
 	{"24: a wire snaps, is green where it fits and says why where it does not", []string{"TestInteractions_edges", "rejects_mismatched_ports"}},
@@ -51,9 +51,9 @@ var interactions = []struct {
 	{"31: click, Shift and Ctrl, a rectangle, Ctrl+A and Escape select", []string{"TestInteractions_select", "selects_by_rectangle"}},
 	{"32: undo and redo, named, across swaps and reloads", []string{"TestInteractions_rules", "deletes_and_undoes", "TestUndo_every_kind_of_change"}},
 	{"33: edits are saved, queued offline, and survive a reload", []string{"saves_after_being_offline", "sends_the_queue_on_unload", "TestOfflineEdits_are_saved_on_reconnect"}},
-	{"34: two tabs converge and lose no edit", []string{"TestBuilder_twoTabs", "converges_with_another_tab", "TestTwoTabs"}},
+	{"34: two tabs converge and lose no edit", []string{"TestBuilder_twoTabs", "TestTwoTabs_typing_into_one_field_lose_nothing", "converges_with_another_tab", "TestTwoTabs"}},
 	{"35: versions are published, compared and restored", []string{"TestPublishInTheBuilder", "TestPublishAndRollBack"}},
-	{"36: T tidies the selection or everything", []string{"TestInteractions_nodes", "tidies_and_remembers_the_view"}},
+	{"36: T tidies the selection or everything", []string{"TestTidy_draws_a_clear_flow", "TestInteractions_nodes", "tidies_and_remembers_the_view"}},
 	{"37: Ctrl+F finds a node, Ctrl+K a command, ? lists shortcuts", []string{"TestInteractions_select"}},
 	// Runs.
 	{"38: Ctrl+Enter runs, a run goes to a node or is stopped; its states, times and data are shown", []string{"TestRunInTheBuilder", "TestRunInTheBuilder_explains_failure", "TestFirstFlow"}},

@@ -103,7 +103,11 @@ func (c *call) renderChanged(d *draft, ops []document.Edit) (nodes, problems str
 		nodes = b.String()
 		b.Reset()
 	}
-	err = editorview.Problems(c.problemsOf(d)).Render(c.Ctx(), &b)
+	panel, err := c.problemsOf(d)
+	if err != nil {
+		return "", "", err
+	}
+	err = editorview.Problems(panel).Render(c.Ctx(), &b)
 	return nodes, b.String(), err
 }
 

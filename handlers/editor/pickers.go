@@ -29,6 +29,12 @@ func listModels(c *call) error {
 	}
 	left := maxModels
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), c.QueryParam("task"), list.Query) {
+		if g.Place == components.PlaceOwn {
+			if c.MayEdit() {
+				list.Servers = append(list.Servers, g)
+			}
+			continue
+		}
 		if len(g.Models) > left {
 			g.Models, list.More = g.Models[:left], true
 		}

@@ -3,6 +3,7 @@ package editor
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,42 +29,64 @@ func (s *Server) publishRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/publish", web.Viewer, web.OnFlow(showPublish)},
 		{http.MethodPost, "/flows/:flow/publish", web.Editor, web.Posted(publish)},
-		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, web.OnFlow(showPublishButton)},
+		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, web.OnFlow(showHeader)},
 	}
 }
 
-// publishState returns the state that the publish button shows.
+// publishState returns the state of a flow that the header of the builder shows.
 func publishState(c *call, f *flow.Flow) (editorview.PublishState, error) {
-	state := editorview.PublishState{FlowID: string(f.ID), Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
+	state := editorview.PublishState{FlowID: string(f.ID), Live: f.LiveVersion, Now: c.s.Now(), ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.DocumentHash(f.Draft)
-	var err error
-	if state.Next, err = c.nextVersion(f); err != nil {
+	if err := setVersions(c, f, &state); err != nil {
 		return state, err
 	}
 	state.Problems = len(publishProblems(c, f))
+	succeeded, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunQuery{WorkspaceID: f.WorkspaceID, FlowID: f.ID, States: []flow.RunState{flow.RunSucceeded}, Limit: 1})
+	if err != nil {
+		return state, fmt.Errorf("find a run of %s that succeeded: %w", f.ID, err)
+	}
+	state.Ran = len(succeeded.Rows) > 0
+	if state.Changed && f.LiveVersion > 0 {
+		changes, err := c.s.Library.Changes(c.Ctx(), f.WorkspaceID, f.ID)
+		if err != nil {
+			return state, err
+		}
+		state.Draft = diffOf(changes)
+	}
 	return state, nil
 }
 
-// nextVersion returns the version that publishing the draft would make live. If
+// setVersions sets the live version, and the one that publishing the draft would make live. If
 // the draft equals the newest version, that one becomes live again.
-func (c *call) nextVersion(f *flow.Flow) (int64, error) {
+func setVersions(c *call, f *flow.Flow, state *editorview.PublishState) error {
 	list, err := c.s.Store.ListVersions(c.Ctx(), f.WorkspaceID, f.ID)
-	switch {
-	case err != nil:
-		return 0, err
-	case len(list) == 0:
-		return 1, nil
-	case list[0].DocumentHash == flow.DocumentHash(f.Draft):
-		return list[0].Number, nil
+	if err != nil {
+		return err
 	}
-	return list[0].Number + 1, nil
+	state.Next = 1
+	if len(list) > 0 {
+		state.Next = list[0].Number
+		if list[0].DocumentHash != flow.DocumentHash(f.Draft) {
+			state.Next++
+		}
+	}
+	for i := range list {
+		if v := &list[i]; v.Number == f.LiveVersion {
+			state.LiveAt, state.LiveBy, state.Summary = v.CreatedAt, c.UserNames()(v.By), v.Summary
+		}
+	}
+	return nil
 }
 
-// fillPublish adds the publish button and its dialog to the editor.
+// fillPublish adds the state of the flow and the dialog that publishes it to the editor. An
+// earlier document has neither.
 func fillPublish(c *call, d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
+	if d.readOnlyVersion {
+		return editorview.PublishState{}, nil
+	}
 	state, err := publishState(c, d.flow)
 	if err == nil {
-		f.PublishButton = editorview.PublishButton(state)
+		f.State = &state
 		f.Dialogs = append(f.Dialogs, editorview.PublishDialog())
 	}
 	return state, err
@@ -82,7 +105,7 @@ func publishProblems(c *call, f *flow.Flow) (list []editorview.PublishProblem) {
 	}
 	for node, problems := range document.ByNode(d, e.Fields) {
 		for _, p := range problems {
-			list = append(list, editorview.PublishProblem{Node: node, Label: web.NodeLabel(d, node), Text: wording.Sentence(p.Detail)})
+			list = append(list, editorview.PublishProblem{Node: node, Label: web.NodeTitle(d, c.s.Kinds, node), Text: wording.Sentence(p.Detail)})
 		}
 	}
 	sortByDocument(d, list)
@@ -161,14 +184,15 @@ func renderPublish(c *call, status int, form editorview.PublishForm) error {
 	return c.Render(status, editorview.PublishPage(c.Page("Publish "+form.Name, layout.SectionFlows), form))
 }
 
-// showPublishButton is GET /flows/{id}/publish/button. Pages reload the button
+// showHeader is GET /flows/{id}/publish/button. Pages reload the state of the flow in their header
 // after a change of the draft.
-func showPublishButton(c *call, f *flow.Flow) error {
+func showHeader(c *call, f *flow.Flow) error {
 	state, err := publishState(c, f)
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, editorview.PublishButton(state))
+	state.Beside = true
+	return c.Render(http.StatusOK, editorview.FlowHeader(state))
 }
 
 // publish is POST /flows/{id}/publish. It publishes only the draft that the user
@@ -218,7 +242,12 @@ func publishDraft(c *call, f *flow.Flow, form editorview.PublishForm) error {
 			return err
 		}
 	}
-	form.State.Live, form.State.Next, form.State.Changed, form.State.Beside = v.Number, v.Number, false, true
+	published := *f
+	published.LiveVersion, published.LiveHash = v.Number, v.DocumentHash
+	if form.State, err = publishState(c, &published); err != nil {
+		return err
+	}
+	form.State.Beside = true
 	if !form.First || !c.IsFragment() { // the dialog shows the first publish
 		c.Toast(components.ToneOK, message+" POST "+form.URL)
 	}

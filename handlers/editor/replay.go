@@ -44,25 +44,31 @@ func (c *call) showReplay(d *draft, runID flow.RunID) error {
 	if d, err = c.draftOfRun(d, run); err != nil {
 		return err
 	}
-	note := editorview.Replay{Run: c.mark(run), Differs: d.readOnlyVersion, Now: c.s.Now()}
+	result, err := resultOf(c, d.flow, run)
+	if err != nil {
+		return err
+	}
+	m, err := c.shownMark(run)
+	if err != nil {
+		return err
+	}
 	return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) {
-		b.Fill.RunBar = editorview.RunBar(note.Run, c.s.Now().UnixMilli())
-		if note.Differs {
+		b.Pane, b.Fill.Result = editorview.PaneResult, editorview.Result(result)
+		b.Fill.RunBar = editorview.RunBar(m, c.s.Now().UnixMilli())
+		if d.readOnlyVersion {
 			b.Replay = string(run.ID)
-			b.Fill.Banner = editorview.ReplayNote(note)
 		}
 	})
 }
 
-// fillRunning adds the run button and the list of runs to the editor.
+// fillRunning adds the result before the first run and the list of runs to the editor.
 func (c *call) fillRunning(d *draft, fill *editorview.BuilderFill) error {
 	list, err := c.flowRuns(d.flow.ID, c.QueryParam("run"))
 	if err != nil {
 		return err
 	}
-	fill.Runs = editorview.FlowRuns(list)
+	fill.Runs, fill.Result = editorview.FlowRuns(list), editorview.Result(firstResult(c, d))
 	if c.MayEdit() {
-		fill.RunButton = editorview.RunButton(string(d.flow.ID))
 		fill.Dialogs = append(fill.Dialogs, editorview.RunDialog(string(d.flow.ID)))
 	}
 	return nil

@@ -2,12 +2,10 @@ package editor
 
 import (
 	"net/http"
-	"slices"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/handlers/web"
-	"sluice/markdown"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
@@ -19,25 +17,59 @@ func (c *call) showResult(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	m := c.mark(run)
-	r := editorview.ResultPane{FlowID: string(f.ID), Run: &m, Now: c.s.Now()}
+	r, err := resultOf(c, f, run)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, editorview.Result(r))
+}
+
+// besideRun returns the IDs of the next older and the next newer run of the flow, "" without one.
+func besideRun(c *call, run *flow.Run) (older, newer string, err error) {
+	for _, side := range []struct {
+		id    *string
+		query flow.RunQuery
+	}{{&older, flow.RunQuery{Before: string(run.ID)}}, {&newer, flow.RunQuery{After: string(run.ID)}}} {
+		side.query.WorkspaceID, side.query.FlowID, side.query.Limit = c.WorkspaceID(), run.FlowID, 1
+		found, err := c.s.Store.ListRunRows(c.Ctx(), side.query)
+		if err != nil {
+			return "", "", err
+		}
+		if len(found.Rows) > 0 && found.Rows[0].ID != run.ID { // without a newer run, the list starts over
+			*side.id = string(found.Rows[0].ID)
+		}
+	}
+	return older, newer, nil
+}
+
+// resultOf returns the result of a run.
+func resultOf(c *call, f *flow.Flow, run *flow.Run) (r editorview.ResultPane, err error) {
+	m, err := c.shownMark(run)
+	if err != nil {
+		return r, err
+	}
+	r = editorview.ResultPane{FlowID: string(f.ID), Run: &m, Now: c.s.Now()}
+	if r.Older, r.Newer, err = besideRun(c, run); err != nil {
+		return r, err
+	}
 	if run.Erased != "" {
 		r.Erased = "The content of this run was erased: it was not saved, or its retention period is over."
-		return c.Render(http.StatusOK, editorview.Result(r))
+		return r, nil
 	}
 	doc, err := c.findRunDocument(run)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if run.Error != nil && doc.Node(run.Error.Node) != nil {
-		r.Failed = web.NodeLabel(doc, run.Error.Node)
+		r.Failed = web.NodeTitle(doc, c.s.Kinds, run.Error.Node)
 	}
-	if r.Outputs, err = c.resultOutputs(run, doc); err != nil {
-		return err
+	steps := func() ([]flow.Step, error) { return c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID) }
+	if r.Outputs, err = web.RunOutputs(run, doc, c.s.Kinds, steps); err != nil {
+		return r, err
 	}
 	open, err := web.OpenQuestions(c.Ctx(), c.s.Store, run, c.s.Now())
 	if err != nil {
-		return err
+		return r, err
 	}
 	for i := range open {
 		r.Questions = append(r.Questions, web.ApprovalPath(open[i].RunID, open[i].Path))
@@ -47,77 +79,36 @@ func (c *call) showResult(f *flow.Flow) error {
 			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})
 		}
 	}
-	if run.State == flow.RunSucceeded && c.MayEdit() {
-		state, err := publishState(c, f)
-		if err != nil {
-			return err
-		}
-		switch {
-		case !state.Changed:
-			r.Live = state.Live
-		case run.Draft && state.Problems == 0:
-			r.Publish = state.Next
-		}
+	if run.State != flow.RunSucceeded || !c.MayEdit() {
+		return r, nil
 	}
-	return c.Render(http.StatusOK, editorview.Result(r))
+	state, err := publishState(c, f)
+	switch {
+	case err != nil:
+	case !state.Changed:
+		r.Live = state.Live
+	case run.Draft && state.Problems == 0:
+		r.Publish = state.Next
+	}
+	return r, err
 }
 
-// resultOutputs returns the outputs of a run. An output that is the label of a
-// classification also has the scores of all labels.
-func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorview.ResultOutput, err error) {
-	var steps []flow.Step
-	left := markdown.MaxText
-	for _, o := range contract.Outputs(doc, c.s.Kinds) {
-		value, given := run.Outputs.Lookup(o.Name)
-		if !given {
-			continue
+// firstResult returns the result before the first run: the example that would run. It has no values
+// if an input needs one and has no example.
+func firstResult(c *call, d *draft) editorview.ResultPane {
+	r := editorview.ResultPane{FlowID: string(d.flow.ID), MayRun: c.canChange(d), Runnable: len(d.Nodes) > 0}
+	inputs := contract.Inputs(d.Document, c.s.Kinds)
+	values := exampleInputs(inputs)
+	for i := range inputs {
+		in := &inputs[i]
+		value, given := values.Lookup(in.Name)
+		if !given && in.Required {
+			return r
 		}
-		out := editorview.ResultOutput{ValueView: components.ValueView{Name: o.Name, Value: value, More: valueURL(run, o.Node, "output", "value")}}
-		if from := c.labelSource(doc, o.Node); from != "" {
-			if steps == nil {
-				if steps, err = c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID); err != nil {
-					return nil, err
-				}
-			}
-			addScores(&out, doc, steps, from)
-		}
-		if text, isText := value.(string); isText && len(text) <= left && markdown.Is(text) {
-			left -= len(text)
-			out.Rendered = markdown.HTML(text)
-		}
-		list = append(list, out)
-	}
-	return list, nil
-}
-
-// labelSource returns the classifying node whose label feeds an output node, or "".
-func (c *call) labelSource(doc *flow.Document, output string) string {
-	for _, e := range doc.Edges {
-		node, port := e.Source()
-		if e.ToNode() != output || port != "label" {
-			continue
-		}
-		k := c.s.Kinds.For(doc.Node(node))
-		if k != nil && slices.ContainsFunc(k.Outputs, func(p flow.Port) bool { return p.Name == "scores" }) {
-			return node
+		if given && !in.Secret {
+			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})
 		}
 	}
-	return ""
-}
-
-// addScores adds the scores of the labels of a step, if its label is the value of
-// the output.
-func addScores(out *editorview.ResultOutput, doc *flow.Document, steps []flow.Step, node string) {
-	value, isText := out.Value.(string) // comparing other dynamic types with == may panic
-	for i := range steps {
-		s := &steps[i]
-		if label, ok := s.Outputs["label"].(string); s.Path != node || !ok || !isText || label != value {
-			continue
-		}
-		out.From = web.NodeLabel(doc, node)
-		list := scoresIn(s.Outputs)
-		for _, label := range list[:min(len(list), resultScores)] {
-			out.Scores = append(out.Scores, editorview.LabelScore(label))
-		}
-	}
+	r.Example = r.Runnable
+	return r
 }

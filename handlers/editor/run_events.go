@@ -3,6 +3,7 @@ package editor
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -23,6 +24,7 @@ type runStream struct {
 	steps   web.SentSteps
 	checked time.Time
 	items   stepItems
+	agents  runAgents
 }
 
 // runEvents is GET /flows/{id}/runs/{run}/events: the state of the run, and each
@@ -40,7 +42,7 @@ func (c *call) runEvents(f *flow.Flow) error {
 	}
 	watch := c.s.Runner.WatchText(run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
-	s := &runStream{call: c, run: run, graph: doc, watch: watch, steps: web.SentSteps{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds)}
+	s := &runStream{call: c, run: run, graph: doc, watch: watch, steps: web.SentSteps{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds), agents: runAgents{}}
 	defer s.items.due.Stop()
 	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // an invalid ID is 0: from the start
 	s.out = web.StartStream(c.Response())
@@ -78,6 +80,9 @@ func (s *runStream) sendNew() error {
 	}
 	s.steps.Track(steps)
 	changed := s.changedSteps(run, steps)
+	if err := s.trackAgents(steps); err != nil {
+		return err
+	}
 	s.watch.Sync(s.Ctx(), run, steps)
 	s.writeTexts() // the text of a step must precede its end
 	if len(changed) > 0 {
@@ -92,6 +97,7 @@ func (s *runStream) sendNew() error {
 	if err := s.writeItems(run); err != nil {
 		return err
 	}
+	s.writeAgents()
 	if run.State.Ended() {
 		s.out.Add("", "over", nil)
 	}
@@ -124,7 +130,11 @@ type stepEvent struct {
 func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepEvent {
 	var list []stepEvent
 	for i := range steps {
-		if step := &steps[i]; step.Seq > s.last && step.Seq <= run.Seq {
+		step := &steps[i]
+		if flow.IsSubStep(step.Path) && strings.HasPrefix(step.Path, step.Node+flow.SubSeparator) {
+			continue // of a call, the tool shows the state
+		}
+		if step.Seq > s.last && step.Seq <= run.Seq {
 			list = append(list, s.newStepEvent(step))
 		}
 	}
@@ -164,8 +174,7 @@ func stepTook(step *flow.Step, now time.Time) time.Duration {
 type runEvent struct {
 	Run   flow.RunID          `json:"run"`
 	State flow.RunState       `json:"state"`
-	Done  int                 `json:"done"`
-	All   int                 `json:"all"`
+	Steps string              `json:"steps"` // how many of the steps are done, in words
 	Ms    int64               `json:"ms"`
 	Cost  string              `json:"cost"`
 	Error *editorview.Failure `json:"error,omitempty"`
@@ -176,12 +185,15 @@ type runEvent struct {
 // writeRun adds the state of the run. The ID of the event is the Seq of the run,
 // which the browser sends when it reconnects.
 func (s *runStream) writeRun(run *flow.Run) error {
-	m := s.mark(run)
+	m, err := s.shownMark(run)
+	if err != nil {
+		return err
+	}
 	var bar bytes.Buffer
 	if err := editorview.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
 		return err
 	}
-	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Duration.Milliseconds(), Cost: editorview.Cost(m.Usage), Error: m.Error, Bar: bar.String()}
+	n := runEvent{Run: run.ID, State: run.State, Steps: m.Steps(), Ms: m.Duration.Milliseconds(), Cost: m.Total(), Error: m.Error, Bar: bar.String()}
 	if m.Error != nil && m.Error.Node != "" {
 		if node := s.graph.Node(m.Error.Node); node != nil {
 			n.Title = document.NodeTitle(node, s.s.Kinds.For(node))

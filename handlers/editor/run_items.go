@@ -53,6 +53,7 @@ func (s *runStream) writeItems(run *flow.Run) error {
 	if err != nil {
 		return err
 	}
+	s.agents.addChildren(list)
 	var changed []itemsEvent
 	open := false
 	for i := range list {
@@ -60,6 +61,13 @@ func (s *runStream) writeItems(run *flow.Run) error {
 		open = open || !c.Ended()
 		path := c.Caller.Path
 		current := itemsEvent{Node: path, Done: c.Succeeded + c.Failed, Failed: c.Failed, Total: c.Total}
+		if c.Failed > 0 {
+			cells, err := s.s.Store.Strip(s.Ctx(), c.Caller, items.CellSize(c.Total))
+			if err != nil {
+				return err
+			}
+			current.Failed = items.Count(c, cells).Failed
+		}
 		previous := s.items.sent[path]
 		previous.Item, previous.Open, previous.Details = 0, "", ""
 		if c.Total < 0 || previous == current {

@@ -1,41 +1,33 @@
 package editor
 
 import (
-	"cmp"
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
+	"sluice/handlers/web"
 	"sluice/views/components"
 )
 
 // preview is the result of a step, shortened for its node on the canvas.
 type preview struct {
-	Kind   string  `json:"kind"` // text, scores, image, file
-	Text   string  `json:"text,omitempty"`
-	Scores []score `json:"scores,omitempty"`
-	File   string  `json:"file,omitempty"` // path of the file
-	Port   string  `json:"port,omitempty"` // the branch that was taken
-}
-
-// score is a label with its score from 0 to 1.
-type score struct {
-	Label string  `json:"label"`
-	Score float64 `json:"score"`
+	Kind   string                  `json:"kind"` // text, scores, image, file
+	Text   string                  `json:"text,omitempty"`
+	Scores []components.LabelScore `json:"scores,omitempty"`
+	File   string                  `json:"file,omitempty"` // path of the file
+	Port   string                  `json:"port,omitempty"` // the branch that was taken
 }
 
 // Limits of what a node shows of a result.
 const (
 	previewRunes  = 280
 	previewScores = 3
-	resultScores  = 8 // in the result pane, which has more space
 )
 
 // preview returns the preview of a step: its scores if it has some, else its first
 // non-empty output in the order of the kind. For a branching node, it also names
 // the port that was taken.
 func (s *runStream) preview(step *flow.Step) *preview {
-	if list := scoresIn(step.Outputs); len(list) > 0 {
+	if list := web.Scores(step.Outputs); len(list) > 0 {
 		return &preview{Kind: "scores", Scores: list[:min(len(list), previewScores)]}
 	}
 	n := s.graph.Node(step.Node)
@@ -79,34 +71,6 @@ func previewOf(v any) *preview {
 		text = strings.ToValidUTF8(string(runes[:previewRunes]), "") + "…"
 	}
 	return &preview{Kind: "text", Text: strings.TrimSpace(text)}
-}
-
-// scoresIn returns labels with scores, highest first. Kinds return them as a map, as
-// a list of objects, or as a single label.
-func scoresIn(outputs map[string]any) []score {
-	var list []score
-	switch scores := flow.Ordered(outputs["scores"]).(type) {
-	case *flow.Object:
-		for label, v := range scores.All() {
-			if f, ok := flow.Float(v); ok {
-				list = append(list, score{label, f})
-			}
-		}
-	case []any:
-		for _, item := range scores {
-			m, _ := flow.AsMap(item)
-			if f, ok := flow.Float(m["score"]); ok {
-				list = append(list, score{flow.Text(m["label"]), f})
-			}
-		}
-	}
-	if label, ok := outputs["label"].(string); ok && len(list) == 0 {
-		if f, ok := flow.Float(outputs["score"]); ok {
-			list = append(list, score{label, f})
-		}
-	}
-	sorting.By(list, func(a, b score) int { return cmp.Compare(b.Score, a.Score) })
-	return list
 }
 
 // itemsIn returns the length of each output that is a list, by port.

@@ -63,7 +63,7 @@ func (c *call) showRun(status int, form editorview.RunForm) error {
 // runForm returns the form with the submitted values, or else with the inputs of the
 // last run or the examples. If the draft has problems, they replace the fields.
 func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) (editorview.RunForm, error) {
-	form := editorview.RunForm{FlowID: string(d.flow.ID), Flow: d.Name, Until: options.Until, From: options.From, Parent: options.Parent}
+	form := editorview.RunForm{FlowID: string(d.flow.ID), Flow: d.Name, LiveVersion: d.flow.LiveVersion, Until: options.Until, From: options.From, Parent: options.Parent}
 	if n := d.Node(targetNode(options)); n != nil {
 		k := c.s.Kinds.For(n)
 		form.Node, form.Sends = document.NodeTitle(n, k), k != nil && k.OutputsField != ""
@@ -71,7 +71,7 @@ func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) 
 	form.Webhooks, form.Flows, form.Drafts = c.countWebhooks(d), c.runsFlows(d), options.Drafts
 	inputs, err := c.s.Runner.DraftInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, options.Until)
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
-		form.Problems = editorview.ProblemsOf(string(d.flow.ID), d.Document, c.s.Kinds, e.Fields)
+		form.Problems = editorview.ProblemsOf(string(d.flow.ID), d.Document, c.s.Kinds, e.Fields, nil)
 		return form, nil
 	}
 	if err != nil {
@@ -274,6 +274,27 @@ func (c *call) flowRuns(flowID flow.FlowID, current string) (editorview.RunList,
 		list.Runs = append(list.Runs, m)
 	}
 	return list, nil
+}
+
+// shownMark converts the run that the page shows. Once it has ended, it counts the skipped steps
+// and adds the cost of child runs.
+func (c *call) shownMark(run *flow.Run) (editorview.RunMark, error) {
+	m := c.mark(run)
+	if !run.State.Ended() {
+		return m, nil
+	}
+	children, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
+	if err != nil {
+		return m, err
+	}
+	m.Usage = web.UsageView(run.Usage.Add(flow.ChildUsage(children)))
+	steps, err := c.s.Store.FindStepHeads(c.Ctx(), c.WorkspaceID(), run.ID, "")
+	for i := range steps {
+		if steps[i].State == flow.StepSkipped && !flow.IsSubStep(steps[i].Path) {
+			m.Skipped++
+		}
+	}
+	return m, err
 }
 
 // mark converts a run for the current user.

@@ -20,5 +20,5 @@ func failureOf(e *flow.Error) *editorview.Failure {
 	if do == "" && e.Retryable {
 		do = "The error may be temporary. Run it again."
 	}
-	return &editorview.Failure{Code: string(e.Code), Text: wording.Sentence(e.Message), Do: do, Node: e.Node}
+	return &editorview.Failure{Code: string(e.Code), Text: wording.Sentence(advice.Plain(e, "")), Do: do, Node: e.Node}
 }

@@ -164,9 +164,52 @@ func TestRunEvents(t *testing.T) {
 			t.Errorf("%s is missing in %s", want, events["steps"][0])
 		}
 	}
-	if !strings.Contains(events["run"][0], `"done":6`) || strings.Contains(events["run"][0], `data-command=\"stop\"`) {
+	if !strings.Contains(events["run"][0], `"steps":"6 steps"`) || strings.Contains(events["run"][0], `data-command=\"stop\"`) {
 		t.Errorf("%s", events["run"][0])
 	}
+}
+
+// TestRunBar_counts_skipped_steps_and_says_what_was_free: what the pill of a finished run sums up is
+// the same in the stream and on the page.
+func TestRunBar_counts_skipped_steps_and_says_what_was_free(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	id := h.Flow(`{"schema": "sluice.flow/v1", "name": "Greet", "nodes": [
+		{"id": "who", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "who"}},
+		{"id": "hello", "kind": "template", "position": {"x": 240, "y": 0}, "config": {"template": "Hello {{who}}"}},
+		{"id": "bye", "kind": "template", "disabled": true, "position": {"x": 240, "y": 200}, "config": {"template": "Bye {{who}}"}},
+		{"id": "reply", "kind": "output", "position": {"x": 480, "y": 0}, "config": {"name": "reply"}}],
+		"edges": [{"from": "who.value", "to": "hello.who"}, {"from": "who.value", "to": "bye.who"}, {"from": "hello.text", "to": "reply.value"}]}`)
+	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.who": {"Sam"}})
+	path := "/flows/" + id
+	events := runStream(b, path+"/runs/"+string(run.ID)+"/events")
+	if last := events["run"][0]; !strings.Contains(last, `"steps":"3 steps, 1 skipped"`) || !strings.Contains(last, `"cost":"$0"`) {
+		t.Errorf("the event is %s", last)
+	}
+	b.Get(path+"?run="+string(run.ID)).Is(200).Has("3 steps, 1 skipped", "data-cost>$0<")
+}
+
+// TestResult_leads_to_the_runs_beside_it: from the newest run to older ones and back.
+func TestResult_leads_to_the_runs_beside_it(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	id := h.Flow(webtest.Routing)
+	h.RunDraft(b, h.Flow(webtest.Routing), webtest.Ticket("of another flow"))
+	var runs []string
+	for _, text := range []string{"one", "two", "three", "four"} {
+		runs = append(runs, string(h.RunDraft(b, id, webtest.Ticket(text)).ID))
+	}
+	link := func(run, title string) string {
+		return `href="/flows/` + id + `?run=` + run + `" title="` + title + `"`
+	}
+	result := func(run string) *webtest.Answer {
+		return b.Fragment().Get("/flows/" + id + "/runs/" + run + "/result").Is(200)
+	}
+	result(runs[3]).Has(link(runs[2], "Older run"), `aria-label="Newer run" disabled`)
+	result(runs[1]).Has(link(runs[0], "Older run"), link(runs[2], "Newer run"))
+	result(runs[0]).Has(link(runs[1], "Newer run"), `aria-label="Older run" disabled`)
 }
 
 // TestRunEventsItems checks that the number of items is reported by output port, because
@@ -239,12 +282,13 @@ func TestReplay(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
-	b.Get("/flows/"+id+"?run="+string(run.ID)).Is(200).Has(`data-run="`+string(run.ID), `data-id="again"`).Lacks("Back to the draft", "data-replay=\""+string(run.ID)+"\">\n")
+	b.Get("/flows/"+id+"?run="+string(run.ID)).Is(200).Has(`data-run="`+string(run.ID), `data-id="again"`).Lacks("data-readonly", "data-replay=\""+string(run.ID)+"\">\n")
 	other := strings.Replace(webtest.Routing, "Hello {{ticket}}", "Bye {{ticket}}", 1)
 	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, flow.FlowID(id), "Route", "", []byte(other)); err != nil {
 		t.Fatal(err)
 	}
-	b.Get("/flows/"+id+"?run="+string(run.ID)).Is(200).Has("Back to the draft", "data-readonly", "Hello {{ticket}}").Lacks(`data-id="again"`, "Bye {{ticket}}")
+	b.Get("/flows/"+id+"?run="+string(run.ID)).Is(200).Has("Back to the draft", "data-readonly", "Hello {{ticket}}", `aria-controls="pane-result" aria-selected="true"`, `class="result-pane"`).
+		Lacks(`data-id="again"`, "Bye {{ticket}}", `id="publish-button"`, `id="run-button"`)
 	b.Get("/flows/" + id + "?run=run_unknown").Is(404)
 	t.Run("shows all parts of the past run", func(t *testing.T) {
 		b, at := b.Fragment(), "/flows/"+id

@@ -47,6 +47,10 @@ type Config struct {
 	Runner  Runner
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 	Models  web.Models
+	// Servers lists the tools of an MCP server and the name by which it introduces itself.
+	Servers interface {
+		ListTools(ctx context.Context, ws flow.WorkspaceID, credential string) (title string, tools []flow.ServerTool, err error)
+	}
 	// API serves a request to the HTTP API as if it were authenticated with the
 	// given key, which need not be in the store.
 	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)

@@ -110,7 +110,6 @@ func showVersion(c *call, d *draft, text string) error {
 	return c.builder(http.StatusOK, shown, func(b *editorview.BuilderPage) {
 		b.Replay = editorview.VersionName(n)
 		b.Fill.Banner = editorview.VersionNote(string(d.flow.ID), n, n == d.flow.LiveVersion)
-		b.Fill.RunButton, b.Fill.PublishButton = nil, nil
 	})
 }
 

@@ -23,7 +23,7 @@ func TestPublishInTheBuilder(t *testing.T) {
 	p.Shot("publish-first")
 	p.Click("#publish-dialog footer button")
 	p.Has("#publish-dialog", "Listening for your first call")
-	p.Has("#publish-button", "v1 is live")
+	p.Has("#flow-state", "v1 live")
 	p.Shot("published")
 	p.Theme("dark")
 	p.Shot("published-dark")
@@ -38,14 +38,14 @@ func TestPublishInTheBuilder(t *testing.T) {
 	h.Key("production")
 
 	p.Eval(`document.getElementById("canvas").commit("Remove", [{op: "remove", nodes: ["tone"]}])`)
-	p.Has("#publish-button", "problem")
+	p.Has("#flow-state", "1 problem")
 	p.Eval(`document.getElementById("canvas").commit("Set", [{op: "set", node: "say", field: "template", value: "Hi {{who}}"}])`)
 	p.Has("#publish-button", "Publish v2")
 	p.Click("#publish-button a")
 	p.Has("#publish-dialog", "This breaks programs that call v1")
 	p.Shot("publish-breaks")
 	p.Click("#publish-dialog footer button")
-	p.Has("#publish-button", "v2 is live")
+	p.Has("#flow-state", "v2 live")
 	p.Until(`!document.getElementById("publish-dialog").open`)
 
 	p.Go(h.Http.URL + path + "/compare?from=1&to=2")
@@ -75,7 +75,7 @@ func TestRunPageInABrowser(t *testing.T) {
 	p.Shot("run-dark")
 	p.Phone()
 	p.Shot("run-phone")
-	p.Click(`.waterfall a[href$="step=trim"]`)
+	p.Click(`.waterfall a[href*="step=trim"]`)
 	p.Has("#step", "Polite")
 }
 

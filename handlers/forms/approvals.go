@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/wording"
 	"sluice/handlers/web"
 	"sluice/markdown"
 	"sluice/views/components"
@@ -144,7 +145,10 @@ func answer(a *approvalCall, err error) error {
 	if problem == nil {
 		_, err = a.s.Library.Answer(a.Ctx(), library.Answer{
 			WorkspaceID: a.approval.WorkspaceID, RunID: a.approval.RunID, Path: a.approval.Path, Email: a.email, IP: a.IP(),
-			Decision: flow.Decision{Outcome: flow.Outcome(a.FormValue("decision")), Values: values, Comment: a.Trimmed("comment"), By: a.by},
+			Decision: flow.Decision{
+				Outcome: flow.Outcome(a.FormValue("decision")), Values: values, Comment: a.Trimmed("comment"), By: a.by,
+				All: a.FormValue("all") != "" && a.FormValue("decision") == string(flow.OutcomeApproved),
+			},
 		})
 		switch {
 		case err == nil && a.inBuilder():
@@ -210,6 +214,7 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 		Path: a.path, AskName: a.by.Type == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
 	}
 	p.Asker, p.Workspace = a.askerName(), a.workspaceName()
+	p.Call, p.All = callView(q.Call), a.FormValue("all") != ""
 	if p.Done = a.outcome(problem); p.Done != nil {
 		return p
 	}
@@ -222,9 +227,47 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 		p.Barred = "Viewers cannot answer. Ask an owner to make you an editor."
 	}
 	for _, v := range q.Values {
-		p.Values = append(p.Values, a.field(v, p.Barred == ""))
+		f := a.field(v, p.Barred == "")
+		if q.Call != nil {
+			asPlainText(&f, v)
+		}
+		p.Values = append(p.Values, f)
 	}
 	return p
+}
+
+// callView returns the view of a call, or nil.
+func callView(c *flow.AskedCall) *formsview.ApprovalCall {
+	if c == nil {
+		return nil
+	}
+	view := &formsview.ApprovalCall{
+		Tool: c.Tool, Destination: flow.ShowInvisible(c.Destination), Write: c.Effect == flow.EffectWrite, Reason: flow.ShowInvisible(c.Reason), Untrusted: c.Untrusted, All: c.All,
+	}
+	for _, v := range c.Bound {
+		view.Bound = append(view.Bound, formsview.ApprovalText{Name: v.Name, Text: plainText(v.Value)})
+	}
+	return view
+}
+
+// asPlainText shows an argument of a call by its own name and as plain text.
+func asPlainText(f *formsview.ApprovalField, v flow.ApprovalValue) {
+	f.Plain = &formsview.ApprovalText{Name: v.Name, Text: plainText(v.Value)}
+	if c := f.Control; c != nil {
+		c.Label = v.Name
+		if text := flow.Text(v.Value); flow.Visible(text) != text {
+			c.Help = "With its invisible characters: " + f.Plain.Text
+		}
+	}
+}
+
+// plainText returns a value as a text in which nothing is hidden.
+func plainText(v any) string {
+	text, isText := v.(string)
+	if !isText {
+		text = string(flow.EncodeJSON(v))
+	}
+	return flow.ShowInvisible(text)
 }
 
 // messageHTML returns the message of a question as HTML. Questions of older versions were
@@ -245,14 +288,18 @@ func (a *approvalCall) outcome(problem *flow.Error) *formsview.ApprovalDone {
 		if d.Outcome != flow.OutcomeExpired {
 			by = d.By.Label()
 		}
-		done := &formsview.ApprovalDone{State: string(d.Outcome), By: by, At: d.At, Comment: d.Comment}
+		done := &formsview.ApprovalDone{State: string(d.Outcome), By: by, At: d.At, Comment: d.Comment, Call: a.approval.Question.Call != nil}
 		for _, v := range a.approval.Question.Values {
 			if value, edited := d.Values[v.Name]; edited {
-				done.Values = append(done.Values, components.ValueView{Name: formsview.NameWords(v.Name), Value: value})
+				name := formsview.NameWords(v.Name)
+				if done.Call {
+					name, value = v.Name, plainText(value)
+				}
+				done.Values = append(done.Values, components.ValueView{Name: name, Value: value})
 			}
 		}
 		if problem != nil && problem.Code == flow.CodeAlreadyDecided {
-			done.Late = strings.TrimSuffix(problem.Sentence(), ".") + " on " + formsview.Moment(d.At) + ". Your answer was not needed."
+			done.Late = strings.TrimSuffix(problem.Sentence(), ".") + " on " + wording.Moment(d.At) + ". Your answer was not needed."
 		}
 		return done
 	case a.approval.Closed:

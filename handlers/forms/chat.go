@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -179,6 +180,16 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 		return r, nil
 	}
 	text, isText := value.(string)
+	if o, ok := document.Reply(t.doc, t.s.Kinds); ok && isText {
+		source := document.TextSources(t.doc, contract.Outputs(t.doc, t.s.Kinds))[o.Name]
+		if document.SpeakingAgents(t.doc, t.s.Kinds)[source] && t.run.Outputs.Get(o.Name) == value {
+			all, err := web.TurnTexts(ctx, t.s.Store, t.run, source)
+			if err != nil {
+				return r, err
+			}
+			text = cmp.Or(all, text)
+		}
+	}
 	if !isText {
 		var html strings.Builder
 		if err := components.Value(components.ValueView{Name: "Answer", Value: value, All: true, Files: t.fileURL}).Render(ctx, &html); err != nil {

@@ -90,6 +90,29 @@ func TestChat_reply_without_text(t *testing.T) {
 	}
 }
 
+// TestChat_error_is_short_and_names_its_way_out shows an error as a line of text with a button that says
+// what it does.
+func TestChat_error_is_short_and_names_its_way_out(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.FormOf(conversation)
+	p := chrome.Start(t).Open(t, h.Http.URL+"/f/"+id)
+	p.Allow("ERR_INTERNET_DISCONNECTED")
+	p.Size(375, 812)
+	p.There("#message")
+	p.Offline(true)
+	p.Type("#message", "Hello")
+	p.Click("[data-send]")
+	const turn = `document.querySelector(".turn.assistant:last-child")`
+	p.Has(".turn.assistant .turn-hint.bad", "Can't reach the server.")
+	p.Has(".turn.assistant [data-again]", "Try again")
+	p.Until(turn + `.getBoundingClientRect().height < 110 && getComputedStyle(` + turn + `).borderTopStyle === "none"`)
+	p.Shot("chat-error")
+	p.Offline(false)
+	p.Click(".turn.assistant [data-again]")
+	p.Until(`document.querySelectorAll(".turn").length === 2 && ` + turn + `.textContent.includes("Hello") && !document.querySelector(".turn-hint.bad")`)
+}
+
 // TestChat_embedded embeds a chat in another site with one line of HTML.
 func TestChat_embedded(t *testing.T) {
 	t.Parallel()

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	formsview "sluice/views/forms"
 )
@@ -22,8 +24,10 @@ type resultStream struct {
 	*resultCall
 	out     *web.Stream
 	watch   flow.Watch
-	lastSeq int64             // flow.Run.Seq of the newest change that was sent
-	outputs map[string]string // output by node; see streamedOutputs
+	lastSeq int64                    // flow.Run.Seq of the newest change that was sent
+	outputs map[string]string        // output by node; see streamedOutputs
+	agents  map[string]bool          // see document.SpeakingAgents
+	turns   map[string]*web.TurnText // by agent
 }
 
 // followResult is GET events: an event stream with the content of the result
@@ -36,7 +40,7 @@ func (v *formCall) followResult() error {
 	}
 	watch := v.s.Runner.WatchText(t.run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
-	s := &resultStream{resultCall: t, watch: watch, lastSeq: -1, outputs: t.streamedOutputs()}
+	s := &resultStream{resultCall: t, watch: watch, lastSeq: -1, outputs: t.streamedOutputs(), agents: document.SpeakingAgents(t.doc, t.s.Kinds), turns: map[string]*web.TurnText{}}
 	s.out = web.StartStream(v.Response())
 	ctx, cancel := context.WithTimeout(v.Ctx(), maxResultStream)
 	defer cancel()
@@ -112,10 +116,19 @@ func (s *resultStream) sendNew() error {
 
 // sendTexts sends the new text of steps that become outputs.
 func (s *resultStream) sendTexts() error {
-	for _, d := range s.watch.Read(func(string, int) bool { return true }) {
-		name, isOutput := s.outputs[d.Path]
-		if !isOutput {
+	list := s.watch.Read(func(string, int) bool { return true })
+	sorting.By(list, func(a, b flow.Delta) int { return flow.CompareSubSteps(a.Path, b.Path) })
+	for _, d := range list {
+		node, _, _ := strings.Cut(d.Path, flow.SubSeparator)
+		name, isOutput := s.outputs[node]
+		switch {
+		case !isOutput || d.Path != node && !(s.agents[node] && web.IsTurn(node, d.Path)):
 			continue
+		case s.agents[node]:
+			if s.turns[node] == nil {
+				s.turns[node] = &web.TurnText{}
+			}
+			d.Text, d.Reset = s.turns[node].Add(d.Path, d.Text, d.Reset)
 		}
 		if err := s.write("text", map[string]any{"output": name, "text": d.Text, "reset": d.Reset}); err != nil {
 			return err

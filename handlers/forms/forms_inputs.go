@@ -5,13 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"sluice/flow"
-	"sluice/flow/cache"
 	"sluice/flow/contract"
 	"sluice/handlers/web"
 )
@@ -68,50 +64,9 @@ func jsonError(v any) string {
 	return ""
 }
 
-// rateLimiters has a token bucket per form and address, which refills at the allowed
-// rate. The number of buckets is bounded; an evicted one starts full again. It is
-// safe for concurrent use.
-type rateLimiters struct {
-	mu      sync.Mutex
-	buckets cache.Cache[string, *rate.Limiter]
-}
-
-// maxRateLimiters bounds the memory of rateLimiters to a few megabytes.
-const maxRateLimiters = 20_000
-
-// newRateLimiters returns rate limiters without buckets.
-func newRateLimiters() *rateLimiters {
-	return &rateLimiters{buckets: cache.New[string, *rate.Limiter](maxRateLimiters)}
-}
-
-// take takes a token for a key, or returns the time until the next one is available.
-func (s *rateLimiters) take(key string, perMinute int64, now time.Time) (wait time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b, ok := s.buckets.Get(key)
-	if !ok || b.Burst() != int(perMinute) {
-		b = rate.NewLimiter(rate.Limit(float64(perMinute)/60), int(perMinute))
-		s.buckets.Add(key, b)
-	}
-	if b.AllowN(now, 1) {
-		return 0
-	}
-	return time.Duration((1 - b.TokensAt(now)) / float64(b.Limit()) * float64(time.Second))
-}
-
-// takeRate counts a submission, or returns the time until this visitor may submit the
-// form again. It is counted in this process first and then in the database, which all
-// instances share; a request that is refused in this process costs no write.
+// takeRate counts a submission, or returns the time until this visitor may submit the form again.
 func (v *formCall) takeRate(now time.Time) (time.Duration, error) {
-	key := string(v.flow.ID) + " " + web.RateLimitKey(v.IP())
-	if wait := v.s.rateLimiters.take(key, v.form.PerMinute, now); wait > 0 {
-		return wait, nil
-	}
-	shared, err := v.s.Store.TakeRate(v.Ctx(), web.AttemptKey("send", key), v.form.PerMinute)
-	if err != nil || shared == nil {
-		return 0, err
-	}
-	return shared.Wait, nil
+	return v.TakeRate(v.s.rateLimiters, "send", string(v.flow.ID)+" "+web.RateLimitKey(v.IP()), v.form.PerMinute, now)
 }
 
 // checkLimits returns a formRefusal if this visitor has reached a limit.

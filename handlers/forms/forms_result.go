@@ -75,6 +75,9 @@ func (t *resultCall) result() formsview.FormRun {
 		State: string(t.run.State), Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: string(t.run.ID),
 		Erased: t.run.Erased != "",
 	}
+	if earlier, err := t.continued(t.Param("ticket")); err == nil && earlier != nil {
+		r.Continue = t.path() + "?continue=" + t.Param("ticket")
+	}
 	if t.run.State == flow.RunFailed {
 		r.Problem = failureText(t.run.Error)
 	}

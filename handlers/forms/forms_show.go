@@ -29,6 +29,15 @@ func (v *formCall) show() error {
 	if previousRun != nil {
 		last = previousRun.Inputs
 	}
+	if ticket := v.QueryParam("continue"); ticket != "" {
+		earlier, err := v.continued(ticket)
+		if err != nil {
+			return err
+		}
+		if earlier == nil {
+			return v.Redirect(v.path())
+		}
+	}
 	return v.showForm(http.StatusOK, v.fields(nil, last), "")
 }
 
@@ -51,7 +60,7 @@ func (v *formCall) previousRun(ticket string) (*flow.Run, error) {
 func (v *formCall) showForm(status int, fields []formsview.FormField, problem string) error {
 	f := formsview.FormPage{
 		Title: v.title(), Intro: v.form.Intro, Button: v.form.Button, Fields: fields, Error: problem,
-		Again: v.QueryParam("again"), Once: rand.Text(), Password: v.form.PasswordHash != "",
+		Again: v.QueryParam("again"), Continue: v.QueryParam("continue"), Once: rand.Text(), Password: v.form.PasswordHash != "",
 	}
 	if f.Intro == "" {
 		f.Intro = v.flow.Description
@@ -208,6 +217,10 @@ func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (starte
 	if err != nil {
 		return started, err
 	}
+	earlier, err := v.continued(fields["continue"])
+	if err != nil {
+		return started, err
+	}
 	given := typed.Values(inputs)
 	chat := v.conversation()
 	if chat != nil {
@@ -236,7 +249,7 @@ func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (starte
 		s.IdempotencyKey = "form-" + flow.Hash([]byte(string(v.flow.ID)+"\n"+once+"\n"+string(value.Canonical(given))))
 		s.Fingerprint = s.IdempotencyKey
 	}
-	started, err = v.s.Runner.StartRun(v.Ctx(), s)
+	started, err = v.startContinued(s, earlier)
 	if err != nil || started.Replayed {
 		if back := v.s.Store.ReturnFormRun(context.WithoutCancel(v.Ctx()), v.flow.ID, day); err == nil {
 			err = back

@@ -35,13 +35,13 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
-	seals        *forms.Seals  // signs tickets and password cookies
-	rateLimiters *rateLimiters // by form and address
+	seals        *forms.Seals      // signs tickets and password cookies
+	rateLimiters *web.RateLimiters // by form and address
 }
 
 // New returns the forms of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	s := &Server{Site: site, Config: cfg, rateLimiters: newRateLimiters()}
+	s := &Server{Site: site, Config: cfg, rateLimiters: web.NewRateLimiters()}
 	s.seals = s.newSeals()
 	return s
 }

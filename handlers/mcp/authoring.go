@@ -182,14 +182,16 @@ func pick(given map[string]any, names ...string) map[string]any {
 func runRequest(given map[string]any) apiRequest {
 	r := onFlow(given, http.MethodPost, "/run")
 	inputs, _ := flow.AsObject(given["inputs"])
-	body := inputs.Clone()
+	body, options := inputs.Clone(), pick(given, "max_usd", "continue")
 	switch version := flow.Text(given["version"]); version {
 	case "live":
 	case "draft":
-		body.Set(contract.ReservedInput, map[string]any{"version": "draft"})
+		options["version"] = "draft"
 	default:
-		n, _ := strconv.ParseInt(version, 10, 64)
-		body.Set(contract.ReservedInput, map[string]any{"version": n})
+		options["version"], _ = strconv.ParseInt(version, 10, 64)
+	}
+	if len(options) > 0 {
+		body.Set(contract.ReservedInput, options)
 	}
 	r.body, r.headers = body, map[string]string{"Prefer": "wait=" + flow.Text(given["wait_s"])}
 	return r

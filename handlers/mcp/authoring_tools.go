@@ -16,6 +16,27 @@ var reads = sdk.ToolAnnotations{ReadOnlyHint: true}
 // changes are the annotations of tools whose changes can be undone.
 var changes = sdk.ToolAnnotations{DestructiveHint: new(bool)}
 
+// scheduleInput is the configuration of a schedule.
+var scheduleInput = contract.Input{Name: "schedule", Type: flow.TypeJSON, Required: true,
+	Description: `The schedule: exactly one of cron ("0 9 * * 1-5"), every ("65m") and at ("2026-12-24T18:00"); timezone, from, until, except, inputs, overlap, catch_up, max_late, pause_after.`}
+
+// baseInput and partInput name a knowledge base and a part of it.
+var (
+	baseInput = contract.Input{Name: "knowledge", Type: flow.TypeText, Required: true, Description: "Slug or ID of the knowledge base."}
+	partInput = optional("part", flow.TypeText, nil, "The customer, tenant or project that documents belong to.")
+)
+
+// only returns the named members that are set.
+func only(given map[string]any, names ...string) map[string]any {
+	body := map[string]any{}
+	for _, name := range names {
+		if v := given[name]; v != nil && v != "" {
+			body[name] = v
+		}
+	}
+	return body
+}
+
 // authorTools are the tools of ?tools=authoring, in the order in which a model uses them.
 var authorTools = authoring{
 	{name: "list_kinds", title: "List kinds of nodes", hints: reads,
@@ -89,9 +110,80 @@ var authorTools = authoring{
 			return r
 		}},
 
+	{name: "list_triggers", title: "List triggers", hints: reads,
+		text:    "The triggers of a flow, which start runs without a caller, with their next times.",
+		inputs:  []contract.Input{flowInput},
+		request: func(given map[string]any) apiRequest { return onFlow(given, http.MethodGet, "/triggers") }},
+
+	{name: "list_knowledge", title: "List knowledge bases", hints: reads,
+		text: "The knowledge bases of the workspace, which the kinds knowledge_add and knowledge_search use by slug.",
+		request: func(map[string]any) apiRequest {
+			return apiRequest{method: http.MethodGet, path: "/v1/knowledge"}
+		}},
+
+	{name: "add_document", title: "Add a document", hints: changes,
+		text: "Adds a text or the file at a URL to a knowledge base, or replaces the document with the same source. Starts a run; read_run tells when it has ended.",
+		inputs: []contract.Input{baseInput, optional("text", flow.TypeText, nil, "The text, with or without Markdown. Exactly one of text and url."), optional("url", flow.TypeText, nil, "URL of a file or web page."),
+			optional("source", flow.TypeText, nil, "What identifies the document. Required for a text."), optional("title", flow.TypeText, nil, "Default: the title in the document."), partInput},
+		request: func(given map[string]any) apiRequest {
+			return apiRequest{method: http.MethodPost, path: "/v1/knowledge/" + url.PathEscape(flow.Text(given["knowledge"])) + "/documents", body: only(given, "text", "url", "source", "title", "part")}
+		}},
+
+	{name: "search_knowledge", title: "Search a knowledge base", hints: reads,
+		text:   "The passages of a knowledge base that fit a question best, with the ranks by words and by meaning. Quoted phrases must occur.",
+		inputs: []contract.Input{baseInput, {Name: "query", Type: flow.TypeText, Required: true, Description: "A question or words."}, optional("top", flow.TypeNumber, nil, "How many passages; 5 by default."), partInput},
+		request: func(given map[string]any) apiRequest {
+			return apiRequest{method: http.MethodPost, path: "/v1/knowledge/" + url.PathEscape(flow.Text(given["knowledge"])) + "/search", body: only(given, "query", "top", "part")}
+		}},
+
+	{name: "preview_schedule", title: "Preview a schedule", hints: reads,
+		text:   "A schedule in words, and its next five times. Stores nothing.",
+		inputs: []contract.Input{scheduleInput},
+		request: func(given map[string]any) apiRequest {
+			return apiRequest{method: http.MethodPost, path: "/v1/schedules/preview", body: given["schedule"]}
+		}},
+
+	{name: "set_trigger", title: "Set a schedule", hints: changes,
+		text:   "Makes a schedule of a flow, or replaces its configuration. It starts runs of the live version at the planned times. Ask the person first.",
+		inputs: []contract.Input{flowInput, {Name: "name", Type: flow.TypeText, Required: true, Description: "The name of the schedule: lower-case letters, digits and hyphens."}, scheduleInput},
+		request: func(given map[string]any) apiRequest {
+			r := onFlow(given, http.MethodPut, "/triggers/"+url.PathEscape(flow.Text(given["name"])))
+			r.body = given["schedule"]
+			return r
+		}},
+
+	{name: "set_webhook", title: "Set an incoming webhook", hints: changes,
+		text: "Makes an incoming webhook of a flow, or replaces its configuration, and returns its URL, which is a secret. Ask the person first.",
+		inputs: []contract.Input{flowInput, {Name: "name", Type: flow.TypeText, Required: true, Description: "The name of the webhook: lower-case letters, digits and hyphens."},
+			{Name: "webhook", Type: flow.TypeJSON, Required: true, Description: `The configuration: verify ({"scheme": "github", "secrets": ["NAME OF A CREDENTIAL"]}), when, inputs, once, reply, response, max_body, per_minute, per_day.`}},
+		request: func(given map[string]any) apiRequest {
+			r := onFlow(given, http.MethodPut, "/hooks/"+url.PathEscape(flow.Text(given["name"])))
+			r.body = given["webhook"]
+			return r
+		}},
+
+	{name: "start_batch", title: "Start a batch",
+		text: "Runs a flow for every row of a table. Needs the scope run. Try a sample of five rows first, and ask the person before all rows.",
+		inputs: []contract.Input{flowInput, optional("file", flow.TypeText, nil, "ID of an uploaded file in CSV, TSV, JSON Lines or XLSX."), optional("rows", flow.TypeList, nil, "The rows instead of a file: objects."),
+			optional("columns", flow.TypeJSON, nil, "By input: a column, or a CEL expression over row."), optional("sample", flow.TypeNumber, nil, "Only so many of the first rows.")},
+		request: func(given map[string]any) apiRequest {
+			r := onFlow(given, http.MethodPost, "/batches")
+			r.body = pick(given, "file", "rows", "columns", "sample")
+			return r
+		}},
+
+	{name: "read_batch", title: "Read a batch", hints: reads,
+		text:   "The state, the counts of rows and the cost of a batch.",
+		inputs: []contract.Input{flowInput, runInput},
+		request: func(given map[string]any) apiRequest {
+			return onFlow(given, http.MethodGet, "/batches/"+url.PathEscape(flow.Text(given["run"])))
+		}},
+
 	{name: "run_flow", title: "Run a flow",
 		text: "Starts a run and waits for its end. A run that takes longer is returned as it is; read_run returns it later. Needs the scope run, and manage for anything but the live version.",
 		inputs: []contract.Input{flowInput, optional("inputs", flow.TypeJSON, nil, "The inputs by name."), versionInput("version", "live"),
+			{Name: "max_usd", Type: flow.TypeNumber, Min: new(0.000001), Max: new(flow.MaxUSD.Dollars()), Description: "Dollars that the run may cost, with all runs below it."},
+			optional("continue", flow.TypeText, nil, "The ID of an earlier run of the flow: agents go on with their conversations in it."),
 			{Name: "wait_s", Type: flow.TypeNumber, Default: flow.Number(30), HasDefault: true, Min: new(1.0), Max: new(60.0), Description: "Whole seconds to wait for the end."}},
 		request: runRequest},
 

@@ -144,7 +144,7 @@ func (s *Server) serve(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	object, _, err := c.ReadObjectUpTo(false, tools.maxMessage())
+	object, err := c.ReadObjectUpTo(false, tools.maxMessage())
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (s *Server) complete(c *api.Call) error {
 	var started flow.Started
 	if err == nil {
 		started, err = s.api.Runner.StartRun(context.WithoutCancel(c.Request().Context()), flow.Start{
-			WorkspaceID: r.flow.WorkspaceID, FlowID: r.flow.ID, Key: c.Key, Trigger: flow.TriggerAPI, Given: r.given, Coerce: true,
+			WorkspaceID: r.flow.WorkspaceID, FlowID: r.flow.ID, Key: c.Key, Trigger: flow.TriggerAPI, Given: r.given, Coerce: true, Options: flow.RunOptions{Continue: r.earlier},
 		})
 	}
 	if err != nil {
@@ -230,6 +230,12 @@ func (a *answer) text() (string, error) {
 		return "", a.failure()
 	}
 	if value, given := a.run.Outputs.Lookup(a.outline.Reply); given {
+		if source := a.outline.Sources[a.outline.Reply]; a.outline.Agents[source] {
+			text, err := web.TurnTexts(a.Request().Context(), a.api.Store, a.run, source)
+			if err != nil || text != "" {
+				return text, err
+			}
+		}
 		return flow.Text(value), nil
 	}
 	for _, o := range a.outline.Outputs {

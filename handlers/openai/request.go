@@ -1,11 +1,15 @@
 package openai
 
 import (
+	"bufio"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/api"
 )
 
@@ -18,6 +22,7 @@ type request struct {
 	outline *api.Outline
 	model   string // as the client wrote it
 	given   *flow.Object
+	earlier flow.RunID // that the run continues
 	stream  bool
 	usage   bool // send the usage in the last chunk of the stream
 }
@@ -55,8 +60,26 @@ func (s *Server) read(c *api.Call) (*request, error) {
 		return nil, invalid("The flow %q has no output to answer with.", r.model)
 	}
 	messages, _ := body["messages"].([]any)
-	r.given, err = buildInputs(r.outline.Inputs, messages, body["metadata"])
+	if r.given, err = buildInputs(r.outline.Inputs, messages, body["metadata"]); err != nil {
+		return nil, err
+	}
+	r.earlier, err = readContinue(body["metadata"], r.outline.Inputs)
 	return r, err
+}
+
+// readContinue returns the run that metadata.continue names: agents go on with their conversations in it, and take from
+// messages only what follows the last one of the assistant. A flow may have an input of that name, which then gets the value.
+func readContinue(metadata any, inputs []contract.Input) (flow.RunID, error) {
+	members, _ := flow.AsMap(metadata)
+	v, given := members["continue"]
+	if !given || slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.Name == "continue" }) {
+		return "", nil
+	}
+	id, isText := v.(string)
+	if !isText || !flow.ValidID(flow.PrefixRun, id) {
+		return "", invalid("metadata.continue must be the ID of a run, as in the header X-Sluice-Run.")
+	}
+	return flow.RunID(id), nil
 }
 
 // findFlow finds the flow that a body names as its model. It only looks for the name, so that a
@@ -77,7 +100,7 @@ func (r *request) findFlow(c *api.Call, body io.Reader) (err error) {
 // modelName returns the member model of a JSON object, or "" if that is missing or not a text, and
 // whether the body is an object.
 func modelName(body io.Reader) (model string, valid bool) {
-	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // remembers no names
+	d := jsontext.NewDecoder(newShortTexts(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // remembers no names
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return "", false
 	}
@@ -99,4 +122,51 @@ func modelName(body io.Reader) (model string, valid bool) {
 		return t.String(), true
 	}
 	return "", d.PeekKind() == '}'
+}
+
+// maxShortText is the size in bytes up to which shortTexts keeps a text.
+const maxShortText = 4 << 10
+
+// shortTexts reads JSON without what exceeds maxShortText in each text and number: a decoder needs
+// memory for the longest one, even if it skips it.
+type shortTexts struct {
+	from            *bufio.Reader
+	n               int // bytes of the current text or number
+	quoted, escaped bool
+}
+
+func newShortTexts(body io.Reader) *shortTexts {
+	return &shortTexts{from: bufio.NewReaderSize(body, 64<<10)}
+}
+
+// Read implements io.Reader.
+func (s *shortTexts) Read(p []byte) (n int, err error) {
+	for n < len(p) && (n == 0 || s.from.Buffered() > 0) {
+		b, err := s.from.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		if s.keeps(b) {
+			p[n] = b
+			n++
+		}
+	}
+	return n, nil
+}
+
+// keeps reports whether the next byte is kept. An escape is kept or left out as a whole.
+func (s *shortTexts) keeps(b byte) bool {
+	switch {
+	case s.escaped:
+		s.escaped = false
+		if b == 'u' && s.n <= maxShortText {
+			s.n -= 4 // its digits
+		}
+	case b == '"', !s.quoted && strings.IndexByte("0123456789+-.eE", b) < 0:
+		s.quoted, s.n = b == '"' && !s.quoted, 0
+	default:
+		s.escaped = s.quoted && b == '\\'
+		s.n++
+	}
+	return s.n <= maxShortText
 }

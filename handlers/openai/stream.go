@@ -6,6 +6,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/codes"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 )
 
@@ -40,6 +41,7 @@ type chunkWriter struct {
 	watch    flow.Watch
 	out      *web.Stream
 	sent     strings.Builder
+	turns    web.TurnText
 	diverged bool // a retry of the node produced another text; sent text cannot be revoked
 }
 
@@ -55,7 +57,13 @@ func (w *chunkWriter) add(delta *message, finish *string, u *usage) {
 // sendText sends the text that the node has produced since the last call.
 func (w *chunkWriter) sendText() error {
 	source := w.outline.Sources[w.outline.Reply]
-	for _, d := range w.watch.Read(func(path string, _ int) bool { return path == source }) {
+	agent := w.outline.Agents[source]
+	list := w.watch.Read(func(path string, _ int) bool { return path == source || agent && web.IsTurn(source, path) })
+	sorting.By(list, func(a, b flow.Delta) int { return flow.CompareSubSteps(a.Path, b.Path) })
+	for _, d := range list {
+		if agent {
+			d.Text, d.Reset = w.turns.Add(d.Path, d.Text, d.Reset)
+		}
 		w.appendText(d.Text, d.Reset)
 	}
 	if !w.out.Pending() {

@@ -38,14 +38,15 @@ func NewHTTPServer(handler http.Handler) *conns.Server {
 type Edge struct {
 	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
 
-	next http.Handler
-	hsts string // the Strict-Transport-Security header; "" omits it
+	next     http.Handler
+	maxDrain int64  // see MaxDrain
+	hsts     string // the Strict-Transport-Security header; "" omits it
 }
 
 // NewEdge returns an edge in front of a handler. With an https public URL, responses
 // tell browsers to use HTTPS only.
 func NewEdge(next http.Handler, publicURL string) *Edge {
-	return &Edge{BodyTimeout: bodyTimeout, next: next, hsts: hstsHeader(publicURL)}
+	return &Edge{BodyTimeout: bodyTimeout, next: next, maxDrain: MaxDrain, hsts: hstsHeader(publicURL)}
 }
 
 // ServeHTTP prepares a request and passes it to the next handler.
@@ -144,10 +145,22 @@ func (e *Edge) drainBody(w http.ResponseWriter, r *http.Request, body *countedBo
 		return // net/http waits a moment between the response and the end of the connection
 	}
 	rc := http.NewResponseController(w)
-	if rc.EnableFullDuplex() != nil || rc.SetReadDeadline(time.Now().Add(min(drainTime, e.BodyTimeout))) != nil || rc.Flush() != nil {
+	if rc.EnableFullDuplex() != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(body.ReadCloser, MaxDrain))
+	if rc.SetReadDeadline(time.Now().Add(min(drainTime, e.BodyTimeout))) == nil && rc.Flush() == nil {
+		if n, err := io.Copy(io.Discard, io.LimitReader(body.ReadCloser, e.maxDrain)); err == nil && n < e.maxDrain {
+			return
+		}
+	}
+	closeAfterResponse(w)
+}
+
+// closeAfterResponse makes net/http close the connection. In full duplex mode it would take what is left of a body for the next
+// request. Or it would read the end of the body only when it closes it, start to read in the background then, and panic with
+// "invalid concurrent Body.Read call" when it reads the next request at the same time.
+func closeAfterResponse(w http.ResponseWriter) {
+	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1)) // a body above its limit does that
 }
 
 // countedBody is a request body that knows how much of it was read.

@@ -24,16 +24,35 @@ func TakeMemory(ctx context.Context, memory *inflight.Hold, bytes int64) error {
 	if bytes <= inflight.Small {
 		return nil
 	}
+	return takePatiently(ctx, memory.Limit(), func(ctx context.Context) error { return memory.Take(ctx, bytes) })
+}
+
+// TakeBody is TakeMemory for decoding a body as JSON.
+func TakeBody(ctx context.Context, memory *inflight.Hold, body *inflight.Body) error {
+	n := body.Decoding()
+	if n <= inflight.Small {
+		return nil
+	}
+	return takePatiently(ctx, memory.Budget().EachBody(), func(ctx context.Context) error { return memory.TakeBody(ctx, n) })
+}
+
+// takePatiently waits for memory for a while. limit is how much take may take, in bytes.
+func takePatiently(ctx context.Context, limit int64, take func(context.Context) error) error {
 	patient, cancel := context.WithTimeout(ctx, memoryPatience)
 	defer cancel()
-	switch err := memory.Take(patient, bytes); {
+	switch err := take(patient); {
 	case errors.Is(err, inflight.ErrTooLarge):
-		return flow.Errorf(flow.CodeBodyTooLarge, "Decoding the body takes more than %s of memory, which is what one request may have on this server.", flow.Size(memory.Limit()))
+		return ErrTakesTooMuch(limit)
 	case err != nil && ctx.Err() == nil:
 		return flow.ErrMemoryBusy
 	default:
 		return err
 	}
+}
+
+// ErrTakesTooMuch returns the error for a body that takes more memory than limit, in bytes.
+func ErrTakesTooMuch(limit int64) error {
+	return flow.Errorf(flow.CodeBodyTooLarge, "Decoding the body takes more than %s of memory, which is what one request may have on this server.", flow.Size(limit))
 }
 
 // TakeMemory takes memory until the end of the request.
@@ -48,7 +67,7 @@ func (c *Call) ReadBody(limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.TakeMemory(2*body.Size + body.Cost.Heap); err != nil {
+	if err := TakeBody(c.Ctx(), c.memory, body); err != nil {
 		return nil, err
 	}
 	return body.Bytes()

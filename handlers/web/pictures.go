@@ -2,6 +2,7 @@ package web
 
 import (
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 )
 
@@ -21,10 +22,7 @@ func (s *Site) NewDrawing(label string) *drawing {
 
 // Node adds a node. The mark is the CSS class for its state.
 func (d *drawing) Node(n *flow.Node, mark string) *components.PictureNode {
-	v := components.PictureNode{Name: n.Label, Kind: n.Kind, Group: "api", Mark: mark}
-	if v.Name == "" {
-		v.Name = n.ID
-	}
+	v := components.PictureNode{Name: document.NodeTitle(n, d.kinds.For(n)), Kind: n.Kind, Group: "api", Mark: mark}
 	if k := d.kinds.Find(n.Kind); k != nil {
 		v.Kind, v.Group, v.Icon = k.Title, components.GroupWord(k.Group), k.Icon
 	}

@@ -17,5 +17,5 @@ func RunHead(r *flow.Run, now time.Time) components.RunHead {
 
 // UsageView converts the usage of a step or run.
 func UsageView(u flow.Usage) components.Usage {
-	return components.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: int64(u.CostNanoUSD)}
+	return components.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: int64(u.CostNanoUSD), Unpriced: u.UnpricedSteps}
 }

@@ -30,6 +30,10 @@ type Runner interface {
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
 	// CancelRun cancels a run and returns it once it has ended.
 	CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	// SignalStop tells the worker of a run that a stop was requested; see flow.Run.StopRequested.
+	SignalStop(runID flow.RunID)
+	// FindSubStep returns a sub-step of a run with everything that its executor gets.
+	FindSubStep(ctx context.Context, run *flow.Run, path string) (*flow.SubStep, error)
 	// WatchRun notifies of each write to a run.
 	WatchRun(runID flow.RunID) flow.Watch
 	// WatchText is WatchRun with the output text of running steps.
@@ -48,6 +52,8 @@ type Config struct {
 	Exposed bool
 	SignUp  bool // whether anyone may create an account with a workspace
 
+	Mail Mailer // nil if the operator set no mail server
+
 	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
 
@@ -55,6 +61,14 @@ type Config struct {
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
+}
+
+// Mailer sends a text to one person. After a temporary failure it tries again in the background.
+type Mailer interface {
+	// Send returns the error of the first attempt, in words for the person who caused the mail.
+	Send(ctx context.Context, to, subject, text string) error
+	// Queue makes the first attempt in the background too. It reports false if too many wait.
+	Queue(to, subject, text string) bool
 }
 
 // Site is the dashboard: the routes of all its packages and what their handlers share.

@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 )
 
-// NodeLabel returns the label of a node, or its ID if it has no label.
-func NodeLabel(d *flow.Document, id string) string {
-	if n := d.Node(id); n != nil && n.Label != "" {
-		return n.Label
+// NodeTitle returns the name of a node in texts for users, or its ID if the document does not
+// have it.
+func NodeTitle(d *flow.Document, kinds *flow.Registry, id string) string {
+	if n := d.Node(id); n != nil {
+		return document.NodeTitle(n, kinds.For(n))
 	}
 	return id
 }

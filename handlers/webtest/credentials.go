@@ -29,7 +29,7 @@ func (f FakeProviders) Credential(c flow.Credential, secret string) (flow.Creden
 	if c.Name == "" {
 		return c, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "name", Detail: "Give it a name."}}}
 	}
-	if why := library.CheckSecret(secret); why != "" {
+	if why := library.CheckSecret(secret); why != "" && c.BaseURL == "" {
 		return c, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: why}}}
 	}
 	if c.Provider != "" {
@@ -48,15 +48,48 @@ func (f FakeProviders) Test(ctx context.Context, ws flow.WorkspaceID, name strin
 	if _, secret, err := f.Store.OpenCredential(ctx, ws, name); err != nil || secret != "sk-right" {
 		return "", flow.Errorf(flow.CodeProviderAuth, "OpenAI refuses the credential.")
 	}
-	return "OpenAI accepts it.", nil
+	return "OpenAI is connected.", nil
 }
 
-// TestSecret accepts the secret "sk-right" before it is stored.
-func (FakeProviders) TestSecret(_ context.Context, _ flow.Credential, secret string) (string, error) {
+// TestSecret accepts the secret "sk-right" before it is stored, and servers of one's own unless their
+// host is "gone".
+func (FakeProviders) TestSecret(_ context.Context, k flow.Credential, secret string) (string, error) {
+	switch k.BaseURL {
+	case "":
+	case "http://gone/v1":
+		return "", flow.Errorf(flow.CodeProviderUnavailable, "Can't find gone. Check the URL.")
+	default:
+		return k.Name + " is connected. 2 models found.", nil
+	}
 	if secret != "sk-right" {
 		return "", flow.Errorf(flow.CodeProviderAuth, "OpenAI refuses the credential.")
 	}
-	return "OpenAI accepts it.", nil
+	return "OpenAI is connected.", nil
+}
+
+// ListTools lists two tools if the secret of the credential is "sk-right".
+func (f FakeProviders) ListTools(ctx context.Context, ws flow.WorkspaceID, name string) (title string, tools []flow.ServerTool, err error) {
+	if _, err := f.Test(ctx, ws, name); err != nil {
+		return "", nil, err
+	}
+	return "Help desk", ServerTools(), nil
+}
+
+// ServerTools returns the tools that FakeProviders lists.
+func ServerTools() []flow.ServerTool {
+	schema := func(properties map[string]any) *flow.Object {
+		o, _ := flow.AsObject(map[string]any{"type": "object", "properties": properties})
+		return o
+	}
+	list := []flow.ServerTool{
+		{Name: "get_ticket", Description: "Reads a ticket.", Effect: flow.EffectRead, Schema: schema(map[string]any{"id": map[string]any{"type": "integer"}})},
+		{Name: "add_note", Description: "Adds a note, public by default, to a ticket.", Effect: flow.EffectWrite, Schema: schema(map[string]any{"ticket": map[string]any{"type": "integer"}, "text": map[string]any{"type": "string"}})},
+		{Name: "delete_ticket", Description: "Deletes a ticket.", Effect: flow.EffectWrite, Schema: schema(map[string]any{"id": map[string]any{"type": "integer"}})},
+	}
+	for i := range list {
+		list[i].SHA256 = list[i].Hash()
+	}
+	return list
 }
 
 // Environment returns one credential, as if the variable were set where the server runs.
@@ -107,4 +140,16 @@ func (FakeCatalog) CompareHosted(_ context.Context, _ flow.WorkspaceID, model, f
 		return admin.HostedChanges{}, errNoModel
 	}
 	return admin.HostedChanges{Model: model, Old: from, New: to, Changes: []admin.HostedChange{}}, nil
+}
+
+// FakePrices are the prices of models in tests: those of the provider "fake" cost $3 and $15 per million
+// tokens.
+type FakePrices struct{}
+
+// FindPrice implements flow.PriceStore.
+func (FakePrices) FindPrice(_ context.Context, _ flow.WorkspaceID, model string) (flow.Price, bool, error) {
+	if !strings.HasPrefix(model, "fake/") {
+		return flow.Price{}, false, nil
+	}
+	return flow.Price{Model: model, Input: 3_000_000_000, Output: 15_000_000_000}, true, nil
 }

@@ -26,6 +26,7 @@ func (FakeModels) ListModels(_ context.Context, _ flow.WorkspaceID, task string,
 	}
 	return []components.ModelGroup{
 		{Name: "ollama", Title: "Ollama", Place: components.PlaceLocal, Models: list}, {Name: "groq", Title: "Groq", Place: components.PlaceConnected, Note: "The credential is refused."},
+		{Name: "openai_compatible", Title: "OpenAI-compatible server", Place: components.PlaceOwn, Address: "https://models.example.com/v1"},
 		{Name: "mistral", Title: "Mistral", Place: components.PlaceOffered, KeysURL: "https://console.mistral.ai/api-keys", Models: []components.ModelChoice{{ID: "mistral/known", Context: "128K", Price: "$1.00 / $2.00", Can: []string{"Vision"}}}},
 	}
 }

@@ -25,13 +25,18 @@ import (
 	"sluice/e2e/chrome"
 	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/hooks"
 	"sluice/flow/library"
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	"sluice/jobs"
 	"sluice/nodes"
+	"sluice/nodes/agents"
+	"sluice/nodes/bases"
+	"sluice/nodes/expression"
 	"sluice/outbound"
+	"sluice/providers"
 	"sluice/providers/builtin"
 )
 
@@ -54,16 +59,30 @@ type Env struct {
 	Settings handlers.Config // of the server
 	Http     *httptest.Server
 	Log      *logBuffer
+	kinds    *flow.Registry
 }
 
-// Kinds returns all node kinds. Their requests may reach servers on the loopback address.
-var Kinds = sync.OnceValue(func() *flow.Registry {
+// Kinds returns all node kinds. Their requests may reach servers on the loopback address. They have no knowledge bases.
+var Kinds = sync.OnceValue(func() *flow.Registry { return kindsOn(nil) })
+
+// model is the built-in one.
+var model = sync.OnceValue(builtin.New)
+
+// kindsOn returns all node kinds, with the knowledge bases of a store.
+func kindsOn(store *db.Store) *flow.Registry {
 	client, err := outbound.New(outbound.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	if err != nil {
 		panic(err)
 	}
-	return nodes.New(nodes.Deps{HTTP: client, Documents: documents.New(documents.Config{Working: outbound.Report}), Model: builtin.New()})
-})
+	d := nodes.Deps{HTTP: client, Providers: providers.NewClient(providers.Guarded(client)), Documents: tables(), Model: model()}
+	if store != nil {
+		d.Knowledge = &store.Bases
+	}
+	return nodes.New(d)
+}
+
+// tables reads documents and the tables of batches.
+var tables = sync.OnceValue(func() *documents.Reader { return documents.New(documents.Config{Working: outbound.Report}) })
 
 // Setup starts a server whose default workspace has an owner.
 func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
@@ -76,14 +95,20 @@ func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
 // SetupOn starts a server without users on the given store.
 func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env {
 	t.Helper()
-	h := &Env{T: t, Store: store, Log: &logBuffer{}}
-	h.Library = &library.Library{Store: h.Store, Kinds: Kinds(), IDs: flow.NewIDs()}
+	h := &Env{T: t, Store: store, Log: &logBuffer{}, kinds: kindsOn(store)}
+	h.Library = &library.Library{Store: h.Store, Kinds: h.kinds, IDs: flow.NewIDs(), CheckArguments: agents.CheckArguments, Rights: h.Store}
 	h.Runner = h.startRunner()
 	h.Http = httptest.NewUnstartedServer(nil)
 	cfg := handlers.Config{
-		Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: Kinds(), PublicURL: "http://" + h.Http.Listener.Addr().String(),
+		Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: h.kinds, Tables: tables(), PublicURL: "http://" + h.Http.Listener.Addr().String(),
 		Log:    slog.New(slog.NewTextHandler(h.Log, nil)),
 		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store}, Catalog: FakeCatalog{},
+		Compile:  func(source string, names ...string) error { _, err := expression.Compile(source, names...); return err },
+		Evaluate: expression.Evaluate, Filter: bases.Filter,
+		Embed: func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error) {
+			return bases.EmbedQuery(ctx, model(), ws, text)
+		},
+		Scope: func(variables map[string]any) hooks.Eval { return expression.NewScope(variables).Eval },
 	}
 	cfg.Links = &filelinks.Signer{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
 	for _, f := range set {
@@ -111,7 +136,7 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 	r := jobs.New(jobs.Config{
 		ProviderOf: nodes.ProviderOf,
-		Store:      h.Store, Queue: queue, Kinds: Kinds(), Secrets: &flow.Resolver{Store: h.Store}, Files: h.Store, HTTP: http.DefaultClient,
+		Store:      h.Store, Queue: queue, Kinds: h.kinds, Secrets: &flow.Resolver{Store: h.Store}, Prices: FakePrices{}, Files: h.Store, HTTP: http.DefaultClient,
 		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
 	})
 	if err := r.Start(context.Background()); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cache"
+	"sluice/flow/sorting"
 )
 
 // Limits of one expression. They were chosen by measuring hostile programs: each is
@@ -81,7 +82,7 @@ func celWith(names []string) (*cel.Env, error) {
 		if name == "value" {
 			continue // already declared by celEnv
 		}
-		if !variableName.MatchString(name) || reserved[name] {
+		if !isVariable(name) {
 			return nil, flow.Errorf(flow.CodeExpressionFailed, "%q cannot be the name of a value in an expression. Use letters, digits and _.", name)
 		}
 		variables = append(variables, cel.Variable(name, cel.DynType))
@@ -92,6 +93,9 @@ func celWith(names []string) (*cel.Env, error) {
 	}
 	return language, nil
 }
+
+// isVariable reports whether a variable can have a name.
+func isVariable(name string) bool { return variableName.MatchString(name) && !reserved[name] }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -141,6 +145,15 @@ func (e *Expression) Test(ctx context.Context, value any) (bool, error) {
 	return false, notBoolean(typeName(result.Type().TypeName()))
 }
 
+// Evaluate compiles an expression over variables and evaluates it.
+func Evaluate(ctx context.Context, source string, variables map[string]any) (any, error) {
+	e, err := Compile(source, sorting.Keys(variables)...)
+	if err != nil {
+		return nil, err
+	}
+	return e.Eval(ctx, variables)
+}
+
 // Eval evaluates the expression over variables, which may have any JSON values, and
 // returns its result as a JSON value.
 func (e *Expression) Eval(ctx context.Context, variables map[string]any) (any, error) {
@@ -154,6 +167,15 @@ func (e *Expression) Eval(ctx context.Context, variables map[string]any) (any, e
 // eval evaluates the expression within the limits, which hold for all variables
 // together. Errors are *flow.Error or the context's; they describe subject.
 func (e *Expression) eval(ctx context.Context, variables map[string]any, subject any) (ref.Val, error) {
+	values, err := convertAll(variables)
+	if err != nil {
+		return nil, err
+	}
+	return e.run(ctx, values, subject)
+}
+
+// convertAll converts variables to CEL's types.
+func convertAll(variables map[string]any) (map[string]any, error) {
 	c := converter{items: maxItems, text: maxText}
 	values := make(map[string]any, len(variables))
 	for name, value := range variables {
@@ -162,6 +184,11 @@ func (e *Expression) eval(ctx context.Context, variables map[string]any, subject
 	if err := c.overflow(); err != nil {
 		return nil, err
 	}
+	return values, nil
+}
+
+// run evaluates the expression over converted values.
+func (e *Expression) run(ctx context.Context, values map[string]any, subject any) (ref.Val, error) {
 	result, _, err := e.program.ContextEval(ctx, values)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -170,6 +197,32 @@ func (e *Expression) eval(ctx context.Context, variables map[string]any, subject
 		return nil, evalError(err, subject)
 	}
 	return result, nil
+}
+
+// Scope has variables for several expressions, which are converted once. It is not safe for concurrent use.
+type Scope struct {
+	variables, values map[string]any
+}
+
+// NewScope returns a scope with variables, which may have any JSON values.
+func NewScope(variables map[string]any) *Scope { return &Scope{variables: variables} }
+
+// Eval compiles an expression over the names of the variables, unless it is cached, and returns its result as a JSON value.
+func (s *Scope) Eval(ctx context.Context, source string) (any, error) {
+	e, err := Compile(source, sorting.Keys(s.variables)...)
+	if err != nil {
+		return nil, err
+	}
+	if s.values == nil {
+		if s.values, err = convertAll(s.variables); err != nil {
+			return nil, err
+		}
+	}
+	result, err := e.run(ctx, s.values, s.variables)
+	if err != nil {
+		return nil, err
+	}
+	return fromCEL(result)
 }
 
 // notBoolean returns the error for a condition of the type got. It suggests a comparison,

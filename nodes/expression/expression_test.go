@@ -261,3 +261,22 @@ func has(t *testing.T, text string, parts ...string) {
 		}
 	}
 }
+
+func TestScope_evaluates_several_expressions(t *testing.T) {
+	t.Parallel()
+	s := NewScope(map[string]any{"body": map[string]any{"a": json.Number("1"), "b": []any{"x"}}, "method": "POST"})
+	for source, want := range map[string]any{"body.a + 1": json.Number("2"), "body.b[0] + method": "xPOST"} {
+		if got, err := s.Eval(t.Context(), source); err != nil || got != want {
+			t.Errorf("%s: %v, %v", source, got, err)
+		}
+	}
+	if _, err := s.Eval(t.Context(), "body.c"); err == nil || !strings.Contains(err.Error(), "c") {
+		t.Errorf("got %v", err)
+	}
+	large := NewScope(map[string]any{"body": strings.Repeat("x", maxText), "method": "xx"})
+	for range 2 {
+		if _, err := large.Eval(t.Context(), "method"); err == nil || flow.AsError(err).Code != flow.CodeInputInvalid {
+			t.Errorf("all variables together are too large: %v", err)
+		}
+	}
+}

@@ -64,10 +64,30 @@ func nodeSchema(kinds, summaries []string, rules []schema) schema {
 		"on_error": schema{"description": "What a failed step does to the run.", "anyOf": []schema{
 			{"enum": []string{"fail", "route"}}, object(schema{"continue": values}, "continue"),
 		}},
+		"tool":   toolSchema(),
 		"config": schema{"type": []string{"object", "null"}, "description": "The fields of the kind."},
 	}, "id", "kind")
 	node["allOf"] = rules
 	return node
+}
+
+// toolSchema describes the setting of a node that is a tool of agents.
+func toolSchema() schema {
+	param := object(schema{"description": text("Of the parameter, for the model."), "schema": schema{"type": "object", "description": "JSON Schema of the value."}})
+	tool := object(schema{
+		"name":        schema{"type": "string", "pattern": "^[a-z0-9_]{1,48}$", "description": "As the model calls it; the ID of the node if it is missing."},
+		"description": schema{"type": "string", "maxLength": flow.MaxToolDescription, "description": "When to call the tool and what it returns, for the model."},
+		"params":      schema{"type": "object", "additionalProperties": param, "description": "What the model fills, by input port."},
+		"effect":      schema{"enum": []flow.Effect{flow.EffectRead, flow.EffectWrite}, "description": "Whether a call changes something."},
+		"on_crash":    schema{"enum": []string{flow.OnCrashRepeat, flow.OnCrashOnce}, "description": "Whether a call that a crash interrupted is made again."},
+		"on_error":    schema{"enum": []string{flow.ToolErrorModel, flow.ToolErrorFail}, "description": "Whether the model gets an error, or the agent fails."},
+		"approval":    schema{"type": "string", "maxLength": 2000, "description": "When people are asked before a call: auto (before a write, once the conversation has content from outside), always, never, or a condition over the arguments, such as amount > 50."},
+		"editable":    schema{"type": "array", "items": schema{"type": "string"}, "description": "Arguments that people may change before they allow a call."},
+		"hosts":       schema{"type": "array", "items": schema{"type": "string"}, "description": "Hosts that calls may reach, such as api.example.com; without it, all."},
+		"max_calls":   schema{"type": "integer", "minimum": 1, "maximum": flow.MaxToolCalls, "description": "Maximum number of calls in one run of the agent."},
+	}, "description")
+	tool["description"] = "Makes the node a tool: an edge leads from its port \"tool\" to the port \"tools\" of an agent."
+	return tool
 }
 
 // edgeSchema returns the schema of an edge, whose ends are references node.port.

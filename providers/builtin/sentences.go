@@ -122,3 +122,13 @@ func cutPlace(s string) int {
 	}
 	return at
 }
+
+// Sentences returns the ranges of the sentences of a text, as byte offsets, in order. No sentence is longer than 600 bytes.
+func Sentences(text string) [][2]int {
+	list := splitSentences(text)
+	ranges := make([][2]int, len(list))
+	for i, s := range list {
+		ranges[i] = [2]int{s.start, s.end}
+	}
+	return ranges
+}

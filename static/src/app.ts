@@ -11,10 +11,13 @@ import "./keys.ts";
 import "./menus.ts";
 import "./runs.ts";
 import "./search.ts";
-import "./strip.ts";
 import "./tabs.ts";
 import "./theme.ts";
 import "./times.ts";
 import "./toasts.ts";
 import "./canvas.ts";
 import "./builder.ts";
+
+if (document.getElementById("run")) void import("./run.ts");
+if (document.getElementById("form-preview")) void import("./preview.ts");
+if (document.getElementById("schedule")) void import("./schedule.ts");

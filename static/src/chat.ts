@@ -4,7 +4,7 @@ import "./copy.ts";
 import { Composer } from "./chat/composer.ts";
 import { showTurn, turnElement } from "./chat/log.ts";
 import { follow, type Reply } from "./chat/stream.ts";
-import { save, saved, sent, type Turn } from "./chat/turns.ts";
+import { lastRun, save, saved, sent, type Turn } from "./chat/turns.ts";
 import { onClick } from "./listen.ts";
 import { say } from "./say.ts";
 
@@ -96,6 +96,7 @@ class Chat {
     const body = new FormData(this.form);
     body.set("once", crypto.getRandomValues(new Uint32Array(4)).join("-"));
     body.set("turns", JSON.stringify(turns));
+    body.set("continue", lastRun(this.turns));
     pictures.forEach((file, i) => body.set(`${this.root.dataset.name}.${i}`, file));
     let answer: { run?: string; output?: string; error?: string; fields?: Record<string, string> };
     try {

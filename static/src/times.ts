@@ -16,6 +16,10 @@ function updateAll(): void {
   if (!document.hidden) document.querySelectorAll<HTMLTimeElement>("time[data-ago]").forEach(update);
 }
 
+// The server shows planned times in the reader's time zone.
+const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone && !document.cookie.includes(`zone=${zone}`)) document.cookie = `zone=${zone}; path=/; max-age=31536000; SameSite=Lax`;
+
 updateAll();
 window.setInterval(updateAll, 30_000);
 document.addEventListener("visibilitychange", updateAll);

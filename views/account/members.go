@@ -60,6 +60,7 @@ type InviteRow struct {
 // InviteMember is the form that invites a member.
 type InviteMember struct {
 	Email, Role string
+	Mail        bool // the link is mailed
 	Errors      components.Errors
 }
 
@@ -69,6 +70,21 @@ type Link struct {
 	For      string
 	Password bool
 	URL      string
+	// Mailed is set if the server has a mail server; MailError is why it has not taken the link.
+	Mailed    bool
+	MailError string
+}
+
+// what returns what to do with a link.
+func (l *Link) what() string {
+	switch {
+	case l.Mailed && l.MailError == "":
+		return "We sent this link to " + l.For + ". You can also copy it now."
+	case l.Mailed:
+		return "The mail to " + l.For + " was not sent: copy this link now and send it yourself."
+	default:
+		return "Copy this link now and send it to " + l.For + "."
+	}
 }
 
 // MembersPage lists the members of a workspace and pending invitations.

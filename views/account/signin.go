@@ -1,6 +1,8 @@
 package account
 
 import (
+	"time"
+
 	"net/url"
 
 	"sluice/views/components"
@@ -17,8 +19,16 @@ type SignInForm struct {
 	Email string
 	// Next is the page to go to after signing in; "" is the start page.
 	Next string
-	// SignUp links to the sign-up page.
-	SignUp bool
+	// SignUp links to the sign-up page, Mail to the page that mails a reset link.
+	SignUp, Mail bool
+	Errors       components.Errors
+}
+
+// ForgotForm asks for a password reset link by mail. Sent is set once it was asked for.
+type ForgotForm struct {
+	Email  string
+	Sent   bool
+	Life   time.Duration // how long the link works
 	Errors components.Errors
 }
 

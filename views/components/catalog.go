@@ -17,6 +17,8 @@ type ModelGroup struct {
 	Hint string
 	// KeysURL is the page on which users create an API key.
 	KeysURL string
+	// Address is an example of the base URL of a server of one's own; "" if the provider has one address.
+	Address string
 	// Note says why the models could not be listed.
 	Note   string
 	Models []ModelChoice
@@ -26,12 +28,13 @@ type ModelGroup struct {
 type ModelPlace string
 
 // The places. PlaceOffered is a provider without a credential: its models are known,
-// but cannot run until it is connected.
+// but cannot run until it is connected. PlaceOwn is a server whose address the user enters.
 const (
 	PlaceHosted    ModelPlace = ""
 	PlaceLocal     ModelPlace = "local"
 	PlaceConnected ModelPlace = "connected"
 	PlaceOffered   ModelPlace = "offered"
+	PlaceOwn       ModelPlace = "own"
 )
 
 // ModelChoice is a model that a node can use.

@@ -12,7 +12,7 @@ type Bar struct {
 	Count, Failed int
 }
 
-// Sparkline is a row of bars. Unit is what is counted ("runs"), Span the period ("24 h").
+// Sparkline is a row of bars. Unit is what is counted ("run"), Span the period ("24 h").
 type Sparkline struct {
 	Bars []Bar
 	Unit string
@@ -38,7 +38,7 @@ func (s Sparkline) words() string {
 	for _, b := range s.Bars {
 		all, failed, most = all+b.Count, failed+b.Failed, max(most, b.Count)
 	}
-	return fmt.Sprintf("%s %s in %s, %s failed, at most %s per bar", Count(all), s.Unit, s.Span, Count(failed), Count(most))
+	return fmt.Sprintf("%s in %s, %s failed, at most %s per bar", Quantity(all, s.Unit), s.Span, Count(failed), Count(most))
 }
 
 // Rect is one rectangle of a chart.

@@ -25,7 +25,7 @@ func TestAgo(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[time.Duration]string{
 		time.Second: "now", 40 * time.Second: "40 sec. ago", 4 * time.Minute: "4 min. ago", 9 * time.Hour: "9 hr. ago",
-		30 * time.Hour: "yesterday", 9 * 24 * time.Hour: "9 days ago", 70 * 24 * time.Hour: "12 Sep 2026", -time.Hour: "21 Nov 2026",
+		30 * time.Hour: "yesterday", 9 * 24 * time.Hour: "9 days ago", 70 * 24 * time.Hour: "Sep 12, 2026", -time.Hour: "Nov 21, 2026",
 	} {
 		if got := Ago(noon.Add(-before), noon); got != want {
 			t.Errorf("%s before: got %q, wanted %q", before, got, want)
@@ -35,7 +35,7 @@ func TestAgo(t *testing.T) {
 
 func TestSparkline(t *testing.T) {
 	t.Parallel()
-	s := Sparkline{Bars: []Bar{{}, {Count: 4}, {Count: 8, Failed: 2}, {Count: 1, Failed: 1}}, Unit: "runs", Span: "4 h"}
+	s := Sparkline{Bars: []Bar{{}, {Count: 4}, {Count: 8, Failed: 2}, {Count: 1, Failed: 1}}, Unit: "run", Span: "4 h"}
 	want := []Rect{
 		{"0", "23", "3", "1", "none"}, {"4", "12", "3", "12", ""}, {"8", "0", "3", "6", "failed"},
 		{"8", "6", "3", "18", ""}, {"12", "21", "3", "3", "failed"},

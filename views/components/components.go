@@ -173,11 +173,20 @@ var stateSigns = map[string]StateSign{
 	"skipped":   {"skip-forward", ToneNone},
 	"failed":    {"x", ToneBad},
 	"canceled":  {"ban", ToneNone},
+	"unknown":   {"triangle-alert", ToneWait},
 }
 
 // Ended reports whether state is a final state of a run.
 func Ended(state string) bool {
 	return state == "succeeded" || state == "failed" || state == "canceled"
+}
+
+// StateWord returns the word for a state, in lower case.
+func StateWord(state string) string {
+	if state == "pending" {
+		return "not started"
+	}
+	return state
 }
 
 // SignOf returns the sign of a state; an unknown state gets a plain circle.

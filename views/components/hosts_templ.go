@@ -33,7 +33,7 @@ func HostFields(id, hosts string, anyHost bool, errors Errors) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Checkbox(Field{ID: id + "any_host", Name: "any_host", Label: "Any host", Checked: anyHost, Help: "Only for a secret that signs webhooks, or whose host isn’t known yet. A flow whose URL is an input can’t be published with it."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Checkbox(Field{ID: id + "any_host", Name: "any_host", Label: "No host limit", Checked: anyHost, Help: "Only for webhook secrets: flows that take the URL from the caller can’t use it."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

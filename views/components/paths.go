@@ -28,7 +28,7 @@ type flowTab struct {
 // flowTabs returns the pages of a flow in order.
 func flowTabs(flowID string) []flowTab {
 	return []flowTab{
-		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
+		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"Triggers", FlowURL(flowID, "/triggers")}, {"Batches", FlowURL(flowID, "/batches")}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
 		{"Webhooks", FlowURL(flowID, "/webhooks")}, {"Form", FlowURL(flowID, "/form")}, {"Settings", FlowURL(flowID, "/settings")},
 	}
 }

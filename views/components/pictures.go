@@ -36,15 +36,17 @@ type PictureEdge struct {
 	Mark     string
 }
 
-// The size of a node and the padding, in units of the canvas. The drawing is scaled by
-// pictureScale, at which text of 20 units is 13 px high.
+// The size of a node and the padding, in units of the canvas, on which nodes have the same width. A
+// drawing is scaled to pictureFits pixels, but within limits in which its text is readable.
 const (
-	pictureWidth  = 212
-	pictureHeight = 68
+	pictureWidth  = 176
+	pictureHeight = 56
 	picturePad    = 28
-	pictureScale  = 0.65
-	pictureName   = 12 // characters that fit at 20 units
-	pictureDetail = 16 // characters that fit at 17 units
+	pictureFits   = 1080
+	pictureName   = 17 // characters that fit at 13 units
+	pictureDetail = 20 // characters that fit at 11 units
+	smallest      = 0.75
+	largest       = 1.15
 )
 
 // bounds returns the rectangle around all nodes with picturePad on each side, in the
@@ -65,16 +67,21 @@ func (p Picture) viewBox() string {
 	return fmt.Sprintf("%s %s %s %s", Coordinate(l), Coordinate(t), Coordinate(r-l), Coordinate(b-t))
 }
 
-// width and height return the size of the picture in pixels: bounds scaled by
-// pictureScale, at which labels are still readable.
+// scale returns the pixels of a unit.
+func (p Picture) scale() float64 {
+	l, _, r, _ := p.bounds()
+	return min(max(pictureFits/(r-l), smallest), largest)
+}
+
+// width and height return the size of the picture in pixels.
 func (p Picture) width() string {
 	l, _, r, _ := p.bounds()
-	return Coordinate(math.Round((r - l) * pictureScale))
+	return Coordinate(math.Round((r - l) * p.scale()))
 }
 
 func (p Picture) height() string {
 	_, t, _, b := p.bounds()
-	return Coordinate(math.Round((b - t) * pictureScale))
+	return Coordinate(math.Round((b - t) * p.scale()))
 }
 
 // path returns the SVG path of an edge, from the right of one node to the left of another.
@@ -103,7 +110,7 @@ func (n PictureNode) words() string {
 		text += ", " + n.Kind
 	}
 	if n.Mark != "" && n.Mark != n.Detail {
-		text += ", " + n.Mark
+		text += ", " + StateWord(n.Mark)
 	}
 	return text
 }

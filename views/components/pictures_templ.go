@@ -329,12 +329,12 @@ func pictureNode(n PictureNode) templ.Component {
 			}
 			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "><rect class=\"shell\" width=\"212\" height=\"68\" rx=\"12\"></rect> <rect class=\"dot\" x=\"14\" y=\"20\" width=\"28\" height=\"28\" rx=\"8\"></rect> ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "><rect class=\"shell\" width=\"176\" height=\"56\" rx=\"10\"></rect> <rect class=\"dot\" x=\"10\" y=\"16\" width=\"24\" height=\"24\" rx=\"6\"></rect> ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if n.Icon != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<svg class=\"glyph\" x=\"19\" y=\"25\" width=\"18\" height=\"18\"><use href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<svg class=\"glyph\" x=\"15\" y=\"21\" width=\"14\" height=\"14\"><use href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -352,7 +352,7 @@ func pictureNode(n PictureNode) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<svg x=\"54\" y=\"0\" width=\"150\" height=\"68\"><text class=\"name\" x=\"0\" y=\"31\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<svg x=\"42\" y=\"0\" width=\"128\" height=\"56\"><text class=\"name\" x=\"0\" y=\"25\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -365,7 +365,7 @@ func pictureNode(n PictureNode) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</text> <text class=\"kind\" x=\"0\" y=\"52\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</text> <text class=\"kind\" x=\"0\" y=\"42\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -383,14 +383,14 @@ func pictureNode(n PictureNode) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if n.Mark != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<circle class=\"badge\" cx=\"200\" cy=\"8\" r=\"13\"></circle> <svg class=\"sign\" x=\"192\" y=\"0\" width=\"16\" height=\"16\"><use href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<circle class=\"badge\" cx=\"168\" cy=\"4\" r=\"9\"></circle> <svg class=\"sign\" x=\"162.5\" y=\"-1.5\" width=\"11\" height=\"11\"><use href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var20 string
 			templ_7745c5c3_Var20, templ_7745c5c3_Err = templruntime.NewAttributeExpression(IconURL(n.icon())).ResolveURL(ctx)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/pictures.templ`, Line: 53, Col: 87}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/pictures.templ`, Line: 53, Col: 92}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var20)
 			if templ_7745c5c3_Err != nil {

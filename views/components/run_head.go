@@ -15,7 +15,10 @@ type RunHead struct {
 }
 
 // Usage is the tokens that models used, and the cost.
-type Usage struct{ InputTokens, OutputTokens, CostNanoUSD int64 }
+type Usage struct {
+	InputTokens, OutputTokens, CostNanoUSD int64
+	Unpriced                               int64 // steps without a price, whose cost is unknown
+}
 
 // Tokens returns the number of all tokens.
 func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"sluice/flow/wording"
 )
 
 // MachineTime formats a time for the datetime attribute, which allows at most three digits of a
@@ -15,7 +17,7 @@ func Ago(at, now time.Time) string {
 	d := now.Sub(at)
 	switch {
 	case d < 0, d > 30*24*time.Hour:
-		return at.UTC().Format("2 Jan 2006")
+		return wording.Day(at)
 	case d < 5*time.Second:
 		return "now"
 	case d < time.Minute:

@@ -1,28 +1,31 @@
 package console
 
 import (
-	"strconv"
+	"strings"
 
 	"sluice/views/components"
 )
 
 // ChildStep is a step that runs another flow for each item of a list, such as Map.
 type ChildStep struct {
-	Path, Name, Icon, Group string
-	About                   string // how the items are run
-	Flow, FlowPath, Cost    string
+	Path, Name     string
+	About          string // how the items are run
+	Flow, FlowPath string
+	Cost           string
 
-	Total, Done, Running, Failed, Waiting, Reused int
-	Left                                          string // estimated time left
+	// NotStarted items have no run, and will not get one if the step has ended.
+	Total, Done, Running, Failed, Canceled, NotStarted, Reused int
+	Left                                                       string // estimated time left
 
 	Cells  []StripCell
 	Size   int // items per cell
 	Groups []ItemErrors
 	// Some is set if there are more failures than Groups counts.
-	Some     bool
-	Items    []ChildItem
-	Link     RunLink // the page with this filter
-	MayRetry bool
+	Some  bool
+	Items []ChildItem
+	Link  RunLink // the page with this filter
+	// Retry is what a rerun can execute; nil if there is nothing, or the user may not.
+	Retry *ItemRetry
 }
 
 // StripCell is a cell of the strip of items; Item is the item that it links to.
@@ -52,9 +55,8 @@ type ChildItem struct {
 // CallerView is the step of another run that started a child run.
 type CallerView struct{ Flow, Path, Step, Item string }
 
-// stripStates maps states to CSS classes of cells; items in other states are pending and have
-// none.
-var stripStates = map[string]string{"done": "d", "running": "r", "failed": "f"}
+// stripStates maps states to CSS classes of cells; items that have not started have none.
+var stripStates = map[string]string{"done": "d", "running": "r", "failed": "f", "canceled": "c"}
 
 // class returns the CSS classes of a cell: one letter for its state, and "now" for the
 // item whose steps are shown.
@@ -84,21 +86,28 @@ func (s *ChildStep) scale() (list []string) {
 	return list
 }
 
-// label describes the strip for screen readers.
-func (s *ChildStep) label() string {
-	return components.Count(s.Done) + " done, " + components.Count(s.Running) + " running, " + components.Count(s.Failed) + " failed, " + components.Count(s.Waiting) + " waiting"
+// counts returns the numbers of items by state in the order of the page. Those that are 0 say little,
+// except for the done ones.
+func (s *ChildStep) counts() []stateFilter {
+	return []stateFilter{
+		{state: "done", label: "Done", count: s.Done}, {state: "failed", label: "Failed", count: s.Failed}, {state: "running", label: "Running", count: s.Running},
+		{state: "canceled", label: "Canceled", count: s.Canceled}, {state: "waiting", label: "Not started", count: s.NotStarted},
+	}
 }
 
-// retry describes what a rerun of the step executes; results of the other items are reused.
-func (s *ChildStep) retry() string {
-	if s.Waiting > 0 {
-		return "Retry " + components.Count(s.Failed+s.Waiting) + " unfinished"
+// label describes the strip for screen readers.
+func (s *ChildStep) label() string {
+	var parts []string
+	for _, n := range s.counts() {
+		if n.count > 0 {
+			parts = append(parts, components.Count(n.count)+" "+strings.ToLower(n.label))
+		}
 	}
-	return "Retry " + components.Count(s.Failed) + " failed"
+	return strings.Join(parts, ", ")
 }
 
 // ended returns the number of items that have ended, successfully or not.
-func (s *ChildStep) ended() int { return s.Done + s.Failed }
+func (s *ChildStep) ended() int { return s.Done + s.Failed + s.Canceled }
 
 // stateFilter is a button that filters the items by state.
 type stateFilter struct {
@@ -111,8 +120,10 @@ type stateFilter struct {
 // stateFilters returns the filters above the list of items, each with the number of items that
 // it would show. A filter for an error code is not among them, so none is current then.
 func (s *ChildStep) stateFilters() (list []stateFilter) {
-	for _, p := range []stateFilter{{"", "All", s.Total, RunLink{}, false}, {"done", "Done", s.Done, RunLink{}, false}, {"running", "Running", s.Running, RunLink{}, false},
-		{"failed", "Failed", s.Failed, RunLink{}, false}, {"waiting", "Waiting", s.Waiting, RunLink{}, false}} {
+	for _, p := range append([]stateFilter{{label: "All", count: s.Total}}, s.counts()...) {
+		if p.count == 0 && p.state != "" && p.state != s.Link.State {
+			continue
+		}
 		p.link, p.current = s.Link.with(p.state, ""), s.Link.State == p.state && s.Link.Code == ""
 		list = append(list, p)
 	}
@@ -122,6 +133,8 @@ func (s *ChildStep) stateFilters() (list []stateFilter) {
 // listed says which items the table shows and in what order.
 func (s *ChildStep) listed() string {
 	switch {
+	case len(s.Items) == 0 && s.Link.State == "waiting" && s.Link.Text == "":
+		return "These items were not started. Their values are in the input of the step."
 	case len(s.Items) == 0 && s.Total > 0:
 		return "No items match"
 	case s.Link.State == "" && s.Link.Text == "" && s.Total > len(s.Items):
@@ -144,10 +157,10 @@ func (s *ChildStep) more() (l RunLink, ok bool) {
 	return l, len(s.Items) == shown && s.Total > shown
 }
 
-// tries returns the number of attempts, or a dash for an item that has not started.
-func (i ChildItem) tries() string {
+// about is the number of attempts of an item and what it cost.
+func (i ChildItem) about() string {
 	if i.Tries == 0 {
-		return "–"
+		return ""
 	}
-	return strconv.Itoa(i.Tries)
+	return components.Quantity(i.Tries, "attempt") + ", " + i.Cost
 }

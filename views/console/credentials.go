@@ -135,3 +135,20 @@ func (p ProviderCard) verb() string {
 	}
 	return "Connect"
 }
+
+// secretHelp describes the secret of a new credential.
+func secretHelp(f AddCredential) string {
+	const stored = "Stored encrypted and never shown again."
+	if f.Provider == "mcp" {
+		return "A token, a header such as X-API-Key: …, or client credentials as JSON. " + stored
+	}
+	return stored
+}
+
+// heading names what the form adds.
+func (f AddCredential) heading() string {
+	if f.Provider == "mcp" {
+		return "Add an MCP server"
+	}
+	return "Add a credential for " + f.Title
+}

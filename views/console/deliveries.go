@@ -44,6 +44,7 @@ type DeliveriesFilter struct {
 // DeliveryRow is one delivery in the log.
 type DeliveryRow struct {
 	ID, State, FlowID, Flow, Node, URL string
+	Sender                             string // name of the node
 	Test                               bool
 	At, NextAt                         time.Time
 	Tries                              int
@@ -51,6 +52,14 @@ type DeliveryRow struct {
 	Failure                            string // short reason why there was no response
 	Duration                           time.Duration
 	Tried                              bool
+}
+
+// shown returns the state to display: a delivery that was refused and is tried again is retrying.
+func (r DeliveryRow) shown() string {
+	if r.State == "pending" && r.Tries > 0 {
+		return "retrying"
+	}
+	return r.State
 }
 
 // deliveryStates are the states to filter by, in the order in which a delivery can
@@ -142,6 +151,7 @@ func (r DeliveryRow) answered() string {
 // EndpointView is the URL of an endpoint with its recent success rate.
 type EndpointView struct {
 	ID, FlowID, Flow, Node, Host, URL string
+	Sender                            string // name of the node
 	LastAt                            time.Time
 	Status                            int
 	Failure                           string
@@ -231,6 +241,7 @@ func (a ResendPage) counted() string {
 // WebhooksPage lists a flow's webhooks with their URLs and signing secrets.
 type WebhooksPage struct {
 	FlowID, Flow string
+	LiveVersion  int64
 	Nodes        []WebhookNode
 	Endpoints    []EndpointView
 	Shared       bool       // some webhook is signed with the flow's secret

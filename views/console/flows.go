@@ -97,7 +97,7 @@ func (c FlowCard) actionURL(action string) templ.SafeURL {
 
 // spark returns the chart of runs in each of the last 24 hours.
 func (d FlowDay) spark() components.Sparkline {
-	return components.Sparkline{Bars: d.Hours, Unit: "runs", Span: "24 h"}
+	return components.Sparkline{Bars: d.Hours, Unit: "run", Span: "24 h"}
 }
 
 // tone colors the success rate: a warning below 90 %.

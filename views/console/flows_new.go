@@ -11,7 +11,22 @@ type Starter struct {
 	// credentials.
 	Needs string
 	Graph components.Graph
+	// Asked is an example of an input, and Answer what the flow gives for it: short values, or one text.
+	Asked  string
+	Answer []string
 }
+
+// brief reports whether the answer is values that fit beside each other.
+func (s Starter) brief() bool {
+	size := 0
+	for _, a := range s.Answer {
+		size += len(a)
+	}
+	return size <= maxBriefAnswer
+}
+
+// maxBriefAnswer is the length of an answer, in bytes, that is shown as values instead of a text.
+const maxBriefAnswer = 28
 
 // blankStarter is the choice to begin without a template. It comes before the templates
 // in the dialog for a new flow.

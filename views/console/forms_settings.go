@@ -11,6 +11,7 @@ import (
 // FormSettings are the settings of a flow's public form, as typed.
 type FormSettings struct {
 	FlowID, Flow, Description string
+	LiveVersion               int64
 	On, Unlisted, NoPassword  bool
 	Keep                      bool // store conversations
 	Title, Intro, Button      string
@@ -28,6 +29,16 @@ type FormSettings struct {
 	Encrypted        bool  // the site is served over HTTPS
 	MostFile         int64 // upper bound of the server for a file, in bytes
 	Chat             bool  // the form is a chat, because the flow has an input of type messages
+	// Fields are the first fields of the form, for the preview; More is the number of others.
+	Fields []PreviewField
+	More   int
+}
+
+// PreviewField is a field in the preview of a form. Text is what it shows before anybody types.
+type PreviewField struct {
+	Label, Text string
+	Tall        bool
+	Options     []string
 }
 
 // script returns the script tag that embeds the form; an alternative to frame.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -85,6 +86,7 @@ type KeysPage struct {
 	// MayEdit is false for viewers.
 	MayEdit bool
 	Now     time.Time
+	Pages   components.Pages
 }
 
 // KeyPage is one key with the forms that change it.
@@ -100,6 +102,7 @@ type KeyPage struct {
 // FlowKeysPanel lists the keys that may call a flow, with a form for a new one.
 type FlowKeysPanel struct {
 	FlowID, Flow string
+	LiveVersion  int64
 	Keys         []KeyRow
 	Form         KeyForm
 	Made         *MadeKey
@@ -153,14 +156,14 @@ func (k KeyRow) dialog(action string) string { return action + "-" + k.ID }
 func (k KeyRow) tag() (components.Tone, string) {
 	switch k.State {
 	case KeyRevoked:
-		return components.ToneNone, "revoked"
+		return components.ToneNone, "Revoked"
 	case KeyExpired:
-		return components.ToneBad, "expired"
+		return components.ToneBad, "Expired"
 	}
 	if k.EndsSoon {
-		return components.ToneWait, "expires " + In(k.ExpiresAt, k.Now)
+		return components.ToneWait, "Expires " + In(k.ExpiresAt, k.Now)
 	}
-	return components.ToneOK, "active"
+	return components.ToneOK, "Active"
 }
 
 func (k KeyRow) tone() components.Tone { tone, _ := k.tag(); return tone }
@@ -222,7 +225,7 @@ func (k KeyRow) made() string {
 func (k KeyRow) terms(reach string) string {
 	list := append([]string{k.scopes(), reach}, k.Limits...)
 	if !k.ExpiresAt.IsZero() && k.usable() {
-		list = append(list, "expires "+day(k.ExpiresAt))
+		list = append(list, "expires "+wording.Day(k.ExpiresAt))
 	}
 	return strings.Join(list, " · ")
 }
@@ -241,13 +244,8 @@ func until(at, now time.Time) string {
 	if d := at.Sub(now); d < 48*time.Hour {
 		return strings.Replace(In(at, now), "in ", "for ", 1)
 	}
-	return "until " + day(at)
+	return "until " + wording.Day(at)
 }
-
-// day and moment format times in UTC, because keys expire and daily limits reset by
-// UTC. day leaves the time out.
-func day(at time.Time) string    { return at.UTC().Format("2 Jan 2006") }
-func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
 // In formats roughly how long it is from now until at, or at's date if that is far off.
 func In(at, now time.Time) string {
@@ -264,7 +262,7 @@ func In(at, now time.Time) string {
 	case d < 30*24*time.Hour:
 		return "in " + components.Count(int((d+12*time.Hour).Hours()/24)) + " days"
 	}
-	return day(at)
+	return wording.Day(at)
 }
 
 // actionURL returns the URL of an action in the panel of keys of a flow, which stays on the

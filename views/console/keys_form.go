@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 )
 
@@ -16,10 +17,10 @@ type ScopeWords struct{ Scope, Title, Text string }
 var Scopes = []ScopeWords{
 	{"run", "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
 	{"read", "Read", "Read all runs of its flows, whatever started them, and the inputs that the flows need."},
-	{"manage", "Manage", "Erase runs and files, resend webhooks, run drafts and older versions."},
+	{"manage", "Manage runs", "Delete runs and files, resend webhooks, run drafts and past versions."},
 	{"edit", "Edit", "Create, change, publish and archive flows."},
 	{"approve", "Approve", "Answer the approvals that runs wait for."},
-	{"admin", "Admin", "Manage keys within its own rights, and credentials. It never reads a secret."},
+	{"admin", "Admin", "Create keys with no more access than this one, and manage credentials. Can’t read secrets."},
 }
 
 // Values of an expiry besides a number of days.
@@ -37,11 +38,11 @@ var expiryDays = []int{7, 30, 90, 365}
 func (f KeyForm) expiries() []components.Option {
 	var list []components.Option
 	if k := f.Existing; k != nil && !k.ExpiresAt.IsZero() {
-		list = append(list, components.Option{Value: ExpiryKeep, Label: "As it is: " + moment(k.ExpiresAt)})
+		list = append(list, components.Option{Value: ExpiryKeep, Label: "As it is: " + wording.Moment(k.ExpiresAt)})
 	}
 	list = append(list, components.Option{Value: ExpiryNever, Label: "Never"})
 	for _, n := range expiryDays {
-		list = append(list, components.Option{Value: strconv.Itoa(n), Label: "In " + strconv.Itoa(n) + " days, on " + day(f.Now.AddDate(0, 0, n))})
+		list = append(list, components.Option{Value: strconv.Itoa(n), Label: "In " + strconv.Itoa(n) + " days, on " + wording.Day(f.Now.AddDate(0, 0, n))})
 	}
 	return append(list, components.Option{Value: ExpiryDate, Label: "Custom date…"})
 }

@@ -9,6 +9,7 @@ import (
 // FlowSettings are the name, description, tags and limits of a flow.
 type FlowSettings struct {
 	FlowID, Name string
+	LiveVersion  int64
 	// TypedName, Description and Tags are the values of the form; tags are separated by commas.
 	TypedName, Description, Tags string
 	Limits                       LimitsForm

@@ -14,6 +14,8 @@ import (
 type RunLink struct {
 	RunID string
 	Step  string // path of the selected step, or each[3] for an item
+	Tab   string // one of StepTabs; "" is the one that suits the step
+	Only  string // turns, tools, errors or approvals of an agent; "" is all
 	Of    string // path of the step whose items are filtered
 	// State, Code and Text filter these items; Show is how many are listed.
 	State, Code, Text string
@@ -24,7 +26,7 @@ type RunLink struct {
 // so that the same view always has the same URL.
 func (l RunLink) query() url.Values {
 	q := url.Values{}
-	for _, p := range [][2]string{{"step", l.Step}, {"of", l.Of}, {"items", l.State}, {"code", l.Code}, {"q", l.Text}} {
+	for _, p := range [][2]string{{"step", l.Step}, {"tab", l.Tab}, {"only", l.Only}, {"of", l.Of}, {"items", l.State}, {"code", l.Code}, {"q", l.Text}} {
 		if p[1] != "" {
 			q.Set(p[0], p[1])
 		}
@@ -61,6 +63,18 @@ func (l RunLink) Attrs() templ.Attributes {
 // WithStep returns the link with another step selected.
 func (l RunLink) WithStep(path string) RunLink {
 	l.Step = path
+	return l
+}
+
+// WithTab returns the link with another tab of the step.
+func (l RunLink) WithTab(tab string) RunLink {
+	l.Tab = tab
+	return l
+}
+
+// WithOnly returns the link with other rows of an agent.
+func (l RunLink) WithOnly(only string) RunLink {
+	l.Only = only
 	return l
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -14,9 +15,10 @@ import (
 
 // RunsPage is the list of runs with its filters.
 type RunsPage struct {
-	// FlowName is the name of the flow in the filter; "" without that filter.
-	FlowName string
-	Filter   RunsFilter
+	// FlowName and LiveVersion are those of the flow in the filter; empty without that filter.
+	FlowName    string
+	LiveVersion int64
+	Filter      RunsFilter
 	// Options of the filters: flows, keys, and the versions of the selected flow.
 	Flows, Keys, Versions []components.Option
 	Rows                  []RunLine
@@ -153,7 +155,7 @@ func (r RunLine) took() string {
 // looked says how many runs the text search read.
 func (p RunsPage) looked() string {
 	if p.More {
-		return fmt.Sprintf("Looked at %s of the matching runs, as far as %s.", components.Count(p.Looked), moment(p.Reached))
+		return fmt.Sprintf("Looked at %s of the matching runs, as far as %s.", components.Count(p.Looked), wording.Moment(p.Reached))
 	}
 	if p.Looked == 1 {
 		return fmt.Sprintf("%d of 1 run matches.", len(p.Rows))

@@ -14,7 +14,7 @@ import (
 func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 	p, flowPage := viewtest.Page("Deliveries", layout.SectionDeliveries, theme), viewtest.Page("Webhooks", layout.SectionFlows, theme)
 	bad := EndpointView{
-		ID: "end_1", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", Host: "hooks.example.com", URL: "https://hooks.example.com/in", LastAt: viewtest.Noon.Add(-time.Minute),
+		ID: "end_1", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", Sender: "Tell the shop", Host: "hooks.example.com", URL: "https://hooks.example.com/in", LastAt: viewtest.Noon.Add(-time.Minute),
 		Status: 302, Attempts: 4, Succeeded: 2, P95: 310 * time.Millisecond, Bars: []bool{true, true, false, false},
 		Problem: "hooks.example.com redirects.", Advice: "The receiver redirects to https://example.com/in. Enter the final address in the webhook node.",
 	}
@@ -51,7 +51,7 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 
 func sampleDeliveries() []DeliveryRow {
 	row := DeliveryRow{
-		ID: "whd_01jd6v0q8za", State: "delivered", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", URL: "https://hooks.example.com/in/a/rather/long/path?of=some&length=also", At: viewtest.Noon.Add(-time.Second),
+		ID: "whd_01jd6v0q8za", State: "delivered", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", Sender: "Tell the shop", URL: "https://hooks.example.com/in/a/rather/long/path?of=some&length=also", At: viewtest.Noon.Add(-time.Second),
 		Tries: 1, Tried: true, Status: 204, Duration: 84 * time.Millisecond,
 	}
 	pending, failed, fresh := row, row, row

@@ -12,7 +12,7 @@ import (
 
 func settingsSamples(theme layout.Theme) map[string]templ.Component {
 	as := func(role string) layout.Page { return settingsPage(theme, role) }
-	workspace := WorkspaceSettings{ID: "default", Name: "Acme support", MaxRunning: "No limit", MaxQueued: "100,000", MayCreate: true}
+	workspace := WorkspaceSettings{ID: "default", Name: "Acme support", MaxRunning: "No limit", MaxQueued: "100,000", MayCreate: true, Timezone: "Europe/Berlin", Timezones: []components.Option{{Value: "Europe/Berlin", Label: "Europe/Berlin"}, {Value: "UTC", Label: "UTC"}}}
 	return map[string]templ.Component{
 		"settings-workspace":        WorkspaceSettingsPage(as("owner"), workspace),
 		"settings-workspace-viewer": WorkspaceSettingsPage(as("viewer"), WorkspaceSettings{ID: "default", Name: "Acme support", MaxRunning: "20", MaxQueued: "100,000"}),

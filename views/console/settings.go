@@ -8,5 +8,7 @@ type WorkspaceSettings struct {
 	// MaxRunning and MaxQueued are formatted: "No limit", "10,000".
 	MaxRunning, MaxQueued string
 	MayCreate             bool
+	Timezone              string
+	Timezones             []components.Option
 	Errors                components.Errors
 }

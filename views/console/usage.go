@@ -14,11 +14,16 @@ type UsagePage struct {
 	Filter              UsageFilter
 	Flows, Keys, Models []components.Option
 	// Days are all days of the range, oldest first.
-	Days                         []UsageDay
+	Days []UsageDay
+	// Hours are the last 24 hours, oldest first, on the first day of a workspace: a single bar in a
+	// month says nothing. They have no tokens. Empty on other days.
+	Hours                        []UsageDay
 	Total, Previous              UsageSum
 	TopFlows, TopKeys, TopModels []UsagePart
 	Budgets                      []UsageBudget
+	MoreBudgets                  int // that are not listed
 	Quotas                       []UsageQuota
+	hourly                       bool // Days has hours
 }
 
 // UsageFilter holds the query parameters of the page.
@@ -29,7 +34,7 @@ type UsageFilter struct {
 	Errors             components.Errors
 }
 
-// UsageDay is the usage of one UTC day.
+// UsageDay is the usage of one UTC day, or of the hour that begins at Day.
 type UsageDay struct {
 	Day time.Time
 	UsageSum
@@ -44,10 +49,11 @@ type UsageSum struct {
 	Unpriced                          int64 // steps of unknown cost, which Micros doesn't include: unpriced or with a lost call
 }
 
-// costValue formats the cost, and adds the number of steps whose cost is unknown.
+// costValue formats the cost, and adds the number of steps whose cost is unknown: their model has no price, or the
+// bill of a call is lost.
 func costValue(s UsageSum) string {
 	if s.Unpriced > 0 {
-		return components.Money(s.Micros) + " + " + components.Quantity(int(s.Unpriced), "step") + " of unknown cost"
+		return components.Money(s.Micros) + " · " + components.Quantity(int(s.Unpriced), "step") + " without a price or lost"
 	}
 	return components.Money(s.Micros)
 }

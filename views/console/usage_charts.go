@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 )
 
@@ -41,6 +42,9 @@ type usageChart struct {
 	tips   []string // tooltip of each day
 	days   int
 	words  string
+	// from and until label the ends of the time axis.
+	from, until string
+	unit        string // day or hour
 }
 
 // usageLine is a line of a chart: the data of an SVG path, and the CSS class of its
@@ -60,6 +64,7 @@ func (l usageLine) look() string {
 const (
 	dayStep     = 10
 	dayBar      = 8
+	dayDot      = 2 // a line of a single day; not a round cap, which some browsers stretch with the chart
 	usageHeight = 100
 )
 
@@ -116,9 +121,23 @@ func (c usageChart) gridLines() string {
 // tip returns the tooltips of the days.
 func (p UsagePage) tip(text func(UsageDay) string) (tips []string) {
 	for _, d := range p.shown() {
-		tips = append(tips, d.Day.Format("2 Jan")+": "+text(d))
+		tips = append(tips, p.when(d)+": "+text(d))
 	}
 	return tips
+}
+
+// when labels a day or, on a page of hours, an hour.
+func (p UsagePage) when(d UsageDay) string {
+	if p.hourly {
+		return d.Day.UTC().Format("3 PM")
+	}
+	return wording.ShortDay(d.Day)
+}
+
+// byHour returns the page with hours in place of days.
+func (p UsagePage) byHour() UsagePage {
+	p.Days, p.hourly = p.Hours, true
+	return p
 }
 
 func countTick(n float64) string { return components.Count(int(n)) }
@@ -126,10 +145,14 @@ func countTick(n float64) string { return components.Count(int(n)) }
 // charts returns the charts of the page. Runs can't be attributed to a model, so the page of
 // one model shows only tokens and cost.
 func (p UsagePage) charts() (all []usageChart) {
+	days := p
+	if len(p.Hours) > 0 {
+		p = p.byHour()
+	}
 	if p.Filter.Model == "" {
 		all = append(all, p.runsChart(), p.successChart(), p.latencyChart())
 	}
-	return append(all, p.tokensChart(), p.costChart())
+	return append(all, days.tokensChart(), p.costChart())
 }
 
 // runsChart stacks succeeded, failed and canceled runs of each day, from the bottom up.
@@ -170,17 +193,16 @@ func (p UsagePage) costChart() usageChart {
 // successChart shows the success rate as a line from 0 to 100 %. A day without ended
 // runs is a gap: it has no rate.
 func (p UsagePage) successChart() usageChart {
-	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, ticks: []string{"100%", "50%", "0%"}, days: len(p.shown())}
+	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, ticks: []string{"100%", "50%", "0%"}}
 	c.tips = p.tip(func(d UsageDay) string { return d.successText() })
 	c.lines = []usageLine{{p.line(func(d UsageDay) (float64, bool) { return d.success() }), ""}}
-	c.words = c.description()
-	return c
+	return p.span(c)
 }
 
 // latencyChart shows the median and the 95th percentile of the latency as lines. Days
 // without ended runs are gaps.
 func (p UsagePage) latencyChart() usageChart {
-	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.shown())}
+	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95))}
 	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
 	most, ticks := scale(float64(max(1, p.most(func(d UsageDay) int64 { return int64(d.P95) }))), false, func(ns float64) string { return durationTick(time.Duration(ns)) })
 	c.ticks = ticks
@@ -192,8 +214,7 @@ func (p UsagePage) latencyChart() usageChart {
 		{p.line(share(func(d UsageDay) time.Duration { return d.Median })), ""},
 		{p.line(share(func(d UsageDay) time.Duration { return d.P95 })), "second"},
 	}
-	c.words = c.description()
-	return c
+	return p.span(c)
 }
 
 // durationTick formats a tick of a time axis; unlike in durationText, 0 is a number.
@@ -215,7 +236,18 @@ func (p UsagePage) before(text string) string {
 // description describes the chart for screen readers; the table below it has the numbers of
 // each day.
 func (c usageChart) description() string {
-	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. Numbers by day are in the table below.", c.title, c.value, c.change, c.ticks[0])
+	return fmt.Sprintf("%s by %s: %s in all, %s, at most %s. Numbers by day are in the table below.", c.title, c.unit, c.value, c.change, c.ticks[0])
+}
+
+// span sets the time axis of a chart, and describes the chart in words.
+func (p UsagePage) span(c usageChart) usageChart {
+	days := p.shown()
+	c.days, c.from, c.until, c.unit = len(days), p.when(days[0]), p.when(days[len(days)-1]), "day"
+	if p.hourly {
+		c.unit, c.until = "hour", "now"
+	}
+	c.words = c.description()
+	return c
 }
 
 // most returns the largest value of all days, which sets the scale of a chart's axis.
@@ -228,7 +260,7 @@ func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
 
 // stacked adds the bars of each day to the chart, stacked in the order of the legend.
 func (p UsagePage) stacked(c usageChart, most float64, parts func(UsageDay) []int64) usageChart {
-	c.days, c.words = len(p.shown()), c.description()
+	c = p.span(c)
 	for i, d := range p.shown() {
 		at := float64(usageHeight)
 		for j, n := range parts(d) {
@@ -243,21 +275,27 @@ func (p UsagePage) stacked(c usageChart, most float64, parts func(UsageDay) []in
 	return c
 }
 
+// isKnown reports whether a day has a value.
+func isKnown(value func(UsageDay) (float64, bool), d UsageDay) bool {
+	_, known := value(d)
+	return known
+}
+
 // line returns an SVG path through the days that have a value, with gaps for the others.
 func (p UsagePage) line(value func(UsageDay) (share float64, known bool)) string {
 	var b strings.Builder
 	drawn := false
-	for i, d := range p.shown() {
+	days := p.shown()
+	for i, d := range days {
 		share, known := value(d)
-		if known {
-			word := "L"
-			if !drawn {
-				word = "M"
-			}
-			x, y := components.Coordinate(float64(i*dayStep)+dayStep/2), components.Coordinate(usageHeight*(1-min(share, 1)))
-			fmt.Fprintf(&b, "%s%s %s", word, x, y)
-			if !drawn {
-				b.WriteString("h0") // a single day is drawn as a dot
+		if x, y := float64(i*dayStep)+dayStep/2, components.Coordinate(usageHeight*(1-min(share, 1))); known {
+			switch alone := i+1 == len(days) || !isKnown(value, days[i+1]); {
+			case drawn:
+				fmt.Fprintf(&b, "L%s %s", components.Coordinate(x), y)
+			case alone:
+				fmt.Fprintf(&b, "M%s %sh%d", components.Coordinate(x-dayDot/2.), y, dayDot)
+			default:
+				fmt.Fprintf(&b, "M%s %s", components.Coordinate(x), y)
 			}
 		}
 		drawn = known

@@ -48,8 +48,10 @@ type BuilderPage struct {
 
 // BuilderFill are the parts of the page that other screens render. Nil parts are left out.
 type BuilderFill struct {
-	RunButton, PublishButton, RunBar templ.Component
-	Inspector, API, Runs, Data       templ.Component
+	RunBar                             templ.Component
+	Inspector, API, Runs, Data, Result templ.Component
+	// State is shown in the header; nil while an earlier document is shown.
+	State *PublishState
 	// Banner is shown above the canvas.
 	Banner  templ.Component
 	Dialogs []templ.Component

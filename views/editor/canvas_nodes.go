@@ -37,10 +37,11 @@ type NodeFace struct {
 	More, MoreAt int
 }
 
-// NodeLine is the value of a config field.
+// NodeLine is the value of a config field. Full is its tooltip if Text is shortened, and Mark names the
+// family of models whose drawing stands before it.
 type NodeLine struct {
-	Text string
-	Mono bool
+	Text, Full, Mark string
+	Mono             bool
 }
 
 // PortRow is a row with an input and an output. Line takes the place of a missing input.
@@ -173,10 +174,13 @@ func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, 
 			continue
 		}
 		face := PortFace{Name: p.Name, Label: portLabel(p.Name), Type: p.Type, Many: p.List, First: p.First, Need: p.Required && !fed && needed(n, f, facts)}
+		if face.Need && n.Tool != nil && flow.CanOpen(p, f) {
+			face.Need, face.Hint = false, "by model"
+		}
 		if p.First && edges > 1 {
 			face.Label = fmt.Sprintf("first of %d", edges)
 		}
-		if !fed && f != nil {
+		if !fed && f != nil && face.Hint == "" {
 			face.Hint = hintOf(n.Config[p.Name])
 		}
 		list = append(list, face)
@@ -274,9 +278,21 @@ func lineOf(n *flow.Node, k *flow.Kind) NodeLine {
 		if !ok || strings.TrimSpace(text) == "" || !f.Typed && f.Required && !f.Template && f.Type != flow.FieldModel {
 			continue
 		}
+		if f.Type == flow.FieldModel {
+			return modelLine(text)
+		}
 		return NodeLine{Text: lineText(n, f, text), Mono: name == "expression"}
 	}
 	return NodeLine{}
+}
+
+// modelLine shows a model. The drawing of its family replaces the provider in front of the name.
+func modelLine(model string) NodeLine {
+	line := NodeLine{Text: clip(model, lineRunes)}
+	if _, name, ok := strings.Cut(model, "/"); ok && components.MarkShape(model) != "" {
+		line = NodeLine{Text: clip(name, lineRunes), Full: model, Mark: model}
+	}
+	return line
 }
 
 // lineText returns a field's value in the form that a node on the canvas shows: a URL
@@ -296,7 +312,7 @@ func lineText(n *flow.Node, f *flow.Field, text string) string {
 		contract, _ := flow.AsMap(n.Config["contract"])
 		return clip(cmp.Or(flow.Text(contract["name"]), text), lineRunes)
 	}
-	if f.Name == "model" || f.Name == "expression" {
+	if f.Name == "expression" {
 		return clip(text, lineRunes)
 	}
 	return "“" + clip(text, lineRunes) + "”"
@@ -353,7 +369,7 @@ func place(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // problemText returns the problems of the node, for the tooltip of its mark.
 func (face *NodeFace) problemText() string {
 	if face.Missing != "" && len(face.Problems) == 0 {
-		return "The credential “" + face.Missing + "” does not exist in this workspace."
+		return missingText(face.Missing)
 	}
 	return strings.Join(face.Problems, "\n")
 }
@@ -373,4 +389,9 @@ func (p *PortFace) spoken() string {
 		s += ", needed"
 	}
 	return s
+}
+
+// missingText says that a credential does not exist.
+func missingText(name string) string {
+	return "The credential “" + name + "” does not exist in this workspace."
 }

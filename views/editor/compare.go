@@ -11,6 +11,7 @@ import (
 // ComparePage compares two versions of a flow.
 type ComparePage struct {
 	FlowID, Name string
+	LiveVersion  int64
 	// From and To are version numbers; 0 is the draft.
 	From, To int64
 	// Choices are the versions that can be compared, the draft first.

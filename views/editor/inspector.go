@@ -3,6 +3,7 @@ package editor
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -29,6 +30,8 @@ type NodePane struct {
 	// ones are shown with their field.
 	Names   []PanePort
 	Failing NodeFailing
+	// Tool is the setting of a node that is, or can be, a tool of agents; nil for other kinds.
+	Tool *NodeTool
 	// Problems are the problems of the node that don't belong to a field.
 	Problems []string
 	// Runs reports whether the node is executed; notes are not.
@@ -41,7 +44,7 @@ type NodePane struct {
 func (p *NodePane) Settings() string {
 	var set []string
 	for i := range p.More {
-		if f := &p.More[i]; !f.empty() && f.Name != "contract" { // which Sluice sets
+		if f := &p.More[i]; !f.empty() && !f.Beside && f.Name != "contract" { // which Sluice sets
 			set = append(set, f.summary())
 		}
 	}
@@ -82,10 +85,17 @@ type NodeField struct {
 	Secrets []string
 	// Choices are the names that a list may contain, if they are known.
 	Choices []NameChoice
+	// RowNames are the names of the rows of a list whose texts are conditions.
+	RowNames []string
+	// Beside is set if a script shows the values in the rows of another field.
+	Beside bool
 	// NodeID is the ID of the field's node.
 	NodeID string
 	// Upgradable is set if the model is pinned to a version.
 	Upgradable bool
+	// Servers is set for the tools of a server, which have a page of their own. Stored are those that the node has.
+	Servers bool
+	Stored  any
 	// Newer is the live version of the child flow if the node names an older one.
 	Newer int64
 	// Tried is the result of a test of the code, on the page without scripts.
@@ -116,16 +126,29 @@ type PanePort struct {
 	Feeds []Feed
 }
 
+// ordered reports whether the order of several edges into the port matters: in a list, and where the
+// first value counts.
+func (p PanePort) ordered() bool {
+	return len(p.Feeds) > 1 && (p.First || p.List && p.Type != flow.TypeTool)
+}
+
 // Feed is an edge into a node, described by its source.
 type Feed struct {
 	Edge              flow.Edge
 	Node, Title, Port string
 }
 
-// Place is a {{placeholder}} of a template, with the edge that fills it.
+// placeAt is the value of a button that gives the edge another place among those of its port.
+func (f Feed) placeAt(place int) string {
+	return f.Edge.From + ">" + f.Edge.To + ">" + strconv.Itoa(place)
+}
+
+// Place is a {{placeholder}} of a template, with the edge that fills it, or the model that calls the
+// node as a tool.
 type Place struct {
-	Name  string
-	Feeds []Feed
+	Name    string
+	Feeds   []Feed
+	ByModel bool
 }
 
 // NodeFailing holds the retry, timeout and error settings, as typed.
@@ -169,8 +192,14 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: document.NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
 		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Short: k.Summary, Runs: k.Role != flow.RoleCanvas,
 	}
-	for _, f := range document.FormFields(n, k) {
+	fields := document.FormFields(n, k)
+	for _, f := range fields {
 		field := b.field(f)
+		if i := slices.IndexFunc(fields, func(of flow.Field) bool { return of.NamedBy == f.Name }); i >= 0 {
+			if field.Beside = fields[i].Syntax == flow.SyntaxCEL; !field.Beside && field.empty() {
+				continue // names nothing
+			}
+		}
 		if f.More && !field.inSight() {
 			p.More = append(p.More, field)
 			p.Open = p.Open || field.Newer > 0
@@ -183,11 +212,11 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 		p.Ports = append(p.Ports, PanePort{port, b.feeds(port.Name)})
 	}
 	for _, port := range flow.InputPorts(n, k) {
-		if port.Template && len(b.feeds(port.Name)) == 0 {
+		if port.Template && len(b.feeds(port.Name)) == 0 && n.Tool == nil { // a model fills those of a tool
 			p.Names = append(p.Names, PanePort{Port: port})
 		}
 	}
-	p.Failing = b.failing()
+	p.Failing, p.Tool = b.failing(), b.tool()
 	p.Problems = b.problems[""]
 	return p
 }
@@ -233,6 +262,9 @@ func paneFieldAt(pointer string) string {
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
+	if f.Unless != "" && (len(b.feeds(f.Unless)) > 0 || b.n.Config[f.Unless] != nil) {
+		field.Required = false
+	}
 	if f.Name == b.k.OutputsField && field.Form.As == flow.FieldList {
 		var names []string
 		for _, o := range contract.Outputs(b.d, b.facts.Kinds) {
@@ -249,6 +281,12 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)
 	}
+	if f.NamedBy != "" && f.Syntax == flow.SyntaxCEL {
+		names, _ := b.n.Config[f.NamedBy].([]any)
+		for _, name := range names {
+			field.RowNames = append(field.RowNames, flow.Text(name))
+		}
+	}
 	field.Optional = b.k.Role == flow.RoleInput && f.Name == "default"
 	if f.Type == flow.FieldSecret {
 		field.Hosts = document.DestinationOf(b.d, b.n, b.k)
@@ -258,7 +296,7 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	}
 	if f.Template {
 		for _, name := range flow.TemplateNames(value) {
-			field.Places = append(field.Places, Place{name, b.feeds(name)})
+			field.Places = append(field.Places, Place{name, b.feeds(name), b.n.Tool != nil})
 		}
 	}
 	model, _, named := strings.Cut(flow.Text(b.n.Config["model"]), "/")
@@ -267,6 +305,10 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 		field.Newer = b.newerVersion()
 	case f.Type == flow.FieldModel && f.Task == "hosted":
 		field.Upgradable = b.n.Config["schema"] != nil
+	case f.Name == "tools" && b.k.Name == flow.KindMCP:
+		field.Servers, field.Stored = true, b.n.Config["tools"]
+	case f.Type == flow.FieldSecret && b.k.Name == flow.KindMCP:
+		field.Provider = flow.ProviderMCP
 	case f.Type == flow.FieldSecret && b.k.Name == "hosted_model":
 		field.Provider = "replicate"
 	case f.Type == flow.FieldSecret && named:
@@ -314,6 +356,41 @@ func (b *paneBuilder) failing() NodeFailing {
 func PortField(p flow.Port) flow.Field {
 	as := map[flow.Type]flow.FieldType{flow.TypeText: flow.FieldArea, flow.TypeNumber: flow.FieldNumber, flow.TypeBoolean: flow.FieldBoolean}
 	return flow.Field{Name: ValueField + p.Name, Title: cmp.Or(p.Title, p.Name), Type: cmp.Or(as[p.Type], flow.FieldJSON), Typed: true}
+}
+
+// NodeTool is the setting of a tool, as typed.
+type NodeTool struct {
+	Set                                          bool
+	Name, Description, Effect, OnError, MaxCalls string
+	Approval, Editable                           string
+	NameHint, EffectHint                         string // what applies without them
+	Kept                                         string // the whole setting as JSON
+	Params                                       []ToolParam
+	Error                                        string
+}
+
+// ToolParam is an input that the model fills.
+type ToolParam struct{ Port, Title, Description string }
+
+// tool returns the setting of a tool, or nil if nodes of the kind cannot be one.
+func (b *paneBuilder) tool() *NodeTool {
+	if b.k.Tool == nil {
+		return nil
+	}
+	out := &NodeTool{NameHint: b.n.ToolName(), EffectHint: string(b.n.ToolEffect(b.k))}
+	if t := b.n.Tool; t != nil {
+		out.Set, out.Name, out.Description, out.Effect, out.OnError, out.MaxCalls = true, t.Name, t.Description, string(t.Effect), t.OnError, decimal(float64(t.MaxCalls))
+		out.Approval, out.Editable = t.Approval, strings.Join(t.Editable, ", ")
+		out.Kept = string(flow.EncodeJSON(t))
+		for _, p := range flow.OpenPorts(b.n, b.k, func(port string) bool { return b.d.IsFed(b.n.ID, port) }) {
+			param := ToolParam{Port: p.Name, Title: cmp.Or(p.Title, p.Name)}
+			if given := t.Param(p.Name); given != nil {
+				param.Description = given.Description
+			}
+			out.Params = append(out.Params, param)
+		}
+	}
+	return out
 }
 
 // decimal formats a number for a form; zero is "".

@@ -35,6 +35,7 @@ type PaletteKind struct {
 	// select the outputs that they send.
 	Output   bool   `json:"output,omitempty"`
 	Collects string `json:"collects,omitempty"`
+	Tool     bool   `json:"tool,omitempty"` // its nodes can be tools of agents
 }
 
 // PaletteNames is a field that lists names. Each name becomes an input port and perhaps an
@@ -83,7 +84,7 @@ func paletteKind(k *flow.Kind) PaletteKind {
 			p.Templates = append(p.Templates, k.Fields[i].Name)
 		}
 	}
-	p.Adds = namesOf(k)
+	p.Adds, p.Tool = namesOf(k), k.Tool != nil
 	for _, out := range k.Outputs {
 		if p.Output {
 			break // the editor offers none

@@ -19,6 +19,8 @@ type ModelList struct {
 	// Connected is the provider that was just connected in the list.
 	Connected string
 	Groups    []components.ModelGroup
+	// Servers can be connected besides the groups.
+	Servers []components.ModelGroup
 	// More is set if the list is truncated.
 	More bool
 }
@@ -29,6 +31,19 @@ func (l ModelList) found() (n int) {
 		n += len(g.Models)
 	}
 	return n
+}
+
+// serverName proposes the name of a credential for a server: what was searched for, if it can be a
+// name.
+func (l ModelList) serverName(g components.ModelGroup) string {
+	name, _, _ := strings.Cut(strings.ToLower(l.Query), "/")
+	if g.Name != "openai_compatible" {
+		return g.Name
+	}
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+		return ""
+	}
+	return name
 }
 
 // Upgrade describes the changes of another version of a node's model or child flow.

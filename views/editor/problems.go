@@ -23,8 +23,8 @@ type ProblemLine struct {
 }
 
 // ProblemsOf sorts the problems of a draft in the order of its nodes; problems of the whole
-// flow come first.
-func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems []flow.Problem) ProblemsPanel {
+// flow come first. missing has the names of credentials that do not exist.
+func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems []flow.Problem, missing map[string]bool) ProblemsPanel {
 	panel := ProblemsPanel{FlowID: flowID}
 	by := document.ByNode(d, problems)
 	for _, p := range by[""] {
@@ -34,6 +34,14 @@ func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems 
 		n := &d.Nodes[i]
 		for _, p := range by[n.ID] {
 			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: document.NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: wording.Sentence(p.Detail)})
+		}
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		for _, name := range n.Credentials() {
+			if missing[name] && !n.Disabled {
+				panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: document.NodeTitle(n, kinds.For(n)), Text: missingText(name), Warning: true})
+			}
 		}
 	}
 	for _, e := range document.ShadowedEdges(d, kinds) {

@@ -4,36 +4,80 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"time"
 
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
 )
 
-// PublishState is the state of the publish button.
+// PublishState is the state of a flow in the header of the builder: what is live, what is not,
+// and whether it can be published.
 type PublishState struct {
 	FlowID string
 	Live   int64 // 0 before the first publish
 	Next   int64 // the version that publishing makes live
-	// Changed is set if the draft differs from the live version.
+	// LiveAt, LiveBy and Summary describe the live version.
+	LiveAt, Now     time.Time
+	LiveBy, Summary string
+	// Changed is set if the draft differs from the live version. Draft lists the differences; it is
+	// nil before the first publish.
 	Changed bool
+	Draft   *Diff
 	// Problems is the number of problems that prevent publishing.
 	Problems int
+	// Ran is set once a run of the flow has succeeded: then the next step is to publish.
+	Ran bool
 	// ReadOnly is set for users who may not publish.
 	ReadOnly bool
-	// Beside is set if the button accompanies another response and replaces the button on the
-	// page.
+	// Beside is set if the state accompanies another response and replaces the one on the page.
 	Beside bool
 }
 
-// attrs returns the HTML attributes of the button. With Beside, the response to an edit also
-// contains the button, and htmx swaps it out of band.
-func (s PublishState) attrs() templ.Attributes {
-	a := templ.Attributes{"id": "publish-button", "class": "publish-button"}
+// beside returns the attributes of a part that accompanies another response: htmx swaps it out of
+// band.
+func (s PublishState) beside() templ.Attributes {
 	if s.Beside {
-		a["data-hx-swap-oob"] = "true"
+		return templ.Attributes{"data-hx-swap-oob": "true"}
 	}
-	return a
+	return nil
+}
+
+// publishable reports whether the user can publish the draft now.
+func (s PublishState) publishable() bool { return s.Changed && s.Problems == 0 && !s.ReadOnly }
+
+// hindrance says why the draft can't be published.
+func (s PublishState) hindrance() string {
+	if s.Problems > 0 {
+		return "Fix " + components.Quantity(s.Problems, "problem") + " to publish"
+	}
+	return VersionName(s.Live) + " is live. Change something to publish again."
+}
+
+// draftWords is the text of the chip of the draft.
+func (s PublishState) draftWords() string {
+	if s.Draft == nil || s.Draft.Changes == 0 {
+		return "Draft"
+	}
+	return "Draft · " + components.Quantity(s.Draft.Changes, "change")
+}
+
+// shownChanges is how many changes the header lists; the comparison has all.
+const shownChanges = 12
+
+// first returns the comparison with at most n lines.
+func (d *Diff) first(n int) *Diff {
+	short := *d
+	short.Groups = nil
+	for _, g := range d.Groups {
+		if n == 0 {
+			break
+		}
+		g.Lines = g.Lines[:min(n, len(g.Lines))]
+		n -= len(g.Lines)
+		short.Groups = append(short.Groups, g)
+	}
+	return &short
 }
 
 func (s PublishState) path() string { return "/flows/" + url.PathEscape(s.FlowID) + "/publish" }
@@ -119,6 +163,8 @@ func (f PublishForm) submit() components.Button {
 	b := components.Button{Label: f.State.label(), Look: components.LookPrimary, Busy: "Publishing…"}
 	if len(f.Diff.Breaking) > 0 {
 		b.Label += " anyway"
+	} else {
+		b.Attrs = templ.Attributes{"autofocus": true}
 	}
 	return b
 }

@@ -2,7 +2,6 @@ package editor
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
@@ -14,9 +13,11 @@ import (
 type ResultPane struct {
 	FlowID string
 	// Run is nil before the first run.
-	Run     *RunMark
-	Now     time.Time
-	Outputs []ResultOutput
+	Run *RunMark
+	// Older and Newer are the IDs of the runs before and after it, "" without one.
+	Older, Newer string
+	Now          time.Time
+	Outputs      []components.OutputView
 	// Questions are the pages of the questions that the run waits for.
 	Questions []string
 	Inputs    []components.ValueView
@@ -29,35 +30,30 @@ type ResultPane struct {
 	Publish int64
 	// Live is the live version if the draft equals it; otherwise 0.
 	Live int64
+	// Before the first run: MayRun lets the user run the flow, Runnable is set if there is something to
+	// run, and Example if every required input has an example, which Inputs then hold.
+	MayRun, Runnable, Example bool
 }
 
-// ResultOutput is one output of a run.
-type ResultOutput struct {
-	components.ValueView
-	// From is the title of the node that chose the value among labels, and Scores are the
-	// scores of these labels, best first. Both are empty for other values.
-	From   string
-	Scores []LabelScore
-	// Rendered is the HTML that package markdown made of the value, if it is Markdown.
-	Rendered string
+// firstCommand is the command of the button that runs the flow first, firstLabel its label.
+func (r ResultPane) firstCommand() string {
+	if r.Example {
+		return "run-example"
+	}
+	return "run-with"
 }
 
-// LabelScore is a label with its score from 0 to 1.
-type LabelScore struct {
-	Label string
-	Score float64
+func (r ResultPane) firstLabel() string {
+	if r.Example && len(r.Inputs) > 0 {
+		return "Run the example"
+	}
+	return "Run"
 }
-
-// text formats the score with two decimals, as on the canvas.
-func (s LabelScore) text() string { return fmt.Sprintf("%.2f", s.Score) }
-
-// exact formats the score with all its digits.
-func (s LabelScore) exact() string { return strconv.FormatFloat(s.Score, 'f', -1, 64) }
 
 // about is the line below the state of the run.
 func (r ResultPane) about() string {
 	text := components.Duration(r.Run.Duration)
-	if cost := r.Run.cost(); cost != "" {
+	if cost := r.Run.Total(); cost != "" {
 		text += " · " + cost
 	}
 	return text

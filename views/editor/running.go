@@ -16,6 +16,7 @@ import (
 // RunForm asks for the inputs of a run of the draft.
 type RunForm struct {
 	FlowID, Flow string
+	LiveVersion  int64
 	// Until is the node to run up to, From the node to rerun from, and Parent the run whose
 	// results may be reused.
 	Until, From, Parent string
@@ -92,6 +93,9 @@ type RunMark struct {
 	MayRun bool
 	// Current marks the run that the page shows.
 	Current bool
+	// Skipped is how many of the steps were skipped. It is counted only for the run that the
+	// page shows, once it has ended; the cost of its child runs is part of Usage then.
+	Skipped int
 }
 
 // shortID abbreviates an ID for display.
@@ -102,8 +106,29 @@ func shortID(id string) string {
 	return id[:8] + "…" + id[len(id)-4:]
 }
 
-func (m RunMark) steps() string {
-	return components.Count(m.Done) + " of " + components.Quantity(m.All, "step")
+// Steps says how many of the steps are done, and how many were skipped.
+func (m RunMark) Steps() string {
+	done, all := m.Done-m.Skipped, m.All-m.Skipped
+	text := components.Quantity(all, "step")
+	if !m.ended() || done < all {
+		text = components.Count(done) + " of " + text
+	}
+	if m.Skipped > 0 {
+		text += ", " + components.Count(m.Skipped) + " skipped"
+	}
+	return text
+}
+
+// Total formats the cost of the run. While it is in progress, it is "" if nothing was paid yet.
+func (m RunMark) Total() string {
+	text := m.cost()
+	if m.ended() {
+		text = components.Money(m.Usage.Micros())
+	}
+	if n := int(m.Usage.Unpriced); n > 0 {
+		text = strings.TrimPrefix(text+" · ", " · ") + components.Quantity(n, "step") + " without a price"
+	}
+	return text
 }
 
 // cost formats the cost; "" if it was free.
@@ -246,17 +271,9 @@ func (d DataPanel) absence() string {
 	case d.State == "":
 		return "This node has not started yet."
 	case d.State == "skipped":
-		return "Skipped: its branch was not taken, or a required input never arrived."
+		return "Skipped: other branch, or a required value was missing."
 	}
 	return ""
-}
-
-// Replay is the banner above a canvas that shows a past run.
-type Replay struct {
-	Run RunMark
-	// Differs is set if the run's document differs from the draft.
-	Differs bool
-	Now     time.Time
 }
 
 // wholeNumber formats a number for scripts, without separators.

@@ -52,7 +52,7 @@ func sampleBuilder(text string) BuilderPage {
 	facts.Missing, facts.Pinned = map[string]bool{"gone": true}, map[string]bool{"team": true}
 	b := BuilderPage{
 		FlowID: "flow_1", Name: d.Name, Description: d.Description, Rev: 7, Pane: PaneNode, Document: string(d.Compact()), Palette: PaletteOf(kinds.List()),
-		Problems: ProblemsOf("flow_1", d, kinds, problems), Others: []layout.Person{{Name: "Lin Mei"}, {Name: "Ada Kowalski"}},
+		Problems: ProblemsOf("flow_1", d, kinds, problems, nil), Others: []layout.Person{{Name: "Lin Mei"}, {Name: "Ada Kowalski"}},
 	}
 	b.Outline = OutlinePanel{FlowID: "flow_1", Palette: b.Palette}
 	for i := range d.Nodes {

@@ -45,8 +45,9 @@ func inspectorSamples(theme layout.Theme) map[string]templ.Component {
 	}})
 	all["models-viewer"] = Models(ModelList{Groups: []components.ModelGroup{{Name: "anthropic", Title: "Anthropic", Place: components.PlaceOffered, Models: many[:1]}}})
 	all["models-hosted"] = Models(ModelList{Groups: []components.ModelGroup{{Name: "image-generation", Title: "Make images", Models: []components.ModelChoice{{ID: "black-forest-labs/flux-schnell", Title: "FLUX schnell", Text: "Makes images of descriptions.", Detail: "300M runs"}}}}})
-	all["models-none"] = Models(ModelList{Query: "lama<"})
+	all["models-none"] = Models(ModelList{Query: "lama<", FlowID: "flow_1", Servers: []components.ModelGroup{{Name: "openai_compatible", Title: "OpenAI-compatible server", Address: "https://models.example.com/v1"}, {Name: "replicate", Title: "Replicate", KeysURL: "https://replicate.com/account/api-tokens"}}})
 	all["upgrade"] = UpgradeOf(Upgrade{FlowID: "flow_1", Node: "m", Name: "acme/paint", Changes: []UpgradeChange{{Sentence: "The input steps is at most 30 now."}, {Sentence: "The input seed is gone.", Breaking: true}}, Misfits: []string{"input.seed: The model has no input of this name."}})
+	all["server-tools"] = sampleServerTools(theme)
 	all["credential-new"] = NewCredential(CredentialForm{FlowID: "flow_1", Provider: "openai", Providers: []components.Option{{Value: "", Label: "Anything: a plain secret"}, {Value: "openai", Label: "OpenAI"}}, Errors: components.Errors{"secret": "Paste the secret here."}})
 	return all
 }
@@ -241,4 +242,23 @@ func words(n *html.Node) string {
 		}
 	}
 	return out.String()
+}
+
+// sampleServerTools is the page of the tools of a server; one has changed.
+func sampleServerTools(theme layout.Theme) templ.Component {
+	schema, _ := flow.AsObject(map[string]any{"type": "object", "properties": map[string]any{"ticket": map[string]any{"type": "integer"}}})
+	tool := func(name, text string, effect flow.Effect) flow.ServerTool {
+		t := flow.ServerTool{Name: name, Description: text, Schema: schema, Effect: effect}
+		t.SHA256 = t.Hash()
+		return t
+	}
+	search, note, gone := tool("search_articles", "Search help center articles", flow.EffectRead), tool("add_note", "Add an internal note to a ticket", flow.EffectWrite), tool("merge<", "Merges\u200b tickets", flow.EffectWrite)
+	return ServerTools(viewtest.Page("Tools of zendesk", layout.SectionFlows, theme), ServerToolsPage{
+		FlowID: "flow_1", Flow: "Resolve a support case", Node: "zendesk", NodeName: "Zendesk", Server: "zendesk", Title: "Zendesk", Error: "zendesk did not answer in time.", Tools: []ServerToolRow{
+			{ServerTool: search, State: flow.ToolSame, Allowed: true, Now: &search},
+			{ServerTool: note, State: flow.ToolChanged, Allowed: true, Now: &note, DescriptionDiff: []Piece{{"", "Add "}, {ChangeRemoved, "an internal note"}, {ChangeAdded, "a note, public by default,"}, {"", " to a ticket"}}, SchemaDiff: []Piece{{"", "{"}, {ChangeAdded, "\n  \"public\": {}"}, {"", "\n}"}}},
+			{ServerTool: gone, State: flow.ToolMissing, Allowed: true},
+			{ServerTool: tool("delete_ticket", "Delete a ticket for good", flow.EffectWrite), Now: &search},
+		},
+	})
 }

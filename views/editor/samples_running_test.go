@@ -25,8 +25,8 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 	broken.State, broken.Outputs, broken.Error, broken.MayPin = "failed", nil, failed.Error, false
 	done := mark
 	done.State, done.Done = "succeeded", 6
-	result := ResultPane{FlowID: "flow_1", Run: &done, Now: viewtest.Noon, Publish: 1, Inputs: step.Inputs, Outputs: []ResultOutput{
-		{ValueView: components.ValueView{Name: "team", Value: "billing"}, From: "Which team?", Scores: []LabelScore{{"billing", 0.9134071588}, {"account", 0.05}}}, {ValueView: components.ValueView{Name: "confidence", Value: json.Number("0.9134071588")}},
+	result := ResultPane{FlowID: "flow_1", Run: &done, Now: viewtest.Noon, Publish: 1, Inputs: step.Inputs, Outputs: []components.OutputView{
+		{ValueView: components.ValueView{Name: "team", Value: "billing"}, From: "Which team?", Scores: []components.LabelScore{{Label: "billing", Score: 0.9134071588}, {Label: "account", Score: 0.05}}}, {ValueView: components.ValueView{Name: "confidence", Value: json.Number("0.9134071588")}},
 		{ValueView: components.ValueView{Name: "reply", Value: "Hello Sam,\n\nthank you for writing about **billing**.\n\n- A colleague looks at it.\n- You don't need to send anything else.\n"},
 			Rendered: "<p>Hello Sam,</p>\n<p>thank you for writing about <strong>billing</strong>.</p>\n<ul>\n<li>A colleague looks at it.</li>\n<li>You don't need to send anything else.</li>\n</ul>\n"},
 		{ValueView: components.ValueView{Name: "items", Value: []any{map[string]any{"sku": "A1", "count": json.Number("2")}}}}}}
@@ -47,7 +47,7 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 		"result":         within(Result(result)),
 		"result-failed":  within(Result(ResultPane{FlowID: "flow_1", Run: &failed, Failed: "Write a reply", Now: viewtest.Noon})),
 		"result-none":    within(Result(ResultPane{FlowID: "flow_1"})),
-		"run-replay":     within(ReplayNote(Replay{Run: failed, Differs: true, Now: viewtest.Noon})),
+		"result-example": within(Result(ResultPane{FlowID: "flow_1", MayRun: true, Runnable: true, Example: true, Inputs: step.Inputs})),
 		"data":           within(Data(step)),
 		"data-pinned":    within(Data(pinned)),
 		"data-none":      within(Data(none)),

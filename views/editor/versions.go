@@ -80,7 +80,7 @@ func (p VersionsPage) draftSays() string {
 	case p.State.Live == 0:
 		return "Not published. Publish it to call it from programs."
 	case !p.State.Changed:
-		return "Equals " + VersionName(p.State.Live) + ", which is live."
+		return "No changes since " + VersionName(p.State.Live) + " (live)."
 	case p.Draft == nil || p.Draft.Empty():
 		return "Differs from " + VersionName(p.State.Live) + " only in node positions."
 	}
@@ -90,9 +90,9 @@ func (p VersionsPage) draftSays() string {
 // runs formats the number of runs, with a plus sign if counting stopped early.
 func (p VersionsPage) runs(n int64) string {
 	if p.Most && n > 0 {
-		return components.Count(int(n)) + "+"
+		return components.Count(int(n)) + "+ runs"
 	}
-	return components.Count(int(n))
+	return components.Quantity(int(n), "run")
 }
 
 func (f LiveForm) page() VersionsPage { return VersionsPage{FlowID: f.FlowID} }

@@ -48,7 +48,7 @@ func Versions(p layout.Page, v VersionsPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(v.FlowID, v.Name, "Versions").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: v.FlowID, Name: v.Name, Live: v.State.Live, Here: "Versions"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -392,7 +392,7 @@ func versionLine(v VersionsPage, l VersionLine) templ.Component {
 			}
 		}
 		if l.Same {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "equals the draft").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Tag(components.ToneNone, "same as the draft").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -463,7 +463,7 @@ func versionLine(v VersionsPage, l VersionLine) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " runs in 30 days</p></div><div class=\"acts\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " in 30 days</p></div><div class=\"acts\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -552,7 +552,7 @@ func MakeLive(p layout.Page, f LiveForm) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.VersionCrumbs(f.FlowID, f.Name, VersionName(f.Number)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: f.FlowID, Name: f.Name, Live: f.Live, Here: "Versions", Under: VersionName(f.Number)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -22,6 +22,8 @@ type ApprovalPage struct {
 	Asker, Workspace string
 	Expires, Now     time.Time
 	Values           []ApprovalField
+	Call             *ApprovalCall // nil for the question of a node
+	All              bool          // keeps the user's input after an error
 	// Path is the URL to which the answer is posted.
 	Path string
 	// AskName is set for links that need no sign-in, where people enter their name.
@@ -34,10 +36,25 @@ type ApprovalPage struct {
 	Done   *ApprovalDone // nil while the question is open
 }
 
+// ApprovalCall is the call of a tool that an agent asks about. Its texts are shown as they are: a model or somebody
+// outside wrote them.
+type ApprovalCall struct {
+	Tool, Destination string
+	Write             bool
+	Bound             []ApprovalText
+	Reason            string // what the model said
+	Untrusted         bool   // the conversation has content from outside
+	All               bool   // all calls of the tool can be allowed at once
+}
+
+// ApprovalText is a named plain text.
+type ApprovalText struct{ Name, Text string }
+
 // ApprovalField is a value shown with the approval. Control is its field if it may be edited.
 type ApprovalField struct {
 	View    components.ValueView
 	Control *components.Field
+	Plain   *ApprovalText // shown instead of the view
 }
 
 // ApprovalDone is the outcome of an approval.
@@ -47,6 +64,7 @@ type ApprovalDone struct {
 	At      time.Time
 	Comment string
 	Values  []components.ValueView // as approved or rejected
+	Call    bool                   // it was about a call of a tool
 	// Late names who decided first, for a user whose own answer came too late.
 	Late string
 }
@@ -111,8 +129,14 @@ func (d ApprovalDone) words() string {
 	case d.Late != "":
 		return d.Late
 	case d.State == "approved", d.State == "rejected":
+		if d.Call && d.State == "rejected" {
+			return "The call is not made. The agent continues without it."
+		}
 		return "The run continues now."
 	case d.State == "expired":
+		if d.Call {
+			return "There was no answer in time, so the call was not made."
+		}
 		return "There was no answer in time. The run continued without one."
 	case d.State == "canceled":
 		return "The run was canceled, so nothing needs to be decided."
@@ -134,10 +158,6 @@ func (d ApprovalDone) icon() string {
 	}
 	return "clock"
 }
-
-// Moment formats a time in UTC. These pages have no script that could convert it to the
-// reader's time zone.
-func Moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
 // short returns the value as text if it fits beside its name.
 func (f ApprovalField) short() (string, bool) {

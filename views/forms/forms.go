@@ -47,6 +47,8 @@ type FormPage struct {
 	// Again is the token of the run whose inputs are filled in. Once is a token against double
 	// submission.
 	Again, Once string
+	// Continue is the token of the run whose conversation is continued.
+	Continue string
 	// Password is set if the visitor entered the form's password.
 	Password bool
 }
@@ -126,12 +128,12 @@ type PasswordAsk struct{ Ticket, Error string }
 type FormRun struct {
 	Title string
 	// Path is the path of the result page, URL its absolute URL for sharing, and Again the URL
-	// of the form with the same inputs.
-	Path, URL, Again string
-	State            string
-	Done, All        int
-	Outputs          []FormOutput
-	Problem          string
+	// of the form with the same inputs. Continue is that of the form that continues the conversation, or "".
+	Path, URL, Again, Continue string
+	State                      string
+	Done, All                  int
+	Outputs                    []FormOutput
+	Problem                    string
 	// Until is when the result page expires. Reference identifies the run for members.
 	Until     time.Time
 	Reference string

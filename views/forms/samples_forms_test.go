@@ -43,6 +43,7 @@ func formSamples(theme layout.Theme) map[string]templ.Component {
 		"form-canceled":       FormResult(hidden, run("canceled")),
 		"form-erased":         FormResult(hidden, erased),
 		"approval":            Approval(hidden, sampleApproval()),
+		"approval-call":       Approval(hidden, callApproval()),
 		"approval-refused":    Approval(hidden, refusedApproval()),
 		"approval-done":       Approval(hidden, ApprovalPage{Title: "Pay Northwind?", Done: &ApprovalDone{State: "approved", By: "Ada", At: viewtest.Noon, Comment: "Fine."}}),
 		"approval-late":       Approval(hidden, ApprovalPage{Title: "Pay Northwind?", Done: &ApprovalDone{State: "rejected", By: "Ada", At: viewtest.Noon, Late: "Ada has already rejected this."}}),
@@ -59,6 +60,21 @@ func sampleApproval() ApprovalPage {
 			{View: components.ValueView{Name: "Note"}, Control: &components.Field{Name: "value.note", Label: "Note", Value: "Hi", Optional: true}},
 		},
 	}
+}
+
+// callApproval asks about a call of an agent. Its texts are hostile.
+func callApproval() ApprovalPage {
+	a := sampleApproval()
+	a.Title, a.Message, a.AskName = "Allow Refund?", "", false
+	a.Call = &ApprovalCall{
+		Tool: "refund", Destination: "api.shop.example", Write: true, Untrusted: true, All: true,
+		Bound: []ApprovalText{{"order", "o-1017"}}, Reason: "The lamp was **broken**, see [the order](https://evil.example).⟨U+200B⟩",
+	}
+	a.Values = []ApprovalField{
+		{Plain: &ApprovalText{"amount", "80"}, Control: &components.Field{Name: "value.amount", Label: "amount", Type: "number", Value: "80"}},
+		{Plain: &ApprovalText{"note", "<b>Sorry</b>\nfor the trouble"}},
+	}
+	return a
 }
 
 func refusedApproval() ApprovalPage {

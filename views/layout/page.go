@@ -119,6 +119,7 @@ type Section string
 const (
 	SectionFlows       Section = "Flows"
 	SectionRuns        Section = "Runs"
+	SectionTriggers    Section = "Triggers"
 	SectionKeys        Section = "Keys"
 	SectionDeliveries  Section = "Deliveries"
 	SectionCredentials Section = "Credentials"
@@ -130,7 +131,7 @@ const (
 
 // sections are the entries of the navigation, from top to bottom.
 var sections = []Section{
-	SectionFlows, SectionRuns, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
+	SectionFlows, SectionRuns, SectionTriggers, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
 }
 
 // path returns the URL of a section.

@@ -83,6 +83,9 @@ func checkCredential(c flow.Credential, secret string, operator bool) (flow.Cred
 	if problem := library.CheckSecret(secret); problem != "" && !(own && secret == "") {
 		return c, fieldError("secret", "%s", problem)
 	}
+	if problem := upstream.CheckToolSecret(secret); problem != "" && c.Provider == flow.ProviderMCP {
+		return c, fieldError("secret", "%s", problem)
+	}
 	c.Trusted = c.Trusted && own
 	if !own {
 		c.Hosts = append(c.Hosts, preset.Hosts...)
@@ -130,6 +133,15 @@ func (p *Credentials) testAccess(ctx context.Context, access flow.Access) (strin
 		return "", flow.Errorf(flow.CodeProviderUnavailable, "The provider did not answer in time. Try again later.")
 	}
 	return result, err
+}
+
+// ListTools implements library.Providers.
+func (p *Credentials) ListTools(ctx context.Context, ws flow.WorkspaceID, name string) (title string, tools []flow.ServerTool, err error) {
+	access, err := p.upstreams.Resolver(p.store).Access(ctx, ws, flow.ProviderMCP, flow.SecretRefTo(name))
+	if err != nil {
+		return "", nil, err
+	}
+	return p.upstreams.ListTools(ctx, access)
 }
 
 // Environment lists the secrets in the environment. Only the default workspace may use

@@ -78,7 +78,27 @@ func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, quer
 	}
 	names := m.reachable(ctx, ws, task)
 	groups = append(groups, m.listReachable(ctx, ws, names, query, prices)...)
-	return append(groups, unconnected(task, query, names, prices)...)
+	groups = append(groups, unconnected(task, query, names, prices)...)
+	return append(groups, ownServers(task, names)...)
+}
+
+// ownServers returns what can be connected besides the listed providers: servers of one's own, and
+// Replicate.
+func ownServers(task string, connected []string) (groups []components.ModelGroup) {
+	for _, s := range []struct{ name, title, address string }{
+		{"openai_compatible", "OpenAI-compatible server", "https://models.example.com/v1"},
+		{"ollama", "Ollama", ""}, {"azure", "Azure", "https://RESOURCE.openai.azure.com/openai/v1"}, {"replicate", "Replicate", ""},
+	} {
+		p, known := providers.FindPreset(s.name)
+		if known && (supports(p, task) || p.Wire == providers.WireHost) && !slices.Contains(connected, p.Name) {
+			g := components.ModelGroup{Name: p.Name, Title: s.title, Place: components.PlaceOwn, KeysURL: p.KeysURL, Address: s.address}
+			if p.Local {
+				g.Address = p.BaseURL
+			}
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // unconnected returns the providers that the workspace has no credential for, with the models
@@ -113,6 +133,10 @@ func newGroup(title, provider string, models []providers.Model, query string, pr
 	g := components.ModelGroup{Name: provider, Title: title, Place: components.PlaceConnected}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
 		query = rest
+	}
+	if query == "" {
+		models = slices.Clone(models) // a cached list is shared
+		providers.NewestFirst(models)
 	}
 	for _, found := range providers.Search(models, query) {
 		id := provider + "/" + found.ID

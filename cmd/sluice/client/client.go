@@ -80,6 +80,7 @@ const connectTimeout = 15 * time.Second
 // numbers. Lists have neither Outputs nor Raw.
 type Run struct {
 	ID        string     `json:"run_id"`
+	FlowID    string     `json:"flow_id"`
 	Status    string     `json:"status"`
 	Version   *int64     `json:"version"` // nil for a draft
 	CreatedAt time.Time  `json:"created_at"`

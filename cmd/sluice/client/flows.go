@@ -12,6 +12,7 @@ import (
 // ApplyRequest is the body of POST /v1/apply; the API reference explains its members.
 type ApplyRequest struct {
 	Documents     []any  `json:"documents"`
+	Companions    []any  `json:"companions,omitempty"`
 	Source        string `json:"source"`
 	Publish       bool   `json:"publish"`
 	AllowBreaking bool   `json:"allow_breaking"`
@@ -77,15 +78,84 @@ type Flow struct {
 	Version *int64 `json:"version"`
 }
 
-// Apply makes the flows of the server equal to documents, in one transaction. It is idempotent,
-// so it can be retried after a network error. It also returns the response as received, for
-// --json.
-func (c *Client) Apply(ctx context.Context, r ApplyRequest) ([]Applied, []byte, error) {
+// AppliedCompanion is the result of an apply for a file beside a flow.
+type AppliedCompanion struct {
+	Slug    string   `json:"slug"` // empty for the workspace
+	Name    string   `json:"name"`
+	Change  string   `json:"change"` // created, changed or unchanged
+	Rev     int64    `json:"revision"`
+	Changes []string `json:"changes"`
+}
+
+// FileName returns the name of the file.
+func (a *AppliedCompanion) FileName() string {
+	if a.Slug == "" {
+		return "sluice." + a.Name + ".json"
+	}
+	return a.Slug + "." + a.Name + ".json"
+}
+
+// Companion is a file beside a flow in a list. FlowID and Slug are empty for one of the workspace.
+type Companion struct {
+	FlowID   string `json:"flow_id"`
+	Slug     string `json:"slug"`
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+}
+
+// path returns the path of the companion in the API.
+func (c *Companion) path() string {
+	if c.FlowID == "" {
+		return "/v1/companions/" + url.PathEscape(c.Name)
+	}
+	return "/v1/flow/" + url.PathEscape(c.FlowID) + "/companions/" + url.PathEscape(c.Name)
+}
+
+// ListCompanions returns the files beside flows that the key may read.
+func (c *Client) ListCompanions(ctx context.Context) ([]Companion, error) {
 	var response struct {
-		Flows []Applied `json:"flows"`
+		Companions []Companion `json:"companions"`
+	}
+	_, err := c.decode(ctx, http.MethodGet, "/v1/companions", nil, &response)
+	return response.Companions, err
+}
+
+// ReadCompanion reads a file beside a flow in canonical form. Its tag changes with every change.
+func (c *Client) ReadCompanion(ctx context.Context, of *Companion) (data []byte, tag string, err error) {
+	resp, err := c.Do(ctx, http.MethodGet, of.path(), "application/json", nil)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = readBody(resp)
+	return data, resp.Header.Get("ETag"), err
+}
+
+// ReplaceCompanion makes what a file beside a flow holds equal to the file. If tag is not the present one, it returns an error with
+// flow.CodePreconditionFailed.
+func (c *Client) ReplaceCompanion(ctx context.Context, of *Companion, tag string, data []byte) (newTag string, err error) {
+	req, err := c.request(ctx, http.MethodPut, of.path()+"?prune=true", "application/json", data)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("If-Match", tag)
+	resp, err := c.send(req)
+	if err != nil {
+		return "", err
+	}
+	_, err = readBody(resp)
+	return resp.Header.Get("ETag"), err
+}
+
+// Apply makes the flows of the server equal to documents, and what is beside them to companions, in one transaction. It is
+// idempotent, so it can be retried after a network error. It also returns the response as received, for
+// --json.
+func (c *Client) Apply(ctx context.Context, r ApplyRequest) ([]Applied, []AppliedCompanion, []byte, error) {
+	var response struct {
+		Flows      []Applied          `json:"flows"`
+		Companions []AppliedCompanion `json:"companions"`
 	}
 	raw, err := c.decode(ctx, http.MethodPost, "/v1/apply", r, &response)
-	return response.Flows, raw, err
+	return response.Flows, response.Companions, raw, err
 }
 
 // Diff compares the draft of a flow with its live version.
@@ -132,6 +202,13 @@ func List[T any](ctx context.Context, c *Client, path, member string) (list []T,
 		}
 	}
 	return list, raw, nil
+}
+
+// CurrentSlug returns the slug of the flow that has a slug now or had it.
+func (c *Client) CurrentSlug(ctx context.Context, slug string) (string, error) {
+	f := Flow{}
+	_, err := c.decode(ctx, http.MethodGet, "/v1/flow/"+url.PathEscape(slug), nil, &f)
+	return f.Slug, err
 }
 
 // Document reads a document of a flow in canonical form; version is "draft", "live" or a number.

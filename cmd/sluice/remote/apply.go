@@ -16,12 +16,12 @@ import (
 
 // Apply makes the flows of a server equal to files.
 type Apply struct {
-	Paths          []string `arg:"" name:"path" help:"Flow files, or directories with files named *.flow.json."`
+	Paths          []string `arg:"" name:"path" help:"Flow files and files beside them, or directories with files named *.flow.json, *.triggers.json."`
 	Publish        bool     `help:"Publish the flows too."`
 	FailOnBreaking bool     `help:"Change nothing if publishing would break callers, and name their keys. Needs --publish or --dry-run."`
 	DryRun         bool     `help:"Only show what would change."`
 	Source         string   `help:"Where the files come from, such as the name of a repository. Bounds --prune." placeholder:"NAME"`
-	Prune          bool     `help:"Archive flows that were last applied from --source and have no file any more."`
+	Prune          bool     `help:"Archive flows that were last applied from --source and have no file any more, and remove triggers that their file leaves out."`
 	Force          bool     `help:"Replace drafts that were edited since the last apply."`
 	TakeAlias      bool     `help:"Make a new flow of a file whose slug is a former slug of another flow. Programs that use the slug then call the new flow."`
 	JSON           bool     `help:"Print the response of the API as JSON."`
@@ -45,8 +45,8 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	if err != nil {
 		return err
 	}
-	list, raw, err := api.Apply(ctx, client.ApplyRequest{
-		Documents: documentValues(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
+	list, beside, raw, err := api.Apply(ctx, client.ApplyRequest{
+		Documents: sentValues(files, false), Companions: sentValues(files, true), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
 	})
 	if err != nil {
 		return applyError(files, err)
@@ -60,7 +60,7 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	if c.JSON {
 		err = PrintRaw(s.Out, raw)
 	} else {
-		err = printApplied(s.Out, list, c.DryRun)
+		err = printApplied(s.Out, list, beside, c.DryRun)
 	}
 	if err != nil {
 		return err
@@ -74,12 +74,14 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	return nil
 }
 
-// documentValues returns the value that an apply sends for each file: the document, or the
-// unconverted export.
-func documentValues(files []*source) []any {
-	list := make([]any, len(files))
-	for i, f := range files {
-		list[i] = f.sent
+// sentValues returns the value that an apply sends for each flow file: the document, or the
+// unconverted export. beside selects the companions instead.
+func sentValues(files []*source, beside bool) []any {
+	list := []any{}
+	for _, f := range files {
+		if f.companion != nil == beside {
+			list = append(list, f.sent)
+		}
 	}
 	return list
 }
@@ -134,8 +136,8 @@ func breakingText(list []client.Diff) string {
 	return b.String()
 }
 
-// printApplied prints a line for each flow.
-func printApplied(w io.Writer, list []client.Applied, dryRun bool) error {
+// printApplied prints a line for each flow and each companion.
+func printApplied(w io.Writer, list []client.Applied, beside []client.AppliedCompanion, dryRun bool) error {
 	columns := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for i := range list {
 		a := &list[i]
@@ -148,8 +150,16 @@ func printApplied(w io.Writer, list []client.Applied, dryRun bool) error {
 			fmt.Fprintf(columns, "\ttaken from %s%s\n", a.Diff.Alias.Now, aliasKeys(a.Diff.Alias))
 		}
 	}
+	for i := range beside {
+		fmt.Fprintf(columns, "%s\t%s\trevision %d\n", beside[i].Change, beside[i].FileName(), beside[i].Rev)
+	}
 	if err := columns.Flush(); err != nil {
 		return err
+	}
+	for i := range beside {
+		for _, change := range beside[i].Changes {
+			fmt.Fprintf(w, "%s: %s\n", beside[i].FileName(), change)
+		}
 	}
 	for i := range list {
 		for _, l := range list[i].Losses {
@@ -174,6 +184,7 @@ type Diff struct {
 // positions that the server keeps for files without them, and ignores edited drafts.
 func (c Diff) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
 	var diffs []client.Diff
+	var beside []client.AppliedCompanion
 	var raw []byte
 	if !exists(c.Path) {
 		d, data, err := api.Diff(ctx, c.Path)
@@ -189,19 +200,30 @@ func (c Diff) RunAPI(ctx context.Context, api *client.Client, s *Streams) error 
 		if err != nil {
 			return err
 		}
-		list, data, err := api.Apply(ctx, client.ApplyRequest{Documents: documentValues(files), Publish: true, DryRun: true, Force: true})
+		list, others, data, err := api.Apply(ctx, client.ApplyRequest{Documents: sentValues(files, false), Companions: sentValues(files, true), Publish: true, DryRun: true, Force: true})
 		if err != nil {
 			return applyError(files, err)
 		}
 		for i := range list {
 			diffs = append(diffs, *list[i].Diff)
 		}
-		raw = data
+		raw, beside = data, others
 	}
 	if c.JSON {
 		return PrintRaw(s.Out, raw)
 	}
-	return printDiffs(s.Out, diffs)
+	if err := printDiffs(s.Out, diffs); err != nil {
+		return err
+	}
+	for i := range beside {
+		if len(beside[i].Changes) > 0 {
+			fmt.Fprintln(s.Out, beside[i].FileName())
+		}
+		for _, change := range beside[i].Changes {
+			fmt.Fprintln(s.Out, "  "+change)
+		}
+	}
+	return nil
 }
 
 // printDiffs prints the changes of each flow as sentences, which can be posted as a comment on

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
+	"sluice/flow/wording"
 )
 
 // RunApprovals lists the approvals that a run waits for.
@@ -25,7 +27,16 @@ type approval struct {
 	Title     string    `json:"title"`
 	Status    string    `json:"status"`
 	ExpiresAt time.Time `json:"expires_at"`
-	Values    []struct {
+	Call      *struct {
+		Effect      string
+		Destination string
+		Reason      string
+		Bound       []struct {
+			Name  string
+			Value any
+		}
+	} `json:"call"`
+	Values []struct {
 		Name     string `json:"name"`
 		Value    any    `json:"value"`
 		Editable bool   `json:"editable"`
@@ -46,6 +57,9 @@ func (r runRef) approvals(ctx context.Context, api *client.Client) ([]approval, 
 
 // RunAPI prints the approvals with their values, which are marked if they may be edited.
 func (c RunApprovals) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
+	if err := c.locate(ctx, api); err != nil {
+		return err
+	}
 	list, raw, err := c.approvals(ctx, api)
 	if err != nil {
 		return err
@@ -62,12 +76,21 @@ func (c RunApprovals) RunAPI(ctx context.Context, api *client.Client, s *Streams
 		return err
 	}
 	for _, a := range list {
+		if c := a.Call; c != nil {
+			fmt.Fprintf(s.Out, "  %s: %s %s\n", a.Path, c.Effect, c.Destination)
+			if c.Reason != "" {
+				fmt.Fprintf(s.Out, "  %s, the model says: %s\n", a.Path, wording.OneLine(flow.ShowInvisible(c.Reason)))
+			}
+			for _, v := range c.Bound {
+				fmt.Fprintf(s.Out, "  %s.%s (set by the flow): %s\n", a.Path, v.Name, flow.ShowInvisible(flow.Text(v.Value)))
+			}
+		}
 		for _, v := range a.Values {
 			note := ""
 			if v.Editable {
 				note = " (editable)"
 			}
-			fmt.Fprintf(s.Out, "  %s.%s%s: %s\n", a.Path, v.Name, note, flow.Text(v.Value))
+			fmt.Fprintf(s.Out, "  %s.%s%s: %s\n", a.Path, v.Name, note, flow.ShowInvisible(flow.Text(v.Value)))
 		}
 	}
 	return nil
@@ -76,13 +99,27 @@ func (c RunApprovals) RunAPI(ctx context.Context, api *client.Client, s *Streams
 // runAnswer has the arguments that RunApprove and RunReject share.
 type runAnswer struct {
 	runRef
-	Step    string `arg:"" help:"Step that asks, as 'sluice run approvals' lists it."`
+	Step    string `arg:"" optional:"" help:"Step that asks, as 'sluice run approvals' lists it."`
 	Comment string `help:"Shown with the answer." placeholder:"TEXT"`
 }
 
+// locate also accepts RUN STEP, without the flow.
+func (c *runAnswer) locate(ctx context.Context, api *client.Client) error {
+	if flow.ValidID(flow.PrefixRun, c.Flow) && c.Step == "" {
+		c.ID, c.Step = "", c.ID
+	}
+	if c.Step == "" {
+		return errors.New("name the step that asks; 'sluice run approvals RUN' lists the steps")
+	}
+	return c.runRef.locate(ctx, api)
+}
+
 // answer sends the decision with the edited values.
-func (c runAnswer) answer(ctx context.Context, api *client.Client, s *Streams, decision flow.Outcome, values map[string]any) error {
+func (c runAnswer) answer(ctx context.Context, api *client.Client, s *Streams, decision flow.Outcome, values map[string]any, all bool) error {
 	body := map[string]any{"decision": string(decision), "comment": c.Comment}
+	if all {
+		body["all"] = true
+	}
 	if len(values) > 0 {
 		body["values"] = values
 	}
@@ -96,11 +133,15 @@ func (c runAnswer) answer(ctx context.Context, api *client.Client, s *Streams, d
 // RunApprove answers an approval with yes.
 type RunApprove struct {
 	runAnswer
+	All bool     `help:"Also approve the other calls of the tool in this run."`
 	Set []string `sep:"none" help:"Edit a value that is marked as editable. Repeat for several." placeholder:"NAME=VALUE"`
 }
 
 // RunAPI approves. Edited values are parsed by the type of the original value.
 func (c RunApprove) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
+	if err := c.locate(ctx, api); err != nil {
+		return err
+	}
 	values := map[string]any{}
 	if len(c.Set) > 0 {
 		list, _, err := c.approvals(ctx, api)
@@ -122,7 +163,7 @@ func (c RunApprove) RunAPI(ctx context.Context, api *client.Client, s *Streams) 
 			}
 		}
 	}
-	return c.answer(ctx, api, s, flow.OutcomeApproved, values)
+	return c.answer(ctx, api, s, flow.OutcomeApproved, values, c.All)
 }
 
 // parseLike parses the replacement of a value: a text if the original is one, otherwise JSON. If
@@ -143,5 +184,8 @@ type RunReject struct{ runAnswer }
 
 // RunAPI rejects.
 func (c RunReject) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
-	return c.answer(ctx, api, s, flow.OutcomeRejected, nil)
+	if err := c.locate(ctx, api); err != nil {
+		return err
+	}
+	return c.answer(ctx, api, s, flow.OutcomeRejected, nil, false)
 }

@@ -22,6 +22,9 @@ type RunChildren struct {
 
 // RunAPI prints the number of items of each step, and one page of items.
 func (c RunChildren) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
+	if err := c.locate(ctx, api); err != nil {
+		return err
+	}
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
 	if c.Status != "" {
 		query.Set("status", c.Status)

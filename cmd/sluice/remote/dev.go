@@ -14,6 +14,7 @@ import (
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/library"
 )
 
 // Dev keeps flow files and the drafts of a server equal while both are edited: in a text
@@ -39,7 +40,7 @@ import (
 // not work on network mounts, and report several writes for one save. Comparing a few small
 // files is simpler.
 type Dev struct {
-	Dir string `arg:"" name:"dir" help:"Directory with files named *.flow.json."`
+	Dir string `arg:"" name:"dir" help:"Directory with files named *.flow.json, *.triggers.json."`
 }
 
 // Files are polled every devTick, so that a save is noticed before its author looks at the
@@ -82,6 +83,10 @@ type watcher struct {
 	knownFlows map[string]bool         // IDs of flows that get no new file
 	slugs      map[string]string       // IDs of the flows on the server by slug
 	ticks      int
+
+	companions      map[string]*watchedCompanion // by path
+	knownCompanions map[string]bool              // names of files that are not added
+	heads           []client.Companion           // of the server, at the last poll of drafts
 }
 
 // RunAPI synchronizes until it is interrupted. It prints the problems of a flow and retries
@@ -89,9 +94,18 @@ type watcher struct {
 // keeps retrying. No edit is lost in the meantime, since both sides are compared with the last
 // synchronized state.
 func (c Dev) RunAPI(ctx context.Context, api *client.Client, s *Streams) error {
-	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watchedFile{}, knownFlows: map[string]bool{}}
+	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watchedFile{}, knownFlows: map[string]bool{}, companions: map[string]*watchedCompanion{}, knownCompanions: map[string]bool{}}
 	if err := w.listFlows(ctx); err != nil {
 		return err
+	}
+	heads, err := api.ListCompanions(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range heads {
+		if of := library.FindCompanion(heads[i].Name); of != nil {
+			w.knownCompanions[of.CompanionFile(heads[i].Slug)] = true
+		}
 	}
 	for _, id := range w.slugs {
 		w.knownFlows[id] = true // existing flows get a file only by "flow pull"
@@ -145,6 +159,9 @@ func (w *watcher) sweep(ctx context.Context) error {
 	}
 	present := map[string]bool{}
 	for _, name := range names {
+		if c, _ := companionOf(name); c != nil {
+			continue
+		}
 		present[name] = true
 		if w.files[name] == nil {
 			w.files[name] = &watchedFile{path: name}
@@ -162,9 +179,14 @@ func (w *watcher) sweep(ctx context.Context) error {
 		}
 	}
 	if readDrafts {
-		return w.addFlows(ctx)
+		if err := w.addFlows(ctx); err != nil {
+			return err
+		}
+		if w.heads, err = w.api.ListCompanions(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return w.sweepCompanions(ctx, names, w.heads, readDrafts)
 }
 
 // problem prints a problem of a flow once, although it recurs at every poll until it is fixed.

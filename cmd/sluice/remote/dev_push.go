@@ -64,7 +64,7 @@ func (w *watcher) firstSync(ctx context.Context, p *watchedFile, data []byte) er
 			return nil
 		}
 	}
-	list, _, err := w.api.Apply(ctx, client.ApplyRequest{Documents: []any{f.value}})
+	list, _, _, err := w.api.Apply(ctx, client.ApplyRequest{Documents: []any{f.value}})
 	if errors.Is(err, &flow.Error{Code: flow.CodeDraftChanged}) {
 		draft, tag, err := w.api.Document(ctx, slug, "draft")
 		if err != nil {
@@ -134,7 +134,7 @@ func (w *watcher) markApplied(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = w.api.Apply(ctx, client.ApplyRequest{Documents: []any{value}})
+	_, _, _, err = w.api.Apply(ctx, client.ApplyRequest{Documents: []any{value}})
 	if _, rejection := errors.AsType[*client.Rejection](err); rejection {
 		return nil // the next poll of the draft finds the reason
 	}

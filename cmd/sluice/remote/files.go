@@ -16,15 +16,43 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/document/aiflow"
+	"sluice/flow/library"
 	"sluice/flow/value"
 	"sluice/nodes"
+	"sluice/nodes/expression"
 )
 
 // fileSuffix is the suffix of flow files. The name before it is the flow's slug, unless the
 // document has another.
 const fileSuffix = ".flow.json"
 
-// findFiles returns the given files, which may have any name, and the flow files in and below
+// companionOf returns the companion whose file has a name, such as SLUG.triggers.json, and the slug in that name, or nil.
+func companionOf(path string) (*library.Companion, string) {
+	for _, c := range library.ListCompanions() {
+		slug, ok := strings.CutSuffix(filepath.Base(path), c.Suffix())
+		if ok && (c.OfWorkspace && slug == library.WorkspaceFile || !c.OfWorkspace && document.ValidSlug(slug)) {
+			return c, slug
+		}
+	}
+	return nil, ""
+}
+
+// fileNames describes the names of the files that commands find in directories.
+func fileNames() string {
+	names := "*" + fileSuffix
+	for _, c := range library.ListCompanions() {
+		names += ", *" + c.Suffix()
+	}
+	return names
+}
+
+// checkExpression returns an error for a wrong expression over names.
+func checkExpression(source string, names ...string) error {
+	_, err := expression.Compile(source, names...)
+	return err
+}
+
+// findFiles returns the given files, which may have any name, and the flow files and companions in and below
 // the given directories. It skips hidden directories, such as .git, which have copies and
 // backups.
 func findFiles(paths []string) ([]string, error) {
@@ -36,7 +64,7 @@ func findFiles(paths []string) ([]string, error) {
 				return err
 			case e.IsDir() && p != path && strings.HasPrefix(e.Name(), "."):
 				return fs.SkipDir
-			case !e.IsDir() && (p == path || strings.HasSuffix(p, fileSuffix)):
+			case !e.IsDir() && (p == path || isOurs(p)):
 				list = append(list, p)
 			}
 			return nil
@@ -48,16 +76,37 @@ func findFiles(paths []string) ([]string, error) {
 	return list, nil
 }
 
-// source is a file with a flow.
-type source struct {
-	path  string
-	data  []byte // as on disk
-	value any    // the document as decoded JSON, with a slug if the name of the file has one
-	sent  any    // sent by an apply: value, or an export, which the server converts
+// CheckCompanion returns the problems of a file beside a flow. beside is false for other files.
+func CheckCompanion(path string, data []byte) (problems []flow.Problem, beside bool) {
+	c, _ := companionOf(path)
+	if c == nil {
+		return nil, false
+	}
+	_, problems = c.FormatCompanion(data, checkExpression)
+	return problems, true
 }
 
-// slug returns the slug in the document, or "".
+// isOurs reports whether a file is a flow file or a companion by its name.
+func isOurs(path string) bool {
+	c, _ := companionOf(path)
+	return c != nil || strings.HasSuffix(path, fileSuffix)
+}
+
+// source is a file with a flow, or a companion.
+type source struct {
+	path      string
+	data      []byte             // as on disk
+	value     any                // the document as decoded JSON, with a slug if the name of the file has one
+	sent      any                // sent by an apply: value, or an export, which the server converts
+	companion *library.Companion // nil for a flow
+}
+
+// slug returns the slug in the document or in the name of a companion, or "".
 func (f *source) slug() string {
+	if f.companion != nil {
+		_, slug := companionOf(f.path)
+		return slug
+	}
 	members, _ := flow.AsMap(f.value)
 	slug, _ := members["slug"].(string)
 	return slug
@@ -77,6 +126,18 @@ func readSource(path string) (*source, error) {
 // parseSource is like readSource for the content of a file.
 func parseSource(path string, data []byte) (f *source, err error) {
 	f = &source{path: path, data: data}
+	if f.companion, _ = companionOf(path); f.companion != nil {
+		if f.value, err = flow.DecodeJSON(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, lastLine(data), err)
+		}
+		sent := value.NewObject()
+		if !f.companion.OfWorkspace {
+			sent.Set("slug", f.slug())
+		}
+		sent.Set("content", f.value)
+		f.sent = sent
+		return f, nil
+	}
 	if aiflow.Recognize(data) {
 		d, _, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
 		if err != nil {
@@ -112,7 +173,7 @@ func readSources(paths []string) ([]*source, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no *%s in %s; check the path", fileSuffix, strings.Join(paths, ", "))
+		return nil, fmt.Errorf("there is no %s in %s; check the path", fileNames(), strings.Join(paths, ", "))
 	}
 	var list []*source
 	var bad []string
@@ -138,19 +199,37 @@ func (f *source) located(p flow.Problem) string {
 	return fmt.Sprintf("%s:%d: %s%s", f.path, lineOf(f.data, p.Pointer), at, p.Detail)
 }
 
-// locate formats the problems of a request whose member "documents" has the files. It replaces
+// split returns the flow files and the companions among files.
+func split(files []*source) (flows, beside []*source) {
+	for _, f := range files {
+		if f.companion == nil {
+			flows = append(flows, f)
+		} else {
+			beside = append(beside, f)
+		}
+	}
+	return flows, beside
+}
+
+// locate formats the problems of a request whose members "documents" and "companions" have the files. It replaces
 // a pointer such as /documents/3/nodes/0 with the file and a line.
 func locate(files []*source, problems []flow.Problem) []string {
+	flows, beside := split(files)
 	list := make([]string, len(problems))
 	for i, p := range problems {
 		list[i] = p.String()
+		of := flows
 		rest, ok := strings.CutPrefix(p.Pointer, "/documents/")
+		if !ok {
+			rest, ok = strings.CutPrefix(p.Pointer, "/companions/")
+			of = beside
+		}
 		number, rest, _ := strings.Cut(rest, "/")
-		if n, err := strconv.Atoi(number); ok && err == nil && n < len(files) {
+		if n, err := strconv.Atoi(number); ok && err == nil && n < len(of) {
 			if rest != "" {
 				rest = "/" + rest
 			}
-			list[i] = files[n].located(flow.Problem{Pointer: rest, Detail: p.Detail})
+			list[i] = of[n].located(flow.Problem{Pointer: strings.TrimPrefix(rest, "/content"), Detail: p.Detail})
 		}
 	}
 	return list
@@ -194,8 +273,16 @@ func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
 }
 
-// canonical returns a document in canonical form, or its problems.
-func canonical(data []byte) ([]byte, []flow.Problem) {
+// canonical returns a file in canonical form, or its problems.
+func (f *source) canonical() ([]byte, []flow.Problem) {
+	if f.companion != nil {
+		data, problems := f.companion.FormatCompanion(f.data, checkExpression)
+		if len(problems) > 0 {
+			return nil, problems
+		}
+		return keepSchema(data, f.data), nil
+	}
+	data := f.data
 	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {
 		return nil, problems

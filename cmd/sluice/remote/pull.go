@@ -10,6 +10,7 @@ import (
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/library"
 )
 
 // exists reports whether there is a file or directory at a path.
@@ -72,10 +73,112 @@ func (c Pull) RunAPI(ctx context.Context, api *client.Client, s *Streams) error 
 		written++
 		fmt.Fprintln(s.Out, path)
 	}
-	if written == 0 {
+	n, err := c.pullCompanions(ctx, api, s, paths)
+	if err != nil {
+		return err
+	}
+	if written+n == 0 {
 		_, err = fmt.Fprintln(s.Out, "All files are up to date.")
 	}
 	return err
+}
+
+// pullCompanions writes the files beside flows to the directories of these, or to existing files. A file of a flow that was renamed
+// is renamed too. A flow without triggers gets no file, but one that exists becomes empty.
+func (c Pull) pullCompanions(ctx context.Context, api *client.Client, s *Streams, flows map[string]string) (written int, err error) {
+	if c.Live {
+		return 0, nil // they have no versions
+	}
+	heads, err := api.ListCompanions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	files, err := companionFiles(c.Dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.renameCompanions(ctx, api, s, heads, files); err != nil {
+		return 0, err
+	}
+	for i := range heads {
+		h := &heads[i]
+		of := library.FindCompanion(h.Name)
+		if of == nil || !of.OfWorkspace && !document.ValidSlug(h.Slug) {
+			continue // of a newer server
+		}
+		name := of.CompanionFile(h.Slug)
+		path := files[name]
+		if path == "" {
+			path = filepath.Join(c.Dir, name)
+			if beside := flows[h.Slug]; beside != "" && !of.OfWorkspace {
+				path = filepath.Join(filepath.Dir(beside), name)
+			}
+		}
+		data, _, err := api.ReadCompanion(ctx, h)
+		if err != nil {
+			return written, fmt.Errorf("%s: %w", name, err)
+		}
+		was, err := os.ReadFile(path)
+		if err != nil && of.IsEmpty(data) {
+			continue
+		}
+		if err == nil {
+			if data = keepSchema(data, was); bytes.Equal(was, data) {
+				continue
+			}
+		}
+		if err := replaceFile(path, data, 0o644); err != nil {
+			return written, err
+		}
+		written++
+		fmt.Fprintln(s.Out, path)
+	}
+	return written, nil
+}
+
+// renameCompanions renames the files whose slug is a former one of a flow.
+func (c Pull) renameCompanions(ctx context.Context, api *client.Client, s *Streams, heads []client.Companion, files map[string]string) error {
+	current := map[string]bool{}
+	for i := range heads {
+		current[heads[i].Slug] = true
+	}
+	for name, path := range files {
+		of, slug := companionOf(name)
+		if of.OfWorkspace || current[slug] {
+			continue
+		}
+		now, err := api.CurrentSlug(ctx, slug)
+		if flow.IsNotFound(err) {
+			continue // a new file, or that of an archived flow
+		}
+		if err != nil {
+			return err
+		}
+		renamed := of.CompanionFile(now)
+		target := filepath.Join(filepath.Dir(path), renamed)
+		if now == slug || !document.ValidSlug(now) || exists(target) || files[renamed] != "" {
+			continue
+		}
+		if err := os.Rename(path, target); err != nil {
+			return err
+		}
+		delete(files, name)
+		files[renamed] = target
+		fmt.Fprintf(s.Out, "%s renamed to %s\n", path, target)
+	}
+	return nil
+}
+
+// companionFiles returns the paths of the companions below a directory by their names.
+func companionFiles(dir string) (map[string]string, error) {
+	names, err := findFiles([]string{dir})
+	paths := map[string]string{}
+	for _, path := range names {
+		if c, _ := companionOf(path); c != nil {
+			paths[filepath.Base(path)] = path
+		}
+	}
+	return paths, err
 }
 
 // filesBySlug returns the flow files below a directory by slug. It ignores files that are not
@@ -87,7 +190,7 @@ func filesBySlug(dir string) (map[string]string, error) {
 	}
 	paths := map[string]string{}
 	for _, name := range names {
-		if f, err := readSource(name); err == nil && f.slug() != "" {
+		if f, err := readSource(name); err == nil && f.companion == nil && f.slug() != "" {
 			paths[f.slug()] = name
 		}
 	}
@@ -96,7 +199,7 @@ func filesBySlug(dir string) (map[string]string, error) {
 
 // Fmt rewrites flow files in canonical form. It needs no server.
 type Fmt struct {
-	Paths []string `arg:"" name:"path" help:"Flow files, or directories with files named *.flow.json."`
+	Paths []string `arg:"" name:"path" help:"Flow files and files beside them, or directories with files named *.flow.json, *.triggers.json."`
 	Check bool     `help:"Only list files that are not in canonical form; exit code 1 if there are any."`
 }
 
@@ -112,7 +215,7 @@ func (c Fmt) Format(s *Streams) error {
 	formatted := make([][]byte, len(files))
 	var bad []string
 	for i, f := range files {
-		data, problems := canonical(f.data)
+		data, problems := f.canonical()
 		for _, p := range problems {
 			bad = append(bad, f.located(p))
 		}

@@ -85,18 +85,18 @@ func TestSameFlow(t *testing.T) {
 func TestKeepSchema(t *testing.T) {
 	t.Parallel()
 	file := `{"name": "A", "$schema": "https://sluice.example/v1/schema/flow.json", "schema": "sluice.flow/v1", "nodes": []}`
-	data, problems := canonical([]byte(file))
+	data, problems := (&source{data: []byte(file)}).canonical()
 	want := "{\n  \"$schema\": \"https://sluice.example/v1/schema/flow.json\",\n  \"schema\": \"sluice.flow/v1\",\n  \"name\": \"A\",\n  \"nodes\": [],\n  \"edges\": []\n}\n"
 	if len(problems) > 0 || string(data) != want {
 		t.Errorf("formatted to %s, %v", data, problems)
 	}
-	if again, _ := canonical(data); string(again) != want {
+	if again, _ := (&source{data: data}).canonical(); string(again) != want {
 		t.Errorf("formatted again to %s", again)
 	}
 	if !sameFlow(data, []byte(strings.Replace(want, "  \"$schema\": \"https://sluice.example/v1/schema/flow.json\",\n", "", 1))) {
 		t.Error("the hint counts as a difference")
 	}
-	if _, problems := canonical([]byte(`{"$schema": 1, "schema": "sluice.flow/v1", "name": "A", "nodes": []}`)); len(problems) != 1 {
+	if _, problems := (&source{data: []byte(`{"$schema": 1, "schema": "sluice.flow/v1", "name": "A", "nodes": []}`)}).canonical(); len(problems) != 1 {
 		t.Errorf("a hint that is no text has the problems %v", problems)
 	}
 }

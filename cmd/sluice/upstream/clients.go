@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/mcpclient"
 	"sluice/outbound"
 	"sluice/providers"
 	"sluice/providers/hosted"
@@ -19,7 +20,9 @@ type Clients struct {
 	HTTP      *outbound.Client
 	Providers *providers.Client
 	Host      *hosted.Replicate
-	reach     *endpoints
+	// Servers calls MCP servers.
+	Servers *mcpclient.Client
+	reach   *endpoints
 	// refuseUnbound prevents plain credentials without hosts from being sent.
 	refuseUnbound bool
 }
@@ -38,12 +41,14 @@ type Config struct {
 	MaxFile int64
 	// RefuseUnbound prevents plain credentials without hosts from being sent.
 	RefuseUnbound bool
+	// Version is that of Sluice, which it tells MCP servers.
+	Version string
 }
 
 // New creates the clients. Config.ReplicateURL is trusted and may have a private address; all
 // other requests to the platform are guarded. New fails only if ReplicateURL is invalid.
 func New(ctx context.Context, cfg Config) (*Clients, error) {
-	u := &Clients{HTTP: cfg.HTTP, reach: newEndpoints(cfg.HTTP), Providers: providers.NewClient(providers.Guarded(cfg.HTTP)), refuseUnbound: cfg.RefuseUnbound}
+	u := &Clients{HTTP: cfg.HTTP, reach: newEndpoints(cfg.HTTP), Providers: providers.NewClient(providers.Guarded(cfg.HTTP)), refuseUnbound: cfg.RefuseUnbound, Servers: mcpclient.New(cfg.HTTP, cfg.Version)}
 	if cfg.ReplicateURL != "" {
 		if err := u.reach.allow(ctx, cfg.ReplicateURL, true); err != nil {
 			return nil, err
@@ -118,8 +123,56 @@ func (u *Clients) Test(ctx context.Context, a flow.Access) (string, error) {
 	}
 	if p.Wire == providers.WireHost {
 		name, err := u.Host.Account(ctx, a.Secret)
-		return fmt.Sprintf("%s accepts it: the account is %s.", p.Title, name), err
+		return fmt.Sprintf("%s is connected as %s.", p.Title, name), err
 	}
-	err := u.Providers.Test(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
-	return p.Title + " accepts it.", err
+	if p.Wire == providers.WireTools {
+		_, tools, err := u.ListTools(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s is connected. %s found.", a.Name, flow.Count(len(tools), "tool")), nil
+	}
+	models, err := u.Providers.Test(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+	result := p.Title + " is connected."
+	if a.BaseURL != "" && a.Name != "" && a.Name != a.Provider {
+		result = a.Name + " is connected." // a server of one's own
+	}
+	switch {
+	case models == 1:
+		result += " 1 model found."
+	case models > 1:
+		result += fmt.Sprintf(" %d models found.", models)
+	}
+	return result, err
+}
+
+// ToolServer returns how the MCP server of a credential is called.
+func ToolServer(a flow.Access) mcpclient.Server {
+	return mcpclient.Server{Name: a.Name, URL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted}
+}
+
+// CheckToolSecret returns why an MCP server cannot have a secret, as a sentence, or "".
+func CheckToolSecret(secret string) string {
+	if _, err := mcpclient.ReadGrant(secret); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// ListTools lists the tools of an MCP server, and the name by which it introduces itself. Its errors are a *flow.Error.
+func (u *Clients) ListTools(ctx context.Context, a flow.Access) (title string, tools []flow.ServerTool, err error) {
+	session, err := u.Servers.Open(ctx, ToolServer(a))
+	if err != nil {
+		return "", nil, mcpclient.AsFlowError(err)
+	}
+	defer func() { _ = session.Close() }()
+	list, err := session.Tools(ctx)
+	if err != nil {
+		return "", nil, mcpclient.AsFlowError(err)
+	}
+	tools = make([]flow.ServerTool, len(list))
+	for i := range list {
+		tools[i] = list[i].ServerTool
+	}
+	return session.Title(), tools, nil
 }

@@ -2,7 +2,10 @@ module caller
 
 go 1.26.8
 
+require github.com/oapi-codegen/runtime v1.9.0
+
 require (
+	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
 	github.com/dlclark/regexp2 v1.12.0 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/ghodss/yaml v1.0.0 // indirect

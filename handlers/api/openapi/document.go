@@ -42,6 +42,7 @@ type Document struct {
 	paths, hooks Schema
 	params       Schema
 	headers      Schema
+	callbacks    Schema // of starts, by ID
 }
 
 // New returns a document without paths.
@@ -50,7 +51,7 @@ func New(cfg Config) *Document {
 		Schemas: Schemas{Components: cfg.Bodies, names: cfg.Names, leaves: cfg.Leaves}, cfg: cfg,
 		info:   Schema{"title": cfg.Title, "version": cmp.Or(cfg.Version, "dev")},
 		server: Schema{"url": cfg.URL},
-		paths:  Schema{}, hooks: Schema{}, params: Schema{}, headers: Schema{}, Known: maps.Clone(params),
+		paths:  Schema{}, hooks: Schema{}, params: Schema{}, headers: Schema{}, callbacks: Schema{}, Known: maps.Clone(params),
 	}
 	if cfg.Text != "" {
 		d.info["description"] = cfg.Text
@@ -63,6 +64,9 @@ func New(cfg Config) *Document {
 	}
 	return d
 }
+
+// opStart is the operation whose body can name the URL of a webhook.
+const opStart = "startRun"
 
 // Add describes a route, unless it has no ID.
 func (d *Document) Add(r *Route) {
@@ -96,23 +100,27 @@ func (d *Document) Add(r *Route) {
 	default:
 		op["description"] = strings.TrimSpace(r.Text + " Needs the scope " + r.Scopes + ".")
 	}
+	if r.ID == opStart {
+		op["callbacks"] = d.callbacks
+	}
 	item[strings.ToLower(r.Method)] = op
 }
 
 // parameters returns the parameters in the path and those that the operation lists.
 func (d *Document) parameters(r *Route) []Schema {
 	var list []Schema
-	use := func(name string) {
-		d.params[name] = d.Known[name]
-		list = append(list, Schema{"$ref": "#/components/parameters/" + name})
+	use := func(name, component string) {
+		d.params[component] = d.Known[name]
+		list = append(list, Schema{"$ref": "#/components/parameters/" + component})
 	}
 	for part := range strings.SplitSeq(r.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
-			use(strings.TrimSuffix(name, "}"))
+			name = strings.TrimSuffix(name, "}")
+			use(name, "path_"+name) // generators would take the parameter "trigger" for the schema "Trigger"
 		}
 	}
 	for _, name := range r.Params {
-		use(name)
+		use(name, name)
 	}
 	return list
 }
@@ -178,7 +186,7 @@ func (d *Document) response(r *Route, a *Answer) Schema {
 	case a.Binary:
 		content["*/*"] = Schema{"schema": Schema{"type": "string", "format": "binary"}}
 	}
-	if a.Stream {
+	if a.Stream && a.JSON == nil { // a choice beside JSON would make clients return "Run or text"; GET events describes the stream
 		content[TypeStream] = Schema{"schema": d.streamSchema(a), "example": cmp.Or(a.Example, runStreamExample)}
 	}
 	response := Schema{"description": a.Text, "headers": headerRefs(headers)}
@@ -219,10 +227,21 @@ func headerRefs(names []string) Schema {
 
 // Webhook describes a message that Sluice sends, with the headers of Standard Webhooks.
 func (d *Document) Webhook(id, summary, text string, body Schema) {
+	d.hooks[id] = Schema{"post": d.message(id, summary, text, body)}
+}
+
+// Callback describes a webhook that goes to the URL that a start names, as a webhook and as a callback of that operation.
+func (d *Document) Callback(id, summary, text string, body Schema) {
+	d.Webhook(id, summary, text, body)
+	d.callbacks[id] = Schema{"{$request.body#/run_options/webhook/url}": Schema{"post": d.message("on"+strings.ToUpper(id[:1])+id[1:], summary, text, body)}}
+}
+
+// message describes the request of a webhook.
+func (d *Document) message(id, summary, text string, body Schema) Schema {
 	header := func(name, text string) Schema {
 		return Schema{"name": name, "in": "header", "required": true, "description": text, "schema": Schema{"type": "string"}}
 	}
-	d.hooks[id] = Schema{"post": Schema{
+	return Schema{
 		"operationId": id, "tags": []string{"Webhooks"}, "summary": summary, "description": text, "security": []Schema{},
 		"parameters": []Schema{
 			header("webhook-id", "The same for every attempt."),
@@ -231,13 +250,13 @@ func (d *Document) Webhook(id, summary, text string, body Schema) {
 		},
 		"requestBody": Schema{"required": true, "content": Schema{TypeJSON: Schema{"schema": body}}},
 		"responses":   Schema{"2XX": Schema{"description": "Received. Any other status is retried."}},
-	}}
+	}
 }
 
 // JSON returns the finished document without unused components.
 func (d *Document) JSON() []byte {
 	d.prune()
-	return flow.EncodeJSON(Schema{
+	encoded := flow.EncodeJSON(Schema{
 		"openapi": "3.1.0", "info": d.info, "servers": []Schema{d.server}, "paths": d.paths, "webhooks": d.hooks,
 		"security": []Schema{{"key": []string{}}},
 		"components": Schema{
@@ -245,6 +264,12 @@ func (d *Document) JSON() []byte {
 			"securitySchemes": Schema{"key": Schema{"type": "http", "scheme": "bearer", "description": "An API key: Authorization: Bearer slu_…"}},
 		},
 	})
+	document, err := flow.DecodeJSON(encoded)
+	if err != nil {
+		panic(err) // EncodeJSON writes JSON
+	}
+	withoutDefaults(document)
+	return flow.EncodeJSON(document)
 }
 
 // prune removes components without a reference: the document of a single flow needs few

@@ -23,9 +23,14 @@ var params = map[string]Schema{
 	"wait":           queryParam("wait", "Wait for the end of the run, at most this many seconds.", Schema{"type": "integer", "minimum": 0, "maximum": 60}),
 	"limit":          queryParam("limit", "Page size.", Schema{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
 	"cursor":         queryParam("cursor", "next_cursor of an earlier response.", Schema{"type": "string"}),
+	"under":          queryParam("under", "The steps inside of this node, or inside of a step of it such as agent.3.", Schema{"type": "string"}),
+	"contents":       queryParam("contents", "With under: include input, output, tries and log.", Schema{"type": "boolean", "default": false}),
 	"created_after":  queryParam("created_after", "Only runs created after this time.", Schema{"type": "string", "format": "date-time"}),
 	"created_before": queryParam("created_before", "Only runs created before this time.", Schema{"type": "string", "format": "date-time"}),
 	"status":         statusParam(),
+	"results_format": queryParam("format", "The format; default csv.", Schema{"type": "string", "enum": []string{"csv", "jsonl", "xlsx"}}),
+	"results_only":   queryParam("only", "failed leaves out all other rows.", Schema{"type": "string", "enum": []string{"failed"}}),
+	"results_raw":    queryParam("raw", "true leaves texts that look like formulas as they are.", Schema{"type": "boolean", "default": false}),
 	"expires":        queryParam("expires", "Part of a download url: when it expires.", Schema{"type": "string"}),
 	"signature":      queryParam("signature", "Part of a download url: its signature, which replaces a key.", Schema{"type": "string"}),
 
@@ -135,6 +140,12 @@ func Bodies(runOptions Schema) Schema {
 			},
 			"examples": []any{ExampleDocument},
 		},
+		"Companion": Schema{
+			"type": "object", "description": "A file beside a flow or the workspace, such as sluice.triggers/v1: its member triggers lists schedules and incoming webhooks, each with name, kind and the members of its configuration.", "required": []string{"schema"}, "additionalProperties": true,
+			"properties": Schema{"schema": Schema{"type": "string"}, "triggers": Schema{"type": "array", "items": Schema{"type": "object", "required": []string{"name", "kind"}, "additionalProperties": true,
+				"properties": Schema{"name": Schema{"type": "string"}, "kind": Schema{"type": "string", "enum": []string{"schedule", "hook"}}}}}},
+			"examples": []any{map[string]any{"schema": "sluice.triggers/v1", "triggers": []any{map[string]any{"name": "daily", "kind": "schedule", "cron": "0 9 * * *"}}}},
+		},
 		"Export": Schema{
 			"type": "object", "description": "An export of AI-Flow, which has no name of its own.", "required": []string{"ai_flow"}, "additionalProperties": false,
 			"properties": Schema{
@@ -150,7 +161,7 @@ func Bodies(runOptions Schema) Schema {
 		"Outputs": Schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object with its ID as file, its name, mime and size, and a url to download it.", "additionalProperties": true, "examples": []any{Schema{"answer": "It will arrive tomorrow."}}},
 		"RPCMessage": Schema{
 			"type": "object", "description": "A JSON-RPC 2.0 message of the Model Context Protocol.", "required": []string{"jsonrpc"},
-			"properties": Schema{"jsonrpc": Schema{"const": "2.0"}, "id": Schema{"type": []string{"string", "number", "null"}}, "method": Schema{"type": "string"}, "params": Schema{"type": "object"}, "result": Schema{"type": "object"}, "error": Schema{"type": "object"}},
+			"properties": Schema{"jsonrpc": Schema{"const": "2.0"}, "id": Schema{"oneOf": []any{Schema{"type": "string"}, Schema{"type": "number"}, Schema{"type": "null"}}}, "method": Schema{"type": "string"}, "params": Schema{"type": "object"}, "result": Schema{"type": "object"}, "error": Schema{"type": "object"}},
 			"examples":   []any{Schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 		},
 		"Health": Schema{"type": "object", "required": []string{"status"}, "properties": Schema{"status": Schema{"type": "string", "const": "ok"}}},

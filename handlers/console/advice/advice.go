@@ -17,6 +17,20 @@ func For(e *flow.Error) string {
 	return codes.Of(e.Code).Advice
 }
 
+// Plain returns the message of an error for people. model is the model that was called, or "".
+func Plain(e *flow.Error, model string) string {
+	if e.Code == flow.CodeProviderRateLimited && model != "" {
+		return model + " is rate limited."
+	}
+	if e.Code == flow.CodeChildFailed {
+		return ofChild.ReplaceAllString(e.Message, "$1 failed: $2")
+	}
+	return e.Message
+}
+
+// ofChild matches the message about a child run, which names the code and the run for programs.
+var ofChild = regexp.MustCompile(`(?s)^(\S+ ?\S*) failed with [a-z_]+: (.*?)(?: See run run_\w+\.)?$`)
+
 // answered matches the message about an unexpected status of a response.
 var answered = regexp.MustCompile(`^\S+ answered [1-5]\d\d\b`)
 
@@ -27,8 +41,8 @@ func HasStatus(e *flow.Error) bool { return answered.MatchString(e.Message) }
 // noResponse is advice for a request without a usable response.
 func noResponse(e *flow.Error) string {
 	switch {
-	case strings.HasPrefix(e.Message, "There is no host named "):
-		return "Check the spelling of the host in the URL of the node."
+	case strings.HasPrefix(e.Message, "Can't find "):
+		return "Check the URL."
 	case e.Retryable:
 		return "Check that the server is running and the URL of the node is right. If the error is temporary, give the node retries."
 	}

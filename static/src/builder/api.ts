@@ -7,10 +7,8 @@ import { command, perform } from "./commands.ts";
 import { bring } from "./jump.ts";
 import { sheet, showTab } from "./panes.ts";
 
-const tabs = ["node", "api", "runs"] as const;
 const api = document.getElementById("tab-api")!;
 const pane = document.getElementById("flow-api")!;
-const year = 31_536_000; // s
 const shown = (tab: HTMLElement): boolean => tab.getAttribute("aria-selected") === "true";
 
 let fetching: Promise<void> | undefined;
@@ -47,15 +45,8 @@ function showNode(node: string): boolean {
 api.addEventListener("pointerenter", () => void load(), { once: true });
 if (shown(api)) void load();
 
-// Arrow keys select tabs too, so the tabs themselves are observed.
-for (const name of tabs) {
-  const tab = document.getElementById(`tab-${name}`)!;
-  new MutationObserver(() => {
-    if (!shown(tab)) return;
-    document.cookie = `pane=${name}; Path=/flows; Max-Age=${year}; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
-    if (tab === api) void load();
-  }).observe(tab, { attributeFilter: ["aria-selected"] });
-}
+// Arrow keys select the tab too, so the tab itself is observed.
+new MutationObserver(() => { if (shown(api)) void load(); }).observe(api, { attributeFilter: ["aria-selected"] });
 
 command({ name: "show-api", title: "Show the API", hint: "Call this flow from code", icon: "terminal", keys: "A", run: () => void show() });
 if (!readonly) {

@@ -31,7 +31,7 @@ function start(c: Command): void {
 const ready = (c: Command): boolean => c.enabled?.() ?? true;
 
 onClick(document, "[data-command]", (button, e) => {
-  if (!button.matches(":disabled, [aria-disabled=true]") && perform(button.dataset.command!)) e.preventDefault();
+  if (button.matches(":disabled, [aria-disabled=true]") || perform(button.dataset.command!)) e.preventDefault(); // a disabled link leads nowhere
 });
 
 // Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.

@@ -8,7 +8,7 @@ import { freeName } from "./match.ts";
 type Named = [name: string, type: PortType];
 type Adds = { field: string; in: Named; out?: Named };
 /** Kind is a node kind. named: its nodes need a unique name. templates: fields that may contain {{names}}. collects: the field that lists the outputs to send. */
-export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; /** adds: a list field whose names become ports, with the names of these ports for "*". */ adds?: Adds; templates?: string[]; output?: boolean; collects?: string; in: Named[]; out: Named[] };
+export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; /** adds: a list field whose names become ports, with the names of these ports for "*". */ adds?: Adds; templates?: string[]; output?: boolean; collects?: string; /** tool: its nodes can be tools of agents. */ tool?: boolean; in: Named[]; out: Named[] };
 
 const width = 176, height = 160; // approximate size of a new node in flow units
 const apart = 44, beside = 20; // flow units to the node that it stands right of, and to any other
@@ -27,7 +27,7 @@ export function suits(k: Kind, attach: Attach): boolean {
 
 // takes and gives report whether a kind has an input or output of a matching type, or adds one for a name.
 export const takes = (k: Kind, type: PortType) => adding(k, type) || k.in.some(([, t]) => fits(type, t));
-const gives = (k: Kind, type: PortType) => !!givenBy(k, type) || k.out.some(([, t]) => fits(t, type));
+const gives = (k: Kind, type: PortType) => (type === "tool" && !!k.tool) || !!givenBy(k, type) || k.out.some(([, t]) => fits(t, type));
 const adding = (k: Kind, type: PortType) => !!k.adds && fits(type, k.adds.in[1]);
 const givenBy = (k: Kind, type: PortType) => (k.adds?.out && fits(k.adds.out[1], type) ? k.adds.out : undefined);
 
@@ -46,16 +46,18 @@ function suitsEdge(k: Kind, e: Edge): boolean {
 
 /** place returns the position of a new node beside the port that it is connected to. */
 export function place(at: Point, attach: Attach): Point {
+  const agent = attach.port?.type === "tool" && canvas.scene.box(attach.port.node);
+  if (agent) return clear({ x: at.x - width / 2, y: Math.max(at.y, agent.y + agent.height + apart) }, true); // tools hang below, side by side
   const dx = attach.port ? (attach.port.side === "out" ? 0 : -width) : -width / 2;
   return snapPoint({ x: at.x + dx, y: at.y - 45 });
 }
 
-/** clear returns the position, moved down until it is free. */
-export function clear(at: Point): Point {
+/** clear returns the position, moved down or aside until it is free. */
+export function clear(at: Point, aside = false): Point {
   const boxes = [...canvas.scene.boxes.keys()].map((id) => canvas.scene.box(id)!);
   const taken = (p: Point) => boxes.some((b) => p.x < b.x + b.width + beside && p.x + width + beside > b.x && p.y < b.y + b.height + beside && p.y + height + beside > b.y);
   let p = snapPoint(at);
-  for (let i = 0; i < 50 && taken(p); i++) p = { x: p.x, y: p.y + 40 };
+  for (let i = 0; i < 50 && taken(p); i++) p = aside ? { x: p.x + 40, y: p.y } : { x: p.x, y: p.y + 40 };
   return p;
 }
 
@@ -63,24 +65,34 @@ export function clear(at: Point): Point {
 export function add(k: Kind, at: Point, attach: Attach = {}, config: Record<string, unknown> = {}): string {
   const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : config };
   remember(k.kind);
-  const output = k.collects && outputOf(attach);
-  if (!output) return canvas.insert(node, attach);
-  const id = canvas.insert({ ...node, config: { [k.collects!]: [output] } });
+  if (attach.port?.side === "in" && attach.port.type === "tool") {
+    const id = canvas.insert({ ...node, tool: {} }, attach);
+    canvas.open(id, "tool"); // the model needs its description
+    return id;
+  }
+  if (!k.collects) return canvas.insert(node, attach);
+  const output = outputOf(attach), id = output ? canvas.insert({ ...node, config: { [k.collects]: [output] } }) : canvas.insert(node, attach);
   canvas.open(id, k.templates?.[0]); // its URL
   return id;
 }
 
-/** outputOf returns the name of the output that a new node is to send: it was dragged from it, or added while it is selected. */
-function outputOf({ port, edge }: Attach): unknown {
-  const [selected] = canvas.selection.nodes, id = port ? port.node : edge || canvas.selection.nodes.size !== 1 ? undefined : selected;
-  const n = id && canvas.draft.nodes.get(id);
-  return n && kindOf(n.kind)?.output && port?.side !== "in" ? n.config.name : undefined;
+/** outputOf returns the name of the output that a new node is to send, if it was dragged from it. Otherwise it sends all. */
+function outputOf({ port }: Attach): unknown {
+  const n = port && canvas.draft.nodes.get(port.node);
+  return n && kindOf(n.kind)?.output && port.side !== "in" ? n.config.name : undefined;
 }
 
-/** nextPlace returns where a node goes without a pointer: right of the selected one, as flows are read, or else in the center of the view. */
+/** nextPlace returns where a node goes without a pointer: right of the selected one, as flows are read, or of the last one in view, or else in the center of the view. */
 export function nextPlace(): Point {
-  const [id] = canvas.selection.nodes, c = canvas.view.center(), b = canvas.selection.nodes.size === 1 ? canvas.scene.box(id!) : undefined;
+  const { nodes } = canvas.selection, c = canvas.view.center(), b = nodes.size === 1 ? canvas.scene.box([...nodes][0]!) : nodes.size ? undefined : lastInView();
   return clear(b ? { x: b.x + b.width + apart, y: b.y } : { x: c.x - width / 2, y: c.y - height / 2 });
+}
+
+/** lastInView returns the box of the node that ends farthest to the right of those in view. */
+function lastInView() {
+  const [x, y, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;
+  const seen = canvas.scene.visible().filter((b) => b.x * k + x < w && (b.x + b.width) * k + x > 0 && b.y * k + y < h && (b.y + b.height) * k + y > 0);
+  return seen.sort((a, b) => b.x + b.width - a.x - a.width)[0];
 }
 
 /** addNext adds a node at the next place. */

@@ -3,7 +3,7 @@
 // browser is idle after the canvas is ready, so that they also work offline later.
 import { listen } from "../listen.ts";
 import { canvas, isReady, whenReady } from "./canvas.ts";
-import { command } from "./commands.ts";
+import { command, perform } from "./commands.ts";
 import { add, clear, kindOf } from "./kinds.ts";
 import type { Asked as MenuAsked } from "./menu.ts";
 import { pick, type Asked } from "./picker.ts";
@@ -30,7 +30,21 @@ document.addEventListener("submit", (e) => {
   void extras().then(() => { late = false; form.requestSubmit(e.submitter); });
 });
 
+// What the canvas asks of this code before it is loaded is asked again: pinning and renaming.
+// Opening a node is not, because the inspector opened it already and the focus may be in a
+// field by now.
+const early: CustomEvent[] = [];
+for (const name of ["canvas:pin", "canvas:open"]) canvas.addEventListener(name, (e) => {
+  const event = e as CustomEvent<{ part?: string }>;
+  if (late && (name === "canvas:pin" || event.detail.part === "label")) early.push(event);
+});
+// Until their code is loaded, these commands load it. It replaces them.
+for (const [name, keys] of [["show-api", "A"], ["outline", "Ctrl+Shift+O"]]) command({ name: name!, title: name!, keys, run: () => void extras().then(() => perform(name!)) });
+
 void whenReady.then(() => {
   const idle = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 1000)); // Safari has none
-  idle(() => void extras().then(() => { late = false; }));
+  idle(() => void extras().then(() => {
+    late = false;
+    for (const { type, detail } of early) canvas.dispatchEvent(new CustomEvent(type, { detail }));
+  }));
 });

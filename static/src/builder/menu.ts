@@ -10,7 +10,7 @@ import { withoutEmptySections } from "./match.ts";
 
 export type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
 
-const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "", "delete-reconnect", "delete"];
+const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "new-child", "", "delete-reconnect", "delete"];
 const ofEdge = ["insert", "", "delete"];
 const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
 const gap = 8; // pixels kept free at the edges of the window

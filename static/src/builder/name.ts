@@ -14,7 +14,7 @@ function show(): void {
 field?.addEventListener("change", () => { if (field.value.trim()) field.form!.requestSubmit(); else field.value = canvas.draft.name; });
 field?.addEventListener("keydown", (e) => {
   if (e.key === "Escape") { field.value = canvas.draft.name; canvas.keys.focus(undefined); }
-  if (e.key === "Enter") { e.preventDefault(); field.blur(); }
+  if (e.key === "Enter") { e.preventDefault(); field.blur(); canvas.keys?.focus(undefined); }
 });
 // A new flow asks for its name, but not on a touch screen, where the keyboard would cover the flow.
 if (field?.value === "Untitled flow" && matchMedia("(pointer: fine)").matches) void whenReady.then(() => {

@@ -13,7 +13,9 @@ const minHeight = 80, step = 24; // pixels
 /** showTab selects a tab. */
 export function showTab(name: "result" | "node" | "api" | "runs" | "problems" | "data"): void {
   if (name === "problems" || name === "data") open(true);
+  const at = document.activeElement, inside = document.getElementById("pane")!.contains(at);
   document.getElementById(`tab-${name}`)?.click();
+  if (inside && !at!.checkVisibility()) canvas.keys?.focus(canvas.chosen()[0]); // it would be lost with the panel
 }
 
 /** sheet shows or hides the pane on small screens, where it is a bottom sheet. */
@@ -29,6 +31,7 @@ listen<{ part?: string }>(canvas, "canvas:open", ({ part }) => {
 });
 // Selecting a node opens the Node tab. Deselecting returns to the previous tab,
 // unless the user chose another in the meantime.
+const year = 31_536_000; // s
 const bar = document.querySelector<HTMLElement>("#pane [role=tablist]");
 const openTab = () => bar?.querySelector<HTMLElement>("[aria-selected=true]");
 let before: HTMLElement | undefined; // the tab to return to
@@ -42,6 +45,21 @@ listen<{ nodes: string[] }>(canvas, "canvas:select", ({ nodes }) => {
     before = undefined;
   }
 });
+// Escape leads to the canvas when what had the focus is gone.
+document.addEventListener("keydown", (e) => {
+  if (e.key === "Escape" && !e.defaultPrevented && document.activeElement === document.body && !document.querySelector("dialog:modal")) canvas.keys?.focus(canvas.chosen()[0]);
+});
+// A click on a node that is selected already, such as after a run, opens it too.
+canvas.addEventListener("click", (e) => {
+  const at = e.target as Element, id = at.closest<HTMLElement>("article[data-id]")?.dataset.id;
+  if (!id || at.closest("[data-port], button, a") || openTab()?.id === "tab-node" || canvas.selection.nodes.size !== 1 || !canvas.selection.nodes.has(id)) return;
+  before = openTab() ?? undefined;
+  showTab("node");
+});
+// The tab that is open is remembered, except for results, which belong to a run. Arrow keys select tabs too, so the tabs themselves are observed.
+for (const tab of bar?.querySelectorAll("[role=tab]:not(#tab-result)") ?? []) new MutationObserver(() => {
+  if (tab.ariaSelected === "true") document.cookie = `pane=${tab.id.slice(4)}; Path=/flows; Max-Age=${year}; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
+}).observe(tab, { attributeFilter: ["aria-selected"] });
 bar?.addEventListener("click", (e) => { if (e.isTrusted) before = undefined; });
 bar?.addEventListener("keydown", () => { before = undefined; });
 

@@ -1,3 +1,3 @@
-// The styles of the panes beside the canvas. The page only prefetches them, unless it
-// opens with the API tab.
-document.getElementById("panes-css")?.setAttribute("rel", "stylesheet");
+// The styles that the first paint does not need. The page applies them when it is idle, unless it
+// opens with a tab that needs them.
+for (const link of document.querySelectorAll<HTMLLinkElement>("link[data-late]")) link.media = "all";

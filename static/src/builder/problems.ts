@@ -17,9 +17,12 @@ function show(text: string | undefined): void {
   mark();
 }
 
+/** problems returns how many problems the list has, without warnings. */
+export const problems = (): number => document.querySelectorAll("#problems li:not([data-warning])").length;
+
 /** showProblemCount updates the number on the tab. */
 export function showProblemCount(): void {
-  const n = document.querySelectorAll("#problems li:not([data-warning])").length, badge = document.getElementById("problem-count");
+  const n = problems(), badge = document.getElementById("problem-count");
   if (badge) badge.textContent = n ? String(n) : "";
 }
 

@@ -4,7 +4,7 @@ import type { Connect } from "./connect.ts";
 import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import { snapPoint } from "./geometry.ts";
-import { nodeOf, type Attach, type Edge, type Point } from "./model.ts";
+import { nodeOf, portOf, type Attach, type Edge, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
 import type { Selection } from "./select.ts";
 import { count } from "./text.ts";
@@ -106,7 +106,7 @@ export class Actions {
     if (this.canvas.readonly) return;
     const { arrange } = await import("./drawing.ts"), { selection, scene, draft, view, edges } = this.canvas;
     const ids = selection.nodes.size > 1 ? selection.nodes : new Set(scene.boxes.keys());
-    const wires = draft.edges.map((e) => ({ from: nodeOf(e.from), to: nodeOf(e.to), ...edges.levels(e) }));
+    const wires = draft.edges.map((e) => ({ from: nodeOf(e.from), to: nodeOf(e.to), tool: portOf(e.from) === "tool", ...edges.levels(e) }));
     const implied = this.canvas.implied(); // counts twice, so that outputs stand beside what sends them
     const nodes = arrange(this.boxes(ids), [...wires, ...implied, ...implied].filter((e) => ids.has(e.from) && ids.has(e.to)));
     this.canvas.commit("Tidy", [{ op: "move", nodes }]);

@@ -6,4 +6,5 @@ export { detour, lanes, rounded } from "./detour.ts";
 export { Guides } from "./guides.ts";
 export { arrange } from "./layout.ts";
 export { Minimap } from "./minimap.ts";
+export { reorder } from "./order.ts";
 export { makeRoom } from "./room.ts";

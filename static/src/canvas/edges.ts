@@ -11,7 +11,8 @@ type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGEleme
 type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number; sourcePosition: Position; targetPosition: Position };
 
 const gripAt = 22; // flow units from the port, beyond its hit area
-const shortest = 64; // flow units of an edge that has space for grips
+const shortest = 64, shortestOrdered = 110; // flow units of an edge that has space for grips, without and with a number
+const ordered = [0.75, 0.62] as const, besideOrder = [0.3, 0.4] as const; // where the number of an edge is, and "+" beside it, as parts of a short and of a long edge
 const duration = 160; // ms that nodes take to make room
 const most = 120; // nodes that glide; more jump
 
@@ -65,6 +66,7 @@ export class Edges {
     const group = svg("g", { class: "canvas-edge", "data-edge": key, role: "img", "aria-label": this.name(edge) });
     const hit = group.appendChild(svg("path", { class: "canvas-edge-hit" }));
     const line = group.appendChild(svg("path", { class: "canvas-edge-line" })) as SVGPathElement;
+    group.toggleAttribute("data-tool", portOf(edge.from) === "tool");
     this.layer.append(group);
     this.views.set(key, { edge, group, hit, line, middle: [0, 0] });
     this.draw(key);
@@ -221,17 +223,17 @@ export class Edges {
     this.placeItems(v);
   }
 
-  /** number shows the order of edges at ports where the first value counts. */
+  /** number shows the order of edges at ports where it matters: of lists, and where the first value counts. */
   number(): void {
     const { scene, draft } = this.canvas;
     for (const [key, v] of this.views) {
-      const all = scene.port(v.edge.to, "in")?.first ? draft.edgesInto(v.edge.to) : [], n = all.length > 1 ? String(all.findIndex((e) => edgeKey(e) === key) + 1) : "";
+      const to = scene.port(v.edge.to, "in"), all = to?.first || (to?.many && to.type !== "tool") ? draft.edgesInto(v.edge.to) : [], n = all.length > 1 ? String(all.findIndex((e) => edgeKey(e) === key) + 1) : "";
       if ((v.order?.textContent ?? "") === n) continue;
       v.order?.remove();
       v.order = undefined;
       v.group.setAttribute("aria-label", this.name(v.edge) + (n && `, ${n} of ${all.length}`));
       if (!n) continue;
-      v.order = v.group.appendChild(svg("g", { class: "canvas-edge-order" }));
+      v.order = v.group.appendChild(svg("g", { class: "canvas-edge-order nopan" }));
       v.order.append(svg("circle", { r: "9" }), svg("text", { "text-anchor": "middle", dy: "4" }));
       v.order.lastElementChild!.textContent = n;
       this.placeItems(v);
@@ -239,7 +241,10 @@ export class Edges {
   }
 
   private placeItems(v: View): void {
-    v.order?.setAttribute("transform", `translate(${v.middle[0]},${v.middle[1]})`);
+    if (v.order) {
+      const p = along(v, ordered);
+      v.order.setAttribute("transform", `translate(${p.x},${p.y})`);
+    }
     v.items?.setAttribute("x", String(v.middle[0]));
     v.items?.setAttribute("y", String(v.middle[1]));
   }
@@ -284,8 +289,9 @@ export class Edges {
     const [plus, from, to] = this.tools.children as unknown as SVGElement[];
     const length = v.line.getTotalLength(), grip = Math.min(gripAt, length / 3);
     const a = v.line.getPointAtLength(grip), b = v.line.getPointAtLength(length - grip);
-    plus!.setAttribute("transform", `translate(${v.middle[0]},${v.middle[1]})`);
-    for (const g of [from!, to!]) g.style.display = length < shortest ? "none" : ""; // they would cover "+"
+    const at = v.order ? along(v, besideOrder) : { x: v.middle[0], y: v.middle[1] };
+    plus!.setAttribute("transform", `translate(${at.x},${at.y})`);
+    for (const g of [from!, to!]) g.style.display = length < (v.order ? shortestOrdered : shortest) ? "none" : ""; // they would cover "+"
     from!.setAttribute("transform", `translate(${a.x},${a.y})`);
     to!.setAttribute("transform", `translate(${b.x},${b.y})`);
   }
@@ -303,4 +309,10 @@ export class Edges {
   rename(node: string): void {
     for (const e of this.canvas.draft.edgesOf(node)) this.element(edgeKey(e))?.setAttribute("aria-label", this.name(e));
   }
+}
+
+/** along returns the point of an edge at a part of its length. */
+function along(v: View, [short, long]: readonly [number, number]): Point {
+  const length = v.line.getTotalLength();
+  return v.line.getPointAtLength(length * (length < shortestOrdered ? short : long));
 }

@@ -10,8 +10,8 @@ const lane = 20; // height of a lane
 const busy = 3; // edges with a turn that a gap between columns has space for; more widen it
 
 export type Sized = { id: string; x: number; y: number; width: number; height: number };
-/** Wire is an edge between nodes. out and into are the offsets of its ports from the tops of the nodes. */
-export type Wire = { from: string; to: string; out?: number; into?: number };
+/** Wire is an edge between nodes. out and into are the offsets of its ports from the tops of the nodes. tool: from is a tool of the agent to. */
+export type Wire = { from: string; to: string; out?: number; into?: number; tool?: boolean };
 
 /** Cell is a place in a layer: a node, or a lane of edges that pass the layer. */
 type Cell = { node?: Sized; width: number; height: number; layer: number; order: number; ins: Link[]; outs: Link[]; level?: Cell; block: Block; offset: number };
@@ -20,8 +20,38 @@ type Link = { from: Cell; to: Cell; out: number; into: number };
 /** Block is a row of cells whose ports are level; y is that of its first cell. */
 type Block = { y: number; cells: Cell[] };
 
-/** arrange returns a position for each node. The upper left corner of all stays where it is. */
+const under = 88; // between an agent and its tools
+const inRow = 5; // tools side by side
+
+/** arrange returns a position for each node: tools below their agents, everything else from left to right. The upper left corner of all stays where it is. */
 export function arrange(nodes: Sized[], wires: Wire[]): Record<string, Point> {
+  const known = new Map(nodes.map((n) => [n.id, n])), agentOf = new Map(wires.filter((w) => w.tool && known.has(w.from) && known.has(w.to)).map((w) => [w.from, w.to]));
+  if (!agentOf.size) return arrangeFlow(nodes, wires);
+  const places = arrangeFlow(nodes.filter((n) => !agentOf.has(n.id)), wires);
+  const boxOf = (id: string) => ({ ...known.get(id)!, ...places[id]! });
+  for (const agent of new Set(agentOf.values())) {
+    if (!places[agent]) continue; // a tool cannot have tools
+    const tools = nodes.filter((n) => agentOf.get(n.id) === agent).toSorted((a, b) => a.x - b.x || a.y - b.y), box = boxOf(agent);
+    let top = box.y + box.height + under;
+    for (let i = 0; i < tools.length; i += inRow) {
+      const row = tools.slice(i, i + inRow), width = row.reduce((sum, n) => sum + n.width + between / 2, -between / 2);
+      const left = box.x + box.width / 2 - width / 2;
+      for (const b of Object.keys(places).map(boxOf)) if (b.x < left + width + beside && b.x + b.width + beside > left && b.id !== agent) top = Math.max(top, b.y + b.height + beside);
+      let x = left;
+      for (const n of row) {
+        places[n.id] = { x: Math.round(x), y: Math.round(top) };
+        x += n.width + between / 2;
+      }
+      top += Math.max(...row.map((n) => n.height)) + beside;
+    }
+  }
+  for (const n of nodes) places[n.id] ??= { x: n.x, y: n.y };
+  const low = (key: "x" | "y", of: (n: Sized) => Point) => Math.min(...nodes.map((n) => of(n)[key]));
+  const dx = low("x", (n) => n) - low("x", (n) => places[n.id]!), dy = low("y", (n) => n) - low("y", (n) => places[n.id]!);
+  return Object.fromEntries(Object.entries(places).map(([id, p]) => [id, { x: p.x + dx, y: p.y + dy }]));
+}
+
+function arrangeFlow(nodes: Sized[], wires: Wire[]): Record<string, Point> {
   if (!nodes.length) return {};
   const cells = new Map(nodes.toSorted((a, b) => a.y - b.y || a.x - b.x).map((n) => [n.id, cell(n.width, n.height, n)]));
   const links = linked(cells, wires), sorted = forward([...cells.values()], links);

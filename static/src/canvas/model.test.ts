@@ -25,7 +25,7 @@ describe("fits types of several types", () => {
   const cases: [PortType, PortType, boolean][] = [
     ["number", "file or text", false], ["text", "file or text", true], ["file", "file or text", true], ["list", "file or text", false],
     ["list", "list, file or text", true], ["number", "list, file or text", false], ["file", "list or text", false], ["json", "list or text", true],
-    ["messages", "list", true], ["messages", "messages", true], ["messages", "text", false], ["text", "messages", false], ["json", "messages", true],
+    ["messages", "list", true], ["messages", "messages", true], ["messages", "text", false], ["text", "messages", false], ["json", "messages", true], ["tool", "tool", true], ["tool", "any", false], ["json", "tool", false],
   ];
   for (const [from, to, want] of cases) test(`${from} to ${to}`, () => assert.equal(fits(from, to), want));
 });

@@ -3,7 +3,7 @@
 export const schema = "sluice.flow/v1";
 
 export type Point = { x: number; y: number };
-export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "messages" | "any" | "file or text" | "list, file or text" | "list or text";
+export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "messages" | "any" | "file or text" | "list, file or text" | "list or text" | "tool";
 export type Side = "in" | "out";
 
 /** Port is a named input or output of a node. many: it takes several edges; first: of these, the first one with a value counts. */
@@ -24,7 +24,7 @@ export type Group = { id: string; label?: string; color?: string; nodes: string[
 /** FlowNode is a node of the document. */
 export type FlowNode = {
   id: string; kind: string; label?: string; position?: Point; color?: string; disabled?: boolean;
-  retry?: { attempts: number; backoff_s?: number }; timeout_s?: number; on_error?: unknown; config: Record<string, unknown>;
+  retry?: { attempts: number; backoff_s?: number }; timeout_s?: number; on_error?: unknown; tool?: unknown; config: Record<string, unknown>;
 };
 
 export type FlowDocument = { schema?: string; name?: string; description?: string; nodes: FlowNode[]; edges: Edge[]; groups?: Group[] };
@@ -46,6 +46,7 @@ export const at = (p: { node: string; name: string }): string => `${p.node}.${p.
  * same rule (flow/validate.go) and decides.
  */
 export function fits(from: PortType, to: PortType): boolean {
+  if (from === "tool" || to === "tool") return from === to;
   const loose = (t: PortType) => t === "any" || t === "json";
   const scalar = (t: PortType) => t === "number" || t === "boolean";
   if (from === "text" && to === "file") return true; // a URL is fetched

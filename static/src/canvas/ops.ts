@@ -20,7 +20,7 @@ export type Op =
 export type Membership = { id: string; at: number };
 
 /** Member is a property of a node beside its config. */
-export type Member = "label" | "color" | "disabled" | "retry" | "timeout_s" | "on_error";
+export type Member = "label" | "color" | "disabled" | "retry" | "timeout_s" | "on_error" | "tool";
 
 /** Touched collects what operations changed, so that only that is painted again. */
 export class Touched {
@@ -210,7 +210,7 @@ class Editor {
 function withoutDefaults<T extends Record<string, unknown>>(n: T): T {
   const node = n as Record<string, unknown>, retry = node.retry as { attempts: number; backoff_s?: number } | undefined;
   for (const [member, value] of Object.entries({ label: "", color: "", disabled: false, timeout_s: 0, on_error: "fail" })) if (node[member] === value) delete node[member];
-  for (const member of ["label", "color", "disabled", "retry", "timeout_s", "on_error"]) if (node[member] === undefined) delete node[member];
+  for (const member of ["label", "color", "disabled", "retry", "timeout_s", "on_error", "tool"]) if (node[member] === undefined) delete node[member];
   if (retry?.backoff_s === 0) node.retry = { attempts: retry.attempts };
   node.config ??= {};
   return n;

@@ -5,16 +5,16 @@ import type { Edges } from "./edges.ts";
 import type { Groups } from "./groups.ts";
 import type { Attach, Point } from "./model.ts";
 import type { Notes } from "./notes.ts";
+import type { OrderContext } from "./order.ts";
 import type { Selection } from "./select.ts";
 import type { Taps } from "./taps.ts";
-import type { HasView } from "./viewport.ts";
 import { handleClass } from "./xyflow.ts";
 
 const longPress = 500; // milliseconds
 const slack = 8; // pixels a resting finger may move
 
 /** PointerContext is what presses and clicks need of the canvas. */
-export interface PointerContext extends HasView {
+export interface PointerContext extends OrderContext {
   /** selecting reports whether a drag on empty space selects, for touch screens. */
   readonly selecting: boolean;
   readonly edges: Edges;
@@ -24,6 +24,8 @@ export interface PointerContext extends HasView {
   readonly drag: Drag;
   readonly connect: Connect;
   readonly taps: Taps;
+  readonly drawing: typeof import("./drawing.ts") | undefined;
+  readonly readonly: boolean;
   readonly keys: { focus(node: string): void };
   palette(client: Point, attach?: Attach): void;
   open(node: string): boolean;
@@ -91,6 +93,11 @@ export class Pointer {
     if (group) return this.canvas.groups.press(e, group);
     const note = e.button === 0 && this.canvas.notes.at(el, { x: e.clientX, y: e.clientY });
     if (note) return this.canvas.notes.press(e, note);
+    const order = el.closest(".canvas-edge-order")?.closest("[data-edge]")?.getAttribute("data-edge");
+    if (order && e.button === 0 && this.canvas.drawing && !this.canvas.readonly) {
+      this.ignoreClick = true;
+      return this.canvas.drawing.reorder(this.canvas, e, order, () => this.canvas.selection.set([], [order]));
+    }
     if (e.pointerType === "touch") this.hold(e);
     const empty = !el.closest(`article, .${handleClass}, .canvas-edge-tools, button`);
     if (empty && e.button === 0 && e.isPrimary && (e.shiftKey || this.canvas.selecting)) { this.ignoreClick = true; this.canvas.selection.marquee(e); }

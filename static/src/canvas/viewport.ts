@@ -10,6 +10,7 @@ import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, poin
 const minZoom = 0.03, maxZoom = 2.5; // at the least, 500 nodes fit
 const farZoom = 0.45; // below it labels are unreadable, and hiding them makes frames cheaper
 const tileZoom = 0.2; // below it titles are too, and nodes are tiles in the color of their kind or state
+const startZoom = 0.7, phone = 600; // a flow that is larger on a pane up to this width in pixels is shown from its beginning
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // without a wheel event, until the gesture has ended
 const side = 16, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
@@ -153,7 +154,18 @@ export class Viewport {
   restore(): void {
     const v = loadJSON<View>("localStorage", this.key);
     if (v && Number.isFinite(v.x + v.y + v.zoom)) return void this.panZoom.setViewport(v);
-    this.fit(undefined, 0);
+    this.start();
+  }
+
+  /** start shows the whole flow or, on a screen too narrow to read it then, its beginning. */
+  private start(): void {
+    const { scene } = this.canvas, all = scene.bounds(), { width, height } = this.size;
+    const fits = Math.min((width - 2 * side) / all.width, (height - above - below) / all.height);
+    if (!all.width || width > phone || fits >= startZoom) return this.fit(undefined, 0);
+    const [first] = [...scene.elements.keys()].map((id) => scene.bounds([id])).filter((b) => b.width).sort((a, b) => a.x - b.x || a.y - b.y);
+    if (!first) return this.fit(undefined, 0);
+    const high = all.height * startZoom <= height - above - below;
+    void this.panZoom.setViewport({ x: side - all.x * startZoom, y: high ? (height - all.height * startZoom) / 2 - all.y * startZoom : height / 2 - (first.y + first.height / 2) * startZoom, zoom: startZoom });
   }
 
   /** fit shows some nodes, or all of them, with a margin. */

@@ -29,14 +29,14 @@ export function showTurn(element: HTMLElement, turn: Turn, busy: string, last: b
   if (turn.html) body.replaceChildren(html(turn.html));
   else showMarkdown(body, turn.text);
   element.classList.toggle("busy", busy !== "");
-  element.classList.toggle("empty", !turn.text && !turn.html);
+  element.classList.toggle("wordless", !turn.text && !turn.html);
   element.setAttribute("aria-busy", String(busy !== ""));
   hint.textContent = turn.trouble ?? (turn.stopped ? "Stopped." : busy === "Working…" ? "" : busy);
   hint.hidden = hint.textContent === "";
   hint.classList.toggle("bad", turn.trouble !== undefined);
   actions.hidden = busy !== "";
-  const again = turn.trouble ? "Try again" : "Regenerate";
-  actions.replaceChildren(...[turn.text && button("copy", "Copy", { class: "copy", "data-copy": turn.text }), last && button("refresh-cw", again, { "data-again": "" })].filter((b): b is HTMLButtonElement => b instanceof HTMLElement));
+  const again = turn.trouble ? el("button", { type: "button", class: "btn small", "data-again": "" }, icon("refresh-cw"), "Try again") : button("refresh-cw", "Regenerate", { "data-again": "" });
+  actions.replaceChildren(...[turn.text && button("copy", "Copy", { class: "copy", "data-copy": turn.text }), last && again].filter((b): b is HTMLButtonElement => b instanceof HTMLElement));
 }
 
 function button(name: string, label: string, attributes: Record<string, string>): HTMLButtonElement {

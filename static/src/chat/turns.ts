@@ -47,3 +47,8 @@ export function sent(turns: Turn[]): { turns: Sent[]; pictures: File[] } {
   }
   return { turns: list, pictures };
 }
+
+/** lastRun returns the ticket of the run of the last complete reply, which the next run continues. */
+export function lastRun(turns: Turn[]): string {
+  return turns.findLast((turn) => turn.role === "assistant" && turn.signature)?.run?.split("/").at(-1) ?? "";
+}

@@ -20,7 +20,10 @@ const views = new WeakMap<Under, EditorView>();
 export async function edit(under: Under): Promise<void> {
   const script = under.dataset.code === "javascript" ? await import("./javascript.ts") : undefined;
   const known = views.get(under);
-  if (known?.dom.isConnected) return known.focus();
+  if (known?.dom.isConnected) {
+    copyTo(known, under.value); // typed into the control, such as after a click on its label
+    return known.focus();
+  }
   const { selectionStart, selectionEnd } = under, doc = under.value || (script ? under.placeholder : ""), at = Math.min(selectionStart ?? doc.length, doc.length);
   const view = new EditorView({ state: EditorState.create({ doc, selection: { anchor: at, head: Math.min(selectionEnd ?? at, doc.length) }, extensions: extensions(under, script) }) });
   views.set(under, view);
@@ -43,7 +46,7 @@ function extensions(under: Under, script?: typeof import("./javascript.ts")): Ex
     under instanceof HTMLInputElement ? oneLine : [],
     script ? [script.script, closeBrackets(), keymap.of([{ key: "Mod-Shift-Enter", run: script.tryNow }])] : [],
     autocompletion({ override: [script?.complete ?? complete(under)], icons: false }),
-    keymap.of([...completionKeymap, ...defaultKeymap.filter((k) => k.key !== "Escape"), ...historyKeymap]), // Tab leaves the field
+    keymap.of([...completionKeymap, ...defaultKeymap.filter((k) => k.key !== "Escape" && k.key !== "Mod-Enter"), ...historyKeymap]), // Tab leaves the field, Ctrl+Enter runs the flow
     EditorState.readOnly.of(under.readOnly),
   ];
 }
@@ -108,12 +111,18 @@ function changed(under: Under, u: ViewUpdate): void {
 // Copies changes of the control by undo or another user into the editor.
 document.addEventListener("ins:wrote", (e) => {
   for (const under of (e.target as Element).querySelectorAll<Under>(".ins-under")) {
-    const view = views.get(under), text = view?.state.doc.toString();
-    if (!view || text === under.value) continue;
-    const { from, to, text: insert } = span(text!, under.value);
-    view.dispatch({ changes: { from, to, insert } });
+    const view = views.get(under);
+    if (view) copyTo(view, under.value);
   }
 });
+
+/** copyTo changes the text of an editor where it differs. */
+function copyTo(view: EditorView, value: string): void {
+  const text = view.state.doc.toString();
+  if (text === value) return;
+  const { from, to, text: insert } = span(text, value);
+  view.dispatch({ changes: { from, to, insert } });
+}
 
 // Highlights {{names}}.
 

@@ -4,6 +4,7 @@ import "./help.ts";
 import "./required.ts";
 import "./rows.ts";
 import "./conditions.ts";
+import "./cases.ts";
 import "./files.ts";
 import "./models.ts";
 import "./credentials.ts";

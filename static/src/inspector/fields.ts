@@ -1,6 +1,7 @@
 // Turns input into edits of the draft. They are made through the canvas, so that
 // undo, autosave and offline editing work.
 import { mergeText } from "../canvas/merge.ts";
+import type { FlowNode } from "../canvas/model.ts";
 import type { Member, Op } from "../canvas/ops.ts";
 import { icon } from "../icon.ts";
 import { listen } from "../listen.ts";
@@ -59,10 +60,15 @@ export function opsOf(field: HTMLElement): Op[] | undefined {
   keep(field, r.error);
   if (r.error) return undefined;
   const { set, put } = field.dataset, draft = canvas.draft.nodes.get(node), now = inDraft(field);
-  if (!draft || same(now, r.value) || untouched(field, now, r.value)) return [];
+  if (!draft) return [];
+  const more = alongside.flatMap((f) => f(field, draft, r.value));
+  if (same(now, r.value) || untouched(field, now, r.value)) return more;
   const op = set ? { op: "set", node, field: set } : { op: "put", node, member: put };
-  return [(r.value === undefined ? op : { ...op, value: r.value }) as Op];
+  return [(r.value === undefined ? op : { ...op, value: r.value }) as Op, ...more];
 }
+
+/** alongside are functions that return what else changes with the value of a field, in the same step. */
+export const alongside: ((field: HTMLElement, node: FlowNode, value: unknown) => Op[])[] = [];
 
 /** untouched reports whether a control shows the default because nothing is set. */
 function untouched(field: HTMLElement, now: unknown, value: unknown): boolean {

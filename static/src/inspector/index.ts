@@ -81,7 +81,7 @@ function showSaving(): void {
 /** showSeveral shows the names of the selected nodes and the commands for all of them. */
 function showSeveral(): void {
   const names = selected.map((id) => el("li", {}, el("a", { href: nodePath(id), "data-jump": id }, canvas.scene.elements.get(id)?.querySelector("[data-title]")?.textContent ?? id)));
-  const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Distribute horizontally"], ["align-rows", "Distribute vertically"], ["group", "Group"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
+  const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Distribute horizontally"], ["align-rows", "Distribute vertically"], ["group", "Group"], ["new-child", "New child flow"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
   const buttons = readonly ? [] : acts.map(([name, title]) => el("button", { type: "button", class: "btn small", "data-command": name }, title));
   pane.replaceChildren(el("section", { class: "ins", "aria-label": "Selected nodes" }, el("header", { class: "ins-head" }, el("h2", {}, `${selected.length} nodes`)),
     el("div", { class: "ins-part ins-acts" }, ...buttons), el("ul", { class: "ins-part ins-ports" }, ...names)));
@@ -126,13 +126,15 @@ pane.addEventListener("submit", (e) => {
   const by = (e as SubmitEvent).submitter as HTMLButtonElement | null, form = e.target as HTMLElement;
   if (!form.matches("[data-pane]")) return;
   e.preventDefault();
-  if (by?.name !== "disconnect") {
+  if (by?.name !== "disconnect" && by?.name !== "place") {
     const field = document.activeElement && fieldOf(document.activeElement);
     if (field && !field.querySelector("[data-models=hosted]")) send(field);
     return;
   }
-  const [from, to] = by.value.split(">") as [string, string];
-  canvas.commit("Disconnect", [{ op: "disconnect", edge: { from, to } }]);
+  const [from, to, place] = by.value.split(">") as [string, string, string];
+  const edge = { from, to };
+  if (by.name === "place") canvas.commit("Change order", [{ op: "disconnect", edge }, { op: "connect", edge, at: Number(place) }]);
+  else canvas.commit("Disconnect", [{ op: "disconnect", edge }]);
 });
 
 // The editor for JSON and templates is loaded when such a field gets the focus.

@@ -69,25 +69,26 @@ function place(box: HTMLElement): void {
   l.style.bottom = down ? "auto" : `${innerHeight - at.top + gap}px`;
 }
 
-/** connect tests a key of a provider, and lists its models. */
+/** connect tests a key of a provider or a server of one's own, and lists its models. */
 async function connect(box: HTMLElement, form: HTMLFormElement): Promise<void> {
-  const error = form.querySelector<HTMLElement>("[data-connect-error]")!, secret = form.querySelector<HTMLInputElement>("[name=secret]")!;
+  const error = form.querySelector<HTMLElement>("[data-connect-error]")!;
   if (form.classList.contains("htmx-request")) return; // the button was pressed twice
   form.classList.add("htmx-request");
   error.hidden = true;
-  secret.removeAttribute("aria-invalid");
+  for (const f of form.elements) f.removeAttribute("aria-invalid");
   const r = await fetchPart(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
   form.classList.remove("htmx-request");
-  const reply = (r && (r.status === 201 || r.status === 422) ? await r.json().catch(() => undefined) : undefined) as { message?: string } | undefined;
+  const reply = (r && (r.status === 201 || r.status === 422) ? await r.json().catch(() => undefined) : undefined) as { message?: string; name?: string; field?: string } | undefined;
   if (r?.status === 201) {
     toast(reply?.message ?? "Connected.", "ok");
     input(box).focus();
-    return open(box, "", form.dataset.connect!);
+    return open(box, "", reply?.name ?? form.dataset.connect!);
   }
   error.textContent = reply?.message ?? "Key not saved. Check your connection and try again.";
   error.hidden = false;
-  secret.setAttribute("aria-invalid", "true");
-  secret.focus();
+  const wrong = form.querySelector<HTMLInputElement>(`[name="${CSS.escape(reply?.field ?? "secret")}"]`) ?? form.querySelector<HTMLInputElement>("[name=secret]")!;
+  wrong.setAttribute("aria-invalid", "true");
+  wrong.focus();
 }
 
 /** close hides the list and ignores a pending response. */
@@ -175,7 +176,8 @@ if (!readonly) {
     const d = e.target as HTMLDetailsElement;
     if (!d.matches?.(".ins-connect") || !d.open) return;
     for (const other of pane.querySelectorAll<HTMLDetailsElement>(".ins-connect[open]")) if (other !== d) other.open = false;
-    d.querySelector<HTMLInputElement>("[name=secret]")!.focus();
+    [...d.querySelectorAll<HTMLInputElement>("input:not([type=hidden])")].find((i) => !i.value)!.focus();
+    d.scrollIntoView({ block: "nearest" });
   }, { capture: true });
   addEventListener("resize", () => { const box = pane.querySelector<HTMLElement>("[data-models]:has([data-models-list]:not([hidden]))"); if (box) place(box); });
   pane.addEventListener("focusout", (e) => {

@@ -1,13 +1,16 @@
 // Updates the inspector from the server without disturbing typed input: it replaces
 // only fields that the server renders differently.
 import { fieldOf, isWaiting, later, pane, remind, section, settleTyped, unsent } from "./fields.ts";
+import { same as equal } from "./parse.ts";
+import { part, read, rows } from "./values.ts";
 
 const known = new Map<string, string>(); // how the server last rendered each field
 
 /** show shows a node's inspector, replacing another or updating its own. */
 export function show(fresh: HTMLElement): void {
-  const now = section();
-  if (now && now.dataset.node === fresh.dataset.node && shape(now) === shape(fresh)) merge(now, fresh);
+  const now = section(), same = now?.dataset.node === fresh.dataset.node, list = now?.querySelector("[data-models-list]:popover-open");
+  if (same && shape(now!) === shape(fresh)) merge(now!, fresh);
+  else if (same && list) list.addEventListener("toggle", () => show(fresh), { once: true }); // with the form in it; once it is closed
   else replace(now, fresh);
 }
 
@@ -23,11 +26,22 @@ function merge(now: HTMLElement, fresh: HTMLElement): void {
   head(now, fresh);
   for (const f of fields(fresh)) {
     const key = f.dataset.key!, is = find(now, key)!, html = f.outerHTML;
-    if (known.get(key) === html) continue;
+    if (known.get(key) === html && (unsent(is) || !outdated(is, f))) continue; // rows that a script removed may be back, by undo
     known.set(key, html);
-    if (unsent(is) || is.contains(document.activeElement)) slots(is, f);
-    else { keepTryResult(is, f); is.replaceWith(f); }
+    if (unsent(is) || is.contains(document.activeElement) && !key.startsWith("port:") && !outdated(is, f)) slots(is, f);
+    else {
+      const on = document.activeElement as HTMLInputElement, at = controls(is).indexOf(on);
+      keepTryResult(is, f);
+      is.replaceWith(f);
+      (follow(f, on) ?? controls(f)[at])?.focus({ preventScroll: true });
+    }
   }
+}
+
+/** outdated reports whether the rows of a list or map are not those of the draft, such as after undo. Texts are written by shown. */
+function outdated(now: HTMLElement, fresh: HTMLElement): boolean {
+  const names = (f: HTMLElement) => rows(f).filter((r) => part(r, "text")?.value).map((r) => r.querySelector<HTMLInputElement>("[data-case-name]")?.value); // not those of a case that is begun
+  return ["list", "map"].includes(now.dataset.value!) && !(equal(read(now).value, read(fresh).value) && equal(names(now), names(fresh)));
 }
 
 /** keepTryResult moves the result of the Try button, or its pending state, to the new rendering. */
@@ -64,6 +78,14 @@ function slots(now: HTMLElement, fresh: HTMLElement): void {
 /** controls returns the controls of a field in order; the same control has the same index in another rendering. */
 const controls = (field: ParentNode): HTMLInputElement[] => [...field.querySelectorAll<HTMLInputElement>("input:not([type=hidden]), textarea, select, button")];
 
+/** follow returns the button that moves the same edge on, in a new rendering of its port, or the one that moves it back. */
+function follow(fresh: ParentNode, on: HTMLInputElement): HTMLElement | undefined {
+  if (on.name !== "place") return undefined;
+  const edge = (b: { value: string }) => b.value.slice(0, b.value.lastIndexOf(">"));
+  const same = [...fresh.querySelectorAll<HTMLButtonElement>("[name=place]:enabled")].filter((b) => edge(b) === edge(on));
+  return same.find((b) => b.title === on.title) ?? same[0];
+}
+
 /** replace shows other fields, and keeps the focus and what is being typed. */
 function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   const at = document.activeElement as HTMLInputElement | null, same = now?.dataset.node === fresh.dataset.node;
@@ -81,7 +103,8 @@ function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   if (!back) return;
   if (text !== undefined && back.value !== text && back.matches("textarea, input:not([type=checkbox], [type=radio], [type=file])")) back.value = text;
   back.focus({ preventScroll: true });
-  if (to && typing) later(to);
+  if (to && typing && back.matches("[role=combobox]")) back.dispatchEvent(new Event("input", { bubbles: true })); // opens its list, and sends it later
+  else if (to && typing) later(to);
 }
 
 /** folds opens the sections that were open in this tab. */

@@ -16,6 +16,7 @@ export function grow(row: HTMLElement): void {
   const all = rows(row.parentElement!);
   if (empty(row) || row !== all.at(-1) || row.querySelector(".ins-face")) return;
   const next = row.cloneNode(true) as HTMLElement;
+  next.removeAttribute("data-started");
   for (const c of next.querySelectorAll("input")) { c.value = ""; c.removeAttribute("value"); }
   row.after(next);
   number(row.parentElement!);
@@ -51,7 +52,9 @@ onClick(pane, "[data-row-do]", (button) => {
     next?.querySelector<HTMLElement>("input:not([type=hidden]), select, button")?.focus();
   }
   number(list);
+  field.toggleAttribute("data-removing", button.dataset.rowDo === "remove");
   send(field);
+  field.removeAttribute("data-removing");
 });
 
 // Pasting several lines adds an item per line.

@@ -28,6 +28,7 @@ export function read(field: HTMLElement): Reading {
     case "model": case "type": return some(text(field).trim());
     case "flag": return (control(field) as HTMLInputElement).checked ? { value: true } : {};
     case "retry": return retry(field);
+    case "tool": return tool(field);
     case "on_error": return onError(field);
   }
   return some(field.dataset.put ? control(field).value : text(field));
@@ -70,6 +71,32 @@ function map(field: HTMLElement): Reading {
 function retry(field: HTMLElement): Reading {
   const [a, b] = [...field.querySelectorAll("input")].map((i) => parseNumber(i.value, i.name === "retry.attempts"));
   return a!.error || b!.error ? { error: a!.error ?? b!.error } : parseRetry(a!.value as number | undefined, b!.value as number | undefined);
+}
+
+/** names reads names that are separated by commas. */
+function names(text: string): Reading {
+  const list = text.split(",").map((name) => name.trim()).filter(Boolean);
+  return list.length ? { value: list } : {};
+}
+
+/** tool reads the setting of a tool; what has no control stays. Without any, the node is no tool. */
+function tool(field: HTMLElement): Reading {
+  const setting = JSON.parse(field.dataset.kept || "{}"), params: Record<string, { description?: string }> = setting.params ?? {};
+  for (const c of field.querySelectorAll<Control>("[data-member]")) {
+    const name = c.dataset.member!, { value, error } = name === "max_calls" ? parseNumber(c.value, true) : name === "editable" ? names(c.value) : some(c.value);
+    if (error) return { error };
+    if (value === undefined) delete setting[name];
+    else setting[name] = value;
+  }
+  for (const c of field.querySelectorAll<Control>("[data-param]")) {
+    const param = { ...params[c.dataset.param!], description: c.value };
+    if (!c.value) delete (param as { description?: string }).description;
+    if (Object.keys(param).length) params[c.dataset.param!] = param;
+    else delete params[c.dataset.param!];
+  }
+  delete setting.params;
+  if (Object.keys(params).length) setting.params = params;
+  return Object.keys(setting).length ? { value: setting } : {};
 }
 
 /** onError reads what happens when the node fails: fail, an edge for errors, or values to continue with. */

@@ -11,7 +11,7 @@ let state = "";
 
 subscribe<RunEvent>("run", (n) => {
   if (n.state !== state || !place?.firstElementChild) replaceBar(n);
-  part("[data-steps]", `${n.done} of ${n.all} ${n.all === 1 ? "step" : "steps"}`);
+  part("[data-steps]", n.steps);
   part("[data-cost]", n.cost);
   clearInterval(timer);
   if (isOver(n.state)) return part("[data-elapsed]", formatDuration(n.ms));

@@ -12,6 +12,7 @@ import { listen } from "../listen.ts";
 import { say } from "../say.ts";
 import { ask } from "./ask.ts";
 import { subscribe, shown, type StepEvent } from "./events.ts";
+import { show as showWire } from "./wire.ts";
 
 const place = document.getElementById("node-data")!;
 const tab = document.getElementById("tab-data")!;
@@ -48,13 +49,14 @@ tab.addEventListener("click", () => void fetchData());
 subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === selectedNode() && isOver(s.state))) load(); });
 subscribe("over", load);
 subscribe("clear", load);
+load(); // the tab was opened before this script was loaded
 
 // The tooltip with the last value of the hovered or selected edge, or of the edge at the focused port.
 const tipDelay = 150; // ms
 let edgeTimer = 0;
 listen<{ edge?: Edge; client: Point; focus?: boolean }>(canvas, "canvas:edge", ({ edge, client, focus }) => {
   clearTimeout(edgeTimer);
-  edgeTimer = window.setTimeout(() => void import("../builder/extras.ts").then((e) => e.showWire(edge, client, focus)), edge ? tipDelay : 0);
+  edgeTimer = window.setTimeout(() => showWire(edge, client, focus), edge ? tipDelay : 0);
 });
 
 // Pins.

@@ -13,8 +13,11 @@ export type StepEvent = { node: string; state: string; ms: number; items?: Recor
 /** ItemsEvent is how far the child runs of a step are. open is the page of one of them on its canvas, details where the run's page shows it. */
 export type ItemsEvent = { node: string; done: number; failed: number; total: number; item: number; open?: string; details: string };
 
+/** AgentEvent is how far an agent is that works: its newest turn, the tools that it calls, those whose calls wait for an answer, and how much of its context and money is used. */
+export type AgentEvent = { node: string; turn: number; turns?: string; calls?: string[]; asks?: string[]; context?: string; used: number; cost?: string; limit?: string };
+
 /** RunEvent is the state of the run; bar is the run bar as HTML. */
-export type RunEvent = { run: string; state: string; done: number; all: number; ms: number; cost: string; error?: RunError; bar: string; title?: string };
+export type RunEvent = { run: string; state: string; steps: string; ms: number; cost: string; error?: RunError; bar: string; title?: string };
 
 /** TextEvent is streamed text of a step; reset discards the text before it. */
 export type TextEvent = { node: string; text: string; reset?: boolean };
@@ -28,7 +31,7 @@ export const stateLabel = (state: string): string => state.charAt(0).toUpperCase
 export let shown: Shown | undefined;
 export function show(run: Shown | undefined): void { shown = run; }
 
-/** bus delivers events to the parts of the page: run, steps, text, clear. */
+/** bus delivers events to the parts of the page: run, steps, agents, text, clear. */
 export const bus = new EventTarget();
 export function publish(name: string, detail?: unknown): void { bus.dispatchEvent(new CustomEvent(name, { detail })); }
 export function subscribe<T>(name: string, act: (detail: T) => void): void { listen<T>(bus, name, act); }

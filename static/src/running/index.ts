@@ -3,5 +3,3 @@ import "./start.ts";
 import "./stream.ts";
 import "./bar.ts";
 import "./output.ts";
-import "./data.ts";
-import "./runs.ts";

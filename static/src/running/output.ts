@@ -7,10 +7,10 @@ import { canvas, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
-import { formatDuration, stateLabel, subscribe, type ItemsEvent, type StepEvent, type TextEvent } from "./events.ts";
+import { formatDuration, stateLabel, subscribe, type AgentEvent, type ItemsEvent, type StepEvent, type TextEvent } from "./events.ts";
 
 /** NodeOutput is what a node shows of its step. from is when it started (performance.now); slot is the element that it was written to. */
-type NodeOutput = { step?: StepEvent; items?: ItemsEvent; from: number; text: string; slot?: Element | null };
+type NodeOutput = { step?: StepEvent; agent?: AgentEvent; items?: ItemsEvent; from: number; text: string; slot?: Element | null };
 const nodes = new Map<string, NodeOutput>();
 const maxText = 4000; // characters of streamed text; a node shows the last lines
 const tick = 100; // ms
@@ -35,6 +35,13 @@ subscribe<ItemsEvent[]>("items", (items) => {
   for (const i of items) {
     at(i.node).items = i;
     body(i.node);
+  }
+});
+
+subscribe<AgentEvent[]>("agents", (agents) => {
+  for (const a of agents) {
+    at(a.node).agent = a;
+    body(a.node);
   }
 });
 
@@ -89,15 +96,25 @@ function body(node: string): void {
   if (!slot) return;
   const parts: HTMLElement[] = [];
   if (output.text) parts.push(el("div", { class: "result-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
+  else if (output.agent && n && !isOver(n.state)) parts.push(working(output.agent));
   else if (output.items && (!n || !isOver(n.state) || output.items.failed > 0)) parts.push(...progress(output.items));
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
   else if (n?.state === "waiting") parts.push(el("div", { class: "result-text" }, "Waiting"));
-  else if (n?.state === "skipped") parts.push(el("div", { class: "result-text" }, "Not needed in this run."));
+  else if (n?.state === "skipped") parts.push(el("div", { class: "result-text" }, "Skipped: other branch"));
   if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "result-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
   slot.replaceChildren(...(parts.length ? [el("div", { class: `result${n?.error && !output.text && n.state !== "succeeded" ? " bad" : ""}` }, ...parts)] : []));
   const going = slot.querySelector(".going");
   if (going) going.scrollTop = going.scrollHeight;
+}
+
+/** working returns what an agent does, how much of its context is used, and its cost. */
+function working(a: AgentEvent): HTMLElement {
+  const does = a.asks?.length ? `Waiting for an answer: ${a.asks.join(", ")}` : a.calls?.join(", ") || "Thinking";
+  const head = el("p", { title: does }, el("b", {}, `Turn ${a.turn}${a.turns ? ` of ${a.turns}` : ""}`), ` · ${does}`);
+  const context = a.context ? [el("meter", { min: "0", max: "1", value: String(a.used), "aria-label": "Context" }), el("span", { title: `Context: ${a.context} tokens, then it is shortened` }, a.context)] : [];
+  const cost = a.cost ? el("span", { title: `Cost: ${a.cost}${a.limit ? ` of ${a.limit}` : ""}` }, a.cost) : "";
+  return el("div", { class: "result-agent" }, head, ...context, cost);
 }
 
 /** progress returns a meter of the finished items of a step and a link to the run of one item. */

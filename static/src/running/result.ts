@@ -5,6 +5,7 @@ import { command } from "../builder/commands.ts";
 import { html } from "../builder/dom.ts";
 import { sheet, showTab } from "../builder/panes.ts";
 import htmx from "htmx.org/dist/htmx.esm.js";
+import { roll } from "./roll.ts";
 import { ask } from "./ask.ts";
 import { shown, subscribe, type RunEvent, type Shown } from "./events.ts";
 
@@ -23,6 +24,7 @@ async function load(run: string): Promise<void> {
 async function open({ id, live }: Shown): Promise<void> {
   await load(id);
   if (!live || shown?.id !== id) return;
+  roll(place);
   showTab("result");
   sheet(true);
 }

@@ -19,21 +19,22 @@ const canStart = () => !readonly && !!dialog && !busy && !document.documentEleme
 const isActive = () => !!shown && !shown.over;
 
 command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: canStart, run: () => void startRun(new URLSearchParams(), false) });
+command({ name: "run-example", title: "Run the example", icon: "play", enabled: canStart, run: () => void startRun(new URLSearchParams(), false, true) });
 command({ name: "run-with", title: "Run with inputs…", icon: "play", enabled: canStart, run: () => void startRun(new URLSearchParams(), true) });
 command({ name: "run-to", title: "Run to here", hint: "This node and everything it depends on", icon: "play", enabled: () => canStart() && !!selectedNode(), run: () => void startRun(new URLSearchParams({ until: selectedNode()! }), false) });
 command({ name: "run-from", title: "Run from here", hint: "Reuses earlier results", icon: "skip-forward", enabled: () => canStart() && !!selectedNode() && !!shown?.over, run: () => void rerun(selectedNode()!) });
 command({ name: "rerun", title: "Rerun", hint: "Same inputs; unchanged steps are reused", icon: "repeat", enabled: () => canStart() && !!shown?.over, run: () => void rerun("") });
 command({ name: "stop", title: "Stop run", icon: "square", enabled: isActive, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
 
-/** startRun loads the form and, unless alwaysAsk is set or an input is missing, sends it. */
-async function startRun(params: URLSearchParams, alwaysAsk: boolean): Promise<void> {
+/** startRun loads the form and, unless alwaysAsk is set or an input is missing, sends it. Before the first run the form has the examples, which are sent only if example is set. */
+async function startRun(params: URLSearchParams, alwaysAsk: boolean, example = false): Promise<void> {
   busy = true;
   try {
     if (!(await saved())) return;
     const r = await ask(`${flowPath}/run?${params}`);
     if (!r || !showForm(await r.text())) return;
     const f = form()!, fields = f.querySelectorAll("[name^='in.']").length, ready = f.querySelector("button[type=submit]") && f.checkValidity();
-    if (ready && (!fields || (!alwaysAsk && f.hasAttribute("data-ran")))) await send(new FormData(f));
+    if (ready && (!fields || (!alwaysAsk && (example || f.hasAttribute("data-ran"))))) await send(new FormData(f));
     else openDialog();
   } finally { busy = false; }
 }
@@ -53,13 +54,14 @@ async function send(body: FormData | URLSearchParams): Promise<void> {
   const { run } = (await r.json()) as { run: string };
   keep(typedKey, "");
   dialog?.close();
+  if (document.activeElement === document.body) canvas.keys.focus(canvas.chosen()[0]); // what had the focus is gone
   performance.mark("run:started");
   publish("started", run);
   follow(run, true);
 }
 
-/** saved waits until every change is saved, so that the run uses the draft as shown. */
-async function saved(): Promise<boolean> {
+/** saved waits until every change is saved, so that the server has the draft as shown. */
+export async function saved(): Promise<boolean> {
   const c = await whenReady;
   if (!c.sync.waiting) return true;
   c.sync.flush();
@@ -70,7 +72,7 @@ async function saved(): Promise<boolean> {
     canvas.addEventListener("canvas:state", check);
     check();
   });
-  if (!done) toast("Your latest changes aren't saved yet, so the run wasn't started. Check your connection and try again.", "bad");
+  if (!done) toast("Your latest changes aren't saved yet. Check your connection and try again.", "bad");
   return done;
 }
 

@@ -6,7 +6,7 @@ import { keep, kept } from "../builder/dom.ts";
 import { load, store } from "../canvas/storage.ts";
 import { isOver } from "../canvas/text.ts";
 import { say } from "../say.ts";
-import { bus, subscribe, show, shown, publish, formatDuration, type RunEvent, type StepEvent, type ItemsEvent, type TextEvent } from "./events.ts";
+import { bus, subscribe, show, shown, publish, formatDuration, type RunEvent, type StepEvent, type AgentEvent, type ItemsEvent, type TextEvent } from "./events.ts";
 
 const key = `run:${flowId}`;
 let source: EventSource | undefined;
@@ -21,6 +21,7 @@ export function follow(run: string, live: boolean): void {
   source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
   receive<StepEvent[]>("steps", (steps) => { paint(steps); publish("steps", steps); });
   receive<ItemsEvent[]>("items", (items) => publish("items", items));
+  receive<AgentEvent[]>("agents", (agents) => publish("agents", agents));
   receive<TextEvent[]>("text", (texts) => publish("text", texts));
   receive<RunEvent>("run", (n) => { shown!.state = n.state; publish("run", n); });
   receive("over", () => over());

@@ -1,12 +1,14 @@
-// Publishing and versions in the builder: the dialog with the changes, the button,
+// Publishing and versions in the builder: the dialog with the changes, the state in the header,
 // and links to the history.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { builder, canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { el } from "../builder/dom.ts";
+import { problems } from "../builder/problems.ts";
+import { subscribe } from "../running/events.ts";
 import { listen, onClick } from "../listen.ts";
 
-const quiet = 1200; // ms to debounce the refresh of the button
+const quiet = 1200; // ms to debounce the refresh of the header
 
 type Published = { flow: string; version: number; url: string; first: boolean };
 
@@ -27,20 +29,21 @@ async function publish(): Promise<void> {
   if (d.childElementCount > 0 && !d.open) d.showModal();
 }
 
-/** refresh loads the publish button again. */
-async function refresh(): Promise<void> {
-  const button = document.getElementById("publish-button");
-  if (button) await htmx.ajax("GET", `${flowPath}/publish/button`, { source: button, target: button, swap: "outerHTML" });
+let later = 0;
+const state = () => document.getElementById("flow-state");
+
+/** refresh loads the state of the flow in the header again, but not while a chip is open. */
+function refresh(): void {
+  const place = state();
+  if (place?.querySelector("[open]")) return refreshSoon();
+  if (place) void htmx.ajax("GET", `${flowPath}/publish/button`, { source: place, target: place, swap: "none" });
 }
 
-let later = 0;
-
-/** refreshSoon loads the button when edits pause, or at once if it counts other problems than the list, which every edit updates. */
+/** refreshSoon loads the state when edits pause, or at once if it counts other problems than the list, which every edit updates. */
 function refreshSoon(): void {
   window.clearTimeout(later);
-  const counted = Number(document.querySelector<HTMLElement>("#publish-button [data-command=problems]")?.dataset.short ?? 0);
-  const agrees = counted === document.querySelectorAll("#problems li").length;
-  later = window.setTimeout(() => void refresh(), agrees ? quiet : 0);
+  const counted = Number(state()?.querySelector<HTMLElement>("[data-count]")?.dataset.count ?? 0);
+  later = window.setTimeout(refresh, counted === problems() ? quiet : 0);
 }
 
 command({ name: "publish", title: "Publish", hint: "Make the draft the live version", icon: "radio", keys: "Ctrl+Shift+P", enabled: () => !readonly, run: () => void publish() });
@@ -49,6 +52,8 @@ command({ name: "compare", title: "Compare draft with live", icon: "arrow-right-
 
 listen<{ state: string }>(canvas, "canvas:state", ({ state }) => { if (state === "saved") refreshSoon(); });
 listen(canvas, "canvas:acked canvas:remote", () => requestAnimationFrame(refreshSoon)); // the list of problems is updated first
+
+subscribe("over", () => { if (document.querySelector("#run-button.primary")) later = window.setTimeout(refresh, quiet); }); // after the first success, the next step is to publish
 
 // After the first publish the dialog stays open with the URL to call; later ones
 // show a toast.

@@ -1,0 +1,156 @@
+package bases
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/core"
+	"sluice/db/gen"
+	"sluice/flow/knowledge"
+)
+
+// index finds passages by words and by meaning. All of its data is in the database, and changes with the transaction in which passages
+// change. It may still have passages that are gone: callers look up what it finds.
+type index interface {
+	// add adds passages of one document. first is a number that no block has had, like those after it for each further BlockPassages.
+	add(tx *core.Tx, base, part string, first int64, entries []knowledge.Entry, dimensions int) error
+	// remove notes that passages are gone.
+	remove(tx *core.Tx, base, part string, first, end int64) error
+	// open returns the parts of the index that a search needs. It reads with q, also later.
+	open(ctx context.Context, q *gen.Queries, base, part string, allParts bool) ([]knowledge.Block, error)
+	// compact rewrites what slows searches down or still has passages that are gone, and reports whether it did something.
+	compact(ctx context.Context, db *core.DB, base, part string) (did bool, err error)
+}
+
+// blocks is the index of blocks; see package knowledge.
+type blocks struct{ cache *cache }
+
+func newBlocks(cache int64) *blocks { return &blocks{newCache(cache)} }
+
+// pieceVectors is how many vectors a row has.
+const pieceVectors = 256
+
+func (x *blocks) add(tx *core.Tx, base, part string, first int64, entries []knowledge.Entry, dimensions int) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	for n := 0; n < len(entries); n += knowledge.BlockPassages {
+		chunk := entries[n:min(n+knowledge.BlockPassages, len(entries))]
+		head, shards := knowledge.BuildBlock(chunk)
+		var vectors []byte
+		for i := range chunk {
+			if v := chunk[i].Vector; v != nil {
+				scale, numbers := knowledge.Quantize(v)
+				vectors = knowledge.AppendVector(vectors, i, scale, numbers)
+			}
+		}
+		b := gen.InsertBlockParams{KnowledgeID: base, Part: part, Block: first + int64(n/knowledge.BlockPassages), Passages: int64(len(chunk)), FirstNumber: chunk[0].Number, LastNumber: chunk[len(chunk)-1].Number, Dimensions: int64(dimensions), Head: head}
+		if err := insertBlock(tx, b, shards, vectors); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertBlock stores a block.
+func insertBlock(tx *core.Tx, b gen.InsertBlockParams, shards [][]byte, vectors []byte) error {
+	if err := tx.Queries.InsertBlock(tx.Ctx, b); err != nil {
+		return fmt.Errorf("insert block %d of %s: %w", b.Block, b.KnowledgeID, err)
+	}
+	for i, data := range shards {
+		if len(data) == 0 {
+			continue
+		}
+		if err := tx.Queries.InsertWords(tx.Ctx, gen.InsertWordsParams{KnowledgeID: b.KnowledgeID, Block: b.Block, Shard: int64(i), Data: data}); err != nil {
+			return fmt.Errorf("insert words of block %d of %s: %w", b.Block, b.KnowledgeID, err)
+		}
+	}
+	size := pieceVectors * knowledge.VectorSize(int(b.Dimensions))
+	for piece := int64(0); len(vectors) > 0; piece++ {
+		n := min(size, len(vectors))
+		if err := tx.Queries.InsertVectors(tx.Ctx, gen.InsertVectorsParams{KnowledgeID: b.KnowledgeID, Block: b.Block, Piece: piece, Data: vectors[:n]}); err != nil {
+			return fmt.Errorf("insert vectors of block %d of %s: %w", b.Block, b.KnowledgeID, err)
+		}
+		vectors = vectors[n:]
+	}
+	return nil
+}
+
+// deleteBlock deletes a block, and reports whether it existed.
+func deleteBlock(tx *core.Tx, base, part string, block int64) (bool, error) {
+	n, err := tx.Queries.DeleteBlock(tx.Ctx, gen.DeleteBlockParams{KnowledgeID: base, Part: part, Block: block})
+	if err == nil {
+		err = tx.Queries.DeleteWords(tx.Ctx, gen.DeleteWordsParams{KnowledgeID: base, Block: block})
+	}
+	if err == nil {
+		err = tx.Queries.DeleteVectors(tx.Ctx, gen.DeleteVectorsParams{KnowledgeID: base, Block: block})
+	}
+	if err != nil {
+		return false, fmt.Errorf("delete block %d of %s: %w", block, base, err)
+	}
+	return n == 1, nil
+}
+
+func (x *blocks) remove(tx *core.Tx, base, part string, first, end int64) error {
+	if err := tx.Queries.MarkStale(tx.Ctx, gen.MarkStaleParams{KnowledgeID: base, Part: part, FirstNumber: first, EndNumber: end}); err != nil {
+		return fmt.Errorf("mark the blocks of %s: %w", base, err)
+	}
+	return nil
+}
+
+func (x *blocks) open(ctx context.Context, q *gen.Queries, base, part string, allParts bool) ([]knowledge.Block, error) {
+	any := int64(0)
+	if allParts {
+		any = 1
+	}
+	rows, err := q.ListBlocks(ctx, gen.ListBlocksParams{KnowledgeID: base, Part: part, AnyPart: any})
+	if err != nil {
+		return nil, fmt.Errorf("list the blocks of %s: %w", base, err)
+	}
+	list := make([]knowledge.Block, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		head, err := knowledge.DecodeHead(r.Head)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = knowledge.Block{
+			Head: head, Dimensions: int(r.Dimensions),
+			Shard:   func(n int) ([]byte, error) { return x.shard(ctx, q, base, r.Block, n) },
+			Vectors: func() ([]byte, error) { return x.vectors(ctx, q, base, r.Block) },
+		}
+	}
+	return list, nil
+}
+
+// shard returns a shard of a block.
+func (x *blocks) shard(ctx context.Context, q *gen.Queries, base string, block int64, shard int) ([]byte, error) {
+	return x.cache.get(cacheKey{base, block, int64(shard)}, func() ([]byte, error) {
+		data, err := q.FindWords(ctx, gen.FindWordsParams{KnowledgeID: base, Block: block, Shard: int64(shard)})
+		if noRows(err) {
+			return nil, nil // none of its words
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read words of block %d of %s: %w", block, base, err)
+		}
+		return data, nil
+	})
+}
+
+// vectors returns the vectors of a block.
+func (x *blocks) vectors(ctx context.Context, q *gen.Queries, base string, block int64) ([]byte, error) {
+	return x.cache.get(cacheKey{base, block, -1}, func() ([]byte, error) {
+		pieces, err := q.ListVectors(ctx, gen.ListVectorsParams{KnowledgeID: base, Block: block})
+		if err != nil {
+			return nil, fmt.Errorf("read vectors of block %d of %s: %w", block, base, err)
+		}
+		if len(pieces) == 1 {
+			return pieces[0], nil
+		}
+		var data []byte
+		for _, p := range pieces {
+			data = append(data, p...)
+		}
+		return data, nil
+	})
+}

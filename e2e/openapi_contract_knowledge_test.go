@@ -1,0 +1,45 @@
+package e2e
+
+// knowledge provokes the responses of knowledge bases.
+func (k *contract) knowledge() {
+	const bases, base = "/v1/knowledge", "/v1/knowledge/help"
+	const documents, wrong = base + "/documents", "/v1/knowledge/none"
+	plain := "Content-Type: text/plain"
+	k.ask("all", "GET", bases, nil)
+	k.ask("all", "POST", bases, object{"slug": "made"})
+	k.ask("all", "POST", bases, object{"slug": "made"})
+	k.ask("all", "POST", bases, object{"slug": "No Slug"})
+	k.ask("all", "POST", bases, []byte("x"), plain)
+	k.ask("all", "GET", base, nil)
+	k.ask("all", "PATCH", base, object{"name": "Help"})
+	k.ask("all", "PATCH", base, object{"parts": "never"})
+	k.ask("all", "PATCH", base, []byte("x"), plain)
+	k.ask("all", "PATCH", wrong, object{"name": "Help"})
+	added := k.ask("all", "POST", documents, object{"source": "a.md", "text": "# Refunds\n\nA refund takes five days."}).object(k.t)
+	k.ask("all", "GET", added["url"].(string)+"?wait=30", nil)
+	k.ask("all", "POST", documents, object{"source": "a.md"})
+	k.ask("all", "POST", documents, []byte("x"), plain)
+	k.ask("all", "POST", wrong+"/documents", object{"source": "a.md", "text": "b"})
+	k.ask("all", "PUT", documents+"?source=b.md", object{"text": "Gift cards never expire."})
+	k.ask("all", "PUT", documents, object{"text": "b"})
+	k.ask("all", "PUT", documents+"?source=b.md", []byte("x"), plain)
+	k.ask("all", "PUT", wrong+"/documents?source=a", object{"text": "b"})
+	list := k.ask("all", "GET", documents, nil).object(k.t)
+	k.ask("all", "GET", documents+"?limit=x", nil)
+	k.ask("all", "GET", documents+"/"+list["documents"].([]any)[0].(object)["id"].(string), nil)
+	k.ask("all", "GET", documents+"/doc_none?limit=x", nil)
+	k.ask("all", "POST", base+"/search", object{"query": "refund"})
+	k.ask("all", "POST", base+"/search", object{"query": ""})
+	k.ask("all", "POST", base+"/search", []byte("x"), plain)
+	k.ask("all", "POST", wrong+"/search", object{"query": "refund"})
+	k.ask("all", "GET", base+"/export", nil)
+	k.ask("all", "DELETE", documents+"?source=a.md", nil)
+	k.ask("all", "DELETE", documents+"?source=a.md", nil)
+	k.ask("all", "DELETE", documents, nil)
+	k.ask("all", "DELETE", documents+"?source=a.md", nil, "Accept: image/png")
+	k.ask("all", "DELETE", wrong, nil)
+	k.ask("all", "DELETE", base+"?force=true&force=true", nil)
+	k.s.publish(documentOf("Search", []object{input("q"), node("find", "knowledge_search", object{"knowledge": "help"}), output("found")}, "q.value > find.query", "find.context > out_found.value"))
+	k.ask("all", "DELETE", base, nil)
+	k.ask("all", "DELETE", "/v1/knowledge/made", nil)
+}

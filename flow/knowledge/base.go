@@ -1,0 +1,231 @@
+package knowledge
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"sluice/flow"
+)
+
+// Prefixes of the IDs of bases and documents.
+const (
+	PrefixBase     = "kb_"
+	PrefixDocument = "doc_"
+)
+
+// Limits.
+const (
+	MaxBases             = 100 // in a workspace
+	MaxDocuments         = 50_000
+	MaxPassages          = 200_000
+	MaxWorkspacePassages = 1_000_000
+	MaxSource            = 1_024 // bytes of a source, a title or a link
+	MaxPart              = 128   // bytes
+	MaxMetadata          = 4_096 // bytes of JSON
+	MaxMembers           = 20    // of metadata
+	MaxQuery             = 4_000 // characters
+	MaxTop               = 100
+	MaxText              = 16 << 20 // bytes of the text of a document
+	MaxBasesInSearch     = 10
+)
+
+// Parts: whether documents must belong to a part, such as a customer.
+const (
+	PartsOptional = "optional"
+	PartsRequired = "required"
+)
+
+// Settings of a base. What Generation returns is fixed for what is indexed.
+type Settings struct {
+	Description string `json:"description,omitempty"`
+	Parts       string `json:"parts"`
+	Model       string `json:"model,omitempty"` // empty: the built-in one
+	Credential  string `json:"credential,omitempty"`
+	Dimensions  int    `json:"dimensions,omitempty"` // as requested from the model; 0: its own
+	Size        int    `json:"passage_words"`
+	Overlap     int    `json:"repeated_words"`
+	// Minimum replaces the default of the model; nil keeps that.
+	Minimum *float64 `json:"min_meaning,omitempty"`
+	// Length is the number of dimensions that the model answered with first. Others are refused.
+	Length int `json:"length,omitempty"`
+}
+
+// Base is a knowledge base.
+type Base struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID // hidden, owns the runs that index
+	Slug, Name  string
+	Settings    Settings
+	Generation  int64
+	Changes     int64 // of its content
+	Documents   int64
+	Passages    int64
+	Bytes       int64
+	Source      string
+	MadeBy      string
+	CreatedAt   time.Time
+	ChangedAt   time.Time
+}
+
+// Weights returns how ranks are combined in searches of the base.
+func (b *Base) Weights() Weights {
+	w := WeightsOf(b.Settings.Model)
+	if b.Settings.Minimum != nil {
+		w.Minimum = *b.Settings.Minimum
+	}
+	return w
+}
+
+// States of a document.
+const (
+	Ready  = "ready"
+	Failed = "failed" // its last version could not be read; an earlier one is still searched if there is one
+)
+
+// Document is a document of a base.
+type Document struct {
+	ID        string
+	BaseID    string
+	Part      string
+	Source    string
+	Hash      string
+	Title     string
+	Link      string
+	Metadata  *flow.Object
+	Format    string
+	State     string
+	Error     string
+	RunID     flow.RunID
+	First     int64 // number of its first passage
+	Passages  int64
+	Bytes     int64
+	CreatedAt time.Time
+	ChangedAt time.Time
+}
+
+// Passage is a passage of a document.
+type Passage struct {
+	Number   int64
+	Text     string
+	Headings []string
+	Page     int
+	From, To int
+	Cells    *flow.Object // of the row of a table
+}
+
+// What an addition did.
+const (
+	Added     = "added"
+	Replaced  = "replaced"
+	Unchanged = "unchanged"
+	Removed   = "removed"
+)
+
+// Query is a search.
+type Query struct {
+	Part     string
+	AllParts bool // for holders of workspace keys and members: never for flows
+	Text     string
+	Mode     string
+	Vector   []float32 // of the text; nil without
+	Top      int
+	PerDoc   int
+	Around   int // passages before and after each hit
+	// Where decides about documents; nil accepts all. WhereKey is the same for equal filters.
+	Where    func(source string, metadata *flow.Object) (bool, error)
+	WhereKey string
+	Minimum  *float64
+}
+
+// Hit is a passage that a search found.
+type Hit struct {
+	Ranked
+	Document Document
+	Passage
+	Before, After []Passage
+}
+
+// Found is the result of a search.
+type Found struct {
+	Hits     []Hit
+	Searched int // passages that took part
+}
+
+var slugs = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
+
+// ValidSlug reports whether a text can be the slug of a base.
+func ValidSlug(s string) bool { return slugs.MatchString(s) }
+
+// Check returns the problems of settings.
+func (s *Settings) Check() (problems []flow.Problem) {
+	wrong := func(name, format string, args ...any) {
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: "invalid", Detail: fmt.Sprintf(format, args...)})
+	}
+	if s.Parts != PartsOptional && s.Parts != PartsRequired {
+		wrong("parts", "wanted optional or required")
+	}
+	if s.Size < 20 || s.Size > 1000 {
+		wrong("passage_words", "wanted 20 to 1,000 words")
+	}
+	if s.Overlap < 0 || s.Overlap > s.Size/2 {
+		wrong("repeated_words", "wanted 0 to half of passage_words")
+	}
+	if s.Dimensions < 0 || s.Dimensions > MaxDimensions {
+		wrong("dimensions", "wanted at most %d", MaxDimensions)
+	}
+	if s.Dimensions != 0 && s.Model == "" {
+		wrong("dimensions", "the built-in model has a fixed number")
+	}
+	if s.Minimum != nil && (*s.Minimum < -1 || *s.Minimum > 1) {
+		wrong("min_meaning", "wanted -1 to 1")
+	}
+	return problems
+}
+
+// Defaults sets what is missing in settings.
+func (s *Settings) Defaults() {
+	if s.Parts == "" {
+		s.Parts = PartsOptional
+	}
+	if s.Size == 0 {
+		s.Size = 200
+		if s.Overlap == 0 {
+			s.Overlap = 40
+		}
+	}
+}
+
+// SameIndex reports whether documents indexed with s need not be indexed again for o.
+func (s *Settings) SameIndex(o *Settings) bool {
+	return s.Model == o.Model && s.Dimensions == o.Dimensions && s.Size == o.Size && s.Overlap == o.Overlap
+}
+
+// CheckPart returns an error for a part that does not fit a base.
+func (b *Base) CheckPart(part string) error {
+	if part == "" && b.Settings.Parts == PartsRequired {
+		return flow.Errorf(flow.CodePartRequired, "The knowledge base %s needs a part, such as a customer: give one.", b.Slug)
+	}
+	if len(part) > MaxPart {
+		return flow.Errorf(flow.CodeInputInvalid, "The part has %d bytes; the limit is %d.", len(part), MaxPart)
+	}
+	return nil
+}
+
+// CheckMetadata returns an error for metadata that is too large or not flat.
+func CheckMetadata(o *flow.Object) error {
+	if o == nil {
+		return nil
+	}
+	if o.Len() > MaxMembers || len(flow.EncodeJSON(o)) > MaxMetadata {
+		return flow.Errorf(flow.CodeInputInvalid, "Metadata may have %d members and 4 KiB.", MaxMembers)
+	}
+	for name, v := range o.All() {
+		switch v.(type) {
+		case []any, *flow.Object, map[string]any:
+			return flow.Errorf(flow.CodeInputInvalid, "The metadata %q is a list or an object; only texts, numbers and booleans are possible.", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/flow/knowledge"
+)
+
+// KnowledgeStore stores knowledge bases, and reads what uses them.
+type KnowledgeStore interface {
+	Recorder
+	FlowReader
+	featureStore
+	CreateBase(ctx context.Context, b *knowledge.Base) error
+	FindBase(ctx context.Context, ws flow.WorkspaceID, ref string) (*knowledge.Base, error)
+	UpdateBase(ctx context.Context, b *knowledge.Base) error
+	DeleteBase(ctx context.Context, ws flow.WorkspaceID, id string) error
+	SearchBase(ctx context.Context, b *knowledge.Base, q *knowledge.Query) (*knowledge.Found, error)
+	RemoveBaseDocuments(ctx context.Context, b *knowledge.Base, part string, sources []string) ([]knowledge.Document, error)
+	SaveFile(ctx context.Context, f flow.NewFile, content io.Reader) (*flow.File, error)
+}
+
+// Knowledge changes and searches knowledge bases.
+type Knowledge struct {
+	Store KnowledgeStore
+	Start func(ctx context.Context, s flow.Start) (flow.Started, error)
+	// Embed embeds a text with the built-in model.
+	Embed func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error)
+	// Filter compiles a condition over metadata and source; nil for an empty one.
+	Filter func(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error)
+}
+
+// maxBaseName is how many characters the name of a base has at most.
+const maxBaseName = 200
+
+// checkBase returns an error with all problems of a base.
+func checkBase(b *knowledge.Base) error {
+	problems := b.Settings.Check()
+	if !knowledge.ValidSlug(b.Slug) {
+		problems = append(problems, flow.Problem{Pointer: "/slug", Code: "invalid", Detail: "wanted 1 to 64 lower-case letters, digits and hyphens"})
+	}
+	if n := utf8.RuneCountInString(b.Name); n == 0 || n > maxBaseName {
+		problems = append(problems, flow.Problem{Pointer: "/name", Code: "invalid", Detail: fmt.Sprintf("wanted 1 to %d characters", maxBaseName)})
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid knowledge base: " + problems[0].Detail + ".", Fields: problems}
+}
+
+// Create adds a base. Missing settings get their defaults, and a missing name is the slug.
+func (s *Knowledge) Create(ctx context.Context, by flow.Actor, b *knowledge.Base) error {
+	can, err := s.Store.AllCan(ctx, flow.FeatureKnowledge)
+	if err != nil {
+		return err
+	}
+	if !can {
+		return flow.Errorf(flow.CodeUpgradeInProgress, "An instance of an earlier release is running, which does not know knowledge bases. Try again when all instances have been upgraded.")
+	}
+	b.Settings.Defaults()
+	if b.Name == "" {
+		b.Name = b.Slug
+	}
+	b.MadeBy = by.ID
+	if err := checkBase(b); err != nil {
+		return err
+	}
+	e := entry(b.WorkspaceID, "knowledge.create", "", b.Slug)
+	return record(ctx, s.Store, by, e, func(ctx context.Context) error {
+		err := s.Store.CreateBase(ctx, b)
+		e.Target = b.ID
+		return err
+	})
+}
+
+// Change stores changed settings of a base. was is the base before.
+func (s *Knowledge) Change(ctx context.Context, by flow.Actor, was, b *knowledge.Base) error {
+	if err := checkBase(b); err != nil {
+		return err
+	}
+	if !was.Settings.SameIndex(&b.Settings) && was.Documents > 0 {
+		return flow.Errorf(flow.CodeInputInvalid, "The model and the size of passages cannot be changed while the base has documents. Make another base, or remove the documents.")
+	}
+	if !was.Settings.SameIndex(&b.Settings) {
+		b.Settings.Length = 0
+	}
+	if string(flow.EncodeJSON(was.Settings)) == string(flow.EncodeJSON(b.Settings)) && was.Name == b.Name && was.Source == b.Source {
+		return nil
+	}
+	return record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.change", b.ID, b.Slug), func(ctx context.Context) error { return s.Store.UpdateBase(ctx, b) })
+}
+
+// Users returns the names of the flows whose live version names a base.
+func (s *Knowledge) Users(ctx context.Context, b *knowledge.Base) (names []string, err error) {
+	err = eachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, live bool) {
+		if live && slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return NamesBase(&n, b) }) && !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	})
+	return names, err
+}
+
+// NamesBase reports whether a node names a base.
+func NamesBase(n *flow.Node, b *knowledge.Base) bool {
+	text, _ := n.Config["knowledge"].(string)
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }), func(ref string) bool { return ref == b.Slug || ref == b.ID })
+}
+
+// Delete deletes a base with everything in it. Unless force is set, no live version may name it.
+func (s *Knowledge) Delete(ctx context.Context, by flow.Actor, b *knowledge.Base, force bool) error {
+	if !force {
+		names, err := s.Users(ctx, b)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			return flow.Errorf(flow.CodeInUse, "The knowledge base %s is used by live versions of: %s. Change these flows first.", b.Slug, strings.Join(names, ", "))
+		}
+	}
+	return record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.delete", b.ID, b.Slug), func(ctx context.Context) error { return s.Store.DeleteBase(ctx, b.WorkspaceID, b.ID) })
+}
+
+// Addition is a document that is to be added: a file, a URL or a text.
+type Addition struct {
+	knowledge.Spec
+	File, URL, Text string
+}
+
+// checkAddition returns an error with all problems of an addition.
+func checkAddition(b *knowledge.Base, a *Addition) error {
+	given := 0
+	for _, s := range []string{a.File, a.URL, a.Text} {
+		if s != "" {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return invalidAddition("/file", "required", "give exactly one of file, url and text")
+	case a.Text != "" && a.Source == "":
+		return invalidAddition("/source", "required", "a text needs a source, which identifies the document")
+	case len(a.Text) > knowledge.MaxText:
+		return invalidAddition("/text", "too_long", fmt.Sprintf("wanted at most %d MiB", knowledge.MaxText>>20))
+	}
+	for pointer, text := range map[string]string{"/source": a.Source, "/title": a.Title, "/link": a.Link} {
+		if len(text) > knowledge.MaxSource {
+			return invalidAddition(pointer, "too_long", fmt.Sprintf("wanted at most %d bytes", knowledge.MaxSource))
+		}
+	}
+	if err := b.CheckPart(a.Part); err != nil {
+		return err
+	}
+	return knowledge.CheckMetadata(a.Metadata)
+}
+
+func invalidAddition(pointer, code, detail string) error {
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid document: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
+}
+
+// Add starts the run that indexes a document. It belongs to the hidden flow of the base, and to the caller.
+func (s *Knowledge) Add(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, b *knowledge.Base, a *Addition) (flow.Started, error) {
+	if err := checkAddition(b, a); err != nil {
+		return flow.Started{}, err
+	}
+	var file any = map[string]any{"file": a.File}
+	switch {
+	case a.URL != "":
+		file = map[string]any{"url": a.URL}
+		if a.Source == "" {
+			a.Source = a.URL
+		}
+		if a.Link == "" {
+			a.Link = a.URL
+		}
+	case a.Text != "":
+		stored := flow.NewFile{WorkspaceID: b.WorkspaceID, Name: path.Base(a.Source) + ".md", MIME: "text/markdown", Refusable: true}
+		if caller != nil {
+			stored.KeyID = caller.ID
+		}
+		f, err := s.Store.SaveFile(ctx, stored, strings.NewReader(a.Text))
+		if err != nil {
+			return flow.Started{}, err
+		}
+		file = map[string]any{"file": f.ID}
+	}
+	spec, err := flow.DecodeJSON(flow.EncodeJSON(a.Spec))
+	if err != nil {
+		return flow.Started{}, err
+	}
+	given := &flow.Object{}
+	given.Set(knowledge.IndexFile, file)
+	given.Set(knowledge.IndexSpec, spec)
+	started, err := s.Start(ctx, flow.Start{
+		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Work: &flow.WorkStart{Document: knowledge.IndexDocument(b)},
+	})
+	if err != nil {
+		return started, err
+	}
+	source := a.Source
+	if source == "" {
+		source = a.File
+	}
+	return started, record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.add", b.ID, b.Slug+": "+source), nothing)
+}
+
+// Remove removes the document with a source. It returns nil for an unknown source.
+func (s *Knowledge) Remove(ctx context.Context, by flow.Actor, b *knowledge.Base, part, source string) (removed *knowledge.Document, err error) {
+	e := entry(b.WorkspaceID, "knowledge.remove", b.ID, b.Slug+": "+source)
+	err = record(ctx, s.Store, by, e, func(ctx context.Context) error {
+		list, err := s.Store.RemoveBaseDocuments(ctx, b, part, []string{source})
+		if err == nil && len(list) == 0 {
+			e.Action = "" // nothing to record
+		} else if err == nil {
+			removed = &list[0]
+		}
+		return err
+	})
+	return removed, err
+}
+
+// queryWait is how long a search waits for the vector of its query.
+const queryWait = time.Minute
+
+// Search searches a base. q.Vector is made here; q.WhereKey is the filter.
+func (s *Knowledge) Search(ctx context.Context, caller *flow.Key, userID string, b *knowledge.Base, q *knowledge.Query) (*knowledge.Found, error) {
+	q.Text = strings.TrimSpace(q.Text)
+	if n := utf8.RuneCountInString(q.Text); n == 0 || n > knowledge.MaxQuery {
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("Invalid search: wanted a query of 1 to %d characters.", knowledge.MaxQuery),
+			Fields: []flow.Problem{{Pointer: "/query", Code: "invalid", Detail: fmt.Sprintf("wanted 1 to %d characters", knowledge.MaxQuery)}}}
+	}
+	if !q.AllParts {
+		if err := b.CheckPart(q.Part); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if q.Where, err = s.Filter(ctx, q.WhereKey); err != nil {
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid search: " + flow.AsError(err).Message, Fields: []flow.Problem{{Pointer: "/where", Code: "invalid", Detail: flow.AsError(err).Message}}}
+	}
+	if q.Mode != knowledge.ModeWords {
+		if q.Vector, err = s.vector(ctx, caller, userID, b, q.Text); err != nil {
+			return nil, err
+		}
+	}
+	return s.Store.SearchBase(ctx, b, q)
+}
+
+// vector embeds a query with the model of a base. A model of a provider is called by a run whose content is not kept, so that limits and costs are those
+// of any other call.
+func (s *Knowledge) vector(ctx context.Context, caller *flow.Key, userID string, b *knowledge.Base, text string) ([]float32, error) {
+	if b.Settings.Model == "" {
+		return s.Embed(ctx, b.WorkspaceID, text)
+	}
+	given := &flow.Object{}
+	given.Set(knowledge.QueryInput, text)
+	started, err := s.Start(ctx, flow.Start{
+		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Wait: queryWait,
+		Work: &flow.WorkStart{Document: knowledge.QueryDocument(b)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	run := started.Run
+	if run.State != flow.RunSucceeded {
+		if run.Error != nil {
+			return nil, flow.Errorf(run.Error.Code, "The query cannot be embedded. %s", run.Error.Message)
+		}
+		return nil, flow.Errorf(flow.CodeOverloaded, "The model of the knowledge base did not answer within a minute. Try again.")
+	}
+	var vector []float64
+	if err := json.Unmarshal(flow.EncodeJSON(run.Outputs.Get(knowledge.QueryVector)), &vector); err != nil {
+		return nil, fmt.Errorf("read the vector of a query: %w", err)
+	}
+	return knowledge.Unit(vector), nil
+}

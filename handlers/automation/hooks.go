@@ -1,0 +1,574 @@
+package automation
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+	"sluice/flow/hooks"
+	"sluice/flow/signature"
+	"sluice/flow/triggers"
+	"sluice/handlers/web"
+	view "sluice/views/automation"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
+)
+
+// shownRequests is how many requests the page of a webhook lists.
+const shownRequests = 50
+
+// hookRoutes returns the routes of incoming webhooks. Those of all triggers serve the rest.
+func (s *Server) hookRoutes() []route {
+	const list = "/flows/:flow/triggers"
+	const one = list + "/:trigger"
+	return []route{
+		{http.MethodGet, list + "/webhook", web.Editor, web.OnFlow(newHook)},
+		{http.MethodPost, list + "/webhook", web.Editor, web.Posted(web.OnFlow(createHook))},
+		{http.MethodPost, one + "/reveal", web.Editor, onHook(revealHook)},
+		{http.MethodPost, one + "/rotate", web.Editor, web.Posted(onHook(rotateHook))},
+		{http.MethodPost, one + "/capture", web.Editor, web.Posted(onHook(captureRequests))},
+		{http.MethodGet, one + "/requests", web.Viewer, onHook(showRequests)},
+		{http.MethodGet, one + "/draft", web.Editor, onHook(useInDraft)},
+	}
+}
+
+// onHook wraps a handler that needs the flow and the webhook of the path.
+func onHook(handle func(*call, *flow.Flow, *triggers.Trigger) error) func(*call) error {
+	return onTrigger(func(c *call, f *flow.Flow, t *triggers.Trigger) error {
+		if t.Kind != triggers.Hook {
+			return web.ErrNotFound
+		}
+		return handle(c, f, t)
+	})
+}
+
+// hookURL returns the URL at which a webhook receives requests.
+func (c *call) hookURL(token string) string { return c.s.PublicURL + triggers.HookPath(token) }
+
+// newHook is GET webhook.
+func newHook(c *call, f *flow.Flow) error {
+	config := &hooks.Config{}
+	config.Verify.Scheme = "github"
+	form, err := c.hookForm(f, config)
+	if err != nil {
+		return err
+	}
+	form.Secret = view.SecretNew
+	if form.Name, err = c.freeName(f, "Webhook"); err != nil {
+		return err
+	}
+	return hookPage(c, http.StatusOK, f, nil, form, nil)
+}
+
+// hookPage renders the page of a webhook, or of a new one if t is nil. add adds what only this response shows.
+func hookPage(c *call, status int, f *flow.Flow, t *triggers.Trigger, form *view.HookForm, add func(*view.HookPage)) error {
+	page := view.HookPage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, Title: "New webhook", MayEdit: c.MayEdit(), Form: *form, Now: c.s.Now()}
+	if t != nil {
+		page.ID, page.Title, page.On, page.OldUntil = t.ID, title(t.Name), t.On, t.OldUntil
+		page.Form.Steps = hookSteps(form.Scheme)
+		var err error
+		if page.Capture, err = c.capture(t); err != nil {
+			return err
+		}
+	}
+	if add != nil {
+		add(&page)
+	}
+	return c.Render(status, view.Hook(c.Page(page.Title, layout.SectionFlows), page))
+}
+
+// showHook renders the page of a webhook as it is stored.
+func showHook(c *call, f *flow.Flow, t *triggers.Trigger, add func(*view.HookPage)) error {
+	form, err := c.hookForm(f, &t.Hook)
+	if err != nil {
+		return err
+	}
+	return hookPage(c, http.StatusOK, f, t, form, add)
+}
+
+// hookSteps says what to do at the service.
+func hookSteps(scheme string) []string {
+	const enter = "Choose Enter a secret below, paste it, and save."
+	switch scheme {
+	case "github":
+		return []string{"At GitHub, open Settings › Webhooks › Add webhook of the repository.", "Paste the URL as Payload URL, choose the content type application/json, and paste the secret.", "Choose the events, such as Issues. GitHub sends a ping, which is answered without a run."}
+	case "stripe":
+		return []string{"At Stripe, open Developers › Webhooks › Add destination, choose the events, and paste the URL.", "Reveal the signing secret of the endpoint, which begins with whsec_.", enter}
+	case "slack":
+		return []string{"At api.slack.com/apps, copy the Signing Secret of the app from Basic Information.", enter, "Paste the URL in Event Subscriptions. Slack checks it at once."}
+	case "shopify":
+		return []string{"In Shopify, open Settings › Notifications › Webhooks and create one with the URL and the format JSON.", "Copy the signing key below the list.", enter}
+	case "twilio":
+		return []string{"Copy the Auth Token of the account from the Twilio Console.", enter, "Paste the URL as webhook of the number or service. It must be the public URL of this server."}
+	case "meta":
+		return []string{"Copy the App secret from App settings › Basic.", enter, "Save a credential with a text of your choice, select it as Verify token below, and enter both URL and text at Meta."}
+	case "zoom", "linear", "discord":
+		return []string{"Create a webhook at the service with the URL.", "Copy its secret (Discord: the public key of the application).", enter}
+	case "gitlab", "telegram":
+		return []string{"Create the webhook at the service with the URL, and with the secret as its token."}
+	case "none":
+		return []string{"Send a request to the URL, for example: curl -d '{\"name\": \"Ada\"}' -H 'Content-Type: application/json' URL"}
+	}
+	return []string{"Enter the URL and the secret at the service."}
+}
+
+// whenExamples returns filters that people often need.
+func whenExamples(scheme string) []string {
+	switch scheme {
+	case "github":
+		return []string{`headers["x-github-event"] == "issues" && body.action == "opened"`, `headers["x-github-event"] == "pull_request" && body.action == "opened"`, `headers["x-github-event"] == "push"`}
+	case "stripe":
+		return []string{`body.type == "checkout.session.completed"`, `body.type == "refund.created"`}
+	case "slack":
+		return []string{`body.event.type == "message"`, `body.event.type == "app_mention"`}
+	}
+	return []string{`body.type == "created"`}
+}
+
+// hookForm returns the form of a configuration.
+func (c *call) hookForm(f *flow.Flow, config *hooks.Config) (*view.HookForm, error) {
+	v := &config.Verify
+	form := &view.HookForm{
+		Scheme: v.Scheme, Challenge: v.Challenge, Header: v.Header, Prefix: v.Prefix, Algorithm: v.Algorithm, Encoding: v.Encoding, Signed: v.Signed, TimestampHeader: v.TimestampHeader,
+		When: config.When, WhenExample: whenExamples(v.Scheme), Once: config.Once, Reply: config.Reply, OnLate: config.OnLate, Errors: components.Errors{},
+		Tolerance: number(v.Tolerance), Wait: number(config.WaitS), MaxBody: number(config.MaxBody), PerMinute: optional(config.PerMinute), PerDay: optional(config.PerDay),
+	}
+	if form.Reply == "" {
+		form.Reply = hooks.ReplyAccepted
+	}
+	if config.Response != nil {
+		form.Body, form.Status, form.Type = config.Response.Body, config.Response.Status, config.Response.Type
+	}
+	if len(v.Secrets) > 0 {
+		form.Secret = v.Secrets[0]
+	}
+	if len(v.Secrets) > 1 {
+		form.Second = v.Secrets[1]
+	}
+	for _, name := range signature.Names {
+		form.Schemes = append(form.Schemes, components.Option{Value: name, Label: signature.Title(name)})
+	}
+	credentials, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return nil, err
+	}
+	for i := range credentials {
+		if k := &credentials[i]; k.Plain() {
+			form.Credentials = append(form.Credentials, components.Option{Value: k.Name, Label: k.Name})
+		}
+	}
+	inputs, err := c.inputsOf(f)
+	if err != nil {
+		return nil, err
+	}
+	form.Inputs = inputFields(inputs, config.Inputs, view.HookSources)
+	form.Outputs = []components.Option{{Value: "", Label: "Default"}}
+	outputs, err := c.outputsOf(f)
+	for _, name := range outputs {
+		form.Outputs = append(form.Outputs, components.Option{Value: name, Label: name})
+	}
+	return form, err
+}
+
+// outputsOf returns the names of the outputs of the live version, or of the draft before the first publish.
+func (c *call) outputsOf(f *flow.Flow) (names []string, err error) {
+	data := f.Draft
+	if f.LiveVersion > 0 {
+		if data, err = c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err != nil {
+			return nil, err
+		}
+	}
+	doc, _ := document.ParseDocument(data)
+	if doc == nil {
+		return nil, nil
+	}
+	for _, o := range contract.Outputs(doc, c.s.Kinds) {
+		names = append(names, o.Name)
+	}
+	return names, nil
+}
+
+// number shows a setting, whose 0 is the default.
+func number(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// optional shows a setting whose nil is the default.
+func optional(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+// readHook reads the form. stored has the settings before, or nil.
+func (c *call) readHook(f *flow.Flow, stored *hooks.Config) (*view.HookForm, hooks.Config, error) {
+	text := func(name string) string { return strings.TrimSpace(c.FormValue(name)) }
+	config, errs := hooks.Config{}, components.Errors{}
+	if stored != nil {
+		config = *stored
+	}
+	v := hooks.Verify{Config: signature.Config{Scheme: text("scheme")}, Challenge: text("challenge")}
+	if v.Scheme == "hmac" || v.Scheme == "token" {
+		v.Header, v.Prefix = text("header"), c.FormValue("prefix")
+	}
+	if v.Scheme == "hmac" {
+		v.Algorithm, v.Encoding, v.Signed, v.TimestampHeader = text("algorithm"), text("encoding"), text("signed"), text("timestamp_header")
+		v.Tolerance = count(text("tolerance_s"), "tolerance_s", errs)
+	}
+	if v.Scheme != "meta" {
+		v.Challenge = ""
+	}
+	if signature.NeedsSecret(v.Scheme) {
+		for _, name := range []string{text("secret"), text("second")} {
+			if name != "" && !slices.Contains(v.Secrets, name) {
+				v.Secrets = append(v.Secrets, name)
+			}
+		}
+	}
+	config.Verify, config.When, config.Once, config.Reply = v, text("when"), text("once"), text("reply")
+	config.WaitS, config.OnLate, config.Response = 0, "", nil
+	if config.Reply == hooks.ReplyOutputs {
+		config.WaitS, config.OnLate = count(text("wait_s"), "wait_s", errs), text("on_late")
+		if r := (hooks.Response{Body: text("body"), Status: text("status"), Type: text("type")}); r != (hooks.Response{}) {
+			config.Response = &r
+		}
+	}
+	config.MaxBody = count(text("max_body"), "max_body", errs)
+	config.PerMinute, config.PerDay = pointer(text("per_minute"), "per_minute", errs), pointer(text("per_day"), "per_day", errs)
+	inputs, err := c.inputsOf(f)
+	if err != nil {
+		return nil, config, err
+	}
+	var wrong map[string]string
+	config.Inputs, wrong = readInputs(c, inputs, config.Inputs)
+	config.Inputs = withMembers(inputs, config.Inputs)
+	form, err := c.hookForm(f, &config)
+	if err != nil {
+		return nil, config, err
+	}
+	form.Name, form.Secret, form.Second, form.Errors = text("name"), text("secret"), text("second"), errs
+	for i := range form.Inputs {
+		in := &form.Inputs[i]
+		in.Source, in.Text, in.Error = c.FormValue("source."+in.Name), c.FormValue("text."+in.Name), wrong[in.Name]
+	}
+	if len(wrong) > 0 {
+		errs["inputs"] = "Correct the inputs."
+	}
+	return form, config, nil
+}
+
+// pointer reads a whole number; empty is nil.
+func pointer(text, field string, errs components.Errors) *int64 {
+	if text == "" {
+		return nil
+	}
+	n := count(text, field, errs)
+	return &n
+}
+
+// withMembers completes the inputs of a webhook: once one is set, members of the body no longer fill in the others by name, so
+// that those that keep that get an expression.
+func withMembers(inputs []contract.Input, values *flow.Object) *flow.Object {
+	if values.Len() == 0 {
+		return values
+	}
+	for i := range inputs {
+		if name := inputs[i].Name; !values.Has(name) && (inputs[i].Required || !inputs[i].HasDefault) {
+			o := &flow.Object{}
+			o.Set("cel", "body."+name)
+			values.Set(name, o)
+		}
+	}
+	return values
+}
+
+// createHook is POST webhook. The page shows the URL, and a secret that was generated.
+func createHook(c *call, f *flow.Flow) error { return saveHook(c, f, nil) }
+
+// saveHook stores the form: as a new webhook if t is nil.
+func saveHook(c *call, f *flow.Flow, t *triggers.Trigger) error {
+	var stored *hooks.Config
+	if t != nil {
+		stored = &t.Hook
+	}
+	form, config, err := c.readHook(f, stored)
+	if err != nil {
+		return err
+	}
+	name := ""
+	if t != nil {
+		name = t.ID
+	} else if name, err = c.newName(f, form.Name, form.Errors); err != nil {
+		return err
+	}
+	refuse := func() error { return hookPage(c, http.StatusUnprocessableEntity, f, t, form, nil) }
+	secret, undo, err := c.newSecret(&config, form, name, t)
+	if err != nil {
+		return err
+	}
+	if len(form.Errors) > 0 {
+		return refuse()
+	}
+	saved, err := c.s.hooks.Set(c.Ctx(), c.Actor(), nil, f, name, config)
+	if err != nil {
+		undo()
+		if err := assignHookErrors(err, form); err != nil {
+			return err
+		}
+		return refuse()
+	}
+	if t != nil && secret == "" {
+		c.Toast(components.ToneOK, "“"+title(saved.Name)+"” was saved.")
+		return c.Redirect(view.TriggerPath(string(f.ID), saved.ID))
+	}
+	return showHook(c, f, saved, func(p *view.HookPage) {
+		if saved.Token != "" {
+			p.URL = c.hookURL(saved.Token)
+		}
+		p.Secret = secret
+	})
+}
+
+// newSecret stores a secret that the form asks for as a credential, once the rest of the form is right. It returns a generated
+// one, which the page shows. undo removes the credential.
+func (c *call) newSecret(config *hooks.Config, form *view.HookForm, name string, t *triggers.Trigger) (generated string, undo func(), err error) {
+	undo = func() {}
+	if !signature.NeedsSecret(config.Verify.Scheme) || form.Secret != view.SecretNew && form.Secret != view.SecretTyped {
+		return "", undo, nil
+	}
+	secret := strings.TrimSpace(c.FormValue("typed"))
+	if form.Secret == view.SecretNew {
+		generated = newSecretText(config.Verify.Scheme)
+		secret = generated
+	} else if secret == "" {
+		form.Errors["typed"] = "Enter the secret that the service shows."
+	}
+	if e := assignHookErrors(checkHook(c, config), form); e != nil || len(form.Errors) > 0 {
+		return "", undo, e
+	}
+	if t != nil {
+		name = t.Name
+	}
+	k := flow.Credential{WorkspaceID: c.WorkspaceID(), Hosts: c.ownHosts()}
+	for n := 1; k.Name == ""; n++ {
+		free := name + "-secret"
+		if n > 1 {
+			free += "-" + strconv.Itoa(n)
+		}
+		if _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), free); flow.IsNotFound(err) {
+			k.Name = free
+		} else if err != nil {
+			return "", undo, err
+		}
+	}
+	if err := c.s.credentials.Create(c.Ctx(), c.Actor(), k, secret); err != nil {
+		return "", undo, err
+	}
+	for i, s := range config.Verify.Secrets {
+		if s == view.SecretNew || s == view.SecretTyped {
+			config.Verify.Secrets[i] = k.Name
+		}
+	}
+	form.Secret = k.Name
+	return generated, func() { _ = c.s.credentials.Remove(c.Ctx(), c.Actor(), k) }, nil
+}
+
+// ownHosts returns the hosts that secrets of webhooks may be sent to: this server only.
+func (c *call) ownHosts() []string {
+	u, err := url.Parse(c.s.PublicURL)
+	if err != nil || u.Host == "" {
+		return []string{"localhost"}
+	}
+	return []string{u.Hostname()}
+}
+
+// checkHook checks a configuration apart from its secrets.
+func checkHook(c *call, config *hooks.Config) error {
+	problems := config.Check(c.s.Compile)
+	if len(problems) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "The webhook has problems.", Fields: problems}
+}
+
+// newSecretText returns a random secret in the form that the scheme needs.
+func newSecretText(scheme string) string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	if scheme == "standard" {
+		return "whsec_" + base64.StdEncoding.EncodeToString(b[:])
+	}
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// assignHookErrors puts the problems of a configuration beside its fields.
+func assignHookErrors(err error, form *view.HookForm) error {
+	if err == nil {
+		return nil
+	}
+	if err := assignErrors(err, form.Errors, form.Inputs); err != nil {
+		return err
+	}
+	delete(form.Errors, "cron")
+	e := flow.AsError(err)
+	for _, p := range e.Fields {
+		field := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.Pointer, "/"), "verify/"), "response/")
+		if !strings.HasPrefix(field, "inputs") {
+			form.Errors[field], form.Errors[""] = problemText(p.Detail), ""
+		}
+	}
+	return nil
+}
+
+// revealHook is POST reveal: the page with the URL.
+func revealHook(c *call, f *flow.Flow, t *triggers.Trigger) error {
+	token, err := c.s.hooks.Reveal(c.Ctx(), c.Actor(), t)
+	if err != nil {
+		return err
+	}
+	return showHook(c, f, t, func(p *view.HookPage) { p.URL = c.hookURL(token) })
+}
+
+// rotateHook is POST rotate: the page with another URL.
+func rotateHook(c *call, f *flow.Flow, t *triggers.Trigger) error {
+	overlap, err := time.ParseDuration(c.FormValue("overlap"))
+	if err != nil || overlap < 0 {
+		return flow.Errorf(flow.CodeInputInvalid, "Choose how long the old URL keeps working.")
+	}
+	if err := c.s.hooks.Rotate(c.Ctx(), c.Actor(), nil, t, overlap); err != nil {
+		return err
+	}
+	stored, err := c.s.Store.FindTrigger(c.Ctx(), f.WorkspaceID, f.ID, t.ID)
+	if err != nil {
+		return err
+	}
+	return showHook(c, f, stored, func(p *view.HookPage) { p.URL = c.hookURL(t.Token) })
+}
+
+// captureRequests is POST capture.
+func captureRequests(c *call, f *flow.Flow, t *triggers.Trigger) error {
+	if err := c.s.hooks.Capture(c.Ctx(), c.Actor(), t, c.FormValue("on") != ""); err != nil {
+		return err
+	}
+	return c.Redirect(view.TriggerPath(string(f.ID), t.ID))
+}
+
+// showRequests is GET requests: the part of the page that changes while requests come.
+func showRequests(c *call, _ *flow.Flow, t *triggers.Trigger) error {
+	capture, err := c.capture(t)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, view.CaptureList(capture))
+}
+
+// capture returns the newest requests of a webhook. What was received is for editors.
+func (c *call) capture(t *triggers.Trigger) (view.Capture, error) {
+	v := view.Capture{FlowID: string(t.FlowID), ID: t.ID, MayEdit: c.MayEdit(), Now: c.s.Now()}
+	if t.CaptureUntil.After(v.Now) {
+		v.Until = t.CaptureUntil
+	}
+	events, err := c.s.Store.ListEvents(c.Ctx(), t, "", "", shownRequests)
+	for i := range events {
+		r, wrong := requestRow(&events[i], v.MayEdit)
+		if wrong != nil {
+			return v, wrong
+		}
+		v.Requests = append(v.Requests, r)
+	}
+	return v, err
+}
+
+// requestRow converts an event of a webhook. content includes what was received.
+func requestRow(e *triggers.Event, content bool) (view.RequestRow, error) {
+	r := view.RequestRow{State: string(e.State), Key: e.Key, Detail: e.Detail, At: e.CreatedAt, RunID: string(e.RunID), Repeats: int(e.Repeats)}
+	if e.Request == "" || !content {
+		return r, nil
+	}
+	var received triggers.Received
+	if err := json.Unmarshal([]byte(e.Request), &received); err != nil {
+		return r, fmt.Errorf("read the request of event %s: %w", e.Key, err)
+	}
+	r.Kept, r.Method, r.Size, r.Body, r.Left = true, received.Method, received.Size, received.Body, received.Left
+	for name, value := range received.Headers {
+		r.Headers = append(r.Headers, view.Header{Name: strings.ToLower(name), Value: value})
+	}
+	slices.SortFunc(r.Headers, func(a, b view.Header) int { return strings.Compare(a.Name, b.Name) })
+	if v, err := flow.DecodeJSON([]byte(received.Body)); err == nil {
+		body, _ := flow.AsObject(v)
+		for _, member := range []string{"type", "event", "action"} {
+			if s, ok := body.Get(member).(string); ok && r.Title == "" {
+				r.Title = s
+			}
+		}
+		if pretty, err := json.MarshalIndent(v, "", "  "); err == nil {
+			r.Body = string(pretty)
+		}
+	}
+	return r, nil
+}
+
+// errNoFiles stands for files, which are not kept with a request.
+var errNoFiles = flow.Errorf(flow.CodeInputInvalid, "The request has files, which are not kept. Upload them in the form of the run.")
+
+// useInDraft is GET draft: the form of a run of the draft, filled in by a request.
+func useInDraft(c *call, f *flow.Flow, t *triggers.Trigger) error {
+	e, err := c.s.Store.FindEvent(c.Ctx(), t, c.QueryParam("key"))
+	if err != nil {
+		return err
+	}
+	var received triggers.Received
+	if e.Request == "" {
+		return flow.Errorf(flow.CodeNotFound, "The request was not kept. Let the webhook listen, and send it again.")
+	}
+	if err := json.Unmarshal([]byte(e.Request), &received); err != nil {
+		return fmt.Errorf("read the request of event %s: %w", e.Key, err)
+	}
+	inputs, err := c.s.Runner.DraftInputs(c.Ctx(), f.WorkspaceID, f.ID, "")
+	if err != nil {
+		return err
+	}
+	values, err := c.mapped(t, &received, inputs)
+	if err != nil {
+		return err
+	}
+	form := editorview.RunForm{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, Ran: true}
+	for i := range inputs {
+		form.Fields = append(form.Fields, web.InputField(&inputs[i], values, nil))
+	}
+	return c.Render(http.StatusOK, editorview.RunFormPage(c.Page("Run "+f.Name, layout.SectionFlows), form))
+}
+
+// mapped returns the inputs that a request gives.
+func (c *call) mapped(t *triggers.Trigger, received *triggers.Received, inputs []contract.Input) (*flow.Object, error) {
+	m := &hooks.Message{Method: received.Method, Header: http.Header{}, Raw: []byte(received.Body)}
+	for name, value := range received.Headers {
+		m.Header.Set(name, value)
+	}
+	var err error
+	if m.Query, err = url.ParseQuery(received.Query); err != nil {
+		m.Query = url.Values{}
+	}
+	m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), m.Raw, func(*multipart.Part) (any, error) { return nil, errNoFiles })
+	if err != nil {
+		return nil, err
+	}
+	values, _, err := t.Hook.Map(m, c.s.Scope).Inputs(c.Ctx(), inputs)
+	return values, err
+}

@@ -1,0 +1,223 @@
+package automation_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/triggers"
+	"sluice/handlers"
+	"sluice/handlers/webtest"
+)
+
+// october is a Thursday, three days before the clocks of Berlin go back.
+var october = time.Date(2026, 10, 22, 18, 0, 0, 0, time.UTC)
+
+// env is a server with a published flow, at a fixed time.
+type env struct {
+	*webtest.Env
+	flow string
+	b    *webtest.Browser
+	set  func(now time.Time) // sets the clock
+}
+
+func setup(t *testing.T, now time.Time) *env {
+	var shown atomic.Pointer[time.Time] // once people have signed in, whose sessions must not begin before they exist
+	h := webtest.Setup(t, func(c *handlers.Config) {
+		c.Now = func() time.Time {
+			if at := shown.Load(); at != nil {
+				return *at
+			}
+			return time.Now()
+		}
+		c.SessionIdle, c.SessionMax = 50*365*24*time.Hour, 50*365*24*time.Hour
+	})
+	e := &env{h, h.PublishedFlow(webtest.Greeting), h.As(flow.MemberEditor), func(at time.Time) { shown.Store(&at) }}
+	if !now.IsZero() {
+		e.set(now)
+	}
+	return e
+}
+
+// optional makes the inputs of the flow optional, so that a schedule needs none.
+func (e *env) optional() {
+	e.Replace(flow.FlowID(e.flow), strings.Replace(webtest.Greeting, `"type":"text",`, `"type":"text","default":"Ada",`, 1))
+	e.Publish(e.flow)
+}
+
+// path returns the path of a page of the flow's triggers.
+func (e *env) path(rest string) string { return "/flows/" + e.flow + "/triggers" + rest }
+
+// in returns the browser of a person in a time zone, which a script reports.
+func (e *env) in(zone string) *webtest.Browser {
+	e.T.Helper()
+	base, err := url.Parse(e.b.Base)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	e.b.Client.Jar.SetCookies(base, []*http.Cookie{{Name: "zone", Value: zone, Path: "/"}})
+	return e.b
+}
+
+// list returns the triggers of the flow.
+func (e *env) list() []triggers.Trigger {
+	e.T.Helper()
+	list, err := e.Store.ListTriggers(e.T.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return list
+}
+
+// only returns the one trigger of the flow.
+func (e *env) only() *triggers.Trigger {
+	e.T.Helper()
+	list := e.list()
+	if len(list) != 1 {
+		e.T.Fatalf("%d triggers", len(list))
+	}
+	return &list[0]
+}
+
+// dialog returns the values that a browser sends for a new schedule on weekdays at 9.
+func dialog(change ...string) url.Values {
+	form := url.Values{"name": {"Morning digest"}, "phrase": {"Weekdays at 09:00, Berlin"}, "was": {""}, "repeat": {"days"}, "day_of_week": {"1"}, "time": {"09:00"}, "count": {"15"}, "unit": {"m"}, "day": {"1"}, "timezone": {""},
+		"overlap": {"skip"}, "catch_up": {"one"}, "source.who": {"value"}, "text.who": {"Ada"}}
+	for i := 0; i+1 < len(change); i += 2 {
+		form.Set(change[i], change[i+1])
+	}
+	return form
+}
+
+func TestSchedules_are_created_by_their_phrase(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	e.b.Get(e.path("")).Is(http.StatusOK).Has("Nothing starts this flow yet")
+	e.b.Get(e.path("/schedule")).Is(http.StatusOK).Has("New schedule", "Weekdays at 09:00, UTC", "Fri, Oct 23")
+	e.b.Post(e.path("/schedule"), dialog()).RedirectsTo(e.path(""))
+	s := e.only()
+	if s.Name != "morning-digest" || s.Config.Cron != "0 9 * * 1-5" || s.Config.Timezone != "Europe/Berlin" || s.Config.Overlap != "skip" || s.Config.Inputs.Get("who") != "Ada" || !s.On || s.Next.IsZero() {
+		t.Errorf("stored %+v", s)
+	}
+	e.b.Get(e.path("")).Is(http.StatusOK).Has("Morning digest", "Weekdays at 09:00, Berlin", "Tomorrow, 9:00 AM", `aria-checked="true"`)
+	e.b.Get(e.path("/"+s.ID)).Is(http.StatusOK).Has(`value="Weekdays at 09:00, Berlin"`, "Clocks in Berlin go back 1 hour on Oct 25.", "Mon, Oct 26", "Run now")
+}
+
+func TestSchedules_are_changed_by_their_fields_and_keep_what_has_no_field(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	e.b.Post(e.path("/schedule"), dialog()).RedirectsTo(e.path(""))
+	one := e.path("/" + e.only().ID)
+	form := dialog("was", "Weekdays at 09:00, Berlin", "repeat", "interval", "count", "65", "overlap", "queue", "catch_up", "none", "except", "2026-12-24/2026-12-26, 2027-01-01", "pause_after", "3", "jitter_s", "30")
+	e.b.Post(one, form).RedirectsTo(e.path(""))
+	s := e.only()
+	if c := s.Config; c.Every != "65m" || c.Cron != "" || c.Overlap != "queue" || c.CatchUp != "none" || len(c.Except) != 2 || c.PauseAfter != 3 || c.Jitter != 30 {
+		t.Errorf("stored %+v", c)
+	}
+	for name, want := range map[string]string{"time": "Write the time as 09:00 or 9am.", "phrase": "Add a time"} {
+		form := dialog("was", "Weekdays at 09:00, Berlin", "time", "late")
+		if name == "phrase" {
+			form = dialog("phrase", "weekdays")
+		}
+		e.b.Post(one, form).Is(http.StatusUnprocessableEntity).Has(want)
+	}
+	e.b.Post(one, dialog("max_late", "soon")).Is(http.StatusUnprocessableEntity).Has("This must be")
+	e.b.Post(one, dialog("source.who", "cel", "text.who", "local.")).Is(http.StatusUnprocessableEntity)
+	e.b.Post(one, dialog("source.who", "")).Is(http.StatusUnprocessableEntity).Has("The flow needs a value.")
+	e.b.Post(one, dialog("source.count", "value", "text.count", "many")).Is(http.StatusUnprocessableEntity).Has("Enter a value such as 3")
+	if again := e.only(); again.Rev != s.Rev {
+		t.Error("an invalid form changed the schedule")
+	}
+	e.b.Post(e.path("/schedule"), dialog()).Is(http.StatusUnprocessableEntity).Has("The flow has a trigger with this name")
+}
+
+func TestPreview_shows_both_zones_and_clock_changes(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	b := e.in("America/New_York")
+	fields := b.Post(e.path("/preview"), dialog("edited", "phrase")).Is(http.StatusOK)
+	fields.Has(`id="schedule-fields"`, "Berlin", "New York (you)", "3:00 AM", "4:00 AM", "It stays 09:00 there and becomes 4:00 AM for you.").Lacks(`id="schedule-phrase"`)
+	phrase := b.Post(e.path("/preview"), dialog("edited", "fields", "day_of_week", "6", "time", "18:30", "timezone", "Asia/Tokyo")).Is(http.StatusOK)
+	phrase.Has(`value="Saturdays at 18:30, Tokyo"`, `id="schedule-next"`).Lacks(`id="schedule-fields"`)
+	b.Post(e.path("/preview"), dialog("edited", "phrase", "phrase", "sometimes")).Is(http.StatusOK).Has("Start with days")
+	b.Post(e.path("/preview"), dialog("edited", "phrase", "phrase", "once on 2020-01-01 at 9:00")).Is(http.StatusOK).Has("There are no more times.")
+	if len(e.list()) != 0 {
+		t.Error("a preview stored something")
+	}
+}
+
+// TestPreview_without_a_script renders the whole dialog with what the form says, and stores nothing.
+func TestPreview_without_a_script(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	e.b.Post(e.path("/schedule"), dialog("act", "preview", "phrase", "every 65 minutes")).Is(http.StatusOK).Has("<noscript>", `name="count" value="65"`, `name="was" value="Every 65 minutes"`, "Next 5 times")
+	e.b.Post(e.path("/schedule"), dialog("act", "preview", "was", "Weekdays at 09:00, Berlin", "time", "7pm")).Is(http.StatusOK).Has(`value="Mondays at 19:00, UTC"`)
+	if len(e.list()) != 0 {
+		t.Error("a preview stored something")
+	}
+}
+
+func TestTriggers_are_paused_resumed_started_and_deleted(t *testing.T) {
+	t.Parallel()
+	e := setup(t, time.Time{})
+	e.b.Post(e.path("/schedule"), dialog("phrase", "every 2 hours")).RedirectsTo(e.path(""))
+	one := e.path("/" + e.only().ID)
+	e.b.Post(one+"/pause", nil).RedirectsTo(e.path(""))
+	e.b.Get(e.path("")).Has("is paused.", one+"/resume", `aria-checked="false"`, "Paused")
+	e.b.Post(one+"/now", nil).RedirectsTo(e.path(""))
+	e.b.Get(e.path("")).Has("The trigger is paused.")
+	e.b.Post(one+"/resume", nil).RedirectsTo(e.path(""))
+	to := e.b.Post(one+"/now", nil).Is(http.StatusSeeOther).Header.Get("Location")
+	run := e.Ended(flow.RunID(strings.TrimPrefix(to, "/runs/")))
+	if run.State != flow.RunSucceeded || run.Trigger != flow.TriggerSchedule || run.UserID == "" {
+		t.Errorf("run %+v", run)
+	}
+	e.b.Get(e.path("")).Has("Started by hand.", "/runs/"+string(run.ID))
+	e.b.Get(e.path("?state=rejected")).Lacks("Started by hand.")
+	e.b.Post(one+"/delete", nil).RedirectsTo(e.path(""))
+	if len(e.list()) != 0 {
+		t.Error("not deleted")
+	}
+	e.b.Get(one).Is(http.StatusNotFound)
+}
+
+func TestTriggers_are_shown_to_viewers_without_acts(t *testing.T) {
+	t.Parallel()
+	e := setup(t, time.Time{})
+	e.b.Post(e.path("/schedule"), dialog()).RedirectsTo(e.path(""))
+	one, v := e.path("/"+e.only().ID), e.As(flow.MemberViewer)
+	v.Get(e.path("")).Is(http.StatusOK).Has("Morning digest").Lacks("New schedule", "switchbox")
+	v.Get(one).Is(http.StatusOK).Lacks("Run now", ">Save<", "Delete")
+	for _, path := range []string{e.path("/schedule"), e.path("/preview"), one, one + "/pause", one + "/resume", one + "/now", one + "/delete"} {
+		v.Post(path, dialog()).Is(http.StatusForbidden)
+	}
+	e.Anonymous().Get(e.path("")).Is(http.StatusSeeOther)
+}
+
+func TestWorkspaceTriggers_show_what_comes_next_and_problems_first(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	e.b.Get("/triggers").Is(http.StatusOK).Has("No triggers yet")
+	e.b.Post(e.path("/schedule"), dialog("name", "A fine one")).RedirectsTo(e.path(""))
+	e.b.Post(e.path("/schedule"), dialog("name", "Often", "phrase", "every 10 minutes")).RedirectsTo(e.path(""))
+	e.b.Post(e.path("/schedule"), dialog("name", "Troubled", "phrase", "every day at 20:00, Berlin")).RedirectsTo(e.path(""))
+	for _, s := range e.list() {
+		if s.Name == "troubled" {
+			event := s.Event(october.Add(-time.Hour), triggers.Rejected, flow.CodeBudgetExceeded, "The budget of the day is used up.")
+			after := s.TriggerTimes
+			if err := e.Store.DecideTrigger(t.Context(), &s, after, []triggers.Event{event}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	page := e.in("Europe/Berlin").Get("/triggers").Is(http.StatusOK)
+	page.Has("Next 24 hours", "Times in Berlin", "Tomorrow, 9:00 AM", "From Today", "1 rejected: The budget of the day is used up.")
+	table := page.Body[strings.Index(page.Body, "Triggers of the workspace"):]
+	if strings.Index(table, "Troubled") > strings.Index(table, "A fine one") {
+		t.Error("the one with a problem is not first")
+	}
+}

@@ -1,0 +1,26 @@
+package editor_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// TestFlowPages_say_which_version_is_live opens each page that a tab of the flow leads to, and some below them.
+func TestFlowPages_say_which_version_is_live(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id, draft := h.PublishedFlow(webtest.PublishGreeting), h.Flow(webtest.PublishGreeting)
+	b := h.As(flow.MemberEditor)
+	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.who": {"Sam"}})
+	for _, page := range []string{"/runs?flow={flow}", "/runs/" + string(run.ID), "/flows/{flow}/triggers", "/flows/{flow}/triggers/webhook", "/flows/{flow}/batches", "/flows/{flow}/api", "/flows/{flow}/keys", "/flows/{flow}/versions",
+		"/flows/{flow}/versions/1/live", "/flows/{flow}/compare", "/flows/{flow}/webhooks", "/flows/{flow}/form", "/flows/{flow}/settings", "/flows/{flow}/limits", "/flows/{flow}/run", "/flows/{flow}/publish"} {
+		b.Get(strings.ReplaceAll(page, "{flow}", id)).Is(200).Has(`live-chip ok`, "v1 live")
+		if !strings.Contains(page, "run_") && !strings.Contains(page, "/live") {
+			b.Get(strings.ReplaceAll(page, "{flow}", draft)).Is(200).Has(`class="live-chip"`, "Not published")
+		}
+	}
+}

@@ -1,0 +1,40 @@
+// Package hooks receives requests of other services at the URLs of triggers: it checks who sent them, records what happened as an
+// event, starts runs, and answers.
+//
+// Senders learn no more than a code. Why a request was rejected is in the log of events, which members read.
+package hooks
+
+import (
+	"net/http"
+
+	"sluice/flow/hooks"
+	"sluice/handlers/web"
+)
+
+// Config has the dependencies of this package in addition to the site.
+type Config struct {
+	Runner  web.Runner
+	Scope   hooks.Scope // evaluates expressions
+	MaxFile int64       // bytes of a file of a form; zero means the store's own limit
+}
+
+// Server receives requests.
+type Server struct {
+	*web.Site
+	Config
+	rates *web.RateLimiters // by trigger
+}
+
+// New returns the receiver of a site. Mount its Routes to serve them.
+func New(site *web.Site, cfg Config) *Server {
+	return &Server{Site: site, Config: cfg, rates: web.NewRateLimiters()}
+}
+
+// Routes returns the routes of this package.
+func (s *Server) Routes() []web.Route {
+	handle := func(c *web.Call) error { return (&call{Call: c, s: s}).serve() }
+	return []web.Route{
+		{Method: http.MethodPost, Path: "/h/:token", Access: web.Open, Handle: handle},
+		{Method: http.MethodGet, Path: "/h/:token", Access: web.Open, Handle: handle},
+	}
+}

@@ -1,0 +1,94 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"sluice/documents"
+	"sluice/flow"
+	"sluice/nodes/batches"
+)
+
+// The batch kind runs a flow for each row of a table, like a map. Only the documents of batches have it.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: batches.Kind, Title: "Rows", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
+		Internal: true,
+		Summary:  "Runs a flow for every row of a table.",
+		Fields: []flow.Field{
+			{Name: "file", Title: "File", Type: flow.FieldFile, Required: true, Help: "CSV, TSV, JSON Lines or XLSX."},
+			{Name: "spec", Title: "Spec", Type: flow.FieldJSON, Typed: true, Required: true, Help: "The flow, and how its inputs are made of a row."},
+		},
+		Outputs: []flow.Port{
+			{Name: "total", Title: "Total", Type: flow.TypeNumber, Help: "How many rows there are."},
+			{Name: "succeeded", Title: "Succeeded", Type: flow.TypeNumber, Help: "How many rows succeeded."},
+			{Name: "failed", Title: "Failed", Type: flow.TypeNumber, Help: "How many rows failed."},
+		},
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return runBatch(ctx, d, in) },
+		Cleanup: stopChildren,
+		Partial: func(outputs map[string]any) bool { f, _ := flow.Float(outputs["failed"]); return f > 0 },
+	}
+})
+
+// runBatch starts a child run for each row, and suspends the step until all have ended.
+func runBatch(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	spec, err := batches.ReadSpec(in.Config["spec"])
+	if err != nil {
+		return flow.Out{}, err
+	}
+	children, err := in.Children.Start(ctx, flow.ChildRequest{
+		Flow: string(spec.Flow), Version: spec.Version, Concurrency: spec.Concurrency, KeepErrors: spec.OnError != batches.Stop, MaxFailed: spec.MaxFailed,
+		AllRows: !spec.SkipInvalid, MaySkip: true,
+		Rows: func(yield func(flow.ChildRow, error) bool) { eachRow(ctx, d.Documents, in, spec, yield) },
+	})
+	if err != nil {
+		return flow.Out{}, err
+	}
+	if done, err := awaitChildren(ctx, in, children); !done || err != nil {
+		return flow.Out{Suspend: childSuspension(in)}, err
+	}
+	if children.TooManyFailed() {
+		return flow.Out{}, failedItem(ctx, in)
+	}
+	return flow.Out{Outputs: map[string]any{"total": children.Total, "succeeded": children.Succeeded, "failed": children.Failed}}, nil
+}
+
+// eachRow yields the rows of the file.
+func eachRow(ctx context.Context, d Documents, in *flow.In, spec *batches.Spec, yield func(flow.ChildRow, error) bool) {
+	fail := func(err error) { yield(flow.ChildRow{}, err) }
+	f, content, err := in.OpenFile(ctx, in.Config["file"])
+	if err != nil {
+		fail(err)
+		return
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	rows, err := d.OpenRows(ctx, string(in.WorkspaceID), f.Name, f.MIME, content)
+	if err != nil {
+		fail(tableError(err))
+		return
+	}
+	defer rows.Close()
+	for n := 0; spec.Sample == 0 || n < spec.Sample; n++ {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			fail(tableError(err))
+			return
+		}
+		inputs, wrong := spec.InputsOf(ctx, row.Values)
+		if !yield(flow.ChildRow{Number: row.Number, Inputs: inputs, Error: wrong}, nil) {
+			return
+		}
+	}
+}
+
+// tableError returns what a person can fix about a table with its code.
+func tableError(err error) error {
+	if wrong, ok := errors.AsType[*documents.Error](err); ok {
+		return &flow.Error{Code: flow.CodeBatchInvalid, Message: wrong.Error()}
+	}
+	return err
+}
