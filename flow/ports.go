@@ -1,8 +1,11 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"sluice/flow/sorting"
 )
 
 // CollectedPort is the port at which the implicit edges of a node with an OutputsField arrive.
@@ -71,6 +74,31 @@ func OutputPorts(n *Node, k *Kind) []Port {
 		return append(append([]Port(nil), k.Outputs...), Port{Name: ErrorPort, Title: "Error", Help: "What went wrong: code, message and node.", Type: TypeJSON})
 	}
 	return k.Outputs
+}
+
+// PortNames returns the names of values in the order of ports; names of no port follow, sorted.
+func PortNames(values map[string]any, ports []Port) []string {
+	names := sorting.Keys(values)
+	rank := make(map[string]int, len(ports))
+	for i, p := range ports {
+		if _, twice := rank[p.Name]; !twice {
+			rank[p.Name] = i - len(ports)
+		}
+	}
+	sorting.By(names, func(a, b string) int { return cmp.Compare(rank[a], rank[b]) })
+	return names
+}
+
+// StepPorts returns the ports of the node of a step on one side. n is nil if the document is unknown,
+// k if the kind is.
+func StepPorts(n *Node, k *Kind) (in, out []Port) {
+	if k == nil {
+		return nil, nil
+	}
+	if n == nil {
+		n = &Node{}
+	}
+	return InputPorts(n, k), k.Outputs
 }
 
 // EdgeType returns the type of the value of an edge that its source node declares, or TypeAny.

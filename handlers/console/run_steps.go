@@ -9,7 +9,6 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
 	"sluice/handlers/console/advice"
 	"sluice/handlers/console/timeline"
 	"sluice/handlers/web"
@@ -173,12 +172,17 @@ func (v *runView) step(path string) *flow.Step {
 
 // stepView returns the details of a step.
 func (v *runView) stepView(s *flow.Step) *consoleview.StepView {
+	n := v.node(s.Node)
+	if s.Path != s.Node {
+		n = nil // of a document inside
+	}
+	ins, outs := flow.StepPorts(n, v.kindOf(s))
 	out := &consoleview.StepView{
 		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), Meta: v.stepMeta(s),
-		Outputs: web.StepOutputs(v.run, s), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(), Note: v.emptyReason(s),
+		Outputs: web.StepOutputs(v.run, s, outs), Error: v.runError(s.Error), Lost: s.LostCall(), Log: s.Log(), Note: v.emptyReason(s),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && v.shownState(s) != flow.StepPending, Kept: v.reused(s.Node), Tries: v.tryLines(s),
 	}
-	for _, name := range sorting.Keys(s.Input) {
+	for _, name := range flow.PortNames(s.Input, ins) {
 		view := components.ValueView{Name: name, Value: s.Input[name]}
 		if s.Path == s.Node {
 			view.More = web.StepValueURL(v.run, s.Node, "input", name)

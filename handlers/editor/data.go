@@ -7,7 +7,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
-	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -105,16 +104,17 @@ func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID flow.RunID, p
 	panel := editorview.DataPanel{FlowID: string(d.flow.ID), Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
 	k := c.s.Kinds.For(n)
 	panel.Title, panel.CanPin = document.NodeTitle(n, k), k != nil && k.CanPin()
+	ins, outs := flow.StepPorts(n, k)
 	run, err := c.findRunOrLast(d.flow.ID, runID)
 	if err != nil {
 		return err
 	}
 	if run != nil {
-		if err := c.fillData(&panel, run); err != nil {
+		if err := c.fillData(&panel, run, ins, outs); err != nil {
 			return err
 		}
 	}
-	if err := c.fillPin(&panel, d); err != nil {
+	if err := c.fillPin(&panel, d, outs); err != nil {
 		return err
 	}
 	if pinErr != nil {
@@ -127,7 +127,7 @@ func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID flow.RunID, p
 }
 
 // fillData fills in the step of the node in a run.
-func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
+func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run, ins, outs []flow.Port) error {
 	m := c.mark(run)
 	panel.Run = &m
 	if run.Erased != "" {
@@ -139,15 +139,15 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	}
 	panel.State, panel.Attempts, panel.Usage, panel.Error = string(step.State), step.Attempt, web.UsageView(step.Usage), failureOf(step.Error)
 	panel.Duration, panel.Log = stepTook(step, c.s.Now()), step.Log()
-	panel.Inputs = c.valuesOf(panel, run, "input", step.Input)
-	panel.Outputs = c.valuesOf(panel, run, "output", step.Outputs)
+	panel.Inputs = c.valuesOf(panel, run, "input", step.Input, ins)
+	panel.Outputs = c.valuesOf(panel, run, "output", step.Outputs, outs)
 	return nil
 }
 
-// valuesOf converts values, sorted by name, each with the URL of its nested parts.
-func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any) []components.ValueView {
+// valuesOf converts values in the order of their ports, each with the URL of its nested parts.
+func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any, ports []flow.Port) []components.ValueView {
 	list := []components.ValueView{}
-	for _, name := range sorting.Keys(values) {
+	for _, name := range flow.PortNames(values, ports) {
 		list = append(list, components.ValueView{Name: name, Value: values[name], More: web.StepValueURL(run, panel.Node, side, name)})
 	}
 	return list
@@ -155,7 +155,7 @@ func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string,
 
 // fillPin fills in the pinned outputs, or else offers the outputs of the run as a
 // starting point for a pin.
-func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
+func (c *call) fillPin(panel *editorview.DataPanel, d *draft, outs []flow.Port) error {
 	pins, err := c.s.Store.ListPins(c.Ctx(), c.WorkspaceID(), d.flow.ID)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 	for _, p := range pins {
 		if p.Node == panel.Node {
 			panel.HasPin, panel.PinnedAt = true, p.CreatedAt
-			for _, name := range sorting.Keys(p.Outputs) {
+			for _, name := range flow.PortNames(p.Outputs, outs) {
 				panel.Pinned = append(panel.Pinned, components.ValueView{Name: name, Value: p.Outputs[name]})
 			}
 			panel.Typed = web.Indented(p.Outputs)

@@ -37,10 +37,10 @@ func RunOutputs(run *flow.Run, doc *flow.Document, kinds *flow.Registry, steps f
 	return list, nil
 }
 
-// StepOutputs returns the outputs of a step in the order of its object.
-func StepOutputs(run *flow.Run, step *flow.Step) (list []components.OutputView) {
+// StepOutputs returns the outputs of a step in the order of its ports.
+func StepOutputs(run *flow.Run, step *flow.Step, ports []flow.Port) (list []components.OutputView) {
 	left := markdown.MaxText
-	for _, name := range sorting.Keys(step.Outputs) {
+	for _, name := range flow.PortNames(step.Outputs, ports) {
 		more := ""
 		if step.Path == step.Node {
 			more = StepValueURL(run, step.Node, "output", name)
