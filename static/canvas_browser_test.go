@@ -64,9 +64,6 @@ var buildOnce = sync.OnceValue(func() fstest.MapFS {
 	defer os.RemoveAll(tree) //nolint:errcheck // a leftover temporary directory is harmless
 	dir := filepath.Join(tree, "static")
 	must(os.Mkdir(dir, 0o700))
-	documents, err := filepath.Abs("../documents") // its engine's license is among those of the assets
-	must(err)
-	must(os.Symlink(documents, filepath.Join(tree, "documents")))
 	must(os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")))
 	must(os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	lock, err := fs.ReadFile(os.DirFS("."), "package-lock.json")

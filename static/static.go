@@ -45,5 +45,14 @@ func URL(name string) string {
 	return Prefix + name
 }
 
+// Licenses returns the licenses of Sluice and of everything that the program contains.
+func Licenses() string {
+	gzipped, err := fs.ReadFile(dist, "dist/licenses.txt.gz")
+	if err != nil {
+		panic(fmt.Sprintf("static: read the embedded licenses: %v", err)) // only a broken build can cause this
+	}
+	return string(gunzip(gzipped))
+}
+
 // Names returns the plain names of all assets in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(manifest())) }

@@ -64,6 +64,7 @@ type cli struct {
 	Logout     logoutCmd         `cmd:"" help:"Forget the saved server and key."`
 	Completion completionCmd     `cmd:"" help:"Print a script that completes commands in bash, zsh or fish."`
 	Version    versionCmd        `cmd:"" help:"Print the version."`
+	Licenses   licensesCmd       `cmd:"" help:"Print the licenses of Sluice and of everything that it contains."`
 }
 
 // A command implements one of three interfaces. An apiRunner, as most are, works through the API;

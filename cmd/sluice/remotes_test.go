@@ -13,7 +13,7 @@ var localCommands = map[string]string{
 	"doctor": "examines the machine", "secrets rotate": "needs the master key",
 	"ready": "asks the server of this machine", "login": "saves a server", "logout": "forgets it",
 	"flow fmt": "reads files", "kinds": "prints what this program has", "schema": "prints what this program has",
-	"completion": "prints what this program has", "version": "prints what this program has",
+	"completion": "prints what this program has", "version": "prints what this program has", "licenses": "prints what this program has",
 	"flow run": "chooses the server on its own, since it also runs files",
 }
 

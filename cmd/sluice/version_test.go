@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -59,4 +60,12 @@ func TestVersion(t *testing.T) {
 			t.Errorf("exit %d, %v: %s%s", code, err, &out, &errs)
 		}
 	})
+}
+
+func TestLicensesCmd(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	if code := run([]string{"licenses"}, nil, &out, &errs); code != exitOK || !strings.HasPrefix(out.String(), "Sluice\n\nMIT License") || !strings.Contains(out.String(), "GNU LESSER GENERAL PUBLIC LICENSE") {
+		t.Errorf("exit %d: %.200s%s", code, &out, &errs)
+	}
 }

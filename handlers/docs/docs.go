@@ -1,5 +1,5 @@
 // Package docs serves the user documentation: its pages as HTML and as Markdown,
-// the search, the pictures and llms.txt. All of it is public.
+// the search, the pictures, llms.txt and the licenses. All of it is public.
 //
 // Package docs at the root reads the text. This one adds what depends on the running
 // server: its URL, which examples use, and the API reference, which is generated from
@@ -25,6 +25,7 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/snippets"
+	"sluice/static"
 	docsview "sluice/views/docs"
 	"sluice/views/layout"
 )
@@ -60,6 +61,7 @@ func (s *Server) Routes() []web.Route {
 		{Method: "GET", Path: "/docs/:page", Access: web.Open, Handle: s.showPage},
 		{Method: "GET", Path: "/docs/images/steps/:file", Access: web.Open, Handle: s.showPicture},
 		{Method: "GET", Path: "/llms.txt", Access: web.Open, Handle: s.showLLMs},
+		{Method: "GET", Path: "/licenses", Access: web.Open, Handle: s.showLicenses},
 	}
 }
 
@@ -182,6 +184,12 @@ func (s *Server) showLLMs(c *web.Call) error {
 		return err
 	}
 	return sendCached(c, "text/plain; charset=utf-8", []byte(book.LLMs(strings.TrimRight(s.PublicURL, "/"))))
+}
+
+// showLicenses is GET /licenses: the licenses of everything that the program contains. The text is
+// embedded compressed, and decompressed for each request because few people read it.
+func (s *Server) showLicenses(c *web.Call) error {
+	return sendCached(c, "text/plain; charset=utf-8", []byte(static.Licenses()))
 }
 
 // showPicture is GET /docs/images/steps/{file}: a PNG of a step in a guide.

@@ -66,6 +66,13 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	})
+	t.Run("shows the licenses of what the program contains", func(t *testing.T) {
+		t.Parallel()
+		page := anybody.On(t).Get("/licenses").Is(http.StatusOK).Has("Sluice contains the following components.", "htmx.org", "PDFium")
+		if kind := page.Header.Get("Content-Type"); kind != "text/plain; charset=utf-8" {
+			t.Errorf("the licenses are %s", kind)
+		}
+	})
 	t.Run("sends pictures with their type", func(t *testing.T) {
 		t.Parallel()
 		picture := anybody.On(t).Get("/docs/images/steps/result.png").Is(http.StatusOK)

@@ -27,9 +27,9 @@ type bundle struct {
 	manifest map[string]string
 }
 
-// build generates dist. It does not rewrite unchanged files, so that watchers and
-// build caches only see real changes.
-func build(root string) error {
+// build generates dist of the static directory root, with the licenses of the program in repository.
+// It does not rewrite unchanged files, so that watchers and build caches only see real changes.
+func build(root, repository string) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func build(root string) error {
 	if err := b.addImages(root); err != nil {
 		return err
 	}
-	if b.files["licenses.txt"], err = licenses(root, append(packages, "lucide-static")); err != nil {
+	if b.files["licenses.txt"], err = licenses(root, repository, append(packages, "lucide-static")); err != nil {
 		return err
 	}
 	b.manifest["licenses.txt"] = "licenses.txt"

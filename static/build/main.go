@@ -18,8 +18,9 @@ func main() {
 	watching := flag.Bool("watch", false, "rebuild on every change, and run Sluice with the arguments that follow")
 	testing := flag.Bool("test", false, "run src/**/*.test.ts with node --test; arguments are passed on")
 	root := flag.String("root", "..", "the static directory")
+	repository := flag.String("repository", "../..", "the repository, for the licenses of the program")
 	flag.Parse()
-	do := func() error { return build(*root) }
+	do := func() error { return build(*root, *repository) }
 	if *watching {
 		do = func() error { return watch(*root, flag.Args()) }
 	}

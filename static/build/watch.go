@@ -59,7 +59,7 @@ func (s *server) rebuild(static string, changed []string) {
 		return
 	}
 	if hasAnySuffix(changed, ".ts", ".css", ".svg", "icons.txt") {
-		if err := build(static); err != nil {
+		if err := build(static, s.root); err != nil {
 			fmt.Fprintln(os.Stderr, "static:", err)
 			return
 		}
