@@ -264,3 +264,56 @@ func TestPublish_of_tools_that_never_ask(t *testing.T) {
 		t.Errorf("the audit log is %s", log)
 	}
 }
+
+// TestPublish_looks_into_flows_that_are_tools: a tool that says it only reads needs an owner if the flow that it runs changes something,
+// however deep below. Going back to a version that was live needs nobody.
+func TestPublish_looks_into_flows_that_are_tools(t *testing.T) {
+	t.Parallel()
+	s, shop := newServer(t), newRefundShop(t)
+	d := &dashboard{server: s}
+	d.person(ownerEmail, "owner")
+	editor, admin := s.client(s.key("--scope", "read,edit")), s.client(s.key("--scope", "read,edit,admin"))
+	publish := func(slug string, nodes []any, edges []any) string {
+		r := editor.want(201, "POST", "/v1/flow", object{"schema": "sluice.flow/v1", "name": slug, "slug": slug, "nodes": nodes, "edges": edges})
+		var f struct {
+			ID string `json:"flow_id"`
+		}
+		if err := json.Unmarshal(r.body, &f); err != nil {
+			t.Fatal(err)
+		}
+		return f.ID
+	}
+	output := object{"id": "out", "kind": "output", "config": object{"name": "out"}}
+	charge := publish("charge", []any{object{"id": "pay", "kind": "http_request", "label": "Take the money", "config": object{"method": "POST", "url": shop.URL}}, output}, []any{object{"from": "pay.body", "to": "out.value"}})
+	editor.want(200, "POST", "/v1/flow/"+charge+"/publish", object{})
+	book := publish("book", []any{object{"id": "run", "kind": "subflow", "config": object{"flow": "charge"}}, output}, []any{object{"from": "run.outputs", "to": "out.value"}})
+	editor.want(200, "POST", "/v1/flow/"+book+"/publish", object{})
+	agent := func(effect string) []any {
+		return []any{object{"id": "n", "kind": "agent", "label": "Desk", "config": object{"model": "openai/m", "prompt": "Go."}},
+			object{"id": "book", "kind": "subflow", "config": object{"flow": "book"}, "tool": object{"description": "Books.", "effect": effect}}, output}
+	}
+	edges := []any{object{"from": "book.tool", "to": "n.tools"}, object{"from": "n.text", "to": "out.value"}}
+	id := publish("desk", agent("write"), edges)
+	editor.want(200, "POST", "/v1/flow/"+id+"/publish", object{})
+	edit := func(effect string) {
+		etag := editor.want(200, "GET", "/v1/flow/"+id+"/document?version=draft", nil).header.Get("ETag")
+		editor.want(200, "PUT", "/v1/flow/"+id, object{"schema": "sluice.flow/v1", "name": "desk", "nodes": agent(effect), "edges": edges}, "If-Match: "+etag)
+	}
+	edit("read")
+	refused := editor.rejected(422, "document_invalid", "POST", "/v1/flow/"+id+"/publish", object{})
+	if !strings.Contains(string(refused.body), "its effect is set to read") {
+		t.Errorf("refused with %s", refused.body)
+	}
+	for _, page := range []string{"/publish", "/run"} {
+		body := string(s.client("").want(200, "GET", "/flows/"+id+page, nil, "Cookie: "+d.cookies()).body)
+		for _, part := range []string{"What Desk can change", "charge", "Take the money", "asks nobody: its effect is set to read"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s has no %q", page, part)
+			}
+		}
+	}
+	admin.want(200, "POST", "/v1/flow/"+id+"/publish", object{})
+	edit("write")
+	editor.want(200, "POST", "/v1/flow/"+id+"/publish", object{})
+	editor.want(200, "POST", "/v1/flow/"+id+"/publish", object{"version": 2})
+}

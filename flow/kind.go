@@ -80,6 +80,8 @@ type Kind struct {
 	// Untrusted reports whether the outputs of a node have content from outside, whatever its inputs are.
 	// Nil means that they have not.
 	Untrusted func(n *Node) bool
+	// Writes means that steps change something outside of the run. Kinds that can be tools say so in Tool.Effect.
+	Writes bool
 	// Edit returns the outputs of the sub-step NAME.edit, with which a rerun replaces the arguments of
 	// the call NAME. Expand finds them in Expansion.Done.
 	Edit func(e CallEdit) (outputs map[string]any, err error)

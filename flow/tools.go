@@ -394,37 +394,6 @@ func mustDecode(data []byte) any {
 	return v
 }
 
-// Loosened returns the tools of a document that no person is asked about, or only under a condition, although their calls
-// change something, and the agents that do not ask after content from outside. before is an earlier document whose own are
-// left out; nil for none.
-func Loosened(d, before *Document, kinds *Registry) (list []string) {
-	loose := func(n *Node) string {
-		k := kinds.For(n)
-		switch {
-		case k == nil || n == nil:
-		case n.Tool != nil && k.Tool != nil && (n.ToolEffect(k) == EffectWrite || k.Tool.Offers != nil && n.Tool.Effect == "") && !slices.Contains([]string{"", ApprovalAuto, ApprovalAlways}, n.Tool.Approval):
-			return n.Tool.Approval
-		case k.Expand != nil && n.Config["ask_after_untrusted"] == false:
-			return ApprovalNever
-		}
-		return ""
-	}
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		now := loose(n)
-		if now == "" {
-			continue
-		}
-		if before != nil {
-			if old := before.Node(n.ID); old != nil && loose(old) == now && old.Kind == n.Kind {
-				continue
-			}
-		}
-		list = append(list, n.ID)
-	}
-	return list
-}
-
 // CallDestination returns the host that a call of a tool with a config reaches, or what is known of it.
 func CallDestination(k *Kind, config map[string]any) string {
 	if k.Sends == nil {

@@ -15,7 +15,7 @@ import (
 // retries it.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "webhook", Title: "Webhook", Group: groupAPI, Icon: "webhook", OutputsField: "outputs",
+		Name: "webhook", Title: "Webhook", Group: groupAPI, Icon: "webhook", OutputsField: "outputs", Writes: true,
 		Summary: "Sends outputs to a URL as soon as they are known.",
 		Doc: "Posts a JSON object of output names and values to a URL. It needs no edges: it waits for the outputs chosen in it " +
 			"and fires as soon as they are recorded, even if the run fails later. Outputs that were skipped are left out.\n\n" +

@@ -310,7 +310,7 @@ func (l *Library) applyOne(ctx context.Context, p *plan, r *ApplyRequest) error 
 	if err != nil {
 		return err
 	}
-	if err := recordLoosened(ctx, l, f, p.doc, r.By, loosened); err != nil {
+	if err := recordLoosened(ctx, l, f, r.By, loosened); err != nil {
 		return err
 	}
 	p.Version = v.Number

@@ -25,7 +25,11 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 		if err != nil {
 			return nil, err
 		}
-		problems = flow.MergeProblems(flow.MergeProblems(problems, more), document.LeakProblems(d, l.Kinds))
+		problems = flow.MergeProblems(problems, more)
+		if more, err = leakProblems(ctx, l, f.WorkspaceID, d); err != nil {
+			return nil, err
+		}
+		problems = flow.MergeProblems(problems, more)
 		if more, err = l.CallProblems(ctx, f, d); err != nil {
 			return nil, err
 		}

@@ -286,7 +286,7 @@ func (l *Library) publish(ctx context.Context, f *flow.Flow, by flow.Actor, note
 	if v, created, err = l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Compact(), note, by.ID); err != nil {
 		return v, created, err
 	}
-	return v, created, recordLoosened(ctx, l, f, d, by, loosened)
+	return v, created, recordLoosened(ctx, l, f, by, loosened)
 }
 
 // summary returns a summary of the changes since the live version.

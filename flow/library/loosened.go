@@ -15,17 +15,29 @@ type RightsStore interface {
 	FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error)
 }
 
-// checkLoosened returns an error if the document has LeakProblems, or asks people less than the live version, and by may not decide that: only
+// checkLoosened returns an error if the document asks people less than the live version and by may not decide that: only
 // owners, keys with ScopeAdmin and without limits, and the operator may. It returns the nodes for recordLoosened.
-func checkLoosened(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by string) (nodes []string, err error) {
-	if err := documentInvalid(document.LeakProblems(d, l.Kinds)); err != nil {
+func checkLoosened(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by string) ([]flow.LoosenedNode, error) {
+	reach, err := reaches(ctx, l, f.WorkspaceID, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := documentInvalid(document.LeakProblems(d, l.Kinds, reach)); err != nil {
 		return nil, err
 	}
 	live, err := l.liveDocument(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	if nodes = flow.Loosened(d, live, l.Kinds); len(nodes) == 0 {
+	writes := func(n *flow.Node) bool {
+		k := l.Kinds.For(n)
+		if k.StartsRuns() {
+			return reach(n).Effect() == flow.EffectWrite
+		}
+		return flow.Writes(n, k)
+	}
+	nodes := flow.Loosened(d, live, l.Kinds, writes)
+	if len(nodes) == 0 {
 		return nil, nil
 	}
 	may, err := mayLoosen(ctx, l, f.WorkspaceID, by)
@@ -33,13 +45,13 @@ func checkLoosened(ctx context.Context, l *Library, f *flow.Flow, d *flow.Docume
 		return nodes, err
 	}
 	refused := &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Only an owner, or a key with the scope admin and without limits, can publish tools that do not ask before they change something."}
-	for _, id := range nodes {
-		for i := range d.Nodes {
-			if d.Nodes[i].ID == id {
-				refused.Fields = append(refused.Fields, flow.Problem{Pointer: flow.Pointer("nodes", i), Code: "owner_required", Node: id,
-					Detail: "This changes something without asking people. Set Ask first to auto or always, or let an owner publish."})
-			}
+	for _, n := range nodes {
+		p := flow.Problem{Pointer: flow.Pointer("nodes", n.Index), Code: "owner_required", Node: n.Node,
+			Detail: "This changes something without asking people. Set Ask first to auto or always, or let an owner publish."}
+		if n.ClaimsRead() {
+			p.Detail = "This changes something, but its effect is set to read. Remove the effect, set Ask first to always, or let an owner publish."
 		}
+		refused.Fields = append(refused.Fields, p)
 	}
 	return nil, refused
 }
@@ -65,13 +77,9 @@ func mayLoosen(ctx context.Context, l *Library, ws flow.WorkspaceID, by string) 
 }
 
 // recordLoosened records the tools that do not ask in the audit log.
-func recordLoosened(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, nodes []string) error {
-	for _, id := range nodes {
-		detail := id
-		if n := d.Node(id); n.Tool != nil {
-			detail += ": " + n.Tool.Approval
-		}
-		if err := l.audit(ctx, f, by, "tool.never", detail); err != nil {
+func recordLoosened(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, nodes []flow.LoosenedNode) error {
+	for _, n := range nodes {
+		if err := l.audit(ctx, f, by, "tool.never", n.Node+": "+n.How); err != nil {
 			return err
 		}
 	}

@@ -95,6 +95,11 @@ func fillPublish(c *call, d *draft, f *editorview.BuilderFill) (editorview.Publi
 // publishProblems returns the problems that keep the draft from being published.
 func publishProblems(c *call, f *flow.Flow) (list []editorview.PublishProblem) {
 	_, err := c.s.Library.CheckDraft(c.Ctx(), f)
+	return problemsOf(c, f, err)
+}
+
+// problemsOf returns the problems of the draft that an error lists.
+func problemsOf(c *call, f *flow.Flow, err error) (list []editorview.PublishProblem) {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {
 		return nil
@@ -128,6 +133,9 @@ func publishForm(c *call, f *flow.Flow) (form editorview.PublishForm, err error)
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
 		form.Inputs, form.Outputs, form.Webhooks = len(contract.Inputs(d, c.s.Kinds)), len(contract.Outputs(d, c.s.Kinds)), c.countWebhooks(&draft{Document: d})
 		if form.Followers, err = followers(c, f, d); err != nil {
+			return form, err
+		}
+		if form.Agents, err = agentWrites(c, d); err != nil {
 			return form, err
 		}
 	}
@@ -228,6 +236,15 @@ func publish(c *call) error {
 // pages.
 func publishDraft(c *call, f *flow.Flow, form editorview.PublishForm) error {
 	v, created, err := c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeDocumentInvalid {
+		if form.Problems = problemsOf(c, f, err); len(form.Problems) > 0 { // an owner must publish it
+			form.Error = e.Message
+			if c.IsFragment() {
+				return c.Render(http.StatusUnprocessableEntity, editorview.PublishBody(form))
+			}
+			return renderPublish(c, http.StatusUnprocessableEntity, form)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,9 @@ func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) 
 	if err != nil {
 		return form, err
 	}
+	if form.Agents, err = agentWrites(c, d.Document); err != nil {
+		return form, err
+	}
 	last, err := c.lastInputs(d.flow.ID, flow.RunID(options.Parent))
 	if err != nil {
 		return form, err

@@ -351,3 +351,15 @@ func TestStep_closes_its_session(t *testing.T) {
 		t.Errorf("%s %v, run %s: %v", r.State, r.Error, r.run.State, d.requests)
 	}
 }
+
+// TestAgent_calls_only_listed_servers: the hosts of a tool bind the server of its credential, too.
+func TestAgent_calls_only_listed_servers(t *testing.T) {
+	t.Parallel()
+	for hosts, reaches := range map[string]bool{`"127.0.0.1"`: true, `"other.example.com"`: false} {
+		w, d := withDesk(t, `get_ticket {"id": 1}`, "Done.")
+		r := w.askDesk(t, w.listed(t, d, "get_ticket"), "", "", `"hosts": [`+hosts+`]`)
+		if called := len(d.calls) > 0; called != reaches || r.State != flow.StepSucceeded {
+			t.Errorf("%s: called %v, %s", hosts, called, r.paths())
+		}
+	}
+}

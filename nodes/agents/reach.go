@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"net"
 	"slices"
 	"strings"
 
@@ -12,13 +11,8 @@ import (
 // mayReach returns why a call may not reach the address that the model chose; "" if it may.
 func (a *agent) mayReach(c *agentCall, config map[string]any) string {
 	k, n := c.tool.Kind, c.tool.Node
-	if hosts := n.Tool.Hosts; len(hosts) > 0 {
-		name, _, err := net.SplitHostPort(c.destination)
-		if err != nil {
-			name = c.destination
-		}
-		is := func(host string) bool { return strings.EqualFold(host, c.destination) || strings.EqualFold(host, name) }
-		if !slices.ContainsFunc(hosts, is) {
+	if hosts := n.Tool.Hosts; len(hosts) > 0 && k.Tool.Offers == nil { // the host of a server is known when it is called
+		if !slices.ContainsFunc(hosts, func(host string) bool { return flow.IsHost(host, c.destination) }) {
 			return "This tool must not reach the host " + c.destination + ". It may reach " + strings.Join(hosts, ", ") + "."
 		}
 	}

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -74,9 +75,90 @@ func TestLeaks(t *testing.T) {
 			order.tool -> n.tools
 			page.tool -> n.tools
 			`+c.bound)
-		problems := document.LeakProblems(d, w.kinds)
+		problems := document.LeakProblems(d, w.kinds, nil)
 		if leaks := len(problems) == 1 && strings.Contains(problems[0].Detail, "set Ask first of Open a page to always, or list its hosts"); leaks != c.leaks || len(problems) > 1 {
 			t.Errorf("%+v: %v", c, problems)
+		}
+	}
+}
+
+// TestReach counts what flows below can do, and each flow once, however many nodes run it.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	w := script(t, "Done.")
+	flows := map[string]string{
+		"reader": `page web_page {"url": "https://example.com"}`,
+		"writer": `charge http_request {"method": "POST", "url": "https://pay.example.com/charges", "headers": {"Authorization": {"credential": "pay"}}}
+			again subflow {"flow": "reader"}`,
+		"middle": `a subflow {"flow": "writer"}
+			b subflow {"flow": "writer"}
+			off http_request {"method": "POST", "url": "https://off.example.com"} {"disabled": true}`,
+		"sender": `to input {"name": "to"}
+			send webhook {"url": "https://{{to}}/x"}
+			to.value -> send.to`,
+		"loop": `a subflow {"flow": "loop"}`,
+	}
+	below := func(n *flow.Node) (*flow.Flow, *flow.Document, error) {
+		slug := flow.Text(n.Config["flow"])
+		lines, has := flows[slug]
+		if !has {
+			return nil, nil, nil
+		}
+		return &flow.Flow{ID: flow.FlowID("flow_" + slug), Name: slug}, w.document(t, lines), nil
+	}
+	for slug, want := range map[string]string{
+		"reader": "read, untrusted, private , open , [example.com], ",
+		"writer": "write, untrusted, private charge, open , [example.com pay.example.com], writer/charge ",
+		"middle": "write, untrusted, private charge, open , [example.com pay.example.com], writer/charge ",
+		"sender": "write, trusted, private , open send, [], sender/send ",
+		"loop":   "read, trusted, private , open , [], ",
+		"gone":   "read, trusted, private , open , [], ",
+	} {
+		r, err := document.ReachOfNode(&flow.Node{ID: "n", Kind: "subflow", Config: map[string]any{"flow": slug}}, w.kinds, below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trust, nodes := "trusted", ""
+		if r.Untrusted {
+			trust = "untrusted"
+		}
+		for _, n := range r.Writes {
+			nodes += n.Name + "/" + n.Node + " "
+		}
+		if got := fmt.Sprintf("%s, %s, private %s, open %s, %v, %s", r.Effect(), trust, r.Private, r.Open, r.Hosts, nodes); got != want {
+			t.Errorf("%s: %s, want %s", slug, got, want)
+		}
+	}
+}
+
+// TestLeaks_through_flows_and_servers: a flow counts with all that it does, and a server of tools is a destination for the private
+// data of other tools.
+func TestLeaks_through_flows_and_servers(t *testing.T) {
+	t.Parallel()
+	w := script(t, "Done.")
+	private := `order http_request {"url": "SHOP/{{id}}", "headers": {"Authorization": {"credential": "shop"}}} {"tool": {"description": "Finds."}}
+		order.tool -> n.tools
+		`
+	flowTool := `book subflow {"flow": "book"} {"tool": {"description": "Books."%s}}
+		book.tool -> n.tools`
+	serverTool := `desk mcp {"credential": {"credential": "desk"}} {"tool": {"description": "Desk."%s}}
+		desk.tool -> n.tools`
+	for _, c := range []struct {
+		name, lines, say string
+		reach            document.Reach
+	}{
+		{"open flow", private + fmt.Sprintf(flowTool, ""), "through Call out: set Ask first of book to always", document.Reach{Untrusted: true, Open: "Call out"}},
+		{"flow that asks", private + fmt.Sprintf(flowTool, `, "approval": "always"`), "", document.Reach{Untrusted: true, Open: "Call out"}},
+		{"closed flow", private + fmt.Sprintf(flowTool, ""), "", document.Reach{Untrusted: true}},
+		{"private flow alone", fmt.Sprintf(flowTool, ""), "send private data of book to any host with book", document.Reach{Untrusted: true, Open: "Call out", Private: "Charge"}},
+		{"server", private + fmt.Sprintf(serverTool, ""), "to the server of desk", document.Reach{}},
+		{"own server", private + fmt.Sprintf(serverTool, `, "hosts": ["desk.example.com"]`), "", document.Reach{}},
+		{"server alone", fmt.Sprintf(serverTool, ""), "", document.Reach{}},
+	} {
+		d := w.document(t, "n agent {\"model\": \"fake/m\", \"prompt\": \"Go.\"}\n"+c.lines)
+		problems := document.LeakProblems(d, w.kinds, func(*flow.Node) *document.Reach { return &c.reach })
+		if (c.say == "") != (len(problems) == 0) || c.say != "" && !strings.Contains(problems[0].Detail, c.say) {
+			t.Errorf("%s: %v", c.name, problems)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (d Deps) IndexKind() flow.Kind {
 // AddKind declares the kind that adds documents to a base, each by a child run, and removes documents.
 func (d Deps) AddKind() flow.Kind {
 	return flow.Kind{
-		Name: "knowledge_add", Title: "Add to knowledge", Group: group, Icon: icon, Class: flow.Outside, Timeout: indexTime, WaitsFor: flow.WaitsForChildren,
+		Name: "knowledge_add", Title: "Add to knowledge", Group: group, Icon: icon, Writes: true, Class: flow.Outside, Timeout: indexTime, WaitsFor: flow.WaitsForChildren,
 		Summary: "Adds documents to a knowledge base, or removes them.",
 		Doc: "Adds a file or a text to a [knowledge base](knowledge.md), where `knowledge_search` finds it. A document is identified by its `source`, such as a path, a URL or " +
 			"the ID of a record, within its `part`. The same source again replaces the document in one transaction; equal content changes nothing and costs nothing.\n\n" +

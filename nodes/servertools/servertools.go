@@ -23,6 +23,9 @@ const (
 	OnChangeFail = "fail"
 )
 
+// hostsConfig is the config value of a call with the hosts that the setting of the tool lists.
+const hostsConfig = "tool.hosts"
+
 // Arguments is the port with all arguments of a call. InputPrefix begins the ports of single ones.
 const (
 	Arguments   = "arguments"
@@ -163,6 +166,13 @@ func Offers(n *flow.Node, isBound func(port string) bool) []flow.ToolOffer {
 			Schema: openSchema(t.Schema, func(argument string) bool { return isBound(InputPrefix + argument) }),
 			Config: map[string]any{"tools": []any{t.Value()}},
 		}
+		if n.Tool != nil && len(n.Tool.Hosts) > 0 {
+			hosts := make([]any, len(n.Tool.Hosts))
+			for j, host := range n.Tool.Hosts {
+				hosts[j] = host
+			}
+			offers[i].Config[hostsConfig] = hosts
+		}
 	}
 	return offers
 }
@@ -272,6 +282,9 @@ func (c *serverCall) open(ctx context.Context) error {
 		return err
 	case access.Provider != flow.ProviderMCP || access.BaseURL == "":
 		return flow.Errorf(flow.CodeProviderAuth, "The credential %q is not for an MCP server. Add one with \"sluice credential add --provider mcp --base-url https://…\", or under Credentials.", access.Name)
+	}
+	if hosts, listed := c.in.Config[hostsConfig].([]any); listed && !slices.ContainsFunc(hosts, func(h any) bool { return flow.IsHostOf(flow.Text(h), access.BaseURL) }) {
+		return flow.Errorf(flow.CodeToolFailed, "This tool must not reach %s, the host of the credential %q. Add it to the hosts of the tool, or choose another credential.", flow.HostOf(access.BaseURL), access.Name)
 	}
 	if c.in.TakeCall != nil { // nil outside of a run
 		if err := c.in.TakeCall(ctx, access); err != nil {

@@ -98,9 +98,11 @@ type PublishForm struct {
 	Callers []Caller
 	// Followers are nodes of other flows that run the live version.
 	Followers []Follower
-	Problems  []PublishProblem
-	Note      string
-	Error     string
+	// Agents are those that can change something.
+	Agents   []AgentWrites
+	Problems []PublishProblem
+	Note     string
+	Error    string
 	// Done is set after publishing, First if nothing was published before.
 	Done, First bool
 	// Inputs, Outputs and Webhooks count those of the draft.

@@ -28,6 +28,8 @@ type RunForm struct {
 	// Flows is set if nodes run other flows, Drafts if their drafts are to be run.
 	Flows, Drafts bool
 	Fields        []components.RunField
+	// Agents are those that can change something.
+	Agents []AgentWrites
 	// Problems prevent the draft from running; the form has no fields then.
 	Problems ProblemsPanel
 	Error    string
