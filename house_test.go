@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"sluice/db/dbconn":                   {"sluice/db/gen", "sluice/flow"},
 	"sluice/db/dbtest":                   {"sluice/db", "sluice/db/dbtest/pgserver", "sluice/e2e/need"},
 	"sluice/db/dbtest/pgserver":          {},
+	"sluice/db/dbtest/s3server":          {"sluice/e2e/need"},
 	"sluice/db/gen":                      {"sluice/flow"},
 	"sluice/db/lists":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/flow"},
 	"sluice/db/masterkey":                {"sluice/db/dbconn"},
@@ -120,6 +121,7 @@ var allowed = map[string][]string{
 	"sluice/nodes/servertools":           {"sluice/flow", "sluice/mcpclient", "sluice/providers"},
 	"sluice/outbound/mail":               {},
 	"sluice/outbound/mail/mailtest":      {},
+	"sluice/outbound/s3":                 {},
 	"sluice/outbound":                    {"sluice/flow/inflight", "sluice/flow/position"},
 	"sluice/providers":                   {"sluice/flow/pattern", "sluice/outbound", "sluice/providers/eventstream", "sluice/providers/fault"},
 	"sluice/providers/builtin":           {"sluice/sandbox"},
@@ -232,10 +234,11 @@ var forbidden = map[string][]string{
 // otherWaysOut lists the files that may make connections without package
 // outbound, and why.
 var otherWaysOut = map[string]string{
-	"cmd/sluice/client/client.go":  "the command line calls the server that its user names; no flow is involved",
-	"db/dbtest/proxy.go":           "only tests use it, as a proxy of their database server",
-	"db/dbconn/limits_postgres.go": "connects to the PostgreSQL of DATABASE_URL",
-	"jobs/peers/follow.go":         "instances call each other in a private network, which outbound blocks; addresses come only from the table of instances, and both ends prove that they have the master key before anything is sent",
+	"cmd/sluice/client/client.go":    "the command line calls the server that its user names; no flow is involved",
+	"db/dbtest/proxy.go":             "only tests use it, as a proxy of their database server",
+	"db/dbtest/s3server/s3server.go": "only tests use it, to wait for their S3 server",
+	"db/dbconn/limits_postgres.go":   "connects to the PostgreSQL of DATABASE_URL",
+	"jobs/peers/follow.go":           "instances call each other in a private network, which outbound blocks; addresses come only from the table of instances, and both ends prove that they have the master key before anything is sent",
 }
 
 func TestOneWayOut(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"sluice/db/blobs"
 	"sluice/db/core"
@@ -106,6 +107,17 @@ func (s *Files) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*
 		return nil, nil, fmt.Errorf("open %s: %w", id, err)
 	}
 	return f, content, nil
+}
+
+// ContentLink returns a URL with which anyone can download the content of a file from object storage for a
+// while, with a media type and a Content-Disposition. It returns "" if the content is elsewhere or links are
+// off.
+func (s *Files) ContentLink(ctx context.Context, f *flow.File, mediaType, disposition string, lifetime time.Duration) (string, error) {
+	objects, ok := s.bucket.(*blobs.Objects)
+	if !ok || !s.DB.Config.ObjectsRedirect {
+		return "", nil
+	}
+	return objects.Link(ctx, f.Hash, mediaType, disposition, lifetime)
 }
 
 // FindFile returns a file that is not erased.

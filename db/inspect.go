@@ -166,9 +166,10 @@ func (s *Maintenance) checkPages(ctx context.Context, e *Inspection) {
 	}
 }
 
-// inspectFiles checks that the content of every file exists.
+// inspectFiles checks that the content of every file exists that is not in object storage.
 func (s *Maintenance) inspectFiles(ctx context.Context, e *Inspection) error {
-	rows, err := s.DB.Reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
+	rows, err := s.DB.Reader.QueryContext(ctx, `SELECT hash FROM files f WHERE erased_at = 0
+		AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.hash = f.hash AND b.upload_id LIKE 'sha256/%')`)
 	if err != nil {
 		return fmt.Errorf("inspect files: %w", err)
 	}

@@ -100,6 +100,7 @@ const (
 	CodeDraining              Code = "draining"
 	CodeSetupRequired         Code = "setup_required"
 	CodeStorageFull           Code = "storage_full"
+	CodeStorageUnavailable    Code = "storage_unavailable" // of the content of files
 	CodeOverloaded            Code = "overloaded"
 	CodeUnavailable           Code = "unavailable" // the database cannot be reached
 	CodePreconditionFailed    Code = "precondition_failed"

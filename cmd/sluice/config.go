@@ -49,6 +49,10 @@ type Config struct {
 	Memory         size          `env:"SLUICE_MEMORY" help:"Memory that the server may use. Default: the limit of the container, or else the memory of the machine." placeholder:"1GiB"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
 	KnowledgeCache size          `env:"SLUICE_KNOWLEDGE_CACHE" default:"128MiB" help:"Memory for the indexes of knowledge bases." placeholder:"128MiB"`
+	Files          string        `env:"SLUICE_FILES" help:"Object storage for the content of files, such as s3://BUCKET/PREFIX?endpoint=https://storage.example.com&region=eu-central-1&path_style=true. Default: the data directory, or the database on PostgreSQL." placeholder:"URL"`
+	FilesKeyID     string        `env:"SLUICE_FILES_KEY_ID" name:"files-key-id" help:"Access key of that storage. Default: AWS's own variables, files and roles." placeholder:"ID"`
+	FilesSecret    string        `env:"SLUICE_FILES_SECRET" name:"files-secret" help:"Secret of that access key." placeholder:"SECRET"`
+	FilesRedirect  string        `env:"SLUICE_FILES_REDIRECT" name:"files-redirect" default:"off" enum:"on,off" help:"Whether downloads by programs are redirected to the object storage, with links valid for 60 seconds."`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
 	MaxFetch       size          `env:"SLUICE_MAX_FETCH" default:"64MiB" help:"Maximum size of a file that is given by URL." placeholder:"64MiB"`
 	Prices         string        `env:"SLUICE_PRICES" help:"Price list in place of the one that ships with the program; a JSON file." placeholder:"FILE" type:"path"`
@@ -191,6 +195,9 @@ func (c *Config) check() error {
 	}
 	if _, err := c.mailSettings(); err != nil {
 		return usageError("SLUICE_SMTP_URL: " + err.Error())
+	}
+	if _, err := c.objects(); err != nil {
+		return usageError(err.Error())
 	}
 	if c.Prices != "" {
 		if _, err := prices.Load(c.Prices); err != nil {

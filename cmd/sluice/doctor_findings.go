@@ -47,6 +47,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	c.examineSystem(&f)
 	f.reader(ctx)
 	f.mail(ctx, c)
+	f.files(ctx, c)
 	c.examineAddress(ctx, &f)
 	if !c.examineDirectory(&f) {
 		return f

@@ -78,7 +78,7 @@ func displayValue(name string, value any) string {
 	switch {
 	case text == "":
 		return ""
-	case name == "SLUICE_MASTER_KEY", name == "SLUICE_KEY":
+	case name == "SLUICE_MASTER_KEY", name == "SLUICE_KEY", name == "SLUICE_FILES_SECRET":
 		return "(set, not shown)"
 	case name == "DATABASE_URL", name == "SLUICE_SMTP_URL":
 		return withoutPassword(text)

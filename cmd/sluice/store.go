@@ -13,6 +13,7 @@ import (
 	"sluice/db"
 	"sluice/flow/library"
 	"sluice/nodes"
+	"sluice/outbound/s3"
 )
 
 // openLocal opens the configured database for a command that works on it directly. The database must
@@ -69,12 +70,31 @@ func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) err
 
 // database converts the settings to those of package db, which knows no flags and variables.
 func (c *Config) database(log *slog.Logger) db.Config {
-	return db.Config{
+	d := db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
 		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.plan().Workers, PageCache: c.plan().Pages, KnowledgeCache: int64(c.KnowledgeCache), MaxFile: int64(c.MaxFile), Quota: c.quota(), OpenSignup: c.Signup == "open", Version: version(), Log: log,
 		MachineNow: machineNow(),
 	}
+	if client, _ := c.objects(); client != nil { // check has reported an error
+		d.Objects, d.ObjectsReadOnly, d.ObjectsRedirect = client, client.Settings().ReadOnly, c.FilesRedirect == "on"
+	}
+	return d
+}
+
+// objects returns the client of SLUICE_FILES, nil if it is empty.
+func (c *Config) objects() (*s3.Client, error) {
+	if (c.FilesKeyID == "") != (c.FilesSecret == "") {
+		return nil, errors.New("SLUICE_FILES_KEY_ID and SLUICE_FILES_SECRET belong together; set both or neither")
+	}
+	if c.Files == "" {
+		return nil, nil
+	}
+	settings, err := s3.ParseSettings(c.Files)
+	if err != nil {
+		return nil, fmt.Errorf("SLUICE_FILES: %w", err)
+	}
+	return s3.New(settings, s3.NewSources(s3.Credentials{KeyID: c.FilesKeyID, Secret: c.FilesSecret}, settings.Region)), nil
 }
 
 // existing returns the settings of a store whose database must exist.

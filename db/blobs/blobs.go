@@ -1,6 +1,6 @@
 // Package blobs stores the content of files by its SHA-256, each content once: in a
-// directory next to SQLite, and in tables on PostgreSQL. It knows nothing about
-// access to files.
+// directory next to SQLite, in tables on PostgreSQL, or with either in object storage.
+// It knows nothing about access to files.
 //
 // Saving a file takes two steps, so that no lock is held while a client uploads:
 // Put writes a draft under a temporary name, and Keep makes it permanent together
@@ -11,11 +11,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"time"
 
 	"sluice/db/core"
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -81,11 +83,25 @@ func (m *Meter) Read(p []byte) (int, error) {
 // Sum returns the hash of everything read so far, in hex.
 func (m *Meter) Sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }
 
-// NewBucket returns the bucket of a database: a directory next to SQLite, tables
-// on PostgreSQL.
+// NewBucket returns the bucket of a database: object storage if it is configured,
+// otherwise a directory next to SQLite, or tables on PostgreSQL.
 func NewBucket(s *core.DB) Bucket {
+	local := newLocal(s)
+	if s.Config.Objects != nil {
+		return &Objects{s: s, store: s.Config.Objects, local: local}
+	}
+	return local
+}
+
+// newLocal returns the bucket without object storage.
+func newLocal(s *core.DB) Bucket {
 	if s.IsPostgres() {
 		return &table{s}
 	}
 	return newDisk(s)
+}
+
+// errElsewhere is returned for content in object storage by a process that does not know the storage.
+func errElsewhere() error {
+	return dbconn.ObjectsUnavailable(errors.New("the content is in object storage: set SLUICE_FILES as on the server that stored it, or run 'sluice files move --to database' there"))
 }

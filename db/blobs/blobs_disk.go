@@ -137,8 +137,15 @@ func (t *diskDraft) Drop() {
 }
 
 // Open implements Bucket.
-func (d *Disk) Open(_ context.Context, hash string) (io.ReadSeekCloser, error) {
-	return os.Open(d.path(hash))
+func (d *Disk) Open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
+	f, err := os.Open(d.path(hash))
+	if err == nil {
+		return f, nil
+	}
+	if blob, other := d.s.Reads.FindBlob(ctx, hash); other == nil && isObject(blob.UploadID) && d.s.Config.Objects == nil {
+		return nil, errElsewhere()
+	}
+	return nil, err
 }
 
 // Remove implements Bucket.

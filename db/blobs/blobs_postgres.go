@@ -154,6 +154,12 @@ func (t *table) Remove(ctx context.Context, hash string) error {
 		if err != nil {
 			return err
 		}
+		if isObject(blob.UploadID) && t.s.Config.Objects != nil {
+			return nil // it was saved again meanwhile
+		}
+		if isObject(blob.UploadID) {
+			return errElsewhere()
+		}
 		return cmp.Or(tx.Queries.DeleteChunks(tx.Ctx, blob.UploadID), tx.Queries.DeleteBlob(tx.Ctx, hash))
 	})
 }
@@ -182,6 +188,9 @@ func (t *table) Open(ctx context.Context, hash string) (io.ReadSeekCloser, error
 	}
 	if err != nil {
 		return nil, err
+	}
+	if isObject(blob.UploadID) {
+		return nil, errElsewhere()
 	}
 	return &tableReader{ctx: ctx, q: t.s.Reads, upload: blob.UploadID, size: blob.Size, at: -1}, nil
 }
@@ -235,11 +244,20 @@ func (r *tableReader) load(number int64) (err error) {
 
 // Seek sets the offset. Reading beyond the end returns io.EOF.
 func (r *tableReader) Seek(offset int64, whence int) (int64, error) {
+	next, err := seek(r.offset, r.size, offset, whence)
+	if err == nil {
+		r.offset = next
+	}
+	return next, err
+}
+
+// seek returns the offset that Seek of an io.Seeker sets in content of size bytes.
+func seek(current, size, offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
-		offset += r.offset
+		offset += current
 	case io.SeekEnd:
-		offset += r.size
+		offset += size
 	case io.SeekStart:
 	default:
 		offset = -1
@@ -247,7 +265,6 @@ func (r *tableReader) Seek(offset int64, whence int) (int64, error) {
 	if offset < 0 {
 		return 0, fmt.Errorf("seek to %d: %w", offset, fs.ErrInvalid)
 	}
-	r.offset = offset
 	return offset, nil
 }
 

@@ -69,6 +69,10 @@ type Config struct {
 
 	Version string // of the program; an older one names it when it refuses the database
 
+	Objects         Objects // stores the content of files; nil for the directory or the database
+	ObjectsReadOnly bool    // Objects is only read, while its content is moved away
+	ObjectsRedirect bool    // ContentLink returns links to Objects
+
 	Log    *slog.Logger     // default: discard
 	Now    func() time.Time // default: the machine's clock on SQLite, the database's on PostgreSQL
 	Random io.Reader        // of identifiers; default crypto/rand

@@ -49,6 +49,14 @@ func StorageError(err error) error {
 	return Classify(err)
 }
 
+// retryObjects is the retry hint for an object storage that cannot be used.
+const retryObjects = 5 * time.Second
+
+// ObjectsUnavailable returns the public error for an object storage that cannot be used.
+func ObjectsUnavailable(cause error) error {
+	return retryableError(flow.CodeStorageUnavailable, "The storage of files cannot be used at the moment. Try again in a few seconds.", retryObjects, cause)
+}
+
 // retryableError returns a retryable public error with its cause.
 func retryableError(code flow.Code, message string, after time.Duration, cause error) error {
 	e := flow.Errorf(code, "%s", message)

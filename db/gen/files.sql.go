@@ -11,6 +11,24 @@ import (
 	"sluice/flow"
 )
 
+const abandonUpload = `-- name: AbandonUpload :execrows
+UPDATE uploads SET touched_at = 0 WHERE id = $1 AND touched_at <= $2
+`
+
+type AbandonUploadParams struct {
+	ID            string
+	TouchedBefore int64
+}
+
+// Marks an upload whose content is to be removed.
+func (q *Queries) AbandonUpload(ctx context.Context, arg AbandonUploadParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, abandonUpload, arg.ID, arg.TouchedBefore)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const claimBlob = `-- name: ClaimBlob :one
 INSERT INTO blobs (hash, upload_id, size) VALUES ($1, $2, $3)
 ON CONFLICT (hash) DO UPDATE SET size = excluded.size
@@ -68,6 +86,19 @@ DELETE FROM files WHERE id = $1 AND erased_at > 0
 func (q *Queries) DropFile(ctx context.Context, id string) error {
 	_, err := q.db.ExecContext(ctx, dropFile, id)
 	return err
+}
+
+const endUpload = `-- name: EndUpload :execrows
+DELETE FROM uploads WHERE id = $1 AND touched_at > 0
+`
+
+// Ends an upload unless it was abandoned.
+func (q *Queries) EndUpload(ctx context.Context, id string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, endUpload, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const eraseFile = `-- name: EraseFile :one
@@ -207,6 +238,17 @@ func (q *Queries) FindLiveHash(ctx context.Context, hash string) (string, error)
 	var id string
 	err := row.Scan(&id)
 	return id, err
+}
+
+const findUpload = `-- name: FindUpload :one
+SELECT touched_at FROM uploads WHERE id = $1
+`
+
+func (q *Queries) FindUpload(ctx context.Context, id string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, findUpload, id)
+	var touched_at int64
+	err := row.Scan(&touched_at)
+	return touched_at, err
 }
 
 const holdBlob = `-- name: HoldBlob :execrows
@@ -375,6 +417,38 @@ func (q *Queries) LinkFilesOfRun(ctx context.Context, arg LinkFilesOfRunParams) 
 	return err
 }
 
+const listBlobs = `-- name: ListBlobs :many
+SELECT hash, upload_id, size FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2
+`
+
+type ListBlobsParams struct {
+	After   string
+	MaxRows int32
+}
+
+func (q *Queries) ListBlobs(ctx context.Context, arg ListBlobsParams) ([]Blob, error) {
+	rows, err := q.db.QueryContext(ctx, listBlobs, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Blob
+	for rows.Next() {
+		var i Blob
+		if err := rows.Scan(&i.Hash, &i.UploadID, &i.Size); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listErasedFiles = `-- name: ListErasedFiles :many
 SELECT f.id, f.workspace_id, f.name, f.mime, f.size, f.hash, f.key_id, f.kept, f.created_at, f.erased_at FROM files f WHERE f.erased_at > 0
     AND f.id NOT IN (SELECT m.id FROM damaged_rows m WHERE m.table_name = 'files')
@@ -405,6 +479,38 @@ func (q *Queries) ListErasedFiles(ctx context.Context, maxRows int32) ([]File, e
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listLiveHashes = `-- name: ListLiveHashes :many
+SELECT DISTINCT hash FROM files WHERE erased_at = 0 AND hash > $1 ORDER BY hash LIMIT $2
+`
+
+type ListLiveHashesParams struct {
+	After   string
+	MaxRows int32
+}
+
+func (q *Queries) ListLiveHashes(ctx context.Context, arg ListLiveHashesParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listLiveHashes, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -526,6 +632,24 @@ func (q *Queries) ListUsesOfFile(ctx context.Context, arg ListUsesOfFileParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const moveBlob = `-- name: MoveBlob :execrows
+UPDATE blobs SET upload_id = $1 WHERE hash = $2 AND upload_id = $3
+`
+
+type MoveBlobParams struct {
+	UploadID  string
+	Hash      string
+	MovedFrom string
+}
+
+func (q *Queries) MoveBlob(ctx context.Context, arg MoveBlobParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, moveBlob, arg.UploadID, arg.Hash, arg.MovedFrom)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const touchUpload = `-- name: TouchUpload :execrows

@@ -81,6 +81,26 @@ UPDATE uploads SET touched_at = @touched_at WHERE id = @id;
 -- name: DeleteUpload :execrows
 DELETE FROM uploads WHERE id = @id;
 
+-- Ends an upload unless it was abandoned.
+-- name: EndUpload :execrows
+DELETE FROM uploads WHERE id = @id AND touched_at > 0;
+
+-- Marks an upload whose content is to be removed.
+-- name: AbandonUpload :execrows
+UPDATE uploads SET touched_at = 0 WHERE id = @id AND touched_at <= @touched_before;
+
+-- name: FindUpload :one
+SELECT touched_at FROM uploads WHERE id = @id;
+
+-- name: MoveBlob :execrows
+UPDATE blobs SET upload_id = @upload_id WHERE hash = @hash AND upload_id = @moved_from;
+
+-- name: ListBlobs :many
+SELECT * FROM blobs WHERE hash > @after ORDER BY hash LIMIT @max_rows;
+
+-- name: ListLiveHashes :many
+SELECT DISTINCT hash FROM files WHERE erased_at = 0 AND hash > @after ORDER BY hash LIMIT @max_rows;
+
 -- name: ListUploads :many
 SELECT id FROM uploads WHERE touched_at < @touched_before ORDER BY touched_at LIMIT @max_rows;
 

@@ -288,6 +288,14 @@ var table = []Facts{
 		FormRefusal: "This form cannot accept anything right now. Try again later, or tell the person who gave you the link.",
 	},
 	{
+		Code: flow.CodeStorageUnavailable, Status: 503, Title: "File storage unavailable", After: 5 * time.Second,
+		Request: "The object storage that holds the content of files (`SLUICE_FILES`) cannot be reached or refuses access. Nothing was stored. Retry after `Retry-After` seconds. " +
+			"Requests and runs without files are not affected. If it lasts, tell the operator: `sluice doctor` says what is wrong.",
+		Run:         "The object storage that holds the content of files could not be used, even after several attempts. Run the flow again. If it lasts, `sluice doctor` says what is wrong.",
+		Advice:      "Run it again. If it lasts, tell the operator that the storage of files is unavailable.",
+		FormRefusal: formDown, FormFailure: formDown,
+	},
+	{
 		Code: flow.CodeUpgradeInProgress, Status: 503, Title: "Upgrade in progress", After: 30 * time.Second,
 		Request: "An instance of an earlier release is still running and does not know this feature. Try again when all instances have been upgraded.",
 	},

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -26,12 +28,38 @@ func (s *Server) showFile(c *Call) error {
 		return err
 	}
 	defer release()
+	link, err := c.contentLink(f)
+	if err != nil {
+		return err
+	}
+	if link != "" {
+		c.Response().Header().Set("Cache-Control", "no-store")
+		return c.Redirect(http.StatusTemporaryRedirect, link)
+	}
 	f, content, err := s.Files.OpenFile(c.Request().Context(), f.WorkspaceID, f.ID)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
 	return c.serveFile(f, content)
+}
+
+// redirectLifetime is how long the link of a redirect is valid. The client follows it immediately.
+const redirectLifetime = time.Minute
+
+// contentLink returns the URL in object storage to which a download is redirected, or "" if the content is
+// served from here: for conditional requests, and for pages, whose policy allows no other host.
+func (c *Call) contentLink(f *flow.File) (string, error) {
+	type linker interface {
+		ContentLink(ctx context.Context, f *flow.File, mediaType, disposition string, lifetime time.Duration) (string, error)
+	}
+	l, ok := c.s.Files.(linker)
+	h := c.Request().Header
+	if mode := h.Get("Sec-Fetch-Mode"); !ok || c.Request().Method != http.MethodGet || mode != "" && mode != "navigate" || h.Get("If-None-Match") != "" {
+		return "", nil
+	}
+	disposition := "attachment" + strings.TrimPrefix(strings.TrimPrefix(media.Disposition(f), "attachment"), "inline")
+	return l.ContentLink(c.Request().Context(), f, media.ContentType(f), disposition, redirectLifetime)
 }
 
 // serveFile responds with the content or the requested range of it.

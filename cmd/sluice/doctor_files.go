@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"sluice/outbound/s3"
+)
+
+// filesTimeout bounds the check of the object storage, which is tried several times.
+const filesTimeout = 30 * time.Second
+
+// files checks the object storage with a small object.
+func (f *findings) files(ctx context.Context, c *Config) {
+	client, err := c.objects()
+	if client == nil || err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, filesTimeout)
+	defer cancel()
+	if err := client.Check(ctx); err != nil {
+		f.add("files", verdictBad, s3.Explain(err), "The object storage %s cannot be used: %v.", client.Name(), err)
+		return
+	}
+	state, advice := verdictOK, ""
+	if client.Settings().Endpoint.Scheme == "http" {
+		state, advice = verdictWarn, "Use an endpoint with https, unless the network between is trusted."
+	}
+	f.add("files", state, advice, "Objects can be stored, read and deleted in %s.", client.Name())
+}
