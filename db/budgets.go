@@ -23,7 +23,7 @@ func (s *Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error
 	spending := fairness.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowUSD: l.FlowUsd, FlowUnpriced: l.FlowUnpriced != 0}
 	if r.KeyID != "" {
 		k := flow.Key{ID: r.KeyID, Name: l.KeyName, USDPerDay: flow.NanoUSD(l.KeyUsd), AllowUnpriced: l.KeyUnpriced != 0, CreatedBy: l.KeyMaker, Scopes: dbconn.DecodeList[flow.Scope](l.KeyScopes)}
-		makers, err := makersOf(ctx, s.DB.Reads, r.WorkspaceID, &k)
+		makers, err := core.MakersOf(ctx, s.DB.Reads, r.WorkspaceID, &k)
 		if err != nil {
 			return err
 		}
@@ -132,4 +132,49 @@ func (s *Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, base fairnes
 		return nil, fmt.Errorf("read today's usage of %s: %w", subject, err)
 	}
 	return list, nil
+}
+
+// UsedUpBudget returns the daily budget that keeps steps of a run from starting: that of its key, of a key above that, or of its
+// flow. It is nil if none is used up.
+func (s *Budgets) UsedUpBudget(ctx context.Context, r *flow.Run) (*flow.Budget, error) {
+	keys, err := runKeys(ctx, s.DB.Reads, r)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := s.DB.Reads.FindFlowLimits(ctx, gen.FindFlowLimitsParams{ID: r.FlowID, WorkspaceID: r.WorkspaceID})
+	if err != nil {
+		return nil, dbconn.NotFoundErr(err, "flow")
+	}
+	list, err := s.budgets(ctx, r.WorkspaceID, fairness.SpendingBudget{Budget: flow.Budget{FlowID: r.FlowID}}, limits.RunsPerDay, int64(limits.UsdPerDay))
+	for i := 0; i < len(keys) && err == nil; i++ {
+		var more []flow.Budget
+		more, err = s.KeyBudgets(ctx, &keys[i])
+		list = append(list, more...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].UsedUp() {
+			return &list[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// runKeys returns the key of a run and those above it, or nothing if the key was deleted.
+func runKeys(ctx context.Context, q *gen.Queries, r *flow.Run) ([]flow.Key, error) {
+	if r.KeyID == "" {
+		return nil, nil
+	}
+	row, err := q.FindKey(ctx, gen.FindKeyParams{ID: r.KeyID, WorkspaceID: r.WorkspaceID})
+	if dbconn.IsNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the key of %s: %w", r.ID, err)
+	}
+	k := core.KeyOf(row)
+	makers, err := core.MakersOf(ctx, q, r.WorkspaceID, &k)
+	return append([]flow.Key{k}, makers...), err
 }

@@ -83,22 +83,8 @@ func (s *Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error
 	}
 	k := core.KeyOf(r)
 	k.Presented = hash
-	k.Makers, err = makersOf(ctx, s.DB.Reads, k.WorkspaceID, &k)
+	k.Makers, err = core.MakersOf(ctx, s.DB.Reads, k.WorkspaceID, &k)
 	return &k, err
-}
-
-// makersOf returns the keys that a key was made by, its own maker first. Nothing is read
-// for a key that a person made.
-func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.Key) (list []flow.Key, err error) {
-	for maker := k.Maker(); maker != "" && len(list) < flow.MaxKeyMakers; {
-		r, err := q.FindKey(ctx, gen.FindKeyParams{ID: maker, WorkspaceID: ws})
-		if err != nil {
-			return nil, fmt.Errorf("find the key %s, which made another: %w", maker, err)
-		}
-		list = append(list, core.KeyOf(r))
-		maker = list[len(list)-1].Maker()
-	}
-	return list, nil
 }
 
 // FindKey returns a key of a workspace with its makers.
@@ -106,7 +92,7 @@ func (s *Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*fl
 	r, err := s.DB.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
 	k, err := dbconn.ConvertRow(r, err, "key", core.KeyOf)
 	if err == nil {
-		k.Makers, err = makersOf(ctx, s.DB.Reads, ws, k)
+		k.Makers, err = core.MakersOf(ctx, s.DB.Reads, ws, k)
 	}
 	return k, err
 }

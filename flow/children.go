@@ -74,6 +74,9 @@ type Children struct {
 // Ended reports whether no child runs any more and none will start.
 func (c *Children) Ended() bool { return c.Total >= 0 && c.Pending == 0 && c.Running == 0 }
 
+// NotStarted returns how many items have not started, those that will not start included.
+func (c *Children) NotStarted() int { return max(0, c.Total-c.Running-c.Succeeded-c.Failed) }
+
 // ChildUsage returns the total usage of the children of several steps.
 func ChildUsage(steps []Children) (sum Usage) {
 	for i := range steps {
@@ -106,6 +109,7 @@ type ChildTemplate struct {
 	Nodes         int           `json:"nodes"` // of the document
 	MaxFailed     int           `json:"max_failed,omitempty"`
 	Untrusted     bool          `json:"untrusted,omitempty"` // the inputs have content from outside
+	Batch         bool          `json:"batch,omitempty"`     // the items are rows of a batch
 }
 
 // ChildItem is an item that has no run yet.

@@ -83,6 +83,7 @@ const (
 	WaitsForPrediction WaitsFor = "prediction"
 	WaitsForDelay      WaitsFor = "delay"
 	WaitsForRetry      WaitsFor = "retry"
+	WaitsForBudget     WaitsFor = "budget" // the next day of a daily budget; see Children
 )
 
 // Trigger is what started a run.

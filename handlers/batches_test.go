@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 
@@ -68,6 +69,13 @@ type batchAnswer struct {
 		Status  flow.RunState
 		Trigger string
 		Outputs map[string]any
+
+		WaitingFor string `json:"waiting_for"`
+	}
+	Budget *struct {
+		Of, Unit string
+		Limit    int
+		ResetsAt time.Time `json:"resets_at"`
 	}
 	Paused      bool
 	Concurrency int
@@ -248,11 +256,34 @@ func TestBatch_pauses_and_continues(t *testing.T) {
 	}
 }
 
-func TestBatch_refuses_a_key_whose_runs_are_limited(t *testing.T) {
+// TestBatch_waits_for_the_daily_limit_of_its_key: the rows that the limit allows run, and the others wait without failing. They
+// run once the limit is raised and the batch continues.
+func TestBatch_waits_for_the_daily_limit_of_its_key(t *testing.T) {
 	t.Parallel()
-	c := newBatchClient(t, func(k *flow.Key) { k.RunsPerDay = 5 })
-	if status, text := c.begin(upload(t, "a.csv", []byte("who\nAda\n"))); status != 403 || !strings.Contains(text, "exceeds_key") {
-		t.Errorf("got %d %s", status, text)
+	var key *flow.Key
+	c := newBatchClient(t, func(k *flow.Key) { k.RunsPerDay, key = 2, k })
+	b := c.start(upload(t, "a.csv", []byte("who\nAda\nBo\nCy\n")))
+	for b.Rows.Succeeded < 2 || b.Run.Status != flow.RunWaiting {
+		b = c.show(b.Run.RunID)
+		t.Context()
+	}
+	if b.Rows.Pending != 1 || b.Rows.Running+b.Rows.Failed != 0 || b.Run.WaitingFor != "budget" || b.Budget == nil || b.Budget.Of != "key" || b.Budget.Unit != "runs" || b.Budget.Limit != 2 || b.Budget.ResetsAt.Before(time.Now()) {
+		t.Errorf("got %+v, budget %+v", b, b.Budget)
+	}
+	if status, text := c.send("POST", "/run", "application/json", []byte(`{"who": "Di"}`)); status != 402 {
+		t.Errorf("a run beyond the limit gave %d %s", status, text)
+	}
+	before := *key
+	key.RunsPerDay = 3
+	if err := c.Store.UpdateKey(t.Context(), &before, key); err != nil {
+		t.Fatal(err)
+	}
+	c.send("PATCH", "/batches/"+string(b.Run.RunID), "application/json", []byte(`{"paused": false}`))
+	if run := c.Ended(b.Run.RunID); run.State != flow.RunSucceeded {
+		t.Errorf("the batch ended as %s, %v", run.State, run.Error)
+	}
+	if b = c.show(b.Run.RunID); b.Rows.Succeeded != 3 || b.Budget != nil {
+		t.Errorf("at the end: %+v", b)
 	}
 }
 

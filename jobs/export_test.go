@@ -49,3 +49,6 @@ func (f *failingClient) Start(ctx context.Context) error {
 	}
 	return f.client.Start(ctx)
 }
+
+// RowBudgets returns the budgets of a store with which rows of batches wait.
+func RowBudgets(s Store) flow.BudgetStore { return rowBudgets{s} }

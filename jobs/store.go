@@ -74,6 +74,8 @@ type runStore interface {
 	// documents that the runs of the tree execute, that of the root first.
 	TreeDocuments(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (root flow.RunID, hashes []string, err error)
 	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
+	// InBatch reports whether a run is below a batch.
+	InBatch(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (bool, error)
 	BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error
 	AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error
 	StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (*flow.Children, error)

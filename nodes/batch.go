@@ -46,10 +46,15 @@ func runBatch(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	if done, err := awaitChildren(ctx, in, children); !done || err != nil {
-		return flow.Out{Suspend: childSuspension(in)}, err
+		wait := childSuspension(in)
+		wait.Until = batches.NextLook(in.Now(), wait.Until)
+		return flow.Out{Suspend: wait}, err
 	}
 	if children.TooManyFailed() {
 		return flow.Out{}, failedItem(ctx, in)
+	}
+	if err := batches.CheckStarted(children); err != nil {
+		return flow.Out{}, err
 	}
 	return flow.Out{Outputs: map[string]any{"total": children.Total, "succeeded": children.Succeeded, "failed": children.Failed}}, nil
 }

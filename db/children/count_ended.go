@@ -51,7 +51,8 @@ func countEndedOf(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) erro
 		return err
 	}
 	notified := row.Stopped != 0 // the step has failed already, and the run ends after the last child
-	c, err := startNext(tx, row)
+	usedUp := slices.ContainsFunc(ends, func(e core.ChildEnd) bool { return e.Code == flow.CodeBudgetExceeded })
+	c, err := startNext(tx, row, usedUp)
 	if err != nil {
 		return err
 	}
@@ -113,22 +114,29 @@ func lock(tx *core.Tx, step flow.CallingStep) (*gen.Child, error) {
 }
 
 // startNext starts as many items as may run, or stops if one has failed and the step fails
-// with it. The row must be locked.
-func startNext(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
-	c, err := childrenOf(r)
+// with it. The row must be locked. usedUp reports that a child has ended because the budget of a run above
+// it is used up; rows of a batch wait for daily budgets, so then the batch itself has cost all that it may cost.
+func startNext(tx *core.Tx, r *gen.Child, usedUp bool) (*flow.Children, error) {
+	c, t, err := decodeChildren(r)
 	if err != nil {
 		return nil, err
 	}
 	step := c.Caller
 	switch {
-	case c.TooManyFailed() && !c.Stopped:
+	case !c.Stopped && (c.TooManyFailed() || usedUp && t.Batch):
 		c.Stopped, c.Pending = true, 0
 		return c, stop(tx, step)
 	case c.Stopped, c.Paused:
 		return c, nil
 	}
-	if n := min(c.Concurrency-c.Running, c.Pending); n > 0 {
-		if err := start(tx, c, r.Template, n); err != nil {
+	n := min(c.Concurrency-c.Running, c.Pending)
+	if n > 0 && t.Batch {
+		if n, err = core.AllowRows(tx, c, t.KeyID, n); err != nil {
+			return nil, err
+		}
+	}
+	if n > 0 {
+		if err := start(tx, c, &t, n); err != nil {
 			return nil, fmt.Errorf("start items of %s:%s: %w", step.RunID, step.Path, err)
 		}
 	}
@@ -145,7 +153,7 @@ func stop(tx *core.Tx, step flow.CallingStep) error {
 }
 
 // start starts the runs of the next n items.
-func start(tx *core.Tx, c *flow.Children, template string, n int) error {
+func start(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, n int) error {
 	step := c.Caller
 	p := gen.TakeChildItemsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(n),
@@ -160,7 +168,7 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	if err != nil {
 		return err
 	}
-	if err := startItems(tx, c, template, items); err != nil {
+	if err := startItems(tx, c, t, items); err != nil {
 		return err
 	}
 	c.Pending -= len(items)
@@ -170,18 +178,14 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 
 // startItems starts a run for each item that the caller has taken from the queue of the
 // step. Files that are gone do not fail it: the run fails when it opens one.
-func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.TakeChildItemsRow) error {
-	t, err := dbconn.Decode[flow.ChildTemplate](template)
-	if err != nil {
-		return err
-	}
+func startItems(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, items []gen.TakeChildItemsRow) error {
 	runs := make([]flow.Run, len(items))
 	for i := range items {
 		inputs, err := dbconn.Decode[*flow.Object](items[i].Inputs)
 		if err != nil {
 			return fmt.Errorf("item %d: %w", items[i].Item, err)
 		}
-		runs[i] = newChild(tx, c, &t, int(items[i].Item), inputs)
+		runs[i] = newChild(tx, c, t, int(items[i].Item), inputs)
 	}
 	if err := tx.StartChildRuns(runs); err != nil {
 		return err

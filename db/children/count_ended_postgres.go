@@ -17,11 +17,11 @@ import (
 //
 // The items are those that were visible before it waited for the lock of the row. If another
 // transaction took some of them meanwhile, it takes fewer than may start; startNext takes the
-// rest.
+// rest, and the rows of batches, which budgets and queued runs may keep from starting.
 const countAndStartQuery = `
 WITH old AS (
 	SELECT running + succeeded - reused AS first, GREATEST(0, CASE
-		WHEN stopped = 1 OR failed + $6 > 0 AND keep_errors = 0 THEN 0
+		WHEN stopped = 1 OR failed + $6 > 0 AND keep_errors = 0 OR strpos(template, '"batch":true') > 0 THEN 0
 		ELSE LEAST(concurrency - running + $4, pending) END) AS free
 	FROM children WHERE run_id = $1 AND path = $2 AND round = $3 FOR UPDATE),
 taken AS (
@@ -67,9 +67,9 @@ func countAndStart(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
 		return &r, nil
 	}
 	sorting.By(items, func(a, b gen.TakeChildItemsRow) int { return cmp.Compare(a.Item, b.Item) })
-	c, err := childrenOf(&r)
+	c, t, err := decodeChildren(&r)
 	if err != nil {
 		return nil, err
 	}
-	return &r, startItems(tx, c, r.Template, items)
+	return &r, startItems(tx, c, &t, items)
 }

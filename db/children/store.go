@@ -64,6 +64,23 @@ func (s *Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID 
 	return list, nil
 }
 
+// InBatch reports whether a run is below a batch.
+func (s *Children) InBatch(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (bool, error) {
+	for range flow.MaxChildDepth + 1 {
+		r, err := s.DB.Reads.FindRunDocument(ctx, gen.FindRunDocumentParams{ID: runID, WorkspaceID: ws})
+		switch {
+		case err != nil:
+			return false, dbconn.NotFoundErr(err, "run")
+		case flow.Trigger(r.RunTrigger) == flow.TriggerBatch:
+			return true, nil
+		case r.CallerRunID == "":
+			return false, nil
+		}
+		runID = r.CallerRunID
+	}
+	return false, nil
+}
+
 // BeginChildren records the child runs that a step is about to start. A record of an
 // earlier attempt of the step is kept.
 func (s *Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
@@ -130,7 +147,7 @@ func (s *Children) StartChildren(ctx context.Context, step flow.CallingStep, tot
 		if err != nil {
 			return err
 		}
-		c, err = startNext(tx, r)
+		c, err = startNext(tx, r, false)
 		return err
 	})
 	return c, err
@@ -151,14 +168,14 @@ func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (
 		if err != nil {
 			return err
 		}
-		c, err = startNext(tx, r)
+		c, err = startNext(tx, r, false)
 		return err
 	})
 	return c, err
 }
 
 // SetConcurrency changes how many items of a step run at the same time, and pauses it or lets it continue. Zero keeps
-// the number. The column is negative while the step is paused, so that no end of a child starts another.
+// the number. Items that wait for a budget try again at once unless it is paused. The column is negative while the step is paused, so that no end of a child starts another.
 func (s *Children) SetConcurrency(ctx context.Context, step flow.CallingStep, concurrency int, paused bool) (c *flow.Children, err error) {
 	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		r, err := lock(tx, step)
@@ -176,10 +193,30 @@ func (s *Children) SetConcurrency(ctx context.Context, step flow.CallingStep, co
 		if r, err = lock(tx, step); err != nil {
 			return err
 		}
-		c, err = startNext(tx, r)
+		if !paused {
+			if err := wakeRows(tx, r); err != nil {
+				return err
+			}
+		}
+		c, err = startNext(tx, r, false)
 		return err
 	})
 	return c, err
+}
+
+// wakeRows lets the items of a step that wait for a budget or for a retry try again.
+func wakeRows(tx *core.Tx, r *gen.Child) error {
+	woken, err := tx.Queries.WakeWaitingRows(tx.Ctx, gen.WakeWaitingRowsParams{Now: tx.Store.NowMicros(), RunID: r.RunID, Path: r.Path, Round: r.Round})
+	if err != nil {
+		return fmt.Errorf("wake the items of %s:%s: %w", r.RunID, r.Path, err)
+	}
+	slices.SortFunc(woken, func(a, b flow.RunID) int { return dbconn.CompareTexts(string(a), string(b)) })
+	for _, id := range slices.Compact(woken) {
+		if err := tx.ResumeRun(r.WorkspaceID, id, core.PlaceWaiting); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MarkChildrenRead records that a step has read the outcome of its children.
@@ -277,6 +314,12 @@ func resultOf(item int, run *flow.Run) flow.ChildResult {
 // childrenOf decodes the row that describes all children of a step. The document of a draft
 // is not loaded.
 func childrenOf(r *gen.Child) (*flow.Children, error) {
+	c, _, err := decodeChildren(r)
+	return c, err
+}
+
+// decodeChildren is childrenOf that also returns what the children share.
+func decodeChildren(r *gen.Child) (*flow.Children, flow.ChildTemplate, error) {
 	t, err := dbconn.Decode[flow.ChildTemplate](r.Template)
 	paused := r.Concurrency < 0 // see SetConcurrency
 	return &flow.Children{
@@ -284,5 +327,5 @@ func childrenOf(r *gen.Child) (*flow.Children, error) {
 		FlowID: r.FlowID, Version: t.Version, DocumentHash: r.DocumentHash, Concurrency: int(max(r.Concurrency, -r.Concurrency)), Paused: paused, KeepErrors: r.KeepErrors != 0, MaxFailed: t.MaxFailed,
 		Total: int(r.Total), Pending: int(r.Pending), Running: int(r.Running), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Reused: int(r.Reused),
 		Stopped: r.Stopped != 0, Usage: core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
-	}, err
+	}, t, err
 }

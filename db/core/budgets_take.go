@@ -34,6 +34,9 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 	if err := checkSpending(tx, spending, day); err != nil {
 		return err
 	}
+	if n.Run.Trigger == flow.TriggerBatch { // its rows count when they start; see AllowRows
+		return nil
+	}
 	for _, k := range spending.Keys {
 		if err := tx.takeStart(r.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name, Unit: flow.BudgetRuns, Limit: k.RunsPerDay}, day); err != nil {
 			return err

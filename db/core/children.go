@@ -9,6 +9,16 @@ type ChildEnd struct {
 	Leaf   bool // it has started no children
 	State  flow.RunState
 	Usage  flow.Usage
+	Code   flow.Code // of its error, "" without one
+}
+
+// newChildEnd returns the end of a child run.
+func newChildEnd(r *flow.Run) ChildEnd {
+	e := ChildEnd{Caller: *r.Caller, RunID: r.ID, Leaf: r.NoChildren, State: r.State, Usage: r.Usage}
+	if r.Error != nil {
+		e.Code = r.Error.Code
+	}
+	return e
 }
 
 // callerOf returns the caller in the columns of a run, or nil for a root run.

@@ -57,6 +57,35 @@ func (q *Queries) AddSpentBelow(ctx context.Context, arg AddSpentBelowParams) er
 	return err
 }
 
+const addStarts = `-- name: AddStarts :one
+INSERT INTO day_starts (workspace_id, subject, day, runs) VALUES ($1, $2, $3, $4)
+ON CONFLICT (workspace_id, subject) DO UPDATE
+SET runs = CASE WHEN day_starts.day < excluded.day THEN excluded.runs ELSE day_starts.runs + excluded.runs END,
+    day = CASE WHEN day_starts.day < excluded.day THEN excluded.day ELSE day_starts.day END
+RETURNING runs
+`
+
+type AddStartsParams struct {
+	WorkspaceID flow.WorkspaceID
+	Subject     string
+	Day         string
+	Runs        int64
+}
+
+// Adds starts to the budget of a day, and returns how many it has. If clocks differ around midnight, the
+// newer day applies.
+func (q *Queries) AddStarts(ctx context.Context, arg AddStartsParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, addStarts,
+		arg.WorkspaceID,
+		arg.Subject,
+		arg.Day,
+		arg.Runs,
+	)
+	var runs int64
+	err := row.Scan(&runs)
+	return runs, err
+}
+
 const countStarts = `-- name: CountStarts :one
 SELECT count(*) FROM runs
 WHERE caller_run_id = '' AND id >= $1 AND workspace_id = $2 AND (key_id = $3 OR flow_id = $3)

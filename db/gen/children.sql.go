@@ -159,7 +159,7 @@ func (q *Queries) FindChildren(ctx context.Context, arg FindChildrenParams) (Chi
 }
 
 const findRunDocument = `-- name: FindRunDocument :one
-SELECT document_hash, caller_run_id FROM runs WHERE id = $1 AND workspace_id = $2
+SELECT document_hash, caller_run_id, run_trigger FROM runs WHERE id = $1 AND workspace_id = $2
 `
 
 type FindRunDocumentParams struct {
@@ -170,12 +170,13 @@ type FindRunDocumentParams struct {
 type FindRunDocumentRow struct {
 	DocumentHash string
 	CallerRunID  flow.RunID
+	RunTrigger   string
 }
 
 func (q *Queries) FindRunDocument(ctx context.Context, arg FindRunDocumentParams) (FindRunDocumentRow, error) {
 	row := q.db.QueryRowContext(ctx, findRunDocument, arg.ID, arg.WorkspaceID)
 	var i FindRunDocumentRow
-	err := row.Scan(&i.DocumentHash, &i.CallerRunID)
+	err := row.Scan(&i.DocumentHash, &i.CallerRunID, &i.RunTrigger)
 	return i, err
 }
 
@@ -785,4 +786,47 @@ func (q *Queries) WakeCallingSteps(ctx context.Context, arg WakeCallingStepsPara
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const wakeWaitingRows = `-- name: WakeWaitingRows :many
+UPDATE steps SET wait_until = $1
+WHERE state = 'waiting' AND saved = '' AND steps.run_id IN (SELECT r.id FROM runs r
+    WHERE r.caller_run_id = $2 AND r.caller_run_id <> '' AND r.caller_path = $3 AND r.caller_round = $4 AND r.place > 0)
+RETURNING steps.run_id
+`
+
+type WakeWaitingRowsParams struct {
+	Now   int64
+	RunID flow.RunID
+	Path  string
+	Round int64
+}
+
+// Rows of a batch wait for a budget, like steps that wait for a retry, without a saved state.
+func (q *Queries) WakeWaitingRows(ctx context.Context, arg WakeWaitingRowsParams) ([]flow.RunID, error) {
+	rows, err := q.db.QueryContext(ctx, wakeWaitingRows,
+		arg.Now,
+		arg.RunID,
+		arg.Path,
+		arg.Round,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []flow.RunID
+	for rows.Next() {
+		var run_id flow.RunID
+		if err := rows.Scan(&run_id); err != nil {
+			return nil, err
+		}
+		items = append(items, run_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -7,6 +7,15 @@ SET runs = CASE WHEN day_starts.day < excluded.day THEN 1 ELSE day_starts.runs +
     day = CASE WHEN day_starts.day < excluded.day THEN excluded.day ELSE day_starts.day END
 WHERE day_starts.day < excluded.day OR day_starts.runs < @most;
 
+-- Adds starts to the budget of a day, and returns how many it has. If clocks differ around midnight, the
+-- newer day applies.
+-- name: AddStarts :one
+INSERT INTO day_starts (workspace_id, subject, day, runs) VALUES (@workspace_id, @subject, @day, @runs)
+ON CONFLICT (workspace_id, subject) DO UPDATE
+SET runs = CASE WHEN day_starts.day < excluded.day THEN excluded.runs ELSE day_starts.runs + excluded.runs END,
+    day = CASE WHEN day_starts.day < excluded.day THEN excluded.day ELSE day_starts.day END
+RETURNING runs;
+
 -- name: SetStarts :exec
 INSERT INTO day_starts (workspace_id, subject, day, runs) VALUES (@workspace_id, @subject, @day, @runs)
 ON CONFLICT (workspace_id, subject) DO UPDATE SET day = excluded.day, runs = excluded.runs;

@@ -92,6 +92,13 @@ WHERE steps.run_id = @run_id AND state = 'waiting'
     AND path IN (SELECT c.path FROM children c WHERE c.run_id = @run_id AND c.seen = 0 AND c.total >= 0
         AND (c.pending = 0 AND c.running = 0 OR c.failed > 0 AND c.keep_errors = 0));
 
+-- Rows of a batch wait for a budget, like steps that wait for a retry, without a saved state.
+-- name: WakeWaitingRows :many
+UPDATE steps SET wait_until = @now
+WHERE state = 'waiting' AND saved = '' AND steps.run_id IN (SELECT r.id FROM runs r
+    WHERE r.caller_run_id = @run_id AND r.caller_run_id <> '' AND r.caller_path = @path AND r.caller_round = @round AND r.place > 0)
+RETURNING steps.run_id;
+
 -- name: CountRunningChildren :one
 SELECT CAST(COALESCE(sum(running), 0) AS BIGINT) AS running FROM children WHERE run_id = @run_id;
 
@@ -106,4 +113,4 @@ WITH RECURSIVE hashes(hash) AS (
 SELECT CAST(hashes.hash AS TEXT) AS hash FROM hashes WHERE hashes.hash > '';
 
 -- name: FindRunDocument :one
-SELECT document_hash, caller_run_id FROM runs WHERE id = @id AND workspace_id = @workspace_id;
+SELECT document_hash, caller_run_id, run_trigger FROM runs WHERE id = @id AND workspace_id = @workspace_id;

@@ -19,6 +19,7 @@ type fakeBudget struct {
 	limit int64
 	fault error
 	asked []string
+	delay time.Duration // of the second reservation
 }
 
 // ReserveSpending implements flow.BudgetStore. It considers only what is on disk.
@@ -29,6 +30,9 @@ func (p *fakeBudget) ReserveSpending(_ context.Context, r flow.Reservation) erro
 	p.asked = append(p.asked, keyID)
 	if p.fault != nil {
 		return p.fault
+	}
+	if p.delay > 0 && len(p.asked) == 2 {
+		return &flow.DelayError{Wait: p.delay}
 	}
 	b := flow.Budget{FlowID: "flow_1", Unit: flow.BudgetUSD, Limit: p.limit}
 	for _, w := range p.s.disk.log {
@@ -337,4 +341,18 @@ func TestParseUSD_accepts_plain_amounts(t *testing.T) {
 			t.Errorf("%d rounded = %s, want %s", nano, got, want)
 		}
 	}
+}
+
+// TestBudget_delays_a_step_that_waits_for_it: such as one of a row of a batch. Paid steps are not repeated.
+func TestBudget_delays_a_step_that_waits_for_it(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		s, p := budgeted(t, 100, "a paid\n b paid\n a.text -> b.values")
+		p.delay = 20 * time.Second
+		run := s.finish()
+		s.wantEnd(flow.RunSucceeded, "")
+		wantTime(t, passed(), 20*time.Second)
+		if run.Usage.CostNanoUSD != 14 || len(p.asked) != 3 {
+			t.Errorf("cost %d after %d reservations", run.Usage.CostNanoUSD, len(p.asked))
+		}
+	})
 }

@@ -51,7 +51,7 @@ var batchBody = Body[batchRequest]{Name: "StartBatch", Of: "a batch", Limit: max
 	Member("stop_after", "With keep: the batch stops once more than so many percent of the rows have failed.", wholeType(1, 99).OrAbsent(), func(b *batchRequest) *int64 { return &b.maxFailed }),
 	Member("on_invalid", "Whether an invalid row keeps all others from starting, or is skipped and counted as failed.", EnumType("invalid", "fail", "skip").OrAbsent().With("default", "fail"), func(b *batchRequest) *string { return &b.onInvalid }),
 	Member("sample", "Runs only the first rows, to see what they give and cost.", wholeType(1, flow.MaxChildItems).OrAbsent(), func(b *batchRequest) *int64 { return &b.sample }),
-	Member("max_usd", "What the batch may cost in dollars, with all of its runs. Models need a price. Rows that it does not suffice for fail.", DollarsType, func(b *batchRequest) *flow.NanoUSD { return &b.options.MaxUSD }),
+	Member("max_usd", "What the batch may cost in dollars, with all of its runs. Models need a price. Once it is used up, no further rows start, and the batch fails.", DollarsType, func(b *batchRequest) *flow.NanoUSD { return &b.options.MaxUSD }),
 	Member("webhook", "Called when the batch has ended.", webhookType, func(b *batchRequest) **flow.RunWebhook { return &b.options.Webhook }),
 	Member("metadata", "Stored with the batch and all of its runs; at most 16 KiB of JSON.", metadataType, func(b *batchRequest) **flow.Object { return &b.options.Metadata }),
 }}
@@ -93,8 +93,8 @@ func wholeType(least, most float64) Type[int64] {
 // batchRows counts the rows of a batch.
 type batchRows struct {
 	Total     int `json:"total" doc:"-1 until all rows are read."`
-	Pending   int `json:"pending" doc:"Rows that have not started."`
-	Running   int `json:"running"`
+	Pending   int `json:"pending" doc:"Rows that have not started. If the batch was stopped, they do not start."`
+	Running   int `json:"running" doc:"Rows that wait for a budget included."`
 	Succeeded int `json:"succeeded" doc:"Reused results included."`
 	Failed    int `json:"failed" doc:"Canceled and invalid rows included."`
 	Reused    int `json:"reused" doc:"Results taken over from the batch that this one repeats."`
@@ -111,6 +111,7 @@ type batchObject struct {
 	Sample      int                       `json:"sample" doc:"0 for all rows."`
 	Columns     []string                  `json:"columns" doc:"Of the table."`
 	Rows        batchRows                 `json:"rows"`
+	Budget      *budgetObject             `json:"budget" doc:"The daily budget that rows wait for; null otherwise."`
 }
 
 // batchList is one page of batches.
@@ -195,21 +196,14 @@ func batchPath(r *flow.Run) string {
 	return "/v1/flow/" + string(r.FlowID) + "/batches/" + string(r.ID)
 }
 
-// newSpec returns what the batch does, without its inputs, and the inputs of the flow. Rows are runs, so a limit of runs
-// per day must not be exceeded by them.
+// newSpec returns what the batch does, without its inputs, and the inputs of the flow.
 func (c *Call) newSpec(f *flow.Flow, b *batchRequest) (*batches.Spec, []contract.Input, error) {
 	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	spec := &batches.Spec{Flow: f.ID, Version: f.LiveVersion, Concurrency: int(b.concurrent), OnError: b.onError, MaxFailed: int(b.maxFailed), SkipInvalid: b.onInvalid == "skip", Sample: int(b.sample)}
 	for _, k := range append(slices.Clone(c.Key.Makers), *c.Key) {
-		if k.RunsPerDay > 0 {
-			return nil, nil, flow.Errorf(flow.CodeExceedsKey, "The key %s has a limit of runs per day, so it cannot start batches: each row is a run.", k.Name)
-		}
 		if k.Concurrency > 0 {
 			spec.Concurrency = min(spec.Concurrency, int(k.Concurrency))
 		}
-	}
-	if f.Limits.RunsPerDay > 0 {
-		return nil, nil, flow.Errorf(flow.CodeExceedsKey, "This flow has a limit of runs per day, so it has no batches: each row is a run.")
 	}
 	hash := f.LiveHash
 	switch {
@@ -379,8 +373,21 @@ func (s batchServer) newBatchObject(ctx context.Context, run *flow.Run) (o batch
 	o = batchObject{Run: s.runObject(run), Concurrency: spec.Concurrency, Inputs: spec.Inputs, OnError: spec.OnError, StopAfter: spec.MaxFailed, Sample: spec.Sample, Columns: spec.Columns, Rows: batchRows{Total: -1}}
 	if children != nil {
 		o.Paused, o.Concurrency = children.Paused, children.Concurrency
-		o.Rows = batchRows{children.Total, children.Pending, children.Running, children.Succeeded, children.Failed, children.Reused}
+		o.Rows = batchRows{children.Total, children.NotStarted(), children.Running, children.Succeeded, children.Failed, children.Reused}
 		o.Run.Cost = costOf(run.Usage.Add(children.Usage))
+	}
+	if run.State != flow.RunWaiting {
+		return o, nil
+	}
+	waits := flow.WaitsForChildren
+	if o.Run.WaitingFor = &waits; children != nil && !children.Paused && !children.Decided() {
+		b, err := s.Store.UsedUpBudget(ctx, run)
+		if err != nil {
+			return o, err
+		}
+		if o.Budget = newBudgetObject(b, s.Now()); b != nil {
+			waits = flow.WaitsForBudget
+		}
 	}
 	return o, nil
 }

@@ -167,7 +167,16 @@ func (c *Call) waitsFor(run *flow.Run) (*flow.WaitsFor, error) {
 		}
 		waits[reason] = true
 	}
-	for _, reason := range []flow.WaitsFor{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry} {
+	if waits[flow.WaitsForRetry] && run.Caller != nil { // rows of batches wait for budgets without a state
+		b, err := c.s.Store.UsedUpBudget(c.Request().Context(), run)
+		if err != nil {
+			return nil, err
+		}
+		if b != nil {
+			waits[flow.WaitsForBudget] = true
+		}
+	}
+	for _, reason := range []flow.WaitsFor{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForBudget, flow.WaitsForRetry} {
 		if waits[reason] {
 			return &reason, nil
 		}

@@ -73,7 +73,7 @@ var leaves = map[reflect.Type]openapi.Schema{
 	reflect.TypeFor[flow.AnswererType]():  {"type": "string", "enum": []flow.AnswererType{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
 	reflect.TypeFor[approvalStatus]():     {"type": "string", "enum": append([]flow.Outcome{"open", "closed"}, outcomes...)},
 	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun, flow.TriggerFlow, flow.TriggerSchedule, flow.TriggerHook, flow.TriggerBatch, flow.TriggerTest, flow.TriggerIndex, flow.TriggerBackfill}},
-	reflect.TypeFor[*flow.WaitsFor]():     {"type": []string{"string", "null"}, "enum": []any{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry, nil}},
+	reflect.TypeFor[*flow.WaitsFor]():     {"type": []string{"string", "null"}, "enum": []any{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry, flow.WaitsForBudget, nil}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }
 

@@ -77,6 +77,8 @@ type Store interface {
 	FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error)
 	FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string) (*flow.Step, error)
 	FindChangedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, after int64) ([]flow.Step, error)
+	// UsedUpBudget returns the daily budget that keeps steps of a run from starting, or nil.
+	UsedUpBudget(ctx context.Context, r *flow.Run) (*flow.Budget, error)
 	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
 	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error)

@@ -310,6 +310,8 @@ func (m *memory) FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow.R
 	return nil, err
 }
 
+func (m *memory) UsedUpBudget(context.Context, *flow.Run) (*flow.Budget, error) { return nil, nil }
+
 func (m *memory) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (map[string]bool, error) {
 	kinds := map[string]bool{}
 	steps, err := m.FindSteps(ctx, ws, runID)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
@@ -163,4 +164,25 @@ func SpecOf(document []byte) (*Spec, error) {
 		}
 	}
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such batch.")
+}
+
+// pause is how often a batch looks whether rows can start that a daily limit or queued runs kept from starting.
+const pause = 5 * time.Minute
+
+// NextLook returns when a batch looks after its rows again: after a pause, when the budgets of the day reset, or at a time before that.
+func NextLook(now, until time.Time) time.Time {
+	for _, t := range []time.Time{now.Add(pause), flow.NextDay(now)} {
+		if t.Before(until) {
+			until = t
+		}
+	}
+	return until
+}
+
+// CheckStarted returns an error if rows of a batch that has ended were not started, because it has cost all that it may cost.
+func CheckStarted(c *flow.Children) error {
+	if left := c.NotStarted(); left > 0 {
+		return flow.Errorf(flow.CodeBudgetExceeded, "The batch has cost what it may cost (max_usd), so %d of its %d rows were not started. Repeat it to run them: rows that succeeded are taken over.", left, c.Total)
+	}
+	return nil
 }
