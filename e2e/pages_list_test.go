@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -27,6 +29,7 @@ type seeded struct {
 	run, failed, key string // IDs of runs, and the secret of a key
 	delivery         string // ID of a delivery that no receiver accepts
 	batched          string // ID of a batch that has ended; see batch
+	kb               string // path of a knowledge base; see knowledge
 }
 
 // seed creates runs that succeed and runs that fail.
@@ -118,11 +121,27 @@ func (s *seeded) private() []place {
 		{"run-input", "/runs/" + s.run + "?step=team&tab=input"}, {"run-log", "/runs/" + s.run + "?step=team&tab=log"}, {"run-attempts", "/runs/" + s.failed + "?step=ask&tab=attempts"}, {"approvals", "/approvals"},
 		{"triggers", "/triggers"}, {"flow-triggers", "/flows/" + s.flow + "/triggers"}, {"schedule-new", "/flows/" + s.flow + "/triggers/schedule"}, {"hook-new", "/flows/" + s.flow + "/triggers/webhook"}, {"flow-limits", "/flows/" + s.flow + "/limits"},
 		{"batches", "/flows/" + s.flow + "/batches"}, {"batch", s.batch()},
+		{"knowledge", "/knowledge"}, {"knowledge-new", "/knowledge/+new"}, {"base", s.knowledge() + "?q=refund&expect=refund"}, {"base-settings", s.knowledge() + "/settings"},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"credential-choose", "/credentials?add="}, {"credential-new", "/credentials?add=openai"}, {"models", "/models"}, {"models-speech", "/models?category=text-to-speech"}, {"model", "/models/black-forest-labs/flux-schnell"},
 		{"deliveries", "/deliveries"}, {"delivery", "/deliveries/" + s.delivery}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
 		{"docs-webhooks", "/docs/webhooks"}, {"docs-api", "/docs/api"}, {"docs-errors", "/docs/errors"}, {"docs-search", "/docs?q=idempotency"},
 	}
+}
+
+// knowledge returns the path of a base with a document.
+func (s *seeded) knowledge() string {
+	s.t.Helper()
+	if s.kb == "" {
+		s.kb = "/knowledge/help-center"
+		path := filepath.Join(s.t.TempDir(), "refunds.md")
+		if err := os.WriteFile(path, []byte("# Refunds\n\nA refund takes five working days.\n"), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		s.must("knowledge", "create", "help-center")
+		s.must("knowledge", "add", "help-center", path)
+	}
+	return s.kb
 }
 
 // keyID returns the ID of the only key.

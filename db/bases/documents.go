@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"sluice/db/core"
@@ -228,6 +229,31 @@ func (s *Bases) ListBaseDocuments(ctx context.Context, b *knowledge.Base, f know
 		KnowledgeID: b.ID, WorkspaceID: b.WorkspaceID, AfterID: f.After, State: f.State, Part: dbconn.ValidText(f.Part), AnyPart: dbconn.BoolInt(f.AllParts), MaxRows: int32(f.Limit),
 	})
 	return dbconn.ConvertRows(rows, err, documentOf, "list documents")
+}
+
+// likeEscapes escapes what LIKE interprets.
+var likeEscapes = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// ListNewestDocuments returns documents by their last change, the newest first.
+func (s *Bases) ListNewestDocuments(ctx context.Context, b *knowledge.Base, f knowledge.NewestFilter) ([]knowledge.Document, error) {
+	p := gen.ListNewestDocumentsParams{KnowledgeID: b.ID, WorkspaceID: b.WorkspaceID, State: f.State, ChangedBefore: math.MaxInt64, BeforeID: f.Before, MaxRows: int32(f.Limit)}
+	if f.Text != "" {
+		p.Pattern = "%" + likeEscapes.Replace(strings.ToLower(dbconn.ValidText(f.Text))) + "%"
+	}
+	if !f.ChangedAt.IsZero() {
+		p.ChangedBefore = dbconn.Micros(f.ChangedAt)
+	}
+	rows, err := s.DB.Reads.ListNewestDocuments(ctx, p)
+	return dbconn.ConvertRows(rows, err, documentOf, "list documents")
+}
+
+// ListBaseParts returns parts that documents belong to, at most limit; "" stands for documents without one.
+func (s *Bases) ListBaseParts(ctx context.Context, b *knowledge.Base, limit int) ([]string, error) {
+	parts, err := s.DB.Reads.ListParts(ctx, gen.ListPartsParams{KnowledgeID: b.ID, WorkspaceID: b.WorkspaceID, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list the parts of %s: %w", b.ID, err)
+	}
+	return parts, nil
 }
 
 // CountBaseDocuments returns the number of documents by state.

@@ -76,6 +76,11 @@ func (r *search) run(ctx context.Context) (*knowledge.Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.query.Document != "" {
+		if allows, err = r.onlyDocument(ctx, q, allows); err != nil {
+			return nil, err
+		}
+	}
 	out := &knowledge.Found{}
 	for i := range blocks {
 		out.Searched += len(blocks[i].Head.Numbers)
@@ -206,6 +211,17 @@ func (r *search) addNeighbors(ctx context.Context, q *gen.Queries, hits []knowle
 		}
 	}
 	return nil
+}
+
+// onlyDocument narrows a filter to the passages of one document.
+func (r *search) onlyDocument(ctx context.Context, q *gen.Queries, allows func(int64) bool) (func(int64) bool, error) {
+	d, err := q.FindKnowledgeDocumentByID(ctx, gen.FindKnowledgeDocumentByIDParams{ID: r.query.Document, KnowledgeID: r.base.ID, WorkspaceID: r.base.WorkspaceID})
+	if err != nil {
+		return nil, dbconn.NotFoundErr(err, "document")
+	}
+	return func(number int64) bool {
+		return number >= d.FirstNumber && number < d.FirstNumber+d.Passages && (allows == nil || allows(number))
+	}, nil
 }
 
 // maxFilters is how many filters keep their decisions.

@@ -836,6 +836,108 @@ func (q *Queries) ListKnowledgeDocuments(ctx context.Context, arg ListKnowledgeD
 	return items, nil
 }
 
+const listNewestDocuments = `-- name: ListNewestDocuments :many
+SELECT id, knowledge_id, workspace_id, part, source, hash, title, link, metadata, format, state, error, run_id, first_number, passages, bytes, created_at, changed_at FROM knowledge_documents
+WHERE knowledge_id = $1 AND workspace_id = $2 AND (state = $3 OR $3 = '')
+    AND (CAST($4 AS TEXT) = '' OR lower(title) LIKE $4 ESCAPE '!' OR lower(source) LIKE $4 ESCAPE '!')
+    AND (changed_at < $5 OR changed_at = $5 AND id < $6)
+ORDER BY changed_at DESC, id DESC LIMIT $7
+`
+
+type ListNewestDocumentsParams struct {
+	KnowledgeID   string
+	WorkspaceID   flow.WorkspaceID
+	State         string
+	Pattern       string
+	ChangedBefore int64
+	BeforeID      string
+	MaxRows       int32
+}
+
+// Documents by their last change, the newest first. pattern is a lower-case LIKE pattern for the title or the source; empty accepts all.
+func (q *Queries) ListNewestDocuments(ctx context.Context, arg ListNewestDocumentsParams) ([]KnowledgeDocument, error) {
+	rows, err := q.db.QueryContext(ctx, listNewestDocuments,
+		arg.KnowledgeID,
+		arg.WorkspaceID,
+		arg.State,
+		arg.Pattern,
+		arg.ChangedBefore,
+		arg.BeforeID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KnowledgeDocument
+	for rows.Next() {
+		var i KnowledgeDocument
+		if err := rows.Scan(
+			&i.ID,
+			&i.KnowledgeID,
+			&i.WorkspaceID,
+			&i.Part,
+			&i.Source,
+			&i.Hash,
+			&i.Title,
+			&i.Link,
+			&i.Metadata,
+			&i.Format,
+			&i.State,
+			&i.Error,
+			&i.RunID,
+			&i.FirstNumber,
+			&i.Passages,
+			&i.Bytes,
+			&i.CreatedAt,
+			&i.ChangedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listParts = `-- name: ListParts :many
+SELECT DISTINCT part FROM knowledge_documents WHERE knowledge_id = $1 AND workspace_id = $2 ORDER BY part LIMIT $3
+`
+
+type ListPartsParams struct {
+	KnowledgeID string
+	WorkspaceID flow.WorkspaceID
+	MaxRows     int32
+}
+
+func (q *Queries) ListParts(ctx context.Context, arg ListPartsParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listParts, arg.KnowledgeID, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var part string
+		if err := rows.Scan(&part); err != nil {
+			return nil, err
+		}
+		items = append(items, part)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPassages = `-- name: ListPassages :many
 SELECT knowledge_id, number, document_id, body, headings, page, start_at, end_at, cells, hash FROM knowledge_passages WHERE knowledge_id = $1 AND number >= $2 AND number < $3 ORDER BY number LIMIT $4
 `

@@ -54,6 +54,17 @@ WHERE knowledge_id = @knowledge_id AND workspace_id = @workspace_id AND id > @af
     AND (part = @part OR CAST(@any_part AS BIGINT) = 1)
 ORDER BY id LIMIT @max_rows;
 
+-- Documents by their last change, the newest first. pattern is a lower-case LIKE pattern for the title or the source; empty accepts all.
+-- name: ListNewestDocuments :many
+SELECT * FROM knowledge_documents
+WHERE knowledge_id = @knowledge_id AND workspace_id = @workspace_id AND (state = @state OR @state = '')
+    AND (CAST(@pattern AS TEXT) = '' OR lower(title) LIKE @pattern ESCAPE '!' OR lower(source) LIKE @pattern ESCAPE '!')
+    AND (changed_at < @changed_before OR changed_at = @changed_before AND id < @before_id)
+ORDER BY changed_at DESC, id DESC LIMIT @max_rows;
+
+-- name: ListParts :many
+SELECT DISTINCT part FROM knowledge_documents WHERE knowledge_id = @knowledge_id AND workspace_id = @workspace_id ORDER BY part LIMIT @max_rows;
+
 -- name: CountDocumentStates :many
 SELECT state, CAST(count(*) AS BIGINT) AS documents FROM knowledge_documents WHERE knowledge_id = @knowledge_id AND workspace_id = @workspace_id GROUP BY state;
 

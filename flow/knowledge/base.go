@@ -137,6 +137,7 @@ type Query struct {
 	Where    func(source string, metadata *flow.Object) (bool, error)
 	WhereKey string
 	Minimum  *float64
+	Document string // ID of the only document that takes part; empty: all
 }
 
 // Hit is a passage that a search found.

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"encoding/json"
+	"time"
 
 	"sluice/flow"
 )
@@ -30,6 +31,16 @@ type DocumentFilter struct {
 	State    string // empty: all
 	After    string // an ID
 	Limit    int
+}
+
+// NewestFilter selects documents of all parts of a base, those that changed last first.
+type NewestFilter struct {
+	State string // empty: all
+	Text  string // in the title or the source, ignoring case; empty: any
+	// ChangedAt and Before are those of the last document of the page before; zero for the first page.
+	ChangedAt time.Time
+	Before    string
+	Limit     int
 }
 
 // IndexKind is the internal kind that indexes a document.

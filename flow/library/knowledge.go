@@ -242,16 +242,21 @@ func (s *Knowledge) Search(ctx context.Context, caller *flow.Key, userID string,
 			return nil, err
 		}
 	}
-	var err error
-	if q.Where, err = s.Filter(ctx, q.WhereKey); err != nil {
-		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid search: " + flow.AsError(err).Message, Fields: []flow.Problem{{Pointer: "/where", Code: "invalid", Detail: flow.AsError(err).Message}}}
-	}
-	if q.Mode != knowledge.ModeWords {
-		if q.Vector, err = s.vector(ctx, caller, userID, b, q.Text); err != nil {
-			return nil, err
-		}
+	if err := s.prepare(ctx, caller, userID, b, q); err != nil {
+		return nil, err
 	}
 	return s.Store.SearchBase(ctx, b, q)
+}
+
+// prepare compiles the filter of a query, and embeds its text.
+func (s *Knowledge) prepare(ctx context.Context, caller *flow.Key, userID string, b *knowledge.Base, q *knowledge.Query) (err error) {
+	if q.Where, err = s.Filter(ctx, q.WhereKey); err != nil {
+		return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid search: " + flow.AsError(err).Message, Fields: []flow.Problem{{Pointer: "/where", Code: "invalid", Detail: flow.AsError(err).Message}}}
+	}
+	if q.Mode != knowledge.ModeWords {
+		q.Vector, err = s.vector(ctx, caller, userID, b, q.Text)
+	}
+	return err
 }
 
 // vector embeds a query with the model of a base. A model of a provider is called by a run whose content is not kept, so that limits and costs are those

@@ -56,10 +56,10 @@ func (d Deps) Index(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return x.out, nil
 }
 
-// fail records a permanent failure with the document, whose earlier version stays.
+// fail records a failure with the document, whose earlier version stays. If the step is tried again and succeeds, that replaces it.
 func (x *indexing) fail(ctx context.Context, err error) error {
 	e, known := errors.AsType[*flow.Error](err)
-	if ctx.Err() != nil || !known || e.Retryable || x.put.Document.Source == "" || e.Code == flow.CodeKnowledgeNotFound {
+	if ctx.Err() != nil || !known || e.Code == flow.CodeUnavailable || x.put.Document.Source == "" || e.Code == flow.CodeKnowledgeNotFound {
 		return err
 	}
 	x.put.Document.Error, x.put.Document.RunID = e.Message, x.in.RunID
@@ -71,17 +71,19 @@ func (x *indexing) fail(ctx context.Context, err error) error {
 
 // run reads, cuts, embeds and stores the document.
 func (x *indexing) run(ctx context.Context) (state string, err error) {
+	doc := &x.put.Document
+	*doc = knowledge.Document{Part: x.spec.Part, Source: x.spec.Source, Title: x.spec.Title, Link: x.spec.Link, Metadata: x.spec.Metadata, RunID: x.in.RunID}
 	f, content, err := x.in.OpenFile(ctx, x.in.Config["file"])
 	if err != nil {
+		if checkDocumentFacts(x.base, doc) != nil {
+			doc.Source = ""
+		}
 		return "", err
 	}
 	defer content.Close() //nolint:errcheck // it was only read
-	doc := &x.put.Document
-	*doc = knowledge.Document{Part: x.spec.Part, Source: x.spec.Source, Title: x.spec.Title, Link: x.spec.Link, RunID: x.in.RunID}
 	if doc.Source == "" {
 		doc.Source = f.Name
 	}
-	doc.Metadata = x.spec.Metadata
 	if err := checkDocumentFacts(x.base, doc); err != nil {
 		doc.Source = "" // nothing to record it with
 		return "", err

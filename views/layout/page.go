@@ -120,6 +120,7 @@ const (
 	SectionFlows       Section = "Flows"
 	SectionRuns        Section = "Runs"
 	SectionTriggers    Section = "Triggers"
+	SectionKnowledge   Section = "Knowledge"
 	SectionKeys        Section = "Keys"
 	SectionDeliveries  Section = "Deliveries"
 	SectionCredentials Section = "Credentials"
@@ -131,7 +132,7 @@ const (
 
 // sections are the entries of the navigation, from top to bottom.
 var sections = []Section{
-	SectionFlows, SectionRuns, SectionTriggers, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
+	SectionFlows, SectionRuns, SectionTriggers, SectionKnowledge, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
 }
 
 // path returns the URL of a section.

@@ -1,0 +1,42 @@
+package bases_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"sluice/e2e/chrome"
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// TestNewcomer_adds_documents_and_searches_them makes a base, chooses files and asks, with mouse and keyboard, and looks at it on a phone.
+func TestNewcomer_adds_documents_and_searches_them(t *testing.T) {
+	h := webtest.Setup(t)
+	p := h.Open(chrome.Start(t), flow.MemberEditor, "/knowledge")
+	p.Click(".empty .btn.primary")
+	p.Type("#field-name", "Help center")
+	p.Click(".base-form .btn.primary")
+	p.Has("#documents", "No documents yet.")
+	p.Eval(`const files = new DataTransfer(), field = document.getElementById("files");
+for (const [name, text] of ` + string(flow.EncodeJSON([][2]string{{"refunds.md", refunds}, {"shipping.md", "# Shipping\n\nParcels arrive within a week."}})) + `) files.items.add(new File([text], name, {type: "text/markdown"}));
+field.files = files.files;
+field.dispatchEvent(new Event("change", {bubbles: true}))`)
+	p.Until(`document.querySelectorAll("#documents [data-state=succeeded]").length === 2 && document.querySelector("#documents [data-hx-get]") === null`)
+	p.Until(`document.querySelector("#base-facts dd").textContent === "2"`)
+	p.Shot("base")
+	p.Click("[name=q]")
+	p.Keys("how long does a refund take" + kb.Enter)
+	p.Has(".hits", "five working days")
+	p.Until(`document.querySelector(".hits mark") !== null`)
+	p.Phone()
+	p.Until(`document.documentElement.scrollWidth <= innerWidth`)
+	p.Shot("base-phone")
+	p.Click(".missing summary")
+	p.Type("[name=expect]", "shipping")
+	p.Keys(kb.Enter)
+	p.Has(".expected", "Shipping")
+	p.Theme("dark")
+	p.Size(1440, 900)
+	p.Shot("base-dark")
+}
