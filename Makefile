@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check check-slow format vet drift vuln bench bench-compare bench-peers generate assets types preview screenshots crash faults soak live fmt dist image digests
+.PHONY: help run dev test check check-slow format vet drift vuln bench bench-compare bench-peers generate assets types preview screenshots crash faults soak live fmt dist outdated image digests
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
@@ -9,6 +9,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # VERSION is the tag of HEAD without "v"; empty between releases.
 VERSION  ?= $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null))
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
+# PLATFORMS are those of a release, as linux/amd64; all when empty.
+PLATFORMS ?=
 # SOURCE is the URL of the repository, for the image's labels.
 SOURCE   ?=
 # GOVULNDB is the database of known vulnerabilities; a file:// URL works offline.
@@ -45,10 +47,11 @@ check: format vet vuln drift types ## check a change: format, vet, staticcheck, 
 	go run ./e2e/all -except $$done -shuffle=on -vet=off; \
 	code=$$?; rm -f $$done; exit $$code
 
-check-slow: ## run the slow tests: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server
+check-slow: ## run the slow tests: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server, releases, and the files in deploy with the real programs
 	SLUICE_TEST_SLOW=1 go run ./e2e/all -run '$(SLOW)' ./e2e
 	go run ./e2e/all -run '^TestCrash$$' ./e2e -rounds=20
 	go run ./e2e/all -race -run '$(WIRED)' ./e2e
+	SLUICE_TEST_SLOW=1 go run ./e2e/all ./deploy
 
 format:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }
@@ -108,9 +111,11 @@ crash: ## the long crash tests: 200 rounds of kill -9 under load, and while maps
 faults: ## the long fault tests of three instances on PostgreSQL: 20 rounds of each
 	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -rounds 20 -timeout 180m -v
 
-soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets. KILLS and FAULTS change that
+soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets, and crashes of the program without C. KILLS and FAULTS change that
 	go test ./e2e -run 'TestCrash' -rounds $(or $(KILLS),300) -timeout 180m -v
 	SLUICE_TEST_SLOW=1 go test ./e2e -run 'TestFleet' -rounds $(or $(FAULTS),20) -timeout 180m -v
+	CGO_ENABLED=0 go test ./db ./jobs -timeout 60m
+	go test ./e2e -run '^TestCrash$$' -no-c -rounds $(or $(FAULTS),20) -timeout 60m -v
 
 live: ## run the table of conversations with tools against real models, and list the rows that never ran: make live MODELS="openai/gpt-5-mini"
 	SLUICE_LIVE_MODELS="$(MODELS)" go test ./providers -count=1 -v -run '^(TestTurn_conforms_live|TestLiveRecord_has_only_rows_of_the_table)$$' $(if $(MODELS),-update)
@@ -118,15 +123,11 @@ live: ## run the table of conversations with tools against real models, and list
 fmt: ## format
 	gofmt -w $$(git ls-files '*.go')
 
-dist: ## build a release for this platform into dist/, with checksums: make dist VERSION=1.2.3
-	@test -n "$(VERSION)" || { echo "HEAD is not tagged as a version; tag it, or give one: make dist VERSION=1.2.3"; exit 1; }
-	@grep -q "^## \[$(VERSION)\] - " CHANGELOG.md || { echo "CHANGELOG.md has no section for $(VERSION); move what is under [Unreleased] there"; exit 1; }
-	@set -eu; name="sluice_$(VERSION)_$$(go env GOOS)_$$(go env GOARCH)"; rm -rf "dist/$$name"; mkdir -p "dist/$$name"; \
-	CGO_ENABLED=1 go build -tags netgo,osusergo -trimpath -o "dist/$$name/sluice" \
-	  -ldflags "-s -w -linkmode external -extldflags -static -X main.release=$(VERSION) -X main.revision=$(REVISION)" ./cmd/sluice; \
-	cp -r LICENSE README.md CHANGELOG.md deploy "dist/$$name/"; \
-	tar -C dist --sort=name --owner=0 --group=0 -czf "dist/$$name.tar.gz" "$$name"; rm -rf "dist/$$name"; \
-	cd dist && sha256sum sluice_$(VERSION)_*.tar.gz > SHA256SUMS && cat SHA256SUMS
+dist: ## build a release of all platforms into dist/, with lists of components and checksums, from a clean checkout of its tag
+	@deploy/dist "$(VERSION)" $(PLATFORMS)
+
+outdated: ## list newer versions of Go modules that Sluice uses
+	@go list -m -u -f '{{if and .Update (not .Indirect)}}{{.Path}} {{.Version}} -> {{.Update.Version}}{{end}}' all
 
 image: ## build the container image, labeled with version and commit
 	docker build -t sluice:$(or $(VERSION),dev) -t sluice:latest --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) \

@@ -53,6 +53,7 @@ require (
 	golang.org/x/time v0.16.0
 	google.golang.org/protobuf v1.36.12
 	modernc.org/quickjs v0.27.0
+	modernc.org/sqlite v1.62.0
 )
 
 require (

@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"sluice/db/parts":                    {"sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
 	"sluice/db/slugs":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow", "sluice/flow/document"},
 	"sluice/db/webhooks":                 {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/lists", "sluice/flow", "sluice/flow/document", "sluice/flow/endpoints", "sluice/flow/fairness"},
+	"sluice/deploy":                      {},
 	"sluice/docs":                        {},
 	"sluice/documents":                   {"sluice/documents/charset", "sluice/documents/pdfium", "sluice/sandbox"},
 	"sluice/documents/charset":           {},

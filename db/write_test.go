@@ -302,7 +302,7 @@ func TestWrite_times_out_on_a_lock_of_another_program(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	other, err := sql.Open("sqlite3", filepath.Join(cfg.DataDir, core.DatabaseFile)+"?_txlock=immediate")
+	other, err := sql.Open(core.DriverName, filepath.Join(cfg.DataDir, core.DatabaseFile)+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}

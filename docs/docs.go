@@ -24,7 +24,7 @@ const Home = "README"
 // sections is the navigation, in reading order. A page without a file is
 // omitted.
 var sections = []Section{
-	{"Start", names("quickstart", "first-flow", "concepts", "coming-from", "faq", "not-possible")},
+	{"Start", names("quickstart", "install", "first-flow", "concepts", "coming-from", "faq", "not-possible")},
 	{"Tutorials", names("tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-form", "tutorial-agent", "tutorial-assistant", "tutorial-zapier")},
 	{"Build", names("flows", "nodes", "agents", "mcp-client", "expressions", "models", "publishing", "ci", "form", "triggers", "alarms")},
 	{"Call", names("runs", "batches", "knowledge", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},

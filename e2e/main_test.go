@@ -14,6 +14,7 @@ import (
 
 var (
 	rounds = flag.Int("rounds", 3, "how often TestCrash kills the server; if given, also how often each fleet test injects its fault")
+	noC    = flag.Bool("no-c", false, "build the binary under test without C, as releases for macOS are")
 	seed   = flag.Uint64("seed", 0, "seed of TestCrash's random choices; 0 takes one from the clock")
 )
 
@@ -45,6 +46,9 @@ func buildAndRun(m *testing.M) int {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "sluice/cmd/sluice")...)
+	if *noC {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary under test: %v\n%s", err, out)
 		return 1

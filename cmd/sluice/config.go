@@ -171,6 +171,9 @@ func (c *Config) check() error {
 	if c.Memory > 0 && c.Memory < memory.Min {
 		return usageError("SLUICE_MEMORY is too small; write at least 128MiB")
 	}
+	if err := checkSignup(c.Signup, runtime.GOOS); err != nil {
+		return err
+	}
 	if err := c.checkSessions(); err != nil {
 		return err
 	}
@@ -212,6 +215,15 @@ func (c *Config) check() error {
 	}
 	if err := upstream.CheckEnvironment(); err != nil {
 		return usageError(err.Error())
+	}
+	return nil
+}
+
+// checkSignup returns a usage error if strangers may sign up on a system that cannot confine what runs
+// for them.
+func checkSignup(signup, system string) error {
+	if signup == "open" && system != "linux" {
+		return usageError("SLUICE_SIGNUP=open is supported only on Linux, where documents and code of strangers are processed without access to files and network; leave it closed here")
 	}
 	return nil
 }

@@ -19,3 +19,15 @@ func TestSize_UnmarshalText(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckSignup_refuses_strangers_where_nothing_is_confined(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		signup, system string
+		refused        bool
+	}{{"open", "linux", false}, {"closed", "darwin", false}, {"open", "darwin", true}, {"open", "freebsd", true}} {
+		if err := checkSignup(test.signup, test.system); (err != nil) != test.refused {
+			t.Errorf("%s on %s: %v", test.signup, test.system, err)
+		}
+	}
+}

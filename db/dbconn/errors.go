@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/mattn/go-sqlite3"
 
 	"sluice/flow"
 )
@@ -64,10 +63,25 @@ func retryableError(code flow.Code, message string, after time.Duration, cause e
 	return fmt.Errorf("%w (%w)", e, cause)
 }
 
+// Result codes of SQLite (https://sqlite.org/rescode.html), without the extension in higher bits.
+const (
+	sqlitePerm       = 3
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteReadOnly   = 8
+	sqliteCorrupt    = 11
+	sqliteFull       = 13
+	sqliteTooBig     = 18
+	sqliteConstraint = 19
+	sqliteMismatch   = 20
+	sqliteRange      = 25
+	sqliteNotADB     = 26
+)
+
 // IsFull reports whether the disk is full.
 func IsFull(err error) bool {
-	if e, ok := errors.AsType[sqlite3.Error](err); ok {
-		return e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC
+	if code, ok := sqliteCode(err); ok {
+		return code == sqliteFull
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "53100" // disk_full
@@ -78,8 +92,8 @@ func IsFull(err error) bool {
 // isBusy reports whether the database is overloaded: on SQLite another connection holds a
 // lock, on PostgreSQL memory is short or a time limit was reached. Waiting helps.
 func isBusy(err error) bool {
-	if e, ok := errors.AsType[sqlite3.Error](err); ok {
-		return e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked
+	if code, ok := sqliteCode(err); ok {
+		return code == sqliteBusy || code == sqliteLocked
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
@@ -101,8 +115,8 @@ func Classify(err error) error {
 
 // IsCorrupt reports whether the database found a damaged page.
 func IsCorrupt(err error) bool {
-	if e, ok := errors.AsType[sqlite3.Error](err); ok {
-		return e.Code == sqlite3.ErrCorrupt
+	if code, ok := sqliteCode(err); ok {
+		return code == sqliteCorrupt
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -120,9 +134,9 @@ func IsCorrupt(err error) bool {
 // isPermanent reports whether a retry would fail the same way, because of damaged data, or
 // of values that the schema does not allow.
 func isPermanent(err error) bool {
-	if e, ok := errors.AsType[sqlite3.Error](err); ok {
-		switch e.Code {
-		case sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrConstraint, sqlite3.ErrMismatch, sqlite3.ErrTooBig, sqlite3.ErrRange:
+	if code, ok := sqliteCode(err); ok {
+		switch code {
+		case sqliteCorrupt, sqliteNotADB, sqliteConstraint, sqliteMismatch, sqliteTooBig, sqliteRange:
 			return true
 		}
 		return false
@@ -149,10 +163,10 @@ func Unreadable[ID ~string](err error, what string, id ID) error {
 
 // AdviseOpen adds advice for the operator to an error of opening a database.
 func AdviseOpen(dir string, err error) error {
-	switch e, ok := errors.AsType[sqlite3.Error](err); {
-	case ok && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB):
+	switch code, ok := sqliteCode(err); {
+	case ok && (code == sqliteCorrupt || code == sqliteNotADB):
 		return fmt.Errorf("the database in %s is damaged (%w); stop the server and restore the last backup with 'sluice restore --replace'", dir, err)
-	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
+	case ok && (code == sqliteReadOnly || code == sqlitePerm), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; make the user that Sluice runs as the owner of %s and everything in it", err, dir)
 	case IsFull(err):
 		return fmt.Errorf("%w; the disk of %s is full: free some space and start again", err, dir)

@@ -135,8 +135,9 @@ func npmPackage(dir string) ([]component, error) {
 	return list, nil
 }
 
-// notLinked are license files of modules for parts that no program contains: their tests and logos.
-var notLinked = []string{"LICENSE_TEST262", "LICENSE-LOGO"}
+// notLinked are license files of modules for parts that the program does not contain: tests, logos and
+// extensions. The last lists the modules around SQLite, which are here on their own.
+var notLinked = []string{"LICENSE_TEST262", "LICENSE-LOGO", "LICENSE-SQLITE_VEC", "modernc.org/sqlite/LICENSE-3RD-PARTY.MD"}
 
 // notice is in place of the license for a text that must be passed on, but says no conditions.
 const notice = "notice"
@@ -148,11 +149,12 @@ func licenseTexts(dir string) ([]component, error) {
 	if err != nil {
 		return nil, err
 	}
+	unversioned, _, _ := strings.Cut(filepath.ToSlash(dir), "@v")
 	var texts []component
 	for _, e := range entries {
 		name := strings.ToUpper(e.Name())
 		isLicense := slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) })
-		if !isLicense || e.IsDir() || filepath.Ext(name) == ".GO" || slices.Contains(notLinked, name) {
+		if !isLicense || e.IsDir() || filepath.Ext(name) == ".GO" || slices.ContainsFunc(notLinked, func(p string) bool { return strings.HasSuffix(unversioned+"/"+name, "/"+p) }) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))

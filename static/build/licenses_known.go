@@ -23,6 +23,7 @@ var knownLicenses = []struct{ name, words string }{
 	{"Zlib", "This software is provided 'as-is', without any express or implied warranty"},
 	{"AGG", "Permission to copy, use, modify, sell and distribute this software is granted provided this copyright notice"},
 	{"public domain", "in the public domain"},
+	{"public domain", "has been dedicated to the public domain"},
 	{"Unlicense", "This is free and unencumbered software released into the public domain"},
 }
 
@@ -62,8 +63,9 @@ func licenseOf(c component) (string, error) {
 	if strings.Contains(text[:min(len(text), 200)], "MOZILLA PUBLIC LICENSE") { // which names the GPL as one that its files may be combined with
 		return "MPL-2.0", nil
 	}
+	limits := strings.ReplaceAll(text, "COMMERCIAL OR NON-COMMERCIAL", "") // as SQLite permits
 	for _, w := range copyleft {
-		if strings.Contains(text, w) {
+		if strings.Contains(limits, w) {
 			return "", fmt.Errorf("the license of %s has the words %q; Sluice must not contain it", c.name, w)
 		}
 	}
