@@ -313,7 +313,7 @@ func TestVerifyAudit_after_restore(t *testing.T) {
 		}
 	}
 	archive := filepath.Join(t.TempDir(), "a.backup")
-	if _, err := backup.Create(t.Context(), s.DB, archive, "test"); err != nil {
+	if _, err := backup.Create(t.Context(), s.DB, archive, "test", backup.Local); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -37,11 +37,11 @@ func backedUp(t *testing.T) (cfg core.Config, archive, fileID string) {
 	w.must(err)
 	w.must(s.EraseFile(w.ctx, ws, gone.ID))
 	archive = filepath.Join(t.TempDir(), "sluice.backup")
-	b, err := backup.Create(w.ctx, s.DB, archive, "test")
+	b, err := backup.Create(w.ctx, s.DB, archive, "test", backup.Local)
 	w.must(err)
 	wantEqual(t, "files", b.Files, 1)
 	wantEqual(t, "missing", len(b.Missing), 0)
-	if _, err := backup.Create(w.ctx, s.DB, archive, "test"); err == nil {
+	if _, err := backup.Create(w.ctx, s.DB, archive, "test", backup.Local); err == nil {
 		t.Error("a backup was overwritten")
 	}
 	w.must(s.Close())
@@ -147,7 +147,7 @@ func TestRestore_refuses_unusable_backups(t *testing.T) {
 func TestBackUp_refuses_PostgreSQL(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Postgres(t)
-	if _, err := backup.Create(t.Context(), s.DB, filepath.Join(t.TempDir(), "b"), "test"); !errors.Is(err, backup.ErrPostgres) {
+	if _, err := backup.Create(t.Context(), s.DB, filepath.Join(t.TempDir(), "b"), "test", backup.Local); !errors.Is(err, backup.ErrPostgres) {
 		t.Errorf("it said %v", err)
 	}
 }

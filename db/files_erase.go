@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
@@ -100,6 +101,33 @@ func (s *Files) SweepFiles(ctx context.Context, before time.Time) error {
 		return fmt.Errorf("sweep files: %w", err)
 	}
 	return nil
+}
+
+// errNoObjects is returned for an act on object storage without one.
+var errNoObjects = errors.New("there is no object storage: set SLUICE_FILES as on the server")
+
+// MoveFiles moves the content of all files to object storage or back.
+func (s *Files) MoveFiles(ctx context.Context, in bool) (blobs.Moved, error) {
+	o, ok := s.bucket.(*blobs.Objects)
+	if !ok {
+		return blobs.Moved{}, errNoObjects
+	}
+	return o.Move(ctx, in)
+}
+
+// MissingObjects returns the number of contents that should be in object storage but are not there, and the
+// hashes of the first few.
+func (s *Files) MissingObjects(ctx context.Context) (n int64, some []string, err error) {
+	o, ok := s.bucket.(*blobs.Objects)
+	if !ok {
+		return 0, nil, errNoObjects
+	}
+	err = o.Missing(ctx, func(m blobs.Stored) {
+		if n++; len(some) < 10 {
+			some = append(some, m.Hash)
+		}
+	})
+	return n, some, err
 }
 
 var _ flow.FileStore = (*Store)(nil)

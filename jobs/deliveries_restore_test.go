@@ -24,7 +24,7 @@ func TestDelivery_keeps_ID_after_restore(t *testing.T) {
 	run := first.startRun(func(s *flow.Start) { s.Options.Webhook = &flow.RunWebhook{URL: url} })
 	<-first.gate.started
 	archive := filepath.Join(t.TempDir(), "now.backup")
-	if _, err := backup.Create(context.Background(), first.store.DB, archive, "test"); err != nil {
+	if _, err := backup.Create(context.Background(), first.store.DB, archive, "test", backup.Local); err != nil {
 		t.Fatal(err)
 	}
 	sent := func(fx *fixture) map[string]bool {

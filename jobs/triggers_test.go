@@ -359,7 +359,7 @@ func TestSchedule_passes_over_times_since_a_backup(t *testing.T) {
 	first := scheduleFixture(t, was, passThroughFlow)
 	tr := first.addSchedule("digest", every5m())
 	archive := filepath.Join(t.TempDir(), "now.backup")
-	if _, err := backup.Create(context.Background(), first.store.DB, archive, "test"); err != nil {
+	if _, err := backup.Create(context.Background(), first.store.DB, archive, "test", backup.Local); err != nil {
 		t.Fatal(err)
 	}
 	first.start()

@@ -17,12 +17,23 @@ import (
 // that a stolen backup reveals no secret.
 type backupCmd struct {
 	File string `arg:"" help:"File to write, such as sluice-2026-03-14.backup; it must not exist." type:"path"`
+	With bool   `name:"with-files" help:"Also hold the content of files in object storage."`
+	Only bool   `name:"without-files" help:"Hold no content of files, only their hashes."`
 	JSON bool   `help:"Print what the backup holds as JSON."`
 }
 
 // RunOn writes a backup. The server may be running.
 func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	b, err := backup.Create(ctx, store.DB, c.File, version())
+	contents := backup.Local
+	switch {
+	case c.With && c.Only:
+		return usageError("--with-files and --without-files contradict each other; give one of them")
+	case c.With:
+		contents = backup.All
+	case c.Only:
+		contents = backup.Nothing
+	}
+	b, err := backup.Create(ctx, store.DB, c.File, version(), contents)
 	if err != nil {
 		return err
 	}
@@ -33,6 +44,9 @@ func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *s
 		return printJSON(s.Out, b)
 	}
 	fmt.Fprintf(s.Out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
+	if n := int64(len(b.Elsewhere)); n > 0 {
+		fmt.Fprintf(s.Err, "The content of %s is not in it. Keep the object storage, or add --with-files.\n", count(n, "file", "files"))
+	}
 	fmt.Fprintf(s.Err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.masterKeyLocation())
 	return nil
 }
@@ -76,6 +90,9 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	fmt.Fprintf(s.Out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
 	if r.Aside != "" {
 		fmt.Fprintf(s.Out, "The previous data is in %s.\n", r.Aside)
+	}
+	if n := int64(len(r.Elsewhere)); n > 0 {
+		fmt.Fprintf(s.Err, "The backup does not hold the content of %s. 'sluice doctor --files' checks whether it is in the object storage.\n", count(n, "file", "files"))
 	}
 	fmt.Fprintf(s.Err, "Runs and deliveries that were open at the time of the backup continue when the server starts. Steps completed after the backup may run again.\n")
 	return nil

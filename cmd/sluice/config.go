@@ -49,7 +49,7 @@ type Config struct {
 	Memory         size          `env:"SLUICE_MEMORY" help:"Memory that the server may use. Default: the limit of the container, or else the memory of the machine." placeholder:"1GiB"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
 	KnowledgeCache size          `env:"SLUICE_KNOWLEDGE_CACHE" default:"128MiB" help:"Memory for the indexes of knowledge bases." placeholder:"128MiB"`
-	Files          string        `env:"SLUICE_FILES" help:"Object storage for the content of files, such as s3://BUCKET/PREFIX?endpoint=https://storage.example.com&region=eu-central-1&path_style=true. Default: the data directory, or the database on PostgreSQL." placeholder:"URL"`
+	Files          string        `env:"SLUICE_FILES" name:"files-url" help:"Object storage for the content of files, such as s3://BUCKET/PREFIX?endpoint=https://storage.example.com&region=eu-central-1&path_style=true. Default: the data directory, or the database on PostgreSQL." placeholder:"URL"`
 	FilesKeyID     string        `env:"SLUICE_FILES_KEY_ID" name:"files-key-id" help:"Access key of that storage. Default: AWS's own variables, files and roles." placeholder:"ID"`
 	FilesSecret    string        `env:"SLUICE_FILES_SECRET" name:"files-secret" help:"Secret of that access key." placeholder:"SECRET"`
 	FilesRedirect  string        `env:"SLUICE_FILES_REDIRECT" name:"files-redirect" default:"off" enum:"on,off" help:"Whether downloads by programs are redirected to the object storage, with links valid for 60 seconds."`

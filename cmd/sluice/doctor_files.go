@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"sluice/db"
 	"sluice/outbound/s3"
 )
 
@@ -27,4 +29,18 @@ func (f *findings) files(ctx context.Context, c *Config) {
 		state, advice = verdictWarn, "Use an endpoint with https, unless the network between is trusted."
 	}
 	f.add("files", state, advice, "Objects can be stored, read and deleted in %s.", client.Name())
+}
+
+// contents checks that the content of every file in object storage is there.
+func (f *findings) contents(ctx context.Context, store *db.Store) {
+	n, some, err := store.MissingObjects(ctx)
+	switch {
+	case err != nil:
+		f.add("contents", verdictBad, "", "The contents in object storage cannot be checked: %v.", err)
+	case n > 0:
+		f.add("contents", verdictBad, "Restore the objects, or a backup that was made with --with-files. Their hashes begin with: "+strings.Join(some, ", ")+".",
+			"%s in object storage missing or cut.", count(n, "content is", "contents are"))
+	default:
+		f.add("contents", verdictOK, "", "The object storage has the content of every file.")
+	}
 }

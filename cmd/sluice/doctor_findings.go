@@ -35,9 +35,9 @@ const (
 	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks. Each check relies on those before it, so examine returns early if
+// examine runs all checks, with files also the slow one of all contents in object storage. Each check relies on those before it, so examine returns early if
 // later checks are pointless, such as those of the database if the directory is unreadable.
-func (c *Config) examine(ctx context.Context) findings {
+func (c *Config) examine(ctx context.Context, files bool) findings {
 	var f findings
 	if err := c.check(); err != nil {
 		f.add("configuration", verdictBad, "", "%v", err)
@@ -83,6 +83,9 @@ func (c *Config) examine(ctx context.Context) findings {
 	f.database(e)
 	f.growth(e, time.Duration(c.Retention), c.freeForDatabase())
 	f.work(e, running)
+	if files {
+		f.contents(ctx, store)
+	}
 	f.quotas(ctx, store)
 	c.examineCredentials(ctx, &f, store)
 	f.budgets(ctx, store)

@@ -56,6 +56,7 @@ type cli struct {
 	Migrate    migrateCmd        `cmd:"" help:"Migrate the database to this version, without starting the server."`
 	Backup     backupCmd         `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
 	Restore    restoreCmd        `cmd:"" help:"Restore a backup into the data directory."`
+	Files      filesCmd          `cmd:"" help:"The content of files: move to object storage and back."`
 	Doctor     doctorCmd         `cmd:"" help:"Show the effective settings and find problems."`
 	Ready      readyCmd          `cmd:"" help:"Check whether the running server accepts requests; exit code 0 means yes. For health checks of containers."`
 	Secrets    secretsCmd        `cmd:"" help:"The master key that encrypts secrets: rotate."`

@@ -47,7 +47,19 @@ type Manifest struct {
 	FileBytes int64     `json:"file_bytes"`
 	// Missing are the hashes of files whose content was not found.
 	Missing []string `json:"missing,omitempty"`
+	// Elsewhere are the hashes of files whose content the backup leaves out, such as content in object storage.
+	Elsewhere []string `json:"elsewhere,omitempty"`
 }
+
+// Contents says which contents of files a backup holds.
+type Contents int
+
+// The contents of a backup.
+const (
+	Local   Contents = iota // those in the data directory, but not those in object storage
+	Nothing                 // only their hashes
+	All                     // also those in object storage
+)
 
 // ErrPostgres is returned by Create on PostgreSQL. Its text names the tool to use instead.
 var ErrPostgres = errors.New("on PostgreSQL everything is in the database, files too; back it up with PostgreSQL's own tools, such as pg_dump --format=custom")
@@ -57,8 +69,8 @@ var ErrPostgres = errors.New("on PostgreSQL everything is in the database, files
 // writer. version is that of the program, for the manifest. The archive is read
 // back and checked before it is renamed to path, so a file with that name is always
 // complete.
-func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest, err error) {
-	s := source{db}
+func Create(ctx context.Context, db *core.DB, path, version string, contents Contents) (b Manifest, err error) {
+	s := source{db, contents, blobs.NewBucket(db)}
 	if s.DB.IsPostgres() {
 		return b, ErrPostgres
 	}
@@ -88,7 +100,11 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 }
 
 // source is the SQLite database that a backup is made of.
-type source struct{ DB *core.DB }
+type source struct {
+	DB       *core.DB
+	contents Contents
+	bucket   blobs.Bucket
+}
 
 // snapshot makes a consistent copy of the database without free pages, which may
 // contain erased data, and checks it. It only reads, so the server can write.
@@ -159,10 +175,22 @@ func (s source) packFiles(ctx context.Context, out *tar.Writer, snapshot string,
 	if err != nil {
 		return err
 	}
+	rows, err = db.QueryContext(ctx, "SELECT hash FROM blobs") // of a directory, all are in object storage
+	stored, err := dbconn.Collect(rows, err, dbconn.ScanText)
+	if err != nil {
+		return err
+	}
+	objects := map[string]bool{}
+	for _, hash := range stored {
+		objects[hash] = true
+	}
 	var gone []string
 	for _, hash := range hashes {
-		path := filepath.Join(s.DB.Config.DataDir, blobs.FilesDir, hash[:2], hash[2:])
-		size, err := packFile(ctx, out, hash, path, b.MadeAt)
+		if s.contents == Nothing || s.contents == Local && objects[hash] {
+			b.Elsewhere = append(b.Elsewhere, hash)
+			continue
+		}
+		size, err := s.packFile(ctx, out, hash, b.MadeAt)
 		if errors.Is(err, fs.ErrNotExist) {
 			gone = append(gone, hash)
 			continue
@@ -176,19 +204,27 @@ func (s source) packFiles(ctx context.Context, out *tar.Writer, snapshot string,
 }
 
 // packFile packs the content with a hash and checks it. It returns its size.
-func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.Time) (int64, error) {
-	info, err := os.Stat(path)
+func (s source) packFile(ctx context.Context, out *tar.Writer, hash string, at time.Time) (int64, error) {
+	content, err := s.bucket.Open(ctx, hash)
 	if err != nil {
 		return 0, err
 	}
+	defer content.Close()
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	sum, err := pack(out, blobs.FilesDir+"/"+hash[:2]+"/"+hash[2:], path, at)
+	size, err := content.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = content.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return 0, err
+	}
+	sum, err := packContent(out, blobs.FilesDir+"/"+hash[:2]+"/"+hash[2:], content, size, at)
 	if err == nil && sum != hash {
 		err = fmt.Errorf("the content of the files with hash %s is damaged", hash)
 	}
-	return info.Size(), err
+	return size, err
 }
 
 // eraseMissing erases files in the snapshot that were erased in the database since then.
@@ -224,10 +260,15 @@ func pack(out *tar.Writer, name, path string, at time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: at}); err != nil {
+	return packContent(out, name, f, info.Size(), at)
+}
+
+// packContent adds an entry of a number of bytes and returns the SHA-256 of its content.
+func packContent(out *tar.Writer, name string, content io.Reader, size int64, at time.Time) (string, error) {
+	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: at}); err != nil {
 		return "", err
 	}
 	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, sum), f)
+	_, err := io.Copy(io.MultiWriter(out, sum), content)
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
