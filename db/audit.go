@@ -22,7 +22,9 @@ func (s *AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 // ListAudit returns the entries before an ID, newest first. An empty ID starts at
 // the newest entry.
 func (s *AuditLog) ListAudit(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.AuditEntry, error) {
-	rows, err := s.DB.Reads.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+	rows, err := core.FromReplica(ctx, s.DB, func(ctx context.Context) ([]gen.ListAuditRow, error) {
+		return s.DB.Reads.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+	})
 	return dbconn.MapRows(rows, auditOf), err
 }
 

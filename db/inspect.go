@@ -39,6 +39,8 @@ type Inspection struct {
 	ExpiringKeys int64    // keys that were used and expire within a week
 	Backlog      Backlog
 	Growth       Growth
+	Replica      core.ReplicaState
+	ReplicaError string // why the replica cannot be used
 }
 
 const (
@@ -101,6 +103,10 @@ func (s *Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error 
 	}
 	e.Engine += version
 	e.Pooler = s.DB.Pooler
+	var unusable error
+	if e.Replica, unusable = s.DB.Replica(ctx); unusable != nil {
+		e.ReplicaError = unusable.Error()
+	}
 	err := s.DB.SyncClock(ctx, s.DB.Reader)
 	e.Skew = s.DB.Clock.Skew()
 	return cmp.Or(err, s.checkTables(ctx, e))

@@ -16,7 +16,13 @@ import (
 // ListRunRows returns a page of the runs that match, newest first. If a page of
 // newer runs would not be full, it returns the first page instead.
 func (s *Runs) ListRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, error) {
-	return core.ReadRows(ctx, s.DB, "runs", func(ctx context.Context) (flow.RunPage, error) { return s.listRunRows(ctx, c) })
+	read := func(ctx context.Context) (flow.RunPage, error) {
+		return core.ReadRows(ctx, s.DB, "runs", func(ctx context.Context) (flow.RunPage, error) { return s.listRunRows(ctx, c) })
+	}
+	if c.Text != "" {
+		return read(ctx)
+	}
+	return core.FromReplica(ctx, s.DB, read)
 }
 
 // listRunRows is ListRunRows, which fails if a row cannot be read before its ID is known.
@@ -49,6 +55,10 @@ func (s *Runs) listRunRows(ctx context.Context, c flow.RunQuery) (flow.RunPage, 
 
 // ListRuns returns the runs that match with all their content, newest first.
 func (s *Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
+	return core.FromReplica(ctx, s.DB, func(ctx context.Context) ([]flow.Run, error) { return s.listRuns(ctx, f) })
+}
+
+func (s *Runs) listRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
 	k := newRunFilter(&flow.RunQuery{
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, Trigger: f.Trigger, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,

@@ -14,6 +14,10 @@ import (
 // FlowStats returns the statistics of flows for the 24 hours up to now. They are
 // empty for a flow without runs or of another workspace.
 func (s *Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []flow.FlowID, now time.Time) (map[flow.FlowID]flow.Day, error) {
+	return core.FromReplica(ctx, s.DB, func(ctx context.Context) (map[flow.FlowID]flow.Day, error) { return s.flowStats(ctx, ws, flowIDs, now) })
+}
+
+func (s *Flows) flowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []flow.FlowID, now time.Time) (map[flow.FlowID]flow.Day, error) {
 	days := make(map[flow.FlowID]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {
 		rows, err := s.DB.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{

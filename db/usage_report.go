@@ -17,7 +17,9 @@ import (
 
 // Usage returns the usage of the UTC days from one time to another, inclusive.
 func (s *UsageLog) Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error) {
-	rows, err := s.DB.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
+	rows, err := core.FromReplica(ctx, s.DB, func(ctx context.Context) ([]gen.UsageFull, error) {
+		return s.DB.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
+	})
 	var days []flow.UsageDay
 	for _, d := range dbconn.MapRows(rows, usageDayOf) {
 		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {

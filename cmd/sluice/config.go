@@ -37,6 +37,7 @@ type Config struct {
 	Addr           string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
 	DataDir        string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
 	DatabaseURL    string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
+	ReadURL        string        `env:"SLUICE_READ_DATABASE_URL" name:"read-database-url" help:"postgres://… of a streaming replica of DATABASE_URL, for lists and reports." placeholder:"URL"`
 	PublicURL      string        `env:"SLUICE_PUBLIC_URL" help:"URL at which clients reach this server; default is the address." placeholder:"URL"`
 	MasterKey      string        `env:"SLUICE_MASTER_KEY" help:"Key that encrypts stored secrets; a file is safer." placeholder:"KEY"`
 	MasterKeyFile  string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with the master key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
@@ -186,6 +187,9 @@ func (c *Config) check() error {
 	}
 	if err := db.CheckURL(c.DatabaseURL); err != nil {
 		return usageError(err.Error())
+	}
+	if c.ReadURL != "" && (c.DatabaseURL == "" || db.CheckURL(c.ReadURL) != nil) {
+		return usageError("SLUICE_READ_DATABASE_URL must be a postgres:// URL, and DATABASE_URL must be set too")
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
 		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write the URL at which clients reach this server, such as https://sluice.example.com, without a path", c.PublicURL))

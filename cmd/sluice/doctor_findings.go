@@ -82,6 +82,7 @@ func (c *Config) examine(ctx context.Context, files bool) findings {
 	}
 	f.database(e)
 	f.growth(e, time.Duration(c.Retention), c.freeForDatabase())
+	f.replica(e)
 	f.work(e, running)
 	if files {
 		f.contents(ctx, store)

@@ -80,7 +80,7 @@ func displayValue(name string, value any) string {
 		return ""
 	case name == "SLUICE_MASTER_KEY", name == "SLUICE_KEY", name == "SLUICE_FILES_SECRET":
 		return "(set, not shown)"
-	case name == "DATABASE_URL", name == "SLUICE_SMTP_URL":
+	case name == "DATABASE_URL", name == "SLUICE_READ_DATABASE_URL", name == "SLUICE_SMTP_URL":
 		return withoutPassword(text)
 	}
 	return text

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/flow"
 	"sluice/jobs"
 )
@@ -86,7 +87,28 @@ func newMetrics(store *db.Store) *metrics {
 			b, err := store.Backlog(ctx)
 			return int64(b.Delay.Seconds()), err
 		})))
+	m.replica(store, read)
 	return m
+}
+
+// replica registers the metrics of the replica for lists, if there is one.
+func (m *metrics) replica(store *db.Store, read func(func(context.Context) (int64, error)) func() float64) {
+	if store.Config.ReadDatabaseURL == "" {
+		return
+	}
+	reads := func(from string, of func(core.ReplicaState) int64) {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "sluice_list_reads_total", Help: "Lists and reports that were read while a replica is configured, by the database that answered.", ConstLabels: prometheus.Labels{"from": from}},
+			read(func(ctx context.Context) (int64, error) { s, _ := store.Replica(ctx); return of(s), nil })))
+	}
+	reads("replica", func(s core.ReplicaState) int64 { return s.Used })
+	reads("primary", func(s core.ReplicaState) int64 { return s.Skipped })
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_replica_delay_seconds", Help: "How far the replica for lists is behind; 0 if it has everything."},
+		read(func(ctx context.Context) (int64, error) {
+			s, err := store.Replica(ctx)
+			return int64(s.Behind.Seconds()), err
+		})))
 }
 
 // observe counts an event of package jobs. It is called for every run and must be fast, so

@@ -71,7 +71,7 @@ func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) err
 // database converts the settings to those of package db, which knows no flags and variables.
 func (c *Config) database(log *slog.Logger) db.Config {
 	d := db.Config{
-		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
+		DatabaseURL: c.DatabaseURL, ReadDatabaseURL: c.ReadURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
 		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.plan().Workers, PageCache: c.plan().Pages, KnowledgeCache: int64(c.KnowledgeCache), MaxFile: int64(c.MaxFile), Quota: c.quota(), OpenSignup: c.Signup == "open", Version: version(), Log: log,
 		MachineNow: machineNow(),

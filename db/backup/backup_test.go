@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
@@ -27,7 +28,7 @@ func TestCreate_frees_the_storage_of_erased_files(t *testing.T) {
 	}
 	save("kept")
 	gone, again := save("gone"), save("gone")
-	from, path := source{s.DB}, filepath.Join(t.TempDir(), core.DatabaseFile)
+	from, path := source{DB: s.DB, bucket: blobs.NewBucket(s.DB)}, filepath.Join(t.TempDir(), core.DatabaseFile)
 	if err := from.snapshot(ctx, path); err != nil {
 		t.Fatal(err)
 	}

@@ -35,10 +35,12 @@ const defaultBusyTimeout = 5 * time.Second
 
 // Config says where the store is and how it behaves. Only DataDir is needed.
 type Config struct {
-	DatabaseURL   string // postgres://…; empty for SQLite in DataDir
-	DataDir       string // database, files, lock and master key; created with mode 0700
-	MasterKey     string // base64 of 32 bytes or a Tink keyset in JSON
-	MasterKeyFile string // a file with the same; default master.key in DataDir
+	DatabaseURL string // postgres://…; empty for SQLite in DataDir
+	// ReadDatabaseURL is a streaming replica of that PostgreSQL, for lists and reports.
+	ReadDatabaseURL string
+	DataDir         string // database, files, lock and master key; created with mode 0700
+	MasterKey       string // base64 of 32 bytes or a Tink keyset in JSON
+	MasterKeyFile   string // a file with the same; default master.key in DataDir
 
 	Retention       time.Duration // how long an ended run keeps its content; default 30 days
 	AuditRetention  time.Duration // how long entries of the audit log are kept; 0 keeps them forever
@@ -133,6 +135,7 @@ type DB struct {
 	sqlite   *sql.DB       // the single writer connection, shared with the queue; nil on PostgreSQL
 	pool     pool          // nil on SQLite
 	Pooler   bool          // PostgreSQL is behind a connection pooler
+	replica  *replica      // for lists; nil without one
 	slots    *dbconn.Slots // bounds how many connections of the pool Reader uses
 	Vital    lane          // reserved connections, see lane
 	Reader   *sql.DB       // for reads; on PostgreSQL also for writes
@@ -245,7 +248,7 @@ func (s *DB) Close() error {
 		err = errors.Join(s.sets.close(), err)
 		s.notifier.close()
 	}
-	err = cmp.Or(err, s.Vital.close())
+	err = cmp.Or(err, s.Vital.close(), s.replica.close())
 	for _, db := range []*sql.DB{s.watcher, s.Reader, s.sqlite} {
 		if db != nil {
 			err = cmp.Or(err, db.Close())

@@ -43,6 +43,9 @@ func (s *DB) openPostgres(ctx context.Context) error {
 	if err := s.openPools(ctx, cfg, size); err != nil {
 		return err
 	}
+	if err := s.openReplica(ctx); err != nil {
+		return err
+	}
 	s.Reads = gen.New(Reader{s.Reader, s})
 	s.Writer = &postgresWriter{s, s.Reader}
 	s.sets = newSetWriter(s)

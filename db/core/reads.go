@@ -37,6 +37,9 @@ func (r Reader) QueryContext(ctx context.Context, query string, args ...any) (ro
 	if around := pagesOf(ctx); around != nil {
 		return around.QueryContext(ctx, query, args...)
 	}
+	if replica := replicaOf(ctx); replica != nil {
+		return replica.QueryContext(ctx, query, args...)
+	}
 	for failed := 1; ; failed++ {
 		rows, err = r.DBTX.QueryContext(ctx, query, args...)
 		if !r.s.retriesRead(ctx, failed, err) {
@@ -49,6 +52,9 @@ func (r Reader) QueryContext(ctx context.Context, query string, args ...any) (ro
 func (r Reader) QueryRowContext(ctx context.Context, query string, args ...any) (row *sql.Row) {
 	if around := pagesOf(ctx); around != nil {
 		return around.QueryRowContext(ctx, query, args...)
+	}
+	if replica := replicaOf(ctx); replica != nil {
+		return replica.QueryRowContext(ctx, query, args...)
 	}
 	for failed := 1; ; failed++ {
 		row = r.DBTX.QueryRowContext(ctx, query, args...)

@@ -65,6 +65,23 @@ func NewServer(t testing.TB, cfg ServerConfig) *Server {
 	return s
 }
 
+// NewReplica starts a streaming replica of the server, which is removed after the test.
+func (s *Server) NewReplica() *Server {
+	s.t.Helper()
+	r := &Server{t: s.t, settings: s.settings}
+	var err error
+	if r.p, err = pgserver.New(); err != nil {
+		s.t.Fatalf("prepare PostgreSQL: %v", err)
+	}
+	s.t.Cleanup(r.p.Remove)
+	r.data = filepath.Join(r.p.Dir(), "data")
+	if err := r.p.Clone(r.data, s.p); err != nil {
+		s.t.Fatal(err)
+	}
+	r.Start()
+	return r
+}
+
 // Config returns the configuration of a store on a new database, which is not
 // migrated yet. The database belongs to the role app, which is not a superuser.
 func (s *Server) Config(database string) db.Config {

@@ -16,7 +16,13 @@ import (
 // ListDeliveryRows returns a page of the deliveries that match, newest first. If a
 // page of newer deliveries would not be full, it returns the first page instead.
 func (s *Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryQuery) (flow.DeliveryPage, error) {
-	return core.ReadRows(ctx, s.DB, "deliveries", func(ctx context.Context) (flow.DeliveryPage, error) { return s.listDeliveryRows(ctx, c) })
+	read := func(ctx context.Context) (flow.DeliveryPage, error) {
+		return core.ReadRows(ctx, s.DB, "deliveries", func(ctx context.Context) (flow.DeliveryPage, error) { return s.listDeliveryRows(ctx, c) })
+	}
+	if c.URL != "" {
+		return read(ctx)
+	}
+	return core.FromReplica(ctx, s.DB, read)
 }
 
 // listDeliveryRows is ListDeliveryRows, which fails if a row cannot be read before its position

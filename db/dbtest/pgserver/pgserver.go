@@ -103,6 +103,15 @@ func (s *Server) Init(data string, options ...string) error {
 	return nil
 }
 
+// Clone copies the data of another running server, so that this one becomes its streaming replica.
+func (s *Server) Clone(data string, other *Server) error {
+	args := []string{"-D", data, "-d", "host=" + other.dir + " user=sluice", "-R", "-X", "stream", "-c", "fast", "--no-sync"}
+	if out, err := s.command("pg_basebackup", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
+	}
+	return nil
+}
+
 // Serve starts the process on a data directory, with additional options of
 // postgres. It does not wait until the server accepts connections.
 func (s *Server) Serve(data string, options ...string) error {
