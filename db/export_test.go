@@ -51,6 +51,10 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunQuery) ([]ChoiceQue
 	if len(k.statesEnded(false)) > 0 {
 		add("open", k.openQuery(c.Limit+1))
 	}
+	if k.onlyFailed() {
+		add("failed", k.failedQuery(c.Limit+1))
+		return list, nil
+	}
 	if len(k.statesEnded(true)) > 0 {
 		add("groups", k.groupsQuery(c.Limit+1, s.IsPostgres()))
 	}

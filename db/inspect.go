@@ -104,7 +104,7 @@ func (s *Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error 
 	e.Engine += version
 	e.Pooler = s.DB.Pooler
 	var unusable error
-	if e.Replica, unusable = s.DB.Replica(ctx); unusable != nil {
+	if e.Replica, unusable = core.ReplicaOf(ctx, s.DB); unusable != nil {
 		e.ReplicaError = unusable.Error()
 	}
 	err := s.DB.SyncClock(ctx, s.DB.Reader)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -33,7 +34,7 @@ func TestReplica_for_lists(t *testing.T) {
 	w := newFixture(t, s, &clock{now: time.Now()})
 	state := func() (used, skipped int64) {
 		t.Helper()
-		r, _ := w.Replica(w.ctx)
+		r, _ := core.ReplicaOf(w.ctx, w.DB)
 		return r.Used, r.Skipped
 	}
 	list := func(want flow.RunID) {
@@ -76,7 +77,7 @@ func TestReplica_for_lists(t *testing.T) {
 	if _, skipped := state(); skipped == before {
 		t.Error("a replica that is behind was used")
 	}
-	if r, err := w.Replica(w.ctx); err != nil || r.Bytes == 0 {
+	if r, err := core.ReplicaOf(w.ctx, w.DB); err != nil || r.Bytes == 0 {
 		t.Errorf("the lag is not shown: %+v, %v", r, err)
 	}
 	replica.Exec("SELECT pg_wal_replay_resume()")
@@ -85,7 +86,7 @@ func TestReplica_for_lists(t *testing.T) {
 	replica.Stop(syscall.SIGKILL)
 	last = w.start().ID
 	list(last)
-	if _, err := w.Replica(w.ctx); err == nil {
+	if _, err := core.ReplicaOf(w.ctx, w.DB); err == nil {
 		t.Error("a replica that is down is not reported")
 	}
 	replica.Start()
@@ -115,7 +116,7 @@ func TestReplica_of_another_database_is_not_used(t *testing.T) {
 	runs, err := w.ListRuns(w.ctx, flow.RunFilter{WorkspaceID: ws, Limit: 1})
 	w.must(err)
 	wantEqual(t, "runs", len(runs) == 1 && runs[0].ID == run.ID, true)
-	if r, err := w.Replica(w.ctx); err == nil || r.Used != 0 {
+	if r, err := core.ReplicaOf(w.ctx, w.DB); err == nil || r.Used != 0 {
 		t.Errorf("it is used: %+v, %v", r, err)
 	}
 }

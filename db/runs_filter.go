@@ -31,6 +31,8 @@ import (
 // the ID in the index: a list of one version skips the runs of other versions in
 // its groups, without reading the table.
 //
+// Failed runs of all flows are read from runs_failed, which only they enter.
+//
 // Most lists find their page among the newest runs of all, which are read first.
 
 // runFilter is a flow.RunQuery in terms of the indexes.
@@ -155,6 +157,9 @@ func (s *Runs) openRuns(ctx context.Context, f *runFilter, n int) ([]string, err
 
 // endedRuns returns the first n chosen runs that have ended.
 func (s *Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, error) {
+	if f.onlyFailed() {
+		return lists.Collect(ctx, s.DB, f.failedQuery(n), dbconn.ScanText)
+	}
 	groups, err := s.runGroups(ctx, f, n)
 	if err != nil || len(groups) == 0 {
 		return nil, err
@@ -163,6 +168,13 @@ func (s *Runs) endedRuns(ctx context.Context, f *runFilter, n int) ([]string, er
 		f = f.upTo(groups[n-1].head)
 	}
 	return lists.Collect(ctx, s.DB, f.armsQuery(groups, n, s.DB.IsPostgres()), dbconn.ScanText)
+}
+
+// onlyFailed reports whether the failed runs of all flows and keys are chosen. They have an index of their own,
+// because there are as many groups of them as pairs of flows and keys.
+func (f *runFilter) onlyFailed() bool {
+	ended := f.statesEnded(true)
+	return len(ended) == 1 && ended[0] == string(flow.RunFailed) && len(f.equal) == 0
 }
 
 // upTo returns the filter limited to runs up to an ID, in the order of the list.

@@ -48,6 +48,15 @@ func (f *runFilter) openQuery(n int) *lists.Query {
 	return q
 }
 
+// failedQuery reads the failed runs of the workspace. The order begins with the workspace, because only the
+// index runs_failed has that order; PostgreSQL may otherwise scan all runs by ID.
+func (f *runFilter) failedQuery(n int) *lists.Query {
+	q := &lists.Query{}
+	q.Add("SELECT id FROM runs WHERE place = 0 AND state = 'failed' AND workspace_id = ", q.Arg(f.ws), f.equals(q), " AND ", f.span(q), lists.Undamaged("runs", "runs"),
+		" ORDER BY workspace_id ", f.Order(), ", id ", f.Order(), " LIMIT ", q.Arg(n))
+	return q
+}
+
 // countOpenQuery is countQuery for open runs. It reads at most the given number.
 func (f *runFilter) countOpenQuery(most int) *lists.Query {
 	q := &lists.Query{}

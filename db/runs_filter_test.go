@@ -244,7 +244,7 @@ func or(text, otherwise string) string {
 
 // onlyIndexes are the indexes of runs that each query of a list may use.
 var onlyIndexes = map[string]string{
-	"glance": `runs_pkey|sqlite_autoindex_runs_1`, "open": `runs_open`, "groups": `runs_ended`, "arms": `runs_ended`,
+	"glance": `runs_pkey|sqlite_autoindex_runs_1`, "open": `runs_open`, "groups": `runs_ended`, "arms": `runs_ended`, "failed": `runs_failed`,
 }
 
 // wantNoScan checks the plan of each query of a list.

@@ -55,6 +55,7 @@ type cli struct {
 	Schema     schemaCmd         `cmd:"" help:"Print the JSON Schema of flow documents, for editors."`
 	Migrate    migrateCmd        `cmd:"" help:"Migrate the database to this version, without starting the server."`
 	Backup     backupCmd         `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
+	Compact    compactCmd        `cmd:"" help:"Give the space of erased data back to the disk (SQLite)."`
 	Restore    restoreCmd        `cmd:"" help:"Restore a backup into the data directory."`
 	Files      filesCmd          `cmd:"" help:"The content of files: move to object storage and back."`
 	Doctor     doctorCmd         `cmd:"" help:"Show the effective settings and find problems."`

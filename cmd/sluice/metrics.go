@@ -99,14 +99,14 @@ func (m *metrics) replica(store *db.Store, read func(func(context.Context) (int6
 	reads := func(from string, of func(core.ReplicaState) int64) {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "sluice_list_reads_total", Help: "Lists and reports that were read while a replica is configured, by the database that answered.", ConstLabels: prometheus.Labels{"from": from}},
-			read(func(ctx context.Context) (int64, error) { s, _ := store.Replica(ctx); return of(s), nil })))
+			read(func(ctx context.Context) (int64, error) { s, _ := core.ReplicaOf(ctx, store.DB); return of(s), nil })))
 	}
 	reads("replica", func(s core.ReplicaState) int64 { return s.Used })
 	reads("primary", func(s core.ReplicaState) int64 { return s.Skipped })
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_replica_delay_seconds", Help: "How far the replica for lists is behind; 0 if it has everything."},
 		read(func(ctx context.Context) (int64, error) {
-			s, err := store.Replica(ctx)
+			s, err := core.ReplicaOf(ctx, store.DB)
 			return int64(s.Behind.Seconds()), err
 		})))
 }

@@ -26,7 +26,7 @@ Without a server in the settings, commands use the database of the server. They 
 
 ## From another machine
 
-Every command but ` + "`serve`, `migrate`, `backup`, `restore`, `files`, `doctor`, `secrets` and `ready`" + ` works with a server anywhere, with an [API key](keys.md) of one workspace. It needs the scope ` + "`edit`" + ` to change flows, and ` + "`admin`" + ` for
+Every command but ` + "`serve`, `migrate`, `backup`, `restore`, `compact`, `files`, `doctor`, `secrets` and `ready`" + ` works with a server anywhere, with an [API key](keys.md) of one workspace. It needs the scope ` + "`edit`" + ` to change flows, and ` + "`admin`" + ` for
 keys, credentials, prices, limits, quotas and the audit log. Name the server in one of three ways:
 
 ` + "```sh" + `

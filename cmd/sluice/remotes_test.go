@@ -10,7 +10,7 @@ import (
 // with the reasons. All others work over HTTP.
 var localCommands = map[string]string{
 	"serve": "is the server", "migrate": "changes the database", "backup": "reads the database", "restore": "replaces the database",
-	"doctor": "examines the machine", "files move": "reads the files of the machine", "secrets rotate": "needs the master key",
+	"doctor": "examines the machine", "files move": "reads the files of the machine", "compact": "changes the database", "secrets rotate": "needs the master key",
 	"ready": "asks the server of this machine", "login": "saves a server", "logout": "forgets it",
 	"flow fmt": "reads files", "kinds": "prints what this program has", "schema": "prints what this program has",
 	"completion": "prints what this program has", "version": "prints what this program has", "licenses": "prints what this program has",

@@ -43,7 +43,7 @@ func (s *DB) openPostgres(ctx context.Context) error {
 	if err := s.openPools(ctx, cfg, size); err != nil {
 		return err
 	}
-	if err := s.openReplica(ctx); err != nil {
+	if err := openReplica(ctx, s); err != nil {
 		return err
 	}
 	s.Reads = gen.New(Reader{s.Reader, s})

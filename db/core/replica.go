@@ -46,7 +46,7 @@ type ReplicaState struct {
 }
 
 // openReplica opens the pool. It makes no connection, so a replica that is down does not stop a start.
-func (s *DB) openReplica(ctx context.Context) error {
+func openReplica(ctx context.Context, s *DB) error {
 	if s.Config.ReadDatabaseURL == "" {
 		return nil
 	}
@@ -182,8 +182,8 @@ func (r *replica) identify(ctx context.Context, s *DB) error {
 	return nil
 }
 
-// Replica returns the state of the replica. The error says why it cannot be used.
-func (s *DB) Replica(ctx context.Context) (state ReplicaState, err error) {
+// ReplicaOf returns the state of the replica of a database. The error says why it cannot be used.
+func ReplicaOf(ctx context.Context, s *DB) (state ReplicaState, err error) {
 	r := s.replica
 	if r == nil {
 		return state, nil
