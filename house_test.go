@@ -18,7 +18,7 @@ import (
 // allowed lists which packages of this module a package may import. Everything
 // points at flow; only cmd knows all others.
 var allowed = map[string][]string{
-	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/handlers/admin", "sluice/handlers/console", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
+	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/handlers/admin", "sluice/handlers/console", "sluice/mcpclient", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
 	"sluice/cmd/sluice/memory":           {"sluice/flow/inflight"},

@@ -56,6 +56,36 @@ func (s *Credentials) OpenCredential(ctx context.Context, ws flow.WorkspaceID, n
 	return credentialOf(r), string(text), err
 }
 
+// UpdateSecret changes the secret of a credential by what is stored. change may be called several times, and its error is returned.
+// Nothing else changes: an earlier secret does not sign on, and the credential counts as unchanged for people.
+func (s *Credentials) UpdateSecret(ctx context.Context, ws flow.WorkspaceID, name string, change func(secret string) (string, error)) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		// The update locks the row on PostgreSQL.
+		rows, err := tx.Queries.LockCredential(tx.Ctx, gen.LockCredentialParams{WorkspaceID: ws, Name: name})
+		if err := dbconn.MustAffect(rows, err, "credential"); err != nil {
+			return err
+		}
+		r, err := tx.Queries.FindCredential(tx.Ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+		if err != nil {
+			return dbconn.NotFoundErr(err, "credential")
+		}
+		text, err := s.DB.Unseal(r.Value, ws, name, "secret")
+		if err != nil {
+			return flow.SealedError(name)
+		}
+		changed, err := change(string(text))
+		if err != nil || changed == string(text) {
+			return err
+		}
+		sealed, err := s.DB.Seal([]byte(changed), ws, name, "secret")
+		if err != nil {
+			return err
+		}
+		rows, err = tx.Queries.SetCredentialSecret(tx.Ctx, gen.SetCredentialSecretParams{WorkspaceID: ws, Name: name, Value: sealed})
+		return dbconn.MustAffect(rows, err, "credential")
+	})
+}
+
 // SetCredentialHosts sets the hosts that a credential may be sent to.
 func (s *Credentials) SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
 	return s.DB.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {

@@ -2,7 +2,9 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"sluice/db/core"
@@ -132,5 +134,31 @@ func TestExamineCredentials_reports_another_master_key(t *testing.T) {
 		sealed, unbound, err = w.ExamineCredentials(w.ctx)
 		w.must(err)
 		wantEqual(t, "need somebody", len(sealed)+len(unbound), 0)
+	})
+}
+
+// TestUpdateSecret changes a secret by what is stored: of two instances that do so at the same time, each sees the other's change.
+func TestUpdateSecret(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "s"))
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if err := w.UpdateSecret(w.ctx, ws, "c", func(secret string) (string, error) { return secret + "+", nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		stop := errors.New("stop")
+		if err := w.UpdateSecret(w.ctx, ws, "c", func(string) (string, error) { return "x", stop }); !errors.Is(err, stop) {
+			t.Errorf("got %v", err)
+		}
+		if _, secret, err := w.OpenCredential(w.ctx, ws, "c"); err != nil || secret != "s++++++++++" {
+			t.Errorf("%q %v", secret, err)
+		}
+		if err := w.UpdateSecret(w.ctx, ws, "gone", func(s string) (string, error) { return s, nil }); !flow.IsNotFound(err) {
+			t.Errorf("got %v", err)
+		}
 	})
 }

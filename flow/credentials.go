@@ -49,6 +49,8 @@ type Access struct {
 	// RefuseUnbound prevents a secret without hosts from being sent.
 	RefuseUnbound bool
 	Limits        CallLimits
+	// Update changes the stored secret, for those that are renewed. Nil for a secret that is not stored.
+	Update func(ctx context.Context, change func(secret string) (string, error)) error
 }
 
 // Plain is Credential.Plain.
@@ -113,8 +115,11 @@ func (r *Resolver) Secret(ctx context.Context, ws WorkspaceID, name, host string
 	if err != nil {
 		return "", err
 	}
-	if host != "" && !a.May(host) {
+	switch {
+	case host != "" && !a.May(host):
 		return "", a.Refusal(host)
+	case host != "" && a.Provider == ProviderMCP && strings.HasPrefix(a.Secret, "{"): // tokens are requested with it
+		return "", Errorf(CodeProviderAuth, "The credential %q is for an MCP server that signs in with OAuth. Use it in a node MCP server.", name)
 	}
 	return a.Secret, nil
 }
@@ -123,6 +128,11 @@ func (r *Resolver) Secret(ctx context.Context, ws WorkspaceID, name, host string
 // a credential that still sign during the overlap.
 type previousStore interface {
 	PreviousSecrets(ctx context.Context, ws WorkspaceID, name string) ([]SigningSecret, error)
+}
+
+// secretUpdater is an optional method of a CredentialStore.
+type secretUpdater interface {
+	UpdateSecret(ctx context.Context, ws WorkspaceID, name string, change func(secret string) (string, error)) error
 }
 
 // SigningSecrets returns the secrets with which a credential signs: the current one, and the
@@ -213,8 +223,14 @@ func (r *Resolver) open(ctx context.Context, ws WorkspaceID, name string) (Acces
 	if err != nil {
 		return Access{}, fmt.Errorf("read credential %q: %w", name, err)
 	}
+	var update func(ctx context.Context, change func(secret string) (string, error)) error
+	if store, can := r.Store.(secretUpdater); can {
+		update = func(ctx context.Context, change func(secret string) (string, error)) error {
+			return store.UpdateSecret(ctx, ws, c.Name, change)
+		}
+	}
 	return Access{
-		Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted,
+		Provider: c.Provider, Name: c.Name, Secret: secret, Update: update, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted,
 		RefuseUnbound: r.RefuseUnbound && c.Unbound(), Limits: c.Limits,
 	}, nil
 }

@@ -51,11 +51,17 @@ type Server struct {
 	Sends func(text string)
 	// Trusted allows a private address, which the operator entered.
 	Trusted bool
+	// Update changes the secret of the credential in one synced write; change gets the stored one. Nil if the secret never changes.
+	Update func(ctx context.Context, change func(secret string) (string, error)) error
 }
 
 // key identifies the server and the account.
 func (s *Server) key() string {
-	sum := sha256.Sum256([]byte(s.Name + "\x00" + s.URL + "\x00" + s.Secret))
+	secret := s.Secret
+	if n := ReadConnection(secret); n != nil { // its tokens change
+		secret = "oauth " + n.Issuer + " " + n.Client.ID + " " + n.By + " " + n.At.String()
+	}
+	sum := sha256.Sum256([]byte(s.Name + "\x00" + s.URL + "\x00" + secret))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -106,11 +112,15 @@ func (c *Client) Open(ctx context.Context, server Server) (*Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	h := c.http.HTTPClient(outbound.ClientOptions{Provider: server.Trusted, FirstByteTimeout: longestCall, MaxBody: maxStream})
-	grant, err := ReadGrant(server.Secret)
-	if err != nil {
-		return nil, err
+	server.Secret = plainSecret(server.Secret)
+	t := &transport{base: h.Transport, server: server, client: c, connected: ReadConnection(server.Secret) != nil}
+	if !t.connected {
+		var err error
+		if t.grant, err = ReadGrant(server.Secret); err != nil {
+			return nil, err
+		}
 	}
-	h.Transport = &transport{base: h.Transport, server: server, grant: grant, client: c}
+	h.Transport = t
 	client := sdk.NewClient(&sdk.Implementation{Name: "sluice", Title: "Sluice", Version: c.version}, &sdk.ClientOptions{
 		Capabilities:   &sdk.ClientCapabilities{},                  // no roots, no sampling, no questions
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true}, // answered to the model as an error

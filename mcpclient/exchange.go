@@ -52,7 +52,9 @@ type transport struct {
 	base   http.RoundTripper
 	server Server
 	grant  *Grant // nil: the secret is sent as it is
-	client *Client
+	// connected means that a person has signed in; see Connection.
+	connected bool
+	client    *Client
 }
 
 // RoundTrip adds the secret and records the exchange. Redirects are not followed: the client of package
@@ -92,7 +94,7 @@ func (t *transport) send(ctx context.Context, r *http.Request) (*http.Response, 
 			return nil, err
 		}
 		resp, err := t.base.RoundTrip(sent)
-		if err != nil || t.grant == nil || resp.StatusCode != http.StatusUnauthorized || refused != "" || r.GetBody == nil {
+		if err != nil || t.grant == nil && !t.connected || resp.StatusCode != http.StatusUnauthorized || refused != "" || r.GetBody == nil {
 			return resp, err
 		}
 		_ = resp.Body.Close() // which is of no use
@@ -109,6 +111,11 @@ func (t *transport) authorize(r *http.Request, refused string) (text string, err
 	switch {
 	case t.server.Secret == "":
 		return "", nil
+	case t.connected:
+		if text, err = t.client.connectionToken(r.Context(), t.server, refused); err != nil {
+			return "", err
+		}
+		r.Header.Set(name, "Bearer "+text)
 	case t.grant != nil:
 		if text, err = t.client.token(r.Context(), t.server, t.grant, refused); err != nil {
 			return "", err

@@ -237,6 +237,23 @@ func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]flow.WorkspaceID, err
 	return items, nil
 }
 
+const lockCredential = `-- name: LockCredential :execrows
+UPDATE credentials SET value = value WHERE workspace_id = $1 AND name = $2
+`
+
+type LockCredentialParams struct {
+	WorkspaceID flow.WorkspaceID
+	Name        string
+}
+
+func (q *Queries) LockCredential(ctx context.Context, arg LockCredentialParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, lockCredential, arg.WorkspaceID, arg.Name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const saveCredential = `-- name: SaveCredential :exec
 INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, signing_before, bound_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)
@@ -291,6 +308,24 @@ func (q *Queries) SetCredentialHosts(ctx context.Context, arg SetCredentialHosts
 		arg.WorkspaceID,
 		arg.Name,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const setCredentialSecret = `-- name: SetCredentialSecret :execrows
+UPDATE credentials SET value = $1 WHERE workspace_id = $2 AND name = $3
+`
+
+type SetCredentialSecretParams struct {
+	Value       []byte
+	WorkspaceID flow.WorkspaceID
+	Name        string
+}
+
+func (q *Queries) SetCredentialSecret(ctx context.Context, arg SetCredentialSecretParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setCredentialSecret, arg.Value, arg.WorkspaceID, arg.Name)
 	if err != nil {
 		return 0, err
 	}

@@ -27,3 +27,9 @@ SELECT * FROM credentials ORDER BY workspace_id, name;
 
 -- name: ListWorkspaceIDs :many
 SELECT id FROM workspaces ORDER BY id;
+
+-- name: LockCredential :execrows
+UPDATE credentials SET value = value WHERE workspace_id = @workspace_id AND name = @name;
+
+-- name: SetCredentialSecret :execrows
+UPDATE credentials SET value = @value WHERE workspace_id = @workspace_id AND name = @name;

@@ -14,6 +14,8 @@ type CredentialStore interface {
 	DocumentStore
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
+	// UpdateSecret changes a secret by what is stored, in one synced write.
+	UpdateSecret(ctx context.Context, ws flow.WorkspaceID, name string, change func(secret string) (string, error)) error
 	SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error
 	SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error
 	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error

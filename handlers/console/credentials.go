@@ -29,6 +29,8 @@ func (s *Server) credentialRoutes() []route {
 		{http.MethodPost, "/credentials/:name/limits", web.Editor, web.Posted(web.With(findCredential, setCredentialLimits))},
 		{http.MethodPost, "/credentials/:name/hosts", web.Editor, web.Posted(web.With(findCredential, setCredentialHosts))},
 		{http.MethodPost, "/credentials/:name/secret", web.Editor, web.Posted(web.With(findCredential, replaceSecret))},
+		{http.MethodPost, "/credentials/:name/connect", web.Editor, web.Posted(web.With(findCredential, connectCredential))},
+		{http.MethodGet, oauthCallback, web.Editor, finishConnect},
 		{http.MethodPost, "/credentials/:name/remove", web.Editor, web.Posted(web.With(findCredential, removeCredential))},
 		{http.MethodGet, "/flows/:flow/credentials", web.Editor, newCredential},
 		{http.MethodPost, "/flows/:flow/credentials/connect", web.Editor, web.Posted(web.OnFlow(connectProvider))},
@@ -272,7 +274,7 @@ func credentialPage(c *call, status int, k *flow.Credential, errors components.E
 	if errors["max_calls"]+errors["calls_per_minute"] != "" {
 		page.AtOnce, page.PerMinute = c.Trimmed("max_calls"), c.Trimmed("calls_per_minute")
 	}
-	page.Credential.Sealed = isSealed(c, k.Name)
+	page.Credential.Sealed, page.Connection = isSealed(c, k.Name), connection(c, k)
 	switch {
 	case errors["hosts"] != "":
 		page.Hosts, page.AnyHost = c.FormValue("hosts"), c.FormValue("any_host") != ""

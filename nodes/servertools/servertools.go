@@ -291,7 +291,7 @@ func (c *serverCall) open(ctx context.Context) error {
 			return err
 		}
 	}
-	c.server = mcpclient.Server{Name: access.Name, URL: access.BaseURL, Secret: access.Secret, Trusted: access.Trusted}
+	c.server = mcpclient.Server{Name: access.Name, URL: access.BaseURL, Secret: access.Secret, Trusted: access.Trusted, Update: access.Update}
 	c.server.Sends = func(text string) { _, _ = c.in.Secret(context.Background(), text, "") } // removes it from results and errors
 	return nil
 }

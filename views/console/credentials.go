@@ -80,6 +80,28 @@ type CredentialPage struct {
 	Hosts             string
 	AnyHost, Proposed bool
 	AtOnce, PerMinute string // call limits, as typed
+	// Connection is how an MCP server is connected; nil for other credentials.
+	Connection *Connection
+}
+
+// Connection is the sign-in of a person to an MCP server.
+type Connection struct {
+	Connected bool
+	Issuer    string
+	By        string // name of the person
+	At        time.Time
+	Dead      string // why the person must connect again
+}
+
+// ConnectPage shows where a person signs in to an MCP server.
+type ConnectPage struct {
+	Name, URL                          string
+	Issuer, Authorize, Token, Register string
+	Hosts, Digest                      string
+	ClientID                           string // as typed
+	NeedsPassword                      bool
+	Errors                             components.Errors
+	Continue                           string // where the person signs in, once that has begun
 }
 
 // actionURL returns the URL of an action on the credential. action starts with a slash; "" is

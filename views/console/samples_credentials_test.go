@@ -43,8 +43,20 @@ func credentialsSamples(theme layout.Theme) map[string]templ.Component {
 		"models-none":              ModelShelves(models, ModelsPage{Query: "nothing", Categories: categories, Category: "text-to-speech", Shelves: shelves[:1]}),
 		"models-viewer":            ModelShelves(models, ModelsPage{Cards: cards, Shelf: ShelfHosted, Shelves: shelves, Categories: categories, More: 3, Notes: []components.ModelGroup{{Title: "Groq", Note: "Groq refuses the credential."}}}),
 		"credential":               Credential(in, CredentialPage{Credential: openai, Now: viewtest.Noon}),
+		"credential-connected":     Credential(in, CredentialPage{Credential: CredentialRow{Name: "desk", Provider: "MCP server", Hosts: []string{"mcp.example.com"}, ChangedAt: viewtest.Noon}, Now: viewtest.Noon, Connection: &Connection{Connected: true, Issuer: "https://auth.example.com", By: "Ada", At: viewtest.Noon}}),
+		"credential-reconnect":     Credential(in, CredentialPage{Credential: CredentialRow{Name: "desk", Provider: "MCP server", Hosts: []string{"mcp.example.com"}, ChangedAt: viewtest.Noon}, Now: viewtest.Noon, Connection: &Connection{Connected: true, Issuer: "https://auth.example.com", By: "Ada", At: viewtest.Noon, Dead: "The service does not renew it."}}),
+		"credential-connect":       Connect(in, connecting),
+		"credential-continue":      Connect(in, continuing),
 		"credential-errors":        Credential(in, CredentialPage{Credential: openai, Now: viewtest.Noon, Errors: components.Errors{"sure": "Tick the box to remove it anyway.", "secret": "Paste the secret here."}}),
 		"model":                    HostedModel(models, ModelPage{ID: "black-forest-labs/flux-schnell", Title: "FLUX schnell", Text: "Makes pictures of descriptions, quickly.", Version: "c846a69991da…", MayEdit: true, Inputs: []ModelInput{{Name: "prompt", Type: "area", Help: "What the picture shows.", Required: true}, {Name: "num_outputs", Type: "integer, 1 to 4", Default: "1", Help: "How many pictures."}}, Outputs: []ModelOutput{{"output", "list"}}}),
 		"model-without-access":     HostedModel(models, ModelPage{ID: "google/imagen-4", Title: "Imagen 4", Text: "Makes pictures.", Why: "Replicate needs a credential. Add one under Credentials.", MayEdit: true}),
 	}
 }
+
+// connecting asks whether the addresses of a server are right; continuing leads to the service.
+var (
+	connecting = ConnectPage{Name: "desk", URL: "https://mcp.example.com/mcp", Issuer: "https://auth.example.com", Authorize: "https://auth.example.com/oauth/authorize", Token: "https://auth.example.com/oauth/token",
+		Hosts: "auth.example.com", Digest: "0123", NeedsPassword: true, Errors: components.Errors{"client_id": "Enter the client ID that the service gave you."}}
+	continuing = ConnectPage{Name: "desk", URL: "https://mcp.example.com/mcp", Issuer: "https://auth.example.com", Authorize: "https://auth.example.com/oauth/authorize", Token: "https://auth.example.com/oauth/token",
+		Register: "https://auth.example.com/oauth/register", Hosts: "auth.example.com", Digest: "0123", Continue: "https://auth.example.com/oauth/authorize?client_id=x"}
+)

@@ -148,7 +148,7 @@ func (u *Clients) Test(ctx context.Context, a flow.Access) (string, error) {
 
 // ToolServer returns how the MCP server of a credential is called.
 func ToolServer(a flow.Access) mcpclient.Server {
-	return mcpclient.Server{Name: a.Name, URL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted}
+	return mcpclient.Server{Name: a.Name, URL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted, Update: a.Update}
 }
 
 // CheckToolSecret returns why an MCP server cannot have a secret, as a sentence, or "".

@@ -1,0 +1,76 @@
+package library
+
+import (
+	"context"
+	"time"
+
+	"sluice/flow"
+)
+
+// Connector lets people sign in to the MCP servers of credentials. An implementation of Providers may be one.
+type Connector interface {
+	// Discover finds out where a person signs in to a server.
+	Discover(ctx context.Context, c flow.Credential) (*SignIn, error)
+	// Begin makes Sluice known to the authorization server if it must. change puts the sign-in into the secret of the credential;
+	// the person continues at the address.
+	Begin(ctx context.Context, c flow.Credential, s *SignIn, b ConnectBegin) (change func(secret string) string, address string, err error)
+	// Take ends the sign-in that an answer belongs to, and returns the secret without it. finish returns the secret of the
+	// connection.
+	Take(c flow.Credential, secret string, a ConnectAnswer) (changed string, finish func(ctx context.Context) (secret string, err error), err error)
+	// Connected describes the connection in a secret; nil for another secret.
+	Connected(secret string) *Connected
+}
+
+// SignIn is where a person signs in to a server.
+type SignIn struct {
+	Issuer, Authorize, Token string
+	Register                 string   // empty: a client ID is needed
+	Hosts                    []string // of all addresses
+	Digest                   string   // identifies the addresses
+	Addresses                any      // of the Connector
+}
+
+// ConnectBegin is what a person enters to connect a server.
+type ConnectBegin struct {
+	ClientID, ClientSecret   string // empty: Sluice registers itself
+	State, Session, Redirect string
+}
+
+// ConnectAnswer is what an authorization server answers.
+type ConnectAnswer struct {
+	State, Code, Issuer         string
+	Failed                      string // error and description
+	Session, Redirect, PersonID string
+}
+
+// Connected describes a connection.
+type Connected struct {
+	Issuer string
+	By     string // user ID
+	At     time.Time
+	Dead   string // why the person must connect again, as a sentence; empty while it works
+}
+
+// BeginConnect stores a sign-in that begins. It changes nothing that flows use.
+func (s *Credentials) BeginConnect(ctx context.Context, c flow.Credential, change func(secret string) string) error {
+	return s.Store.UpdateSecret(ctx, c.WorkspaceID, c.Name, func(secret string) (string, error) { return change(secret), nil })
+}
+
+// FinishConnect takes the answer to a sign-in, which can be used once, and stores the connection.
+func (s *Credentials) FinishConnect(ctx context.Context, by flow.Actor, connector Connector, c flow.Credential, a ConnectAnswer) error {
+	var finish func(ctx context.Context) (string, error)
+	err := s.Store.UpdateSecret(ctx, c.WorkspaceID, c.Name, func(secret string) (changed string, err error) {
+		changed, finish, err = connector.Take(c, secret, a)
+		return changed, err
+	})
+	if err != nil {
+		return err
+	}
+	secret, err := finish(ctx)
+	if err != nil {
+		return err
+	}
+	return record(ctx, s.Store, by, entry(c.WorkspaceID, "credential.connect", c.Name, connector.Connected(secret).Issuer), func(ctx context.Context) error {
+		return s.Store.UpdateSecret(ctx, c.WorkspaceID, c.Name, func(string) (string, error) { return secret, nil })
+	})
+}

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/flow/wording"
+	"sluice/handlers/web"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
+)
+
+// oauthCallback is the path to which authorization servers send people back.
+const oauthCallback = "/oauth/callback"
+
+// connector returns what connects MCP servers, or an error for a credential of something else.
+func connector(c *call, k *flow.Credential) (library.Connector, error) {
+	if to, can := c.s.Providers.(library.Connector); can && k.Provider == flow.ProviderMCP {
+		return to, nil
+	}
+	return nil, flow.Errorf(flow.CodeInputInvalid, "Only MCP servers are connected by signing in. %s is something else.", k.Name)
+}
+
+// connection describes the connection of a credential; nil for a credential with another secret.
+func connection(c *call, k *flow.Credential) *consoleview.Connection {
+	to, can := c.s.Providers.(library.Connector)
+	if !can || k.Provider != flow.ProviderMCP {
+		return nil
+	}
+	v := &consoleview.Connection{}
+	_, secret, err := c.s.Store.OpenCredential(c.Ctx(), c.WorkspaceID(), k.Name)
+	if err != nil {
+		return v // the page says so
+	}
+	if n := to.Connected(secret); n != nil {
+		v.Connected, v.Issuer, v.At, v.Dead, v.By = true, n.Issuer, n.At, wording.Sentence(n.Dead), c.UserNames()(n.By)
+	}
+	return v
+}
+
+// connectCredential is POST /credentials/{name}/connect. It shows where the person would sign in; with the digest of what was shown,
+// it begins the sign-in.
+func connectCredential(c *call, k flow.Credential) error {
+	to, err := connector(c, &k)
+	if err != nil {
+		return err
+	}
+	page := consoleview.ConnectPage{Name: k.Name, URL: k.BaseURL, ClientID: c.Trimmed("client_id"), NeedsPassword: c.NeedsPassword(), Errors: components.Errors{}}
+	render := func(status int) error {
+		return c.Render(status, consoleview.Connect(c.Page("Connect "+k.Name, layout.SectionCredentials), page))
+	}
+	s, err := to.Discover(c.Ctx(), k)
+	if err != nil {
+		page.Errors[""] = flow.AsError(err).Message
+		return render(http.StatusUnprocessableEntity)
+	}
+	page.Issuer, page.Authorize, page.Token, page.Register, page.Hosts, page.Digest = s.Issuer, s.Authorize, s.Token, s.Register, strings.Join(s.Hosts, ", "), s.Digest
+	switch seen := c.FormValue("digest"); {
+	case seen == "":
+		return render(http.StatusOK)
+	case seen != s.Digest:
+		page.Errors[""] = "The server names other addresses than before. Check them again."
+		return render(http.StatusUnprocessableEntity)
+	case s.Register == "" && page.ClientID == "":
+		page.Errors["client_id"] = "Enter the client ID that the service gave you."
+		return render(http.StatusUnprocessableEntity)
+	}
+	if page.NeedsPassword {
+		ok, wait, err := c.ConfirmPassword(c.FormValue("password"))
+		switch {
+		case err != nil:
+			return err
+		case wait > 0:
+			c.RetryAfter(wait)
+			page.Errors["password"] = "Too many attempts. Try again in " + web.WaitText(wait) + "."
+			return render(http.StatusTooManyRequests)
+		case !ok:
+			page.Errors["password"] = "Wrong password. Enter your current password."
+			return render(http.StatusUnprocessableEntity)
+		}
+	}
+	begin := library.ConnectBegin{ClientID: page.ClientID, ClientSecret: c.Trimmed("client_secret"), Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback,
+		State: rand.Text() + "." + base64.RawURLEncoding.EncodeToString([]byte(k.Name))}
+	change, address, err := to.Begin(c.Ctx(), k, s, begin)
+	if err != nil {
+		page.Errors[""] = flow.AsError(err).Message
+		return render(http.StatusUnprocessableEntity)
+	}
+	if err := c.s.credentials.BeginConnect(c.Ctx(), k, change); err != nil {
+		return err
+	}
+	page.Continue = address
+	return render(http.StatusOK)
+}
+
+// finishConnect is GET /oauth/callback.
+func finishConnect(c *call) error {
+	state := c.QueryParam("state")
+	_, encoded, _ := strings.Cut(state, ".")
+	name, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil || len(name) == 0 {
+		return flow.Errorf(flow.CodeInputInvalid, "This is not an answer to a sign-in that Sluice began. Open Credentials and connect again.")
+	}
+	k, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), string(name))
+	if err != nil {
+		return err
+	}
+	to, err := connector(c, &k)
+	if err != nil {
+		return err
+	}
+	failed := strings.TrimSpace(c.QueryParam("error") + " " + c.QueryParam("error_description"))
+	if failed != "" {
+		failed = wording.Period(wording.Truncate(wording.OneLine(failed), 300))
+	}
+	err = c.s.credentials.FinishConnect(c.Ctx(), c.Actor(), to, k, library.ConnectAnswer{
+		State: state, Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Failed: failed,
+		Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback, PersonID: c.Member.UserID,
+	})
+	if err != nil {
+		e := flow.AsError(err)
+		if e.Code == flow.CodeInternal {
+			return err
+		}
+		c.Toast(components.ToneBad, e.Message)
+	} else {
+		c.Toast(components.ToneOK, "“"+k.Name+"” is connected.")
+	}
+	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
+}
