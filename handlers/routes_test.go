@@ -105,7 +105,9 @@ func checkAccess(t *testing.T, r web.Route, who somebody, plain, part *webtest.A
 }
 
 // founds reports whether a route creates a workspace, which only the owner of another may do.
-func founds(r web.Route) bool { return r.Path == "/workspaces" || r.Path == "/workspaces/new" }
+func founds(r web.Route) bool {
+	return r.Path == "/workspaces" && r.Method == http.MethodPost || r.Path == "/workspaces/new"
+}
 
 // TestRoutes_reject_invalid_text sends NUL and invalid UTF-8, which must not reach the database.
 func TestRoutes_reject_invalid_text(t *testing.T) {

@@ -292,6 +292,24 @@ func TestWorkspaces(t *testing.T) {
 	}
 }
 
+// TestWorkspaces_in_large_numbers checks that the menu of each page stays short, that it has the current
+// workspace, and that the others are found by a search.
+func TestWorkspaces_in_large_numbers(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.SignIn("founder@example.com")
+	for i := range 20 {
+		b.Post("/workspaces", url.Values{"name": {fmt.Sprintf("Customer %02d", i)}}).RedirectsTo("/flows")
+	}
+	page := b.Get("/settings/members").Is(http.StatusOK)
+	if n := strings.Count(page.Body, `name="workspace"`); n != 15 {
+		t.Errorf("the menu has %d workspaces", n)
+	}
+	page.Has(`href="/workspaces"`, `<span>Customer 19<small>owner</small></span>`)
+	b.Get("/workspaces?q=customer+07").Is(http.StatusOK).Has("Customer 07").Lacks(`aria-label="Switch to Customer 08"`)
+	b.Get("/workspaces?q=nothing").Has("Nothing found")
+}
+
 func TestSignUp(t *testing.T) {
 	t.Parallel()
 	closed := webtest.Setup(t)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"sluice/flow"
 	"sluice/handlers/web"
@@ -13,10 +14,29 @@ import (
 // workspaceRoutes returns the routes for users with several workspaces.
 func (s *Server) workspaceRoutes() []route {
 	return []route{
+		{"GET", "/workspaces", web.SignedIn, s.listWorkspaces},
 		{"GET", "/workspaces/new", web.SignedIn, s.newWorkspace},
 		{"POST", "/workspaces", web.SignedIn, web.Posted(s.createWorkspace)},
 		{"POST", "/workspaces/switch", web.SignedIn, web.Posted(s.switchWorkspace)},
 	}
+}
+
+// maxWorkspaces is how many workspaces the page lists. A search narrows it.
+const maxWorkspaces = 100
+
+// listWorkspaces is GET /workspaces.
+func (s *Server) listWorkspaces(c *call) error {
+	all, err := s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
+	if err != nil {
+		return err
+	}
+	page := accountview.WorkspacesPage{Query: strings.TrimSpace(c.QueryParam("q"))}
+	all = slices.DeleteFunc(all, func(m flow.Member) bool {
+		return !strings.Contains(strings.ToLower(m.Workspace), strings.ToLower(page.Query))
+	})
+	page.More = max(len(all)-maxWorkspaces, 0)
+	page.List = c.WorkspaceChoices(all[:len(all)-page.More])
+	return c.Render(http.StatusOK, accountview.Workspaces(c.Page("Workspaces", ""), page))
 }
 
 // mayCreateWorkspace reports whether the user may create a workspace. Its owner

@@ -46,7 +46,7 @@ func (c *Call) Page(title string, section layout.Section) layout.Page {
 	p := layout.Page{Title: title, Section: section, Theme: c.Theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.insecure(), Version: c.s.Version}
 	if m := c.Member; m != nil {
 		p.Workspace = m.Workspace
-		p.Workspaces, p.NewWorkspace = c.workspaceChoices()
+		c.workspaceMenu(&p)
 		if waiting, err := c.s.Store.CountApprovals(c.Ctx(), m.WorkspaceID); err == nil { // a badge is not worth an error page
 			p.Waiting = int(waiting)
 		}

@@ -2,28 +2,47 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"sluice/flow"
 	"sluice/views/layout"
 )
 
-// workspaceChoices returns the workspaces of the user, and reports whether the user may
-// create another.
-func (c *Call) workspaceChoices() (list []layout.WorkspaceChoice, mayCreate bool) {
+// menuChoices is how many workspaces the menu of every page has at most.
+const menuChoices = 15
+
+// workspaceMenu sets the workspaces in the menu of a page: the current one and the first others.
+func (c *Call) workspaceMenu(p *layout.Page) {
 	all, err := c.s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
 	if err != nil {
 		if c.Ctx().Err() == nil { // otherwise no client is left to read the page
 			c.s.Log.Warn("list of workspaces left out of a page", "error", err)
 		}
-		return nil, false
+		return
 	}
-	mayCreate = c.s.SignUp
-	for _, m := range all {
-		mayCreate = mayCreate || m.Role == flow.MemberOwner
+	p.NewWorkspace = c.s.SignUp
+	for i := range all {
+		p.NewWorkspace = p.NewWorkspace || all[i].Role == flow.MemberOwner
+	}
+	list := c.WorkspaceChoices(all)
+	current := slices.IndexFunc(list, func(w layout.WorkspaceChoice) bool { return w.Current })
+	if len(list) > menuChoices {
+		if p.MoreWorkspaces = true; current >= menuChoices {
+			list[menuChoices-1] = list[current]
+		}
+		list = list[:menuChoices]
+	}
+	p.Workspaces = list
+}
+
+// WorkspaceChoices converts memberships of the user to choices of a workspace.
+func (c *Call) WorkspaceChoices(all []flow.Member) (list []layout.WorkspaceChoice) {
+	for i := range all {
+		m := &all[i]
 		list = append(list, layout.WorkspaceChoice{ID: string(m.WorkspaceID), Name: m.Workspace, Role: string(m.Role), Current: m.WorkspaceID == c.WorkspaceID()})
 	}
-	return list, mayCreate
+	return list
 }
 
 // BrowserMemory is how long a browser is remembered after its last sign-in.

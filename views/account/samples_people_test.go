@@ -30,6 +30,8 @@ func peopleSamples(theme layout.Theme) map[string]templ.Component {
 		"members-viewer":    Members(as("viewer"), mine),
 		"sessions":          Sessions(as("editor"), SessionsPage{Rows: sampleSessions(), Idle: 7 * 24 * time.Hour, Max: 30 * 24 * time.Hour, Now: viewtest.Noon}),
 		"workspace-new":     NewWorkspace(as("owner"), WorkspaceForm{Errors: components.Errors{"name": "Give the workspace a name."}}),
+		"workspaces":        Workspaces(as("owner"), WorkspacesPage{List: []layout.WorkspaceChoice{{ID: "ws_1", Name: "Acme support", Role: "owner", Current: true}, {ID: "ws_2", Name: "Marketing", Role: "viewer"}}, More: 312}),
+		"workspaces-none":   Workspaces(as("owner"), WorkspacesPage{Query: "sales"}),
 		"workspace-none":    NoWorkspace(out("No workspace"), "kim@example.com", true),
 		"setup-waits":       SetUpWaits(out("Set-up required")),
 		"setup-done":        SetUpDone(out("Set up")),

@@ -19,8 +19,10 @@ type Page struct {
 	Theme   Theme
 	// Workspace is the name of the current workspace.
 	Workspace string
-	// Workspaces are all workspaces of the user, for switching.
+	// Workspaces are the first workspaces of the user, for switching, with the current one.
 	Workspaces []WorkspaceChoice
+	// MoreWorkspaces is set if the user has more of them.
+	MoreWorkspaces bool
 	// NewWorkspace is set if the user may create workspaces.
 	NewWorkspace bool
 	// Waiting is the number of approvals that await an answer.
