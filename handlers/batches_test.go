@@ -211,6 +211,12 @@ func TestBatch_is_no_run_of_production(t *testing.T) {
 	if _, text := c.send("GET", "/runs", "", nil); strings.Contains(text, "run_id") {
 		t.Errorf("the list of runs has %s", text)
 	}
+	if status, text := c.send("GET", "/runs?work=batch", "", nil); status != 200 || !strings.Contains(text, string(b.Run.RunID)) || strings.Count(text, `"run_id"`) != 1 {
+		t.Errorf("the list of work runs: %d %s", status, text)
+	}
+	if status, text := c.send("GET", "/runs?work=api", "", nil); status != 422 || !strings.Contains(text, "wanted batch") {
+		t.Errorf("an unknown kind of work: %d %s", status, text)
+	}
 	if _, text := c.send("GET", "/batches", "", nil); !strings.Contains(text, string(b.Run.RunID)) {
 		t.Errorf("the list of batches has %s", text)
 	}

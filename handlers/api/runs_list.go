@@ -107,6 +107,11 @@ func (c *Call) readRunFilter() (flow.RunFilter, error) {
 		CreatedAfter: q.time("created_after"), CreatedBefore: q.time("created_before"),
 		BeforeID: q.cursor(flow.PrefixRun), Limit: q.limit(),
 	}
+	if work, _ := q.single("work"); work != "" {
+		if f.Trigger = flow.Trigger(work); f.Trigger.Work() == "" {
+			q.add("/work", "invalid", "wanted batch, test, index or backfill")
+		}
+	}
 	if !c.Key.Has(flow.ScopeRead) {
 		f.KeyID = c.Key.ID
 	}

@@ -14,7 +14,7 @@ func (s *Server) runRoutes() []Route {
 		Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listAllRuns", Tag: "Runs", Summary: "List the runs of all flows, newest first",
 			Text:   "Of the flows that the key may call. A key without the scope read only gets the runs that it started.",
-			Params: []string{"status", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Params: []string{"status", "work", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("One page of runs.", runList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/run/:run_id", Scopes: scopesSee, Handle: s.showRun,
@@ -34,7 +34,7 @@ func (s *Server) runRoutes() []Route {
 		Role: flow.MemberViewer, Commands: []string{"run list"},
 		Doc: openapi.Operation{ID: "listRuns", Tag: "Runs", Summary: "List runs, newest first",
 			Text:   "A key without the scope read only gets the runs that it started.",
-			Params: []string{"status", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Params: []string{"status", "work", "created_after", "created_before", "limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("One page of runs.", runList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id", Scopes: scopesSee, Handle: s.showRun,

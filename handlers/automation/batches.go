@@ -186,7 +186,7 @@ func (b *batch) counts() view.BatchCounts {
 	if b.children == nil {
 		return view.BatchCounts{Total: -1}
 	}
-	return view.BatchCounts{Total: b.children.Total, Pending: b.children.Pending, Running: b.children.Running, Succeeded: b.children.Succeeded, Failed: b.children.Failed}
+	return view.BatchCounts{Total: b.children.Total, Pending: b.children.NotStarted(), Running: b.children.Running, Succeeded: b.children.Succeeded, Failed: b.children.Failed}
 }
 
 // usage returns the usage of the batch with its rows.
@@ -339,9 +339,16 @@ func startBatch(c *call, f *flow.Flow) error {
 			columns[in.Name] = in.Column
 		}
 	}
-	page.Concurrency, page.OnError, page.OnInvalid = strings.TrimSpace(c.FormValue("concurrency")), c.FormValue("on_error"), c.FormValue("on_invalid")
+	page.Concurrency, page.OnError, page.OnInvalid, page.MaxUSD = strings.TrimSpace(c.FormValue("concurrency")), c.FormValue("on_error"), c.FormValue("on_invalid"), strings.TrimSpace(c.FormValue("max_usd"))
 	concurrency := count(page.Concurrency, "concurrency", page.Errors)
 	body := map[string]any{"file": page.File, "columns": columns, "concurrency": max(1, concurrency), "on_error": page.OnError, "on_invalid": page.OnInvalid}
+	if page.MaxUSD != "" {
+		most, ok := flow.ParseUSD(page.MaxUSD)
+		if !ok || most <= 0 {
+			page.Errors["max_usd"] = "Enter an amount such as 25 or 0.50."
+		}
+		body["max_usd"] = json.Number(most.Exact())
+	}
 	if c.FormValue("act") == "sample" {
 		body["sample"] = sampleRows
 	}
@@ -364,8 +371,8 @@ func showRefusal(page *view.NewBatchPage, refused *refusal) {
 		switch {
 		case i >= 0:
 			page.Inputs[i].Error = wording.Sentence(p.Detail)
-		case strings.HasPrefix(p.Pointer, "/concurrency"):
-			page.Errors["concurrency"] = wording.Sentence(p.Detail)
+		case p.Pointer == "/concurrency", p.Pointer == "/max_usd":
+			page.Errors[p.Pointer[1:]] = wording.Sentence(p.Detail)
 		default:
 			page.Problems = append(page.Problems, wording.Sentence(p.Detail))
 		}
@@ -407,7 +414,7 @@ func (c *call) batchPage(f *flow.Flow, run *flow.Run) (*view.BatchPage, error) {
 	page := &view.BatchPage{
 		FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, ID: string(run.ID), Name: b.name, State: string(run.State), Sample: b.spec.Sample, Version: b.spec.Version,
 		Live: !run.State.Ended(), MayRun: c.MayEdit(), StartedAt: run.CreatedAt, Concurrency: b.spec.Concurrency, OnError: b.spec.OnError, Rows: b.counts(), Micros: b.usage().CostNanoUSD.Micros(),
-		OnlyFailed: c.QueryParam("only") == "failed", Now: c.s.Now(), Took: c.s.Now().Sub(run.CreatedAt),
+		Filter: c.rowFilter(), MaxMicros: run.MaxUSD.Micros(), Now: c.s.Now(), Took: c.s.Now().Sub(run.CreatedAt),
 	}
 	if run.Error != nil {
 		page.Error = advice.Plain(run.Error, "")
@@ -427,6 +434,14 @@ func (c *call) batchPage(f *flow.Flow, run *flow.Run) (*view.BatchPage, error) {
 		if page.Live && !page.Paused {
 			page.Left = time.Duration(int64(page.Took) / done * int64(page.Rows.Pending+page.Rows.Running))
 		}
+	}
+	if run.State == flow.RunWaiting && !page.Paused && !b.children.Decided() {
+		if err := c.fillBudget(run, page); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.fillCells(b, page); err != nil {
+		return nil, err
 	}
 	if err := c.fillFailures(b, page); err != nil {
 		return nil, err
@@ -480,53 +495,97 @@ func (c *call) fillFailures(b *batch, page *view.BatchPage) error {
 	return nil
 }
 
-// fillResults fills in the first rows, or the first that failed.
-func (c *call) fillResults(b *batch, page *view.BatchPage) error {
-	inputs := sorting.Keys(b.spec.Inputs)
-	page.Columns = inputs
-	var results []flow.ChildResult
-	if page.OnlyFailed {
-		failures, err := c.s.Store.ListFailures(c.Ctx(), b.children.Caller, shownResults)
-		if err != nil {
-			return err
-		}
-		for i := range failures {
-			one, err := c.s.Store.ReadChildren(c.Ctx(), b.run.WorkspaceID, b.children.Caller, failures[i].Item, failures[i].Item+1)
-			if err != nil {
-				return err
-			}
-			results = append(results, one...)
-		}
-	} else {
-		var err error
-		if results, err = c.s.Store.ReadChildren(c.Ctx(), b.run.WorkspaceID, b.children.Caller, 0, shownResults); err != nil {
-			return err
-		}
+// rowFilter reads which rows the page lists.
+func (c *call) rowFilter() view.BatchFilter {
+	f := view.BatchFilter{Code: wording.Fit(c.QueryParam("code"), 60), Text: wording.Fit(strings.TrimSpace(c.QueryParam("q")), 200), Show: view.RowsShown}
+	if state := items.State(c.QueryParam("state")); slices.Contains([]items.State{items.Done, items.Running, items.Failed, items.Canceled, items.Waiting}, state) {
+		f.State = string(state)
 	}
-	for i := range results {
-		if results[i].Outputs != nil {
-			page.Outputs = results[i].Outputs.Names()
+	if n, err := strconv.Atoi(c.QueryParam("show")); err == nil {
+		f.Show = min(max(n, view.RowsShown), view.MaxRowsShown)
+	}
+	return f
+}
+
+// fillBudget says which daily budget rows wait for.
+func (c *call) fillBudget(run *flow.Run, page *view.BatchPage) error {
+	budget, err := c.s.Store.UsedUpBudget(c.Ctx(), run)
+	if err != nil || budget == nil {
+		return err
+	}
+	page.Left = 0
+	page.Budget = &view.BatchBudget{Amount: components.Quantity(int(budget.Limit), "run"), ResetsAt: flow.NextDay(c.s.Now()), Href: components.FlowPath(string(run.FlowID)) + "/settings"}
+	if budget.Unit == flow.BudgetUSD {
+		page.Budget.Micros = flow.NanoUSD(budget.Limit).Micros()
+		page.Budget.Amount = components.Money(page.Budget.Micros)
+	}
+	if budget.KeyID != "" {
+		page.Budget.Href = "/keys"
+	}
+	return nil
+}
+
+// fillCells fills in the state of each group of rows.
+func (c *call) fillCells(b *batch, page *view.BatchPage) error {
+	total := max(0, b.children.Total)
+	page.CellRows = items.CellSize(total)
+	cells, err := c.s.Store.Strip(c.Ctx(), b.children.Caller, page.CellRows)
+	if err != nil {
+		return err
+	}
+	page.Canceled = items.Count(b.children, cells).Canceled
+	for at := 0; at*page.CellRows < total; at++ {
+		state := items.Waiting
+		if at < len(cells) {
+			state = cells[at].State()
+		}
+		page.Cells = append(page.Cells, string(state))
+	}
+	return nil
+}
+
+// fillResults fills in the rows that match the filter, failed and running ones first.
+func (c *call) fillResults(b *batch, page *view.BatchPage) error {
+	page.Columns = sorting.Keys(b.spec.Inputs)
+	f := page.Filter
+	list, err := c.s.Store.ListItems(c.Ctx(), b.children.Caller, items.Filter{State: items.State(f.State), Code: flow.Code(f.Code), Text: f.Text, Limit: f.Show})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if run := list[i].Run; run != nil && run.Outputs != nil {
+			page.Outputs = run.Outputs.Names()
 			break
 		}
 	}
-	for i := range results {
-		r := &results[i]
-		row := view.ResultRow{Number: r.Item + 1, State: string(r.State), RunID: string(r.RunID), Micros: r.Usage.CostNanoUSD.Micros()}
-		if row.State == "" {
-			row.State = string(flow.RunQueued)
-		}
-		for _, name := range inputs {
-			row.Inputs = append(row.Inputs, cell(r.Inputs.Get(name)))
-		}
-		for _, name := range page.Outputs {
-			row.Outputs = append(row.Outputs, resultCell(r.Outputs.Get(name)))
-		}
-		if r.Error != nil {
-			row.Code = string(r.Error.Code)
-		}
-		page.Results = append(page.Results, row)
+	for i := range list {
+		page.Results = append(page.Results, resultRow(&list[i], page))
 	}
 	return nil
+}
+
+// resultRow returns a row of the table of results.
+func resultRow(item *items.Item, page *view.BatchPage) view.ResultRow {
+	row := view.ResultRow{Number: item.Number + 1, State: string(flow.StepPending), Tries: item.Tries}
+	var outputs *flow.Object
+	if run := item.Run; run != nil {
+		row.State, row.RunID, row.Micros, outputs = string(run.State), string(run.ID), run.Usage.CostNanoUSD.Micros(), run.Outputs
+		if !run.StartedAt.IsZero() && !run.EndedAt.IsZero() {
+			row.Took = run.EndedAt.Sub(run.StartedAt)
+		}
+	} else if item.State == items.Failed {
+		row.State = string(flow.RunFailed)
+	}
+	for _, name := range page.Columns {
+		row.Inputs = append(row.Inputs, cell(item.Inputs.Get(name)))
+	}
+	for _, name := range page.Outputs {
+		row.Outputs = append(row.Outputs, resultCell(outputs.Get(name)))
+	}
+	if item.Error != nil {
+		row.Code = string(item.Error.Code)
+	}
+	return row
 }
 
 // estimate returns what all rows of the table of a sample would take. It counts them for at most countTime.
@@ -575,6 +634,9 @@ func startAllRows(c *call, f *flow.Flow, run *flow.Run) error {
 	body := map[string]any{"file": b.file, "columns": columns, "concurrency": b.spec.Concurrency, "on_error": b.spec.OnError}
 	if b.spec.SkipInvalid {
 		body["on_invalid"] = "skip"
+	}
+	if run.MaxUSD > 0 {
+		body["max_usd"] = json.Number(run.MaxUSD.Exact())
 	}
 	refused, err := c.sendBatch(f, body)
 	return c.report(f, run, refused, err)

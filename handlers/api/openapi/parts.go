@@ -28,6 +28,7 @@ var params = map[string]Schema{
 	"created_after":  queryParam("created_after", "Only runs created after this time.", Schema{"type": "string", "format": "date-time"}),
 	"created_before": queryParam("created_before", "Only runs created before this time.", Schema{"type": "string", "format": "date-time"}),
 	"status":         statusParam(),
+	"work":           queryParam("work", "Work runs of this kind instead of other runs: batches, or what Sluice itself runs for tests and knowledge bases.", Schema{"type": "string", "enum": []string{"batch", "test", "index", "backfill"}}),
 	"results_format": queryParam("format", "The format; default csv.", Schema{"type": "string", "enum": []string{"csv", "jsonl", "xlsx"}}),
 	"results_only":   queryParam("only", "failed leaves out all other rows.", Schema{"type": "string", "enum": []string{"failed"}}),
 	"results_raw":    queryParam("raw", "true leaves texts that look like formulas as they are.", Schema{"type": "boolean", "default": false}),
