@@ -80,21 +80,32 @@ func (c *call) memberRows(members []flow.Member) (rows []accountview.MemberRow, 
 	return rows, nil
 }
 
-// addKeys fills in the active keys that members created, directly or through other keys. Owners see
+// addKeys fills in the active keys and the triggers that members created, directly or through keys. Owners see
 // the keys of all members, others only their own.
 func (c *call) addKeys(rows []accountview.MemberRow) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return fmt.Errorf("list keys: %w", err)
 	}
+	triggers, err := c.s.Store.ListTriggers(c.Ctx(), c.WorkspaceID(), "")
+	if err != nil {
+		return err
+	}
 	for i := range rows {
 		row := &rows[i]
 		if !row.You && c.Member.Role != flow.MemberOwner {
 			continue
 		}
+		makers := []string{row.UserID}
 		for _, k := range flow.KeysMadeBy(row.UserID, keys) {
+			makers = append(makers, k.ID)
 			if k.RevokedAt.IsZero() {
 				row.Keys = append(row.Keys, accountview.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
+			}
+		}
+		for j := range triggers {
+			if t := &triggers[j]; slices.Contains(makers, t.MadeBy) {
+				row.Triggers = append(row.Triggers, accountview.MemberTrigger{Name: t.Name, Href: "/flows/" + string(t.FlowID) + "/triggers/" + t.ID})
 			}
 		}
 	}

@@ -18,6 +18,8 @@ type MemberRow struct {
 	// Keys are the person's keys that are not revoked. They are set only if the
 	// current user may act on them.
 	Keys []MemberKey
+	// Triggers are those that the person or the keys above created. They stay. They are set only if Keys are.
+	Triggers []MemberTrigger
 	// MayReset is set if the viewer may create a password reset link for the person.
 	MayReset bool
 }
@@ -30,6 +32,9 @@ type MemberKey struct {
 	Name, Prefix string
 	LastUsedAt   time.Time
 }
+
+// MemberTrigger is a trigger that a member created.
+type MemberTrigger struct{ Name, Href string }
 
 // heirs returns the members who can take over another member's keys.
 func (m MembersPage) heirs(of MemberRow) (list []components.Option) {
