@@ -15,6 +15,9 @@ func (k *contract) alarms() {
 	k.ask("all", "GET", alarm+"/messages", nil)
 	k.ask("all", "GET", alarm+"/messages?limit=x", nil)
 	k.ask("all", "GET", alarm+"/secret", nil)
+	k.ask("all", "POST", alarm+"/rotate", nil)
+	k.ask("all", "POST", alarm+"/rotate", object{"overlap_s": -1})
+	k.ask("all", "POST", alarm+"/rotate", []byte("x"), plain)
 	k.ask("all", "POST", alarm+"/pause", nil)
 	k.ask("all", "POST", alarm+"/resume", nil)
 	k.ask("all", "PUT", alarm, object{"kind": "failed", "flow": k.ids["flow_id"]})
@@ -22,7 +25,7 @@ func (k *contract) alarms() {
 	for _, at := range []string{alarm, alarm + "/messages", alarm + "/secret", "/v1/alarms"} {
 		k.ask("run", "GET", at, nil)
 	}
-	for _, act := range []string{"pause", "resume", "test"} {
+	for _, act := range []string{"pause", "resume", "test", "rotate"} {
 		k.ask("run", "POST", alarm+"/"+act, nil)
 		k.ask("all", "POST", "/v1/alarms/none/"+act, nil)
 	}

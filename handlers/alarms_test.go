@@ -45,7 +45,7 @@ func TestAlarms_of_keys(t *testing.T) {
 
 	for name, by := range map[string]*companionEnv{"limits": limited, "an expiry": expiring} {
 		for _, r := range [][3]string{{"PUT", "/v1/alarms/new", mine}, {"PUT", "/v1/alarms/mine", `{"kind": "failed", "flow": "` + e.id + `"}`}, {"POST", "/v1/alarms/mine/pause", ""}, {"POST", "/v1/alarms/mine/test", ""},
-			{"DELETE", "/v1/alarms/mine", ""}, {"DELETE", "/v1/alarms/all", ""}, {"GET", "/v1/alarms/mine/secret", ""}, {"POST", "/v1/apply", `{"documents": [], "companions": [{"content": {"schema": "sluice.alarms/v1", "alarms": [` +
+			{"DELETE", "/v1/alarms/mine", ""}, {"DELETE", "/v1/alarms/all", ""}, {"GET", "/v1/alarms/mine/secret", ""}, {"POST", "/v1/alarms/mine/rotate", ""}, {"POST", "/v1/apply", `{"documents": [], "companions": [{"content": {"schema": "sluice.alarms/v1", "alarms": [` +
 				strings.Replace(mine, "{", `{"name": "applied", `, 1) + `]}}]}`}} {
 			if raw, _ := by.do(403, r[0], r[1], strings.Replace(r[2], `"flow": "`+e.id, `"flow": "`+flowName(r[1], e.id), 1)); !strings.Contains(raw, `"exceeds_key"`) {
 				t.Errorf("%s %s by a key with %s: %s", r[0], r[1], name, raw)
@@ -72,6 +72,13 @@ func TestAlarms_of_keys(t *testing.T) {
 	reader.do(403, "PUT", "/v1/alarms/mine", mine)
 	reader.do(403, "GET", "/v1/companions/alarms", "")
 	reader.do(403, "GET", "/v1/alarms/mine/secret", "")
+	reader.do(403, "POST", "/v1/alarms/mine/rotate", "")
+	before, _ := plain.do(200, "GET", "/v1/alarms/mine/secret", "")
+	rotated, _ := plain.do(200, "POST", "/v1/alarms/mine/rotate", `{"overlap_s": 60}`)
+	if after, _ := plain.do(200, "GET", "/v1/alarms/mine/secret", ""); after != rotated || after == before || !strings.Contains(after, "whsec_") {
+		t.Errorf("the secret was %s, rotation returned %s, and now it is %s", before, rotated, after)
+	}
+	plain.do(422, "POST", "/v1/alarms/mine/rotate", `{"overlap_s": -1}`)
 	if raw, _ := reader.do(200, "GET", "/v1/alarms/mine", ""); strings.Contains(raw, "secret-path") || !strings.Contains(raw, "https://hooks.example.com/") {
 		t.Errorf("a reader reads %s", raw)
 	}

@@ -165,6 +165,7 @@ var beyondList = map[string]struct{ path, body, code string }{
 	"POST /v1/alarms/:alarm/pause":               {"", "", "not_found"},
 	"POST /v1/alarms/:alarm/resume":              {"", "", "not_found"},
 	"POST /v1/alarms/:alarm/test":                {"", "", "not_found"},
+	"POST /v1/alarms/:alarm/rotate":              {"", "", "not_found"},
 	"POST /v1/files":                             {"", "", "unsupported_media_type"}, // keeps files for itself only
 	"POST /v1/keys":                              {"", `{"name": "x"}`, ""},          // for the flows of its list
 	"POST /mcp":                                  {"", `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`, ""},
@@ -276,6 +277,7 @@ var writes = map[string]struct{ path, body string }{
 	"POST /v1/alarms/:alarm/pause":                       {"/v1/alarms/broken/pause", ""},
 	"POST /v1/alarms/:alarm/resume":                      {"/v1/alarms/broken/resume", ""},
 	"POST /v1/alarms/:alarm/test":                        {"/v1/alarms/broken/test", ""},
+	"POST /v1/alarms/:alarm/rotate":                      {"/v1/alarms/broken/rotate", ""},
 	"DELETE /v1/alarms/:alarm":                           {"/v1/alarms/broken", ""},
 	"PUT /v1/flow/:flow_id/triggers/:trigger":            {"/v1/flow/TELLING/triggers/daily", `{"cron": "@daily", "inputs": {"word": "x"}}`},
 	"POST /v1/flow/:flow_id/triggers/:trigger/pause":     {"/v1/flow/TELLING/triggers/daily/pause", ""},

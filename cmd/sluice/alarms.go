@@ -20,7 +20,7 @@ type alarmCmd struct {
 	Resume   alarmResumeCmd   `cmd:"" help:"Resume an alarm. It watches from now."`
 	Test     alarmTestCmd     `cmd:"" help:"Send a test message to each receiver."`
 	Messages alarmMessagesCmd `cmd:"" help:"List the latest messages of an alarm."`
-	Secret   alarmSecretCmd   `cmd:"" help:"Print the secret that signs the webhooks of an alarm."`
+	Secret   alarmSecretCmd   `cmd:"" help:"Print or rotate the secret that signs the webhooks of an alarm."`
 	Delete   alarmDeleteCmd   `cmd:"" help:"Delete an alarm with its messages."`
 }
 
@@ -197,11 +197,19 @@ func (a alarmArgs) messages(ctx context.Context, api *client.Client, s *streams,
 	})
 }
 
-type alarmSecretCmd struct{ alarmArgs }
+type alarmSecretCmd struct {
+	alarmArgs
+	Rotate  bool          `help:"Create a new secret and print it."`
+	Overlap time.Duration `help:"With --rotate: how long messages are also signed with the old secret, up to 168h; 0 ends it immediately." default:"24h" placeholder:"24h"`
+}
 
-// RunAPI prints the secret.
+// RunAPI prints the secret, or replaces it first.
 func (c alarmSecretCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	o, err := fetch[admin.AlarmSecret](ctx, api, "GET", c.path()+"/secret", nil)
+	method, act, body := "GET", "/secret", any(nil)
+	if c.Rotate {
+		method, act, body = "POST", "/rotate", map[string]any{"overlap_s": int64(c.Overlap / time.Second)}
+	}
+	o, err := fetch[admin.AlarmSecret](ctx, api, method, c.path()+act, body)
 	if err != nil {
 		return notFound(err, noAlarm)
 	}

@@ -82,7 +82,7 @@ var transportSteps = []step{
 	{args: "alarm list"}, {args: "alarm list --json"}, {args: "alarm show none", code: exitError}, {args: "alarm set broken --kind failed --flow greet --to flow:greet", code: exitError},
 	{args: "alarm set broken --kind failed --flow greet --to https://example.com/x"}, {args: "alarm set broken --kind failed --flow greet --to slack:https://example.com/x --json"}, {args: "alarm set slow --kind slow", code: exitError},
 	{args: "alarm show broken"}, {args: "alarm show broken --json"}, {args: "alarm list"}, {args: "alarm pause broken"}, {args: "alarm resume broken --json"}, {args: "alarm messages broken"}, {args: "alarm messages broken --json"},
-	{args: "alarm set quiet --kind silent --over 1h"}, {args: "alarm test quiet", code: exitError}, {args: "alarm secret broken"}, {args: "alarm test none", code: exitError}, {args: "alarm delete broken"}, {args: "alarm delete quiet --json"}, {args: "alarm delete none", code: exitError},
+	{args: "alarm set quiet --kind silent --over 1h"}, {args: "alarm test quiet", code: exitError}, {args: "alarm secret broken"}, {args: "alarm secret none --rotate", code: exitError}, {args: "alarm test none", code: exitError}, {args: "alarm delete broken"}, {args: "alarm delete quiet --json"}, {args: "alarm delete none", code: exitError},
 	{args: "trigger list greet"}, {args: "trigger list greet --json"}, {args: "trigger list none", code: exitError}, {args: "trigger show greet none", code: exitError}, {args: "trigger pause greet none", code: exitError},
 	{args: "trigger resume greet none", code: exitError}, {args: "trigger now greet none", code: exitError}, {args: "trigger events greet none", code: exitError},
 

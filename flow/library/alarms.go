@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/alarms"
+	"sluice/flow/document"
 )
 
 // AlarmStore stores alarms.
@@ -23,6 +25,7 @@ type AlarmStore interface {
 	SetAlarmSource(ctx context.Context, ws flow.WorkspaceID, id, source string) error
 	AddAlarmMessages(ctx context.Context, a *alarms.Alarm, messages []alarms.Sent) error
 	AlarmSecret(ctx context.Context, a *alarms.Alarm) (string, error)
+	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error)
 	ListAlarmMessages(ctx context.Context, alarmID, before string, limit int) ([]alarms.Sent, error)
 	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flow.FlowID, error)
 	ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error)
@@ -245,4 +248,20 @@ func (s *Alarms) Secret(ctx context.Context, caller *flow.Key, a *alarms.Alarm) 
 		return "", err
 	}
 	return s.Store.AlarmSecret(ctx, a)
+}
+
+// RotateSecret replaces the secret that signs the webhooks of an alarm. The old one signs too for the overlap.
+func (s *Alarms) RotateSecret(ctx context.Context, by flow.Actor, caller *flow.Key, a *alarms.Alarm, overlap time.Duration) (secret string, err error) {
+	if err := s.mayChange(caller, a); err != nil {
+		return "", err
+	}
+	owner := flow.WebhookOwner{WorkspaceID: a.WorkspaceID, FlowID: a.FlowID, Node: flow.AlarmNode(a.ID)}
+	err = record(ctx, s.Store, by, entry(a.WorkspaceID, "alarm.rotate", a.Name, "overlap "+overlap.String()), func(ctx context.Context) error {
+		secret, err = s.Store.RotateWebhookSecret(ctx, owner, overlap)
+		return err
+	})
+	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
+		return "", flow.Errorf(flow.CodeInputInvalid, "Another request is replacing this secret. Read the secret and try again.")
+	}
+	return secret, err
 }

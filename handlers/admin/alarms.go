@@ -121,6 +121,10 @@ func (s alarmServer) routes() api.Extension {
 	}, {
 		Method: get, Path: path + "/secret", Scopes: edits, Handle: s.showSecret, Role: flow.MemberEditor, Commands: []string{"alarm secret"}, Limited: limited,
 		Doc: openapi.Operation{ID: "showAlarmSecret", Tag: tag, Summary: "Read the secret that signs the webhooks of an alarm", Problems: changed, Answers: openapi.OK("The secret.", AlarmSecret{})},
+	}, {
+		Method: http.MethodPost, Path: path + "/rotate", Scopes: edits, Handle: s.rotateSecret, Role: flow.MemberEditor, Audit: []string{"alarm.rotate"}, Commands: []string{"alarm secret"}, Limited: limited,
+		Doc: openapi.Operation{ID: "rotateAlarmSecret", Tag: tag, Summary: "Replace the secret that signs the webhooks of an alarm", Text: "The old one signs too for overlap_s seconds, so that receivers can switch at any time.",
+			Body: rotateAlarmBody.Doc(), Problems: append([]flow.Code{flow.CodeInputInvalid}, changed...), Answers: openapi.OK("The new secret.", AlarmSecret{})},
 	}}}
 }
 
@@ -328,6 +332,26 @@ func (s alarmServer) showSecret(c *api.Call) error {
 		return err
 	}
 	secret, err := s.alarms.Secret(c.Request().Context(), c.Key, a)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, AlarmSecret{secret})
+}
+
+// rotateAlarmBody declares the body of a rotation.
+var rotateAlarmBody = rotationBody("RotateAlarmSecret", "Seconds for which the old secret signs too.", flow.LongestOverlap)
+
+// rotateSecret is POST alarms/alarm/rotate.
+func (s alarmServer) rotateSecret(c *api.Call) error {
+	a, err := s.findAlarm(c)
+	if err != nil {
+		return err
+	}
+	overlap, err := readOverlap(c, &rotateAlarmBody)
+	if err != nil {
+		return err
+	}
+	secret, err := s.alarms.RotateSecret(c.Request().Context(), c.Actor(), c.Key, a, overlap)
 	if err != nil {
 		return err
 	}
