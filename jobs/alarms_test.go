@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -422,6 +423,45 @@ func TestAlarm_is_off_with_an_archived_flow(t *testing.T) {
 		}
 		if box.types() != "alarm.started" {
 			t.Errorf("the messages are %s", box.types())
+		}
+	})
+}
+
+// TestAlarm_is_not_delayed_by_receivers_that_hang: a webhook and a mail server that do not answer hold up no other message.
+func TestAlarm_is_not_delayed_by_receivers_that_hang(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		never := make(chan struct{})
+		hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-never:
+			case <-r.Context().Done():
+			}
+		}))
+		t.Cleanup(hung.Close)
+		t.Cleanup(func() { close(never) })
+		silent, err := net.Listen("tcp", "127.0.0.1:0") // connects, and says nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { silent.Close() })
+		settings, err := mail.Parse("smtp://" + silent.Addr().String() + "?from=sluice@example.com&tls=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fx := scheduleFixture(t, cfg, gatedFlow)
+		fx.newRunnerWith(fx.store, func(c *jobs.Config) { c.Mail = mail.New(settings, slog.New(slog.DiscardHandler)) })
+		box := newPostbox(t)
+		for i := range 4 { // the slots of an unknown receiver are tested with deliveries
+			fx.addAlarm(fmt.Sprintf("hung-%d", i), alarms.Config{Kind: alarms.Failed, To: []alarms.Receiver{{Webhook: hung.URL}, {Email: "ops@example.com"}}})
+		}
+		last := fx.addAlarm("told", alarms.Config{Kind: alarms.Failed, To: []alarms.Receiver{{Webhook: box.URL}}})
+		fx.start()
+		fx.endRuns(false)
+		fx.firing(last, true)
+		fx.waitUntil("the message arrives", func() bool { return box.types() == "alarm.started" })
+		if n := fx.queryInt(`SELECT count(*) FROM alarm_messages WHERE channel = 'email' AND state = 'sent'`); n != 0 {
+			t.Errorf("%d mails count as sent", n)
 		}
 	})
 }
