@@ -140,6 +140,8 @@ WHERE id IN ({{RUNS}}) AND place = 0`
 WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id IN ({{RUNS}}))
 	AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id NOT IN ({{RUNS}}))
 RETURNING workspace_id, size`
+	eraseVerdicts   = `UPDATE verdicts SET checks = '', message = '' WHERE run_id IN ({{RUNS}})`
+	dropRecordings  = `DELETE FROM recordings WHERE run_id IN ({{RUNS}}) RETURNING workspace_id, CAST(octet_length(input) + octet_length(outputs) AS BIGINT)`
 	contextsOfRuns  = `WHERE (workspace_id, hash) IN (SELECT r.workspace_id, r.context_hash FROM runs r WHERE r.id IN ({{RUNS}}) AND r.context_hash <> '')`
 	holdRunContexts = `UPDATE run_contexts SET hash = hash ` + contextsOfRuns
 	dropRunContexts = `DELETE FROM run_contexts ` + contextsOfRuns + `
@@ -232,6 +234,10 @@ func eraseRuns(tx *core.Tx, list []endedRun, code flow.Code) error {
 	if continues { // held first, like files: a run may be started that begins with one of them
 		contexts = steps(all.exec(holdRunContexts), all.free(dropRunContexts, 0))
 	}
+	recordings := func() error { return nil }
+	if code != flow.CodeRunExpired { // tests need them for longer than the runs that made them
+		recordings = all.free(dropRecordings, 0)
+	}
 	now := tx.Store.NowMicros()
 	return dbconn.FirstError(
 		all.free(sizeSteps, 0), all.free(sizeParts, 0),
@@ -244,7 +250,7 @@ func eraseRuns(tx *core.Tx, list []endedRun, code flow.Code) error {
 		all.exec(expireChildren, now),
 		all.unless(countDeliveries, all.free(sizeDeliveries, 0), all.exec(dropPendingTries), all.exec(dropPending),
 			all.exec(eraseTries), all.exec(eraseDeliveries, string(code), []byte{})),
-		contexts,
+		contexts, recordings, all.exec(eraseVerdicts),
 		// Files are locked first: a single statement would not see a run that is being started with one of them.
 		all.unless(countFiles, all.exec(holdFiles), all.free(eraseFilesOfRuns, flow.StorageItem, now), all.exec("DELETE FROM run_files WHERE run_id IN ({{RUNS}})")),
 	)

@@ -5,6 +5,7 @@ import (
 
 	"sluice/db/bases"
 	"sluice/db/blobs"
+	"sluice/db/cases"
 	"sluice/db/children"
 	"sluice/db/core"
 	"sluice/db/gen"
@@ -40,6 +41,7 @@ type Store struct {
 	Alarms
 	Companions
 	bases.Bases
+	cases.Cases
 	Files
 	Keys
 	Users
@@ -80,6 +82,7 @@ func newStore(c *core.DB) *Store {
 		Alarms:         Alarms{DB: c},
 		Companions:     Companions{DB: c},
 		Bases:          bases.New(c, c.Config.KnowledgeCache),
+		Cases:          cases.Cases{DB: c},
 		Files:          Files{c, blobs.NewBucket(c)},
 		Keys:           Keys{DB: c},
 		Users:          Users{DB: c},

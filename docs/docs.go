@@ -27,7 +27,7 @@ var sections = []Section{
 	{"Start", names("quickstart", "install", "first-flow", "concepts", "coming-from", "faq", "not-possible")},
 	{"Tutorials", names("tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-form", "tutorial-agent", "tutorial-assistant", "tutorial-zapier")},
 	{"Build", names("flows", "nodes", "agents", "mcp-client", "expressions", "models", "publishing", "ci", "form", "triggers", "alarms")},
-	{"Call", names("runs", "batches", "knowledge", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
+	{"Call", names("runs", "batches", "tests", "knowledge", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "chat", "mcp", "cli")},
 	{"Operate", names("configuration", "deploy", "scaling", "fly", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},

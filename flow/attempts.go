@@ -28,6 +28,8 @@ type Attempt struct {
 	Unpriced     bool    `json:"unpriced,omitempty"`
 	// Lost means that the attempt called a paid model and that its bill is unknown.
 	Lost bool `json:"lost,omitempty"`
+	// Recorded is what the step used when its result was recorded, if a case run took it from there.
+	Recorded *Recorded `json:"recorded,omitempty"`
 	// Next is the alternative config that later attempts use; see Kind.Alternative.
 	Next int `json:"next,omitempty"`
 }

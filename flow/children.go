@@ -110,6 +110,7 @@ type ChildTemplate struct {
 	MaxFailed     int           `json:"max_failed,omitempty"`
 	Untrusted     bool          `json:"untrusted,omitempty"` // the inputs have content from outside
 	Batch         bool          `json:"batch,omitempty"`     // the items are rows of a batch
+	Case          *CaseRun      `json:"case,omitempty"`      // see Run; the items of a test are its cases
 }
 
 // ChildItem is an item that has no run yet.
@@ -152,6 +153,8 @@ type ChildRequest struct {
 	// Document is set for children that execute an internal document instead of a version. Flow is then the ID of their flow, which
 	// may be hidden, and no earlier results are reused.
 	Document []byte
+	// Case is set for children that are runs of the cases of a test.
+	Case *CaseRun
 	// Rows is set instead of Items for children that are rows of a table. Their values may be texts,
 	// as in forms.
 	Rows iter.Seq2[ChildRow, error]

@@ -52,6 +52,8 @@ type SubStep struct {
 	// Once means that the sub-step must not begin again if its worker dies: it then fails with
 	// CodeOutcomeUnknown, as it does if a request was sent and no answer came. It has no retries.
 	Once bool
+	// Effect is that of the call of a tool; empty is that of its kind.
+	Effect Effect
 	// Untrusted means that the input follows from content from outside.
 	Untrusted bool
 	Retry     *Retry

@@ -21,6 +21,9 @@ const FeatureContinue Feature = "continue"
 // FeatureKnowledge is that there are knowledge bases.
 const FeatureKnowledge Feature = "knowledge"
 
+// FeatureTests is that runs belong to tests of flows, whose steps must not call services.
+const FeatureTests Feature = "tests"
+
 // Features lists what this program understands. Each instance stores it with its
 // heartbeat. Names have no spaces.
-var Features = []Feature{FeatureURLEndpoints, FeatureTriggers, FeatureRunBudgets, FeatureContinue, FeatureKnowledge}
+var Features = []Feature{FeatureURLEndpoints, FeatureTriggers, FeatureRunBudgets, FeatureContinue, FeatureKnowledge, FeatureTests}

@@ -93,6 +93,8 @@ type Kind struct {
 	// Repeatable reports that steps mostly compute, although their class is Outside, and that a repeat
 	// costs only time. Like those of the class Compute, they are stopped when the process ends.
 	Repeatable bool
+	// Reads reports that steps change nothing outside, so that a test of a flow may execute them. See also ToolUse.Effect.
+	Reads bool
 	// WaitsFor is what a run reports to wait for while a step of the kind waits.
 	WaitsFor WaitsFor
 	// Partial reports whether the outputs of a successful step are incomplete, so that a
@@ -350,6 +352,8 @@ type Out struct {
 	Begun bool
 	// Untrusted means that the outputs have content from outside.
 	Untrusted bool
+	// Recorded is set for outputs that a case run took from a recording.
+	Recorded *Recorded
 	// Unanswered means that a request was sent and no answer came, so that it is unknown whether it took
 	// effect.
 	Unanswered bool

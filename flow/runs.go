@@ -184,6 +184,7 @@ type Run struct {
 	KeyID, UserID string
 	ParentRunID   RunID        // of a rerun: the run that it repeats
 	Caller        *CallingStep // of a child run; nil for a root run
+	Case          *CaseRun     // of a run of a test case, and of the runs below it; otherwise nil
 	FlowsAbove    []FlowID     // of a child run: IDs of the flows of its callers, from the top, without duplicates
 	MaxUSD        NanoUSD      // see RunOptions
 	// Budgets are the limits that the steps of the run count against: its own and those of its callers, from the top.

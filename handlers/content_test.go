@@ -22,14 +22,14 @@ import (
 // contentFree are the tables that cannot hold content of runs, with the reasons.
 var contentFree = map[string]string{
 	"alias_uses": "counts", "audit": "acts of people and keys", "audit_chains": "HMACs", "blobs": "hashes and sizes", "budget_locks": "amounts", "children": "counts of items", "companion_bodies": "what people set", "companions": "revisions",
-	"alarms": "what people set, and IDs", "alarm_messages": "texts of alarms, and IDs", "leases": "instances", "credential_calls": "counts", "credentials": "secrets, encrypted", "damaged_rows": "IDs", "day_starts": "counts", "documents": "flows", "edits": "drafts", "endpoints": "hosts and states", "flow_hours": "counts", "flows": "drafts",
+	"alarms": "what people set, and IDs", "case_settings": "what people set", "tests": "what people set, and IDs", "alarm_messages": "texts of alarms, and IDs", "leases": "instances", "credential_calls": "counts", "credentials": "secrets, encrypted", "damaged_rows": "IDs", "day_starts": "counts", "documents": "flows", "edits": "drafts", "endpoints": "hosts and states", "flow_hours": "counts", "flows": "drafts",
 	"knowledge": "what people set", "knowledge_blocks": "numbers", "forms": "settings", "idempotency": "hashes of requests", "instances": "addresses", "invites": "e-mail addresses", "keys": "names and hashes", "lost_spending": "amounts", "members": "roles", "meta": "settings of the server", "prices": "amounts",
 	"queue_lengths": "counts", "run_budgets": "amounts", "run_files": "IDs", "sessions": "hashes", "slugs": "names of flows", "spent_below": "amounts", "storage": "counts", "throttles": "counts", "trigger_keys": "IDs", "triggers": "what people set",
 	"uploads": "IDs", "usage_daily": "counts", "usage_log": "counts", "users": "people", "versions": "hashes and notes", "wakes": "times", "webhook_secrets": "secrets, encrypted", "workspaces": "names", "goose_db_version": "numbers", "sqlite_sequence": "numbers", "sqlite_stat1": "statistics",
 }
 
 // untestedContent are the tables of flow.Content to which the test writes nothing, and where that is tested.
-var untestedContent = map[string]string{"child_items": "only items that have not started; db/children_test.go", "step_parts": "db/steps_parts_test.go", "pins": "kept", "knowledge_documents": "kept", "knowledge_passages": "kept", "knowledge_words": "kept", "knowledge_vectors": "kept", "embeddings": "db/bases", "run_contexts": "db/run_contexts_test.go", "delivery_attempts": "TestEraseRun_keeps_the_log_of_deliveries", "chunks": "files on SQLite"}
+var untestedContent = map[string]string{"child_items": "only items that have not started; db/children_test.go", "step_parts": "db/steps_parts_test.go", "pins": "kept", "cases": "kept", "case_sets": "kept", "recordings": "TestTests_are_erased_with_their_runs", "verdicts": "TestTests_are_erased_with_their_runs", "knowledge_documents": "kept", "knowledge_passages": "kept", "knowledge_words": "kept", "knowledge_vectors": "kept", "embeddings": "db/bases", "run_contexts": "db/run_contexts_test.go", "delivery_attempts": "TestEraseRun_keeps_the_log_of_deliveries", "chunks": "files on SQLite"}
 
 // tables returns the names of all tables and, for each that has a text, its rows.
 func tables(t *testing.T, store *db.Store, text string) (all []string, with map[string]string) {

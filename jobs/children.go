@@ -28,11 +28,12 @@ type childRuns struct {
 	reuseFrom flow.RunID   // see flow.In.ReuseFrom
 	untrusted bool         // see flow.ChildTemplate
 	budget    flow.NanoUSD // see flow.In.Budget
+	isCase    bool         // the children are runs of the cases of a test
 }
 
 // childRunsOf implements engine.Engine.Children.
 func (r *Runner) childRunsOf(run *flow.Run, in *flow.In) flow.ChildRuns {
-	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom, len(in.Untrusted) > 0 || run.Trigger == flow.TriggerBatch, in.Budget}
+	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom, len(in.Untrusted) > 0 || run.Trigger == flow.TriggerBatch, in.Budget, false}
 }
 
 // ChildUsage returns what the child runs of a run have used so far.
@@ -83,6 +84,7 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 		}
 		return c.see(ctx, children)
 	}
+	c.isCase = req.Case != nil
 	skip := req.MaySkip && c.run.SkipFailed
 	req.KeepErrors = req.KeepErrors || skip
 	old, err := c.earlier(ctx)
@@ -203,7 +205,7 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 	}
 	template := flow.ChildTemplate{
 		Version: children.Version, Draft: c.run.ChildVersions == flow.ChildrenDraft, FlowsAbove: flowsAbove(c.run, children.FlowID), Budgets: c.budgets(), StepBudget: c.budget, KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
-		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(), MaxFailed: req.MaxFailed, Untrusted: c.untrusted, Batch: c.run.Trigger == flow.TriggerBatch,
+		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(), MaxFailed: req.MaxFailed, Untrusted: c.untrusted, Batch: c.run.Trigger == flow.TriggerBatch, Case: c.caseOf(req),
 	}
 	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
 		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
@@ -329,8 +331,12 @@ func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given 
 // checkInputs returns the inputs of a child run, or why they are wrong. Values may be texts, as in forms.
 func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, given *flow.Object, texts bool) (*flow.Object, *flow.Error, error) {
 	for i := range inputs {
-		if inputs[i].Secret && given.Has(inputs[i].Name) {
-			return given, flow.Errorf(flow.CodeInputInvalid, "The input %q is secret, so another flow cannot set it.", inputs[i].Name), nil
+		switch name := inputs[i].Name; {
+		case !inputs[i].Secret || !given.Has(name):
+		case c.isCase:
+			given.Set(name, caseSecret)
+		default:
+			return given, flow.Errorf(flow.CodeInputInvalid, "The input %q is secret, so another flow cannot set it.", name), nil
 		}
 	}
 	values, problems := contract.Check(inputs, given, texts)
@@ -340,6 +346,9 @@ func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, gi
 	}
 	if len(problems) > 0 {
 		return given, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems)}, nil
+	}
+	if c.isCase {
+		hideSecrets(inputs, values)
 	}
 	return values, nil, nil
 }

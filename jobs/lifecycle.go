@@ -85,6 +85,7 @@ func (r *Runner) startLoops(ctx context.Context) {
 	r.loop(ctx, saveBusyInterval, newBusySaver(r).run)
 	r.loop(ctx, time.Second, r.pollCancels)
 	r.loop(ctx, compactInterval, r.maintainKnowledge)
+	r.loop(ctx, dropInterval, func(ctx context.Context) error { return r.store.DropRecordings(ctx, droppedRecordings) })
 	r.loops.Go(func() { r.listen(ctx) })
 }
 

@@ -14,6 +14,9 @@ import (
 // repeats, and a child run that of its caller, told apart by the calling step and the
 // item. A run on that way that was deleted counts as the first, by its ID.
 func (r *Runner) originOf(ctx context.Context, run *flow.Run, path string) (flow.Origin, error) {
+	if run.Case != nil {
+		return r.originOfCase(ctx, run, path)
+	}
 	seed, created, id := "", run.CreatedAt, run.ID
 	for {
 		next := run.ParentRunID

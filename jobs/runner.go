@@ -105,6 +105,7 @@ type Runner struct {
 	shared    bool
 	ids       flow.IDs
 	documents *documentCache
+	tests     *testCache
 	secrets   *secretFinder
 	approvals approvals
 	broker    *broker
@@ -154,6 +155,7 @@ func New(cfg Config) *Runner {
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		ids:       flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random},
 		documents: newDocumentCache(cfg.Store, cfg.Kinds, cfg.ProviderOf),
+		tests:     newTestCache(cfg.Store),
 		broker:    newBroker(),
 		active:    map[flow.RunID]*activeRun{}, sending: map[string]int{}, toRequeue: map[flow.RunID]int64{},
 		drain: make(chan struct{}), epoch: time.Now(),
@@ -167,6 +169,7 @@ func New(cfg Config) *Runner {
 	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: rowBudgets{cfg.Store}, Costs: engine.NewCosts(), Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, UsedSecrets: r.secrets.ofRun, Approvals: r.approvals,
 		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,
+		Cases: r.tests.setting, Recordings: cfg.Store,
 		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r),
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}

@@ -26,6 +26,7 @@ type Store interface {
 	triggerStore
 	alarmStore
 	knowledgeStore
+	caseStore
 
 	// AllCan reports whether all live instances understand a feature.
 	AllCan(ctx context.Context, f flow.Feature) (bool, error)

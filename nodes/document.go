@@ -26,7 +26,7 @@ type Documents interface {
 // in a child process.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
-		Name: "document", Title: "Document", Group: groupSources, Icon: "file-text", Class: flow.Outside, Repeatable: true,
+		Name: "document", Title: "Document", Group: groupSources, Icon: "file-text", Class: flow.Outside, Reads: true, Repeatable: true,
 		Summary: "Reads the text of a PDF, Word, Excel or other document.",
 		Doc: "Outputs the text of a file: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), RTF, e-mail (EML), HTML, Markdown, " +
 			"CSV and plain text. The content decides, not the name of the file. Connect `text` to `find_answer`, `summarize` or a chat model.\n\n" +

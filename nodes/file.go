@@ -14,7 +14,7 @@ const maxFile = 512 << 20
 // The file kind outputs a stored file or downloads one.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
-		Name: "file", Title: "File", Group: groupSources, Icon: "file", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Name: "file", Title: "File", Group: groupSources, Icon: "file", Class: flow.Outside, Reads: true, Timeout: flow.ModelTimeout,
 		Summary: "Outputs a stored file, or downloads one from a URL.",
 		Doc: "Outputs an uploaded file, or downloads one and stores it with the run. Set either `file` or `url`. " +
 			"Connect the file to `document`, to a model that accepts images, or to an output.\n\n" +

@@ -6,6 +6,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/knowledge"
 	"sluice/nodes/bases"
+	"sluice/nodes/tests"
 	"sluice/providers"
 )
 
@@ -16,6 +17,11 @@ var (
 	_ = register(func(d Deps) flow.Kind { return d.bases().SearchKind() })
 	_ = register(func(d Deps) flow.Kind { return d.bases().IndexKind() })
 )
+
+// The kind test_cases runs the cases of a test. Only the documents of tests have it.
+var _ = register(func(d Deps) flow.Kind {
+	return tests.Deps{Store: d.Tests, Await: awaitChildren, Suspension: childSuspension, Cleanup: stopChildren}.Kind(groupControl)
+})
 
 // bases returns what does the work of the kinds.
 func (d Deps) bases() bases.Deps {

@@ -44,7 +44,7 @@ var mapFields = []flow.Field{
 // waits for them without occupying a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
+		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Reads: true, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs a flow for every item of a list.",
 		Doc: "Runs a published flow of the workspace once for every item of a list, some at the same time, and gives one list for each output of the flow, in the order of the items. " +
 			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Loop over* take lists, the others get the same value for every item.\n\n" +

@@ -9,6 +9,7 @@ import (
 	"sluice/nodes/bases"
 	"sluice/nodes/expression"
 	"sluice/nodes/servertools"
+	"sluice/nodes/tests"
 	"sluice/outbound"
 	"sluice/providers"
 	"sluice/providers/builtin"
@@ -28,6 +29,7 @@ type Deps struct {
 	Models      HostedModels
 	ToolServers servertools.Servers
 	Knowledge   bases.Store
+	Tests       tests.Store
 	MaxFile     int64 // maximum size of a stored file in bytes; 0: 512 MiB
 
 	// kept holds files by the URLs that images were downloaded from, for the turns of one agent: each downloads them

@@ -13,7 +13,7 @@ var subflowPorts = []string{"outputs"}
 // without occupying a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
+		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Reads: true, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs another flow as one step.",
 		Doc: "Runs a published flow of the workspace and outputs its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of the same name.\n\n" +
 			"In the builder, *New child flow from selection* makes a flow of the selected nodes, publishes it, and puts a subflow in their place.\n\n" +

@@ -14,7 +14,7 @@ const maxPage = 10 << 20
 // parses the HTML.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
-		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside,
+		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside, Reads: true,
 		Summary: "Reads the main text of a web page.",
 		Doc: "Fetches a page and extracts its main content: the article without menus, advertisements and footers, as Markdown with " +
 			"headings, lists, tables and whole links. With `content` set to full it outputs the whole page. Scripts are not run: of a page that " +

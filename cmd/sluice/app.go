@@ -220,7 +220,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	kinds := nodes.New(nodes.Deps{
 		Code: a.code, CodeOff: a.cfg.Code == "off",
 		HTTP: a.models.HTTP, Documents: a.documents, Model: model, Providers: a.models.Providers, Local: a.servers, Host: a.models.Host, Models: directory,
-		ToolServers: servertools.New(a.models.Servers), Knowledge: &a.store.Bases, MaxFile: int64(a.cfg.MaxFile),
+		ToolServers: servertools.New(a.models.Servers), Knowledge: &a.store.Bases, Tests: a.store, MaxFile: int64(a.cfg.MaxFile),
 	})
 	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound(), CheckArguments: agents.CheckArguments, Rights: a.store}
 	var busyMarks *busy.Marks

@@ -35,7 +35,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
 		FlowsAbove: dbconn.EncodeIDs(r.FlowsAbove), MaxNanoUsd: r.MaxUSD, Budgets: dbconn.EncodeIDs(r.Budgets),
 		TriggerID: r.TriggerID, TriggerName: r.TriggerName, ScheduledAt: dbconn.Micros(r.ScheduledAt), EventKey: r.EventKey,
-		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash,
+		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash, CaseRun: encodeCaseRun(r.Case),
 	}
 	if c := r.Caller; c != nil {
 		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
@@ -84,6 +84,9 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 	if run.Models, err = dbconn.Decode[[]string](r.Models); err != nil {
 		failed = errors.Join(failed, fmt.Errorf("models of %s: %w", r.ID, err))
 	}
+	if run.Case, err = dbconn.Decode[*flow.CaseRun](r.CaseRun); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("case of %s: %w", r.ID, err))
+	}
 	for _, f := range []struct {
 		to   **flow.Object
 		text string
@@ -93,6 +96,14 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		}
 	}
 	return run, failed
+}
+
+// encodeCaseRun returns "" for a run that belongs to no test.
+func encodeCaseRun(c *flow.CaseRun) string {
+	if c == nil {
+		return ""
+	}
+	return dbconn.EncodeAny(c)
 }
 
 // leftOut is what a headReader returns instead of large content. It is not JSON.

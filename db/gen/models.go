@@ -80,6 +80,16 @@ type Blob struct {
 	Size     int64
 }
 
+type Case struct {
+	FlowID      flow.FlowID
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	Body        string
+	Source      string
+	FromRun     string
+	ChangedAt   int64
+}
+
 type Child struct {
 	RunID           flow.RunID
 	Path            string
@@ -386,6 +396,22 @@ type Price struct {
 	Call        flow.NanoUSD
 }
 
+type Recording struct {
+	FlowID      flow.FlowID
+	NodeHash    string
+	InputHash   string
+	N           int64
+	WorkspaceID flow.WorkspaceID
+	Node        string
+	Input       string
+	Outputs     string
+	Untrusted   int64
+	Used        string
+	RunID       flow.RunID
+	CreatedAt   int64
+	UsedAt      int64
+}
+
 type Run struct {
 	ID              flow.RunID
 	WorkspaceID     flow.WorkspaceID
@@ -453,6 +479,7 @@ type Run struct {
 	StopRequested   int64
 	Continues       flow.RunID
 	ContextHash     string
+	CaseRun         string
 }
 
 type Session struct {
@@ -498,6 +525,17 @@ type Step struct {
 	ReservedDay     string
 	ReservedAttempt int64
 	Untrusted       int64
+}
+
+type Test struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	RunID       flow.RunID
+	SetHash     string
+	Spec        string
+	MadeBy      string
+	CreatedAt   int64
 }
 
 type Throttle struct {
@@ -563,6 +601,25 @@ type User struct {
 	Name         string
 	PasswordHash string
 	CreatedAt    int64
+}
+
+type Verdict struct {
+	TestID       string
+	Candidate    int64
+	Item         int64
+	WorkspaceID  flow.WorkspaceID
+	CaseID       string
+	N            int64
+	State        string
+	Score        string
+	Message      string
+	Checks       string
+	CostNanoUsd  flow.NanoUSD
+	SpentNanoUsd flow.NanoUSD
+	Tokens       int64
+	Ms           int64
+	Recorded     int64
+	RunID        flow.RunID
 }
 
 type Version struct {

@@ -126,6 +126,77 @@ func (q *Queries) InsertStepPart(ctx context.Context, arg InsertStepPartParams) 
 	return err
 }
 
+const listCaseSteps = `-- name: ListCaseSteps :many
+SELECT path, node, kind, state, attempt, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, started_at, ended_at, attempts,
+    CAST(CASE WHEN kind = 'webhook' THEN outputs ELSE '' END AS TEXT) AS outputs
+FROM steps WHERE run_id = $1 AND workspace_id = $2
+`
+
+type ListCaseStepsParams struct {
+	RunID       flow.RunID
+	WorkspaceID flow.WorkspaceID
+}
+
+type ListCaseStepsRow struct {
+	Path            string
+	Node            string
+	Kind            string
+	State           string
+	Attempt         int64
+	Error           string
+	InputTokens     int64
+	OutputTokens    int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	CostNanoUsd     flow.NanoUSD
+	StartedAt       int64
+	EndedAt         int64
+	Attempts        string
+	Outputs         string
+}
+
+// The steps of a run of a test case, with the outputs of webhooks only.
+func (q *Queries) ListCaseSteps(ctx context.Context, arg ListCaseStepsParams) ([]ListCaseStepsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listCaseSteps, arg.RunID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListCaseStepsRow
+	for rows.Next() {
+		var i ListCaseStepsRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Node,
+			&i.Kind,
+			&i.State,
+			&i.Attempt,
+			&i.Error,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
+			&i.CostNanoUsd,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.Attempts,
+			&i.Outputs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listNodeSteps = `-- name: ListNodeSteps :many
 SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt, untrusted FROM steps WHERE run_id = $1 AND workspace_id = $2 AND path NOT LIKE '%.%'
 `

@@ -384,6 +384,18 @@ var table = []Facts{
 		FormFailure:   inputsUnusable,
 	},
 	{
+		Code: flow.CodeCaseInvalid, Status: 422, Title: "Case invalid",
+		Request: "A [test case](tests.md) is invalid. `errors` says what is wrong where. Nothing was changed.",
+	},
+	{
+		Code: flow.CodeNotRecorded,
+		Run: "A run of a [test case](tests.md) needs the result of a step that is not recorded, or the answer to an approval that the case does not have. The message says what differs from " +
+			"the last recording. Run the test once in the mode `fill`, or add a stub to the case.",
+		Advice:        "The result of this step is not recorded. Run the test in the mode fill, or add a stub to the case.",
+		BuilderAdvice: "Run the test in the mode fill, or add a stub to the case.",
+		FormFailure:   inputsUnusable,
+	},
+	{
 		Code: flow.CodeKnowledgeNotFound, Status: 404, Title: "Knowledge base not found",
 		Request:       "There is no such [knowledge base](knowledge.md) in the workspace of the key. `sluice knowledge list` lists them.",
 		Run:           "The [knowledge base](knowledge.md) that a node names does not exist. Create it, or choose another in the node.",

@@ -66,6 +66,13 @@ func loseAttempt(s *flow.Step) {
 	appendAttempt(s, last)
 }
 
+// replayAttempt marks the current attempt: its result was recorded before.
+func replayAttempt(s *flow.Step, r *flow.Recorded) {
+	last := takeAttempt(s)
+	last.Recorded = r
+	appendAttempt(s, last)
+}
+
 // interrupted reports whether the last attempt of a step did not end, because its worker died.
 func interrupted(s *flow.Step) bool {
 	n := len(s.Attempts)

@@ -29,7 +29,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	secrets = redaction.Within(c.secrets)
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
 		if name, isInput := flow.SecretInput(value); isInput {
-			secret, err := c.secretInput(ctx, in, n, name)
+			secret, err := c.secretInput(ctx, in, n, name, host)
 			c.secrets.Add(secret)
 			return secret, err
 		}
@@ -144,11 +144,17 @@ func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
 // secretInput returns the value of a secret input for a node that is connected to the input
 // node. A reference from any other source is untrusted data and must not select which secret
 // is sent where.
-func (c *execution) secretInput(ctx context.Context, in *flow.In, n *graphNode, name string) (string, error) {
+func (c *execution) secretInput(ctx context.Context, in *flow.In, n *graphNode, name, host string) (string, error) {
 	connected := slices.ContainsFunc(n.in, func(e graphEdge) bool {
 		source := c.plan.g.nodes[e.from].input
 		return source != nil && source.Secret && source.Name == name
 	})
+	if connected && c.setting != nil {
+		if credential := c.setting.Secrets[name]; credential != "" {
+			return c.Secrets.Secret(ctx, in.WorkspaceID, credential, host)
+		}
+		return "", flow.Errorf(flow.CodeNotRecorded, "The case names no credential for the secret input %q. Give one as its value, such as {\"credential\": \"name\"}, or stub the nodes that use it.", name)
+	}
 	if !connected || c.RunSecrets == nil {
 		return "", flow.Errorf(flow.CodeInputInvalid, "The reference to the secret input %q came as data. Connect the input node instead.", name)
 	}

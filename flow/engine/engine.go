@@ -56,8 +56,11 @@ type Engine struct {
 	// UsedSecrets returns the secrets that a run and the other runs of its tree may have used. more
 	// reports that later calls may return more, because the tree grows. Nil returns none.
 	UsedSecrets func(ctx context.Context, run *flow.Run) (secrets []string, more bool, err error)
-	Fetcher     flow.Fetcher // nil if inputs cannot name files by URL
-	Approvals   flow.Approvals
+	// Cases returns what the steps of a run of a test case need, or nil if its test no longer exists. Recordings has their results.
+	Cases      func(ctx context.Context, run *flow.Run) (*flow.CaseSetting, error)
+	Recordings flow.RecordingStore
+	Fetcher    flow.Fetcher // nil if inputs cannot name files by URL
+	Approvals  flow.Approvals
 	// Children returns the interface by which a step starts child runs; nil if no step can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
 	// Drain reports whether child runs of a run are still running; nil if no step can start
@@ -116,8 +119,9 @@ type execution struct {
 	loaded       bool                       // secrets has all that UsedSecrets will return
 	// uncertain is set after a failed write, which may have been committed anyway.
 	uncertain bool
-	sessions  flow.Sessions    // of the steps with servers
-	weigher   inflight.Weigher // of values that count in sig.Memory
+	setting   *flow.CaseSetting // of a case run
+	sessions  flow.Sessions     // of the steps with servers
+	weigher   inflight.Weigher  // of values that count in sig.Memory
 }
 
 // saveRequest asks the goroutine of the run to persist the state of a step. done receives nil
@@ -151,6 +155,9 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	defer c.drain()
 	defer c.failPendingSaves()
 	defer stop()
+	if err := c.loadCase(ctx); err != nil {
+		return HandedBack, err
+	}
 	for {
 		if err := ctx.Err(); err != nil { // from here on, steps fail only because their contexts ended
 			return HandedBack, err
@@ -405,17 +412,17 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	if outside { // no other step receives data
 		err = c.loadSecrets(ctx)
 	}
-	var expected estimate
-	if err == nil {
-		expected, err = c.checkBudget(ctx, n, a.In)
+	var ofCase *caseStep
+	run := n.kind.Run
+	if err == nil && c.plan.run.Case != nil {
+		if ctx, ofCase, err = c.beginCase(ctx, a); ofCase != nil {
+			run = func(ctx context.Context, _ *flow.In) (flow.Out, error) { return ofCase.run(ctx) }
+		}
 	}
-	if err == nil {
-		err = c.fetchArrived(ctx, n, a.In)
-	}
-	if err == nil {
-		out, err = n.kind.Run(ctx, a.In)
-		bookLost(&out, expected.amount)
-		c.Costs.note(expected.model, expected.amount, out.Usage.CostNanoUSD)
+	if ofCase != nil && ofCase.out != nil {
+		out = *ofCase.out
+	} else if err == nil {
+		out, err = c.callKind(ctx, a, run)
 	}
 	if outside && ctx.Err() == nil { // runs of the tree may have used more meanwhile
 		err = cmp.Or(err, c.loadSecrets(ctx))
@@ -431,7 +438,10 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	}
 	if err == nil {
 		flushText()
-		return redactOut(out, secrets), nil
+		if out = redactOut(out, secrets); ofCase != nil {
+			return ofCase.finish(ctx, out)
+		}
+		return out, nil
 	}
 	out, err = redactOut(out, secrets), redactError(err, secrets)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -440,6 +450,21 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	if flow.AsError(err).Code == flow.CodeInternal && ctx.Err() == nil {
 		c.Report(fmt.Errorf("step %s: %w", a.In.Key, err))
 	}
+	return out, err
+}
+
+// callKind runs the kind of a step within its budget.
+func (c *execution) callKind(ctx context.Context, a Action, run func(context.Context, *flow.In) (flow.Out, error)) (flow.Out, error) {
+	expected, err := c.checkBudget(ctx, a.def, a.In)
+	if err == nil {
+		err = c.fetchArrived(ctx, a.def, a.In)
+	}
+	if err != nil {
+		return flow.Out{}, err
+	}
+	out, err := run(ctx, a.In)
+	bookLost(&out, expected.amount)
+	c.Costs.note(expected.model, expected.amount, out.Usage.CostNanoUSD)
 	return out, err
 }
 
@@ -501,6 +526,9 @@ func (c *execution) callExpand(a Action) (next flow.Next, err error) {
 	}()
 	c.mark.Enter()
 	defer c.mark.Leave()
+	if next, has, err := c.stubbed(a); has {
+		return next, err
+	}
 	if next, err = a.def.kind.Expand(a.In, a.So); err != nil && flow.AsError(err).Code == flow.CodeInternal {
 		c.Report(fmt.Errorf("step %s: %w", a.In.Key, err))
 	}

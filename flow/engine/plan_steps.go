@@ -26,6 +26,9 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	if out.Lost {
 		loseAttempt(&n.step)
 	}
+	if out.Recorded != nil {
+		replayAttempt(&n.step, out.Recorded)
+	}
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	logAttempt(&n.step, out.Log)
 	if err != nil && n.actsOnce() && out.Unanswered {

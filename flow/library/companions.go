@@ -164,6 +164,7 @@ type CompanionStore interface {
 	TriggerStore
 	HookStore
 	AlarmStore
+	CaseStore
 	SetTriggerSource(ctx context.Context, ws flow.WorkspaceID, id, source string) error
 }
 
@@ -182,6 +183,7 @@ type Companions struct {
 	// CheckExpression returns an error for a wrong expression over names.
 	CheckExpression func(source string, names ...string) error
 	Mails           bool // the operator set a mail server
+	Library         *Library
 }
 
 // CompanionRequest asks to make a companion equal to a file.

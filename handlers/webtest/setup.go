@@ -76,7 +76,7 @@ func kindsOn(store *db.Store) *flow.Registry {
 	}
 	d := nodes.Deps{HTTP: client, Providers: providers.NewClient(providers.Guarded(client)), Documents: tables(), Model: model()}
 	if store != nil {
-		d.Knowledge = &store.Bases
+		d.Knowledge, d.Tests = &store.Bases, store
 	}
 	return nodes.New(d)
 }
@@ -135,7 +135,7 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.Store.UseQueue(queue)
 	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 	r := jobs.New(jobs.Config{
-		ProviderOf: nodes.ProviderOf,
+		ProviderOf: nodes.ProviderOf, Calls: outbound.WithCalls,
 		Store:      h.Store, Queue: queue, Kinds: h.kinds, Secrets: &flow.Resolver{Store: h.Store}, Prices: FakePrices{}, Files: h.Store, HTTP: http.DefaultClient,
 		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
 	})

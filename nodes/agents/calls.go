@@ -138,7 +138,7 @@ func (a *agent) callStep(c *agentCall, arguments *flow.Object) (sub flow.SubStep
 	}
 	sub = flow.SubStep{
 		Name: c.name, Tool: c.tool.Node.ID, Kind: c.tool.Kind, Config: config, Ports: ports,
-		InputHash: value.Hash([]any{a.hash, config, ports}), Once: c.tool.offer.CallsOnce(c.tool.Node, c.tool.Kind),
+		InputHash: value.Hash([]any{a.hash, config, ports}), Effect: c.tool.offer.Effect, Once: c.tool.offer.CallsOnce(c.tool.Node, c.tool.Kind),
 		Untrusted: a.untrusted || c.tool.Untrusted, Budget: a.budget,
 	}
 	if c.tool.offer.Port != "" { // without the definition of the tool, which is in the document

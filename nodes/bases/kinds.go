@@ -113,6 +113,7 @@ func checkAdd(n *flow.Node) []flow.Problem {
 func (d Deps) SearchKind() flow.Kind {
 	return flow.Kind{
 		Name: "knowledge_search", Title: "Search knowledge", Group: group, Icon: icon, Class: flow.Outside,
+		Reads:   true,
 		Summary: "Finds passages in a knowledge base.",
 		Doc: "Finds the passages of a [knowledge base](knowledge.md) that fit a question best, by words and by meaning. Connect `context` to a prompt: it has the passages as " +
 			"quotations, numbered `[1]`, `[2]`, and so on. If the answer of a chat or form has these numbers and the flow outputs `citations`, they become footnotes with title and page.\n\n" +

@@ -147,6 +147,16 @@ func Bodies(runOptions Schema) Schema {
 				"properties": Schema{"name": Schema{"type": "string"}, "kind": Schema{"type": "string", "enum": []string{"schedule", "hook"}}}}}},
 			"examples": []any{map[string]any{"schema": "sluice.triggers/v1", "triggers": []any{map[string]any{"name": "daily", "kind": "schedule", "cron": "0 9 * * *"}}}},
 		},
+		"Case": Schema{
+			"type": "object", "description": "A test case as in a file sluice.tests/v1: inputs, and what must come out.", "additionalProperties": true,
+			"properties": Schema{
+				"id": Schema{"type": "string"}, "name": Schema{"type": "string"}, "inputs": Schema{"type": "object", "additionalProperties": true}, "expected": Schema{"type": "object", "additionalProperties": true},
+				"checks": Schema{"type": "array", "items": Schema{"type": "object", "additionalProperties": true}}, "repeat": Schema{"type": "integer"}, "pass": Schema{"type": "integer"},
+				"answers": Schema{"type": "object", "additionalProperties": true}, "stubs": Schema{"type": "object", "additionalProperties": true}, "tags": Schema{"type": "array", "items": Schema{"type": "string"}},
+				"from_run": Schema{"type": "string"}, "notes": Schema{"type": "string"}, "now": Schema{"type": "string", "format": "date-time"},
+			},
+			"examples": []any{map[string]any{"inputs": map[string]any{"text": "Where is my parcel?"}, "checks": []any{map[string]any{"output": "answer", "contains": "parcel"}}}},
+		},
 		"Export": Schema{
 			"type": "object", "description": "An export of AI-Flow, which has no name of its own.", "required": []string{"ai_flow"}, "additionalProperties": false,
 			"properties": Schema{

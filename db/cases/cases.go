@@ -1,0 +1,281 @@
+// Package cases stores the cases of flows, the tests that run them, and recorded results of steps.
+package cases
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+	"sluice/flow/cases"
+)
+
+// Cases stores cases, tests and recordings.
+type Cases struct{ DB *core.DB }
+
+// FindCaseFile returns the cases of a flow with what holds for all of them, and the sources of the cases by ID. In a transaction it sees
+// what that wrote.
+func (s *Cases) FindCaseFile(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*cases.File, map[string]string, error) {
+	rows, err := s.DB.In(ctx).ListCases(ctx, gen.ListCasesParams{FlowID: flowID, WorkspaceID: ws})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the cases of %s: %w", flowID, err)
+	}
+	settings, err := s.DB.In(ctx).FindCaseSettings(ctx, gen.FindCaseSettingsParams{FlowID: flowID, WorkspaceID: ws})
+	if err != nil && !dbconn.IsNoRows(err) {
+		return nil, nil, fmt.Errorf("find the settings of the cases of %s: %w", flowID, err)
+	}
+	f := &cases.File{}
+	if settings != "" {
+		if f, err = cases.Decode([]byte(settings)); err != nil {
+			return nil, nil, dbconn.Unreadable(err, "flow", flowID)
+		}
+	}
+	sources := map[string]string{}
+	for i := range rows {
+		c, err := caseOf(rows[i].Body)
+		if err != nil {
+			return nil, nil, dbconn.Unreadable(err, "case", rows[i].ID)
+		}
+		f.Cases, sources[c.ID] = append(f.Cases, *c), rows[i].Source
+	}
+	return f, sources, nil
+}
+
+// caseOf reads a stored case.
+func caseOf(body string) (*cases.Case, error) {
+	v, err := flow.DecodeJSON([]byte(body))
+	if err != nil {
+		return nil, err
+	}
+	c, problems := cases.ParseCase(v, nil)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("read a case: %s", problems[0])
+	}
+	return &c, nil
+}
+
+// SaveCase adds a case to a flow, or replaces the one with its ID. Files that it refers to are kept.
+func (s *Cases) SaveCase(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, c *cases.Case, source string) error {
+	body := string(flow.EncodeJSON(c.Object()))
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.Queries.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
+			return dbconn.NotFoundErr(err, "flow")
+		}
+		was, err := tx.Queries.FindCase(tx.Ctx, gen.FindCaseParams{FlowID: flowID, ID: c.ID, WorkspaceID: ws})
+		if err != nil && !dbconn.IsNoRows(err) {
+			return fmt.Errorf("find the case %s: %w", c.ID, err)
+		}
+		if err != nil {
+			n, err := tx.Queries.CountCases(tx.Ctx, flowID)
+			if err != nil {
+				return fmt.Errorf("count the cases of %s: %w", flowID, err)
+			}
+			if n >= cases.MaxCases {
+				return flow.Errorf(flow.CodeQuotaExceeded, "The flow has %d cases, the most that are possible. Delete some.", n)
+			}
+		}
+		err = tx.Queries.SaveCase(tx.Ctx, gen.SaveCaseParams{FlowID: flowID, ID: c.ID, WorkspaceID: ws, Body: body, Source: source, FromRun: string(c.FromRun), ChangedAt: s.DB.NowMicros()})
+		if err != nil {
+			return fmt.Errorf("save the case %s: %w", c.ID, err)
+		}
+		if err := keepFiles(tx, ws, c.Object()); err != nil {
+			return err
+		}
+		return tx.TrackWithinQuota(ws, flow.Storage{Bytes: int64(len(body) - len(was.Body))})
+	})
+}
+
+// keepFiles keeps the files that a value refers to when the runs with them are erased.
+func keepFiles(tx *core.Tx, ws flow.WorkspaceID, v any) error {
+	for _, id := range flow.FileIDs(v) {
+		if err := tx.Queries.KeepFile(tx.Ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
+			return fmt.Errorf("keep %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// SetCaseSource records where a case was applied from.
+func (s *Cases) SetCaseSource(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id, source string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.SetCaseSource(tx.Ctx, gen.SetCaseSourceParams{FlowID: flowID, ID: id, WorkspaceID: ws, Source: source})
+	})
+}
+
+// DeleteCase deletes a case. Tests that ran it keep their version of it.
+func (s *Cases) DeleteCase(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id string) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		size, err := tx.Queries.DeleteCase(tx.Ctx, gen.DeleteCaseParams{FlowID: flowID, ID: id, WorkspaceID: ws})
+		if err != nil {
+			return dbconn.NotFoundErr(err, "case")
+		}
+		tx.TrackBytes(ws, -size)
+		return nil
+	})
+}
+
+// SaveCaseSettings stores what holds for all cases of a flow: defaults and gate.
+func (s *Cases) SaveCaseSettings(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, f *cases.File) error {
+	body := string((&cases.File{Defaults: f.Defaults, Gate: f.Gate}).Encode())
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.SaveCaseSettings(tx.Ctx, gen.SaveCaseSettingsParams{FlowID: flowID, WorkspaceID: ws, Body: body})
+	})
+}
+
+// CreateTest stores a test with the cases and the documents that it runs, by their hashes.
+func (s *Cases) CreateTest(ctx context.Context, t *cases.Test, set []byte, documents map[string][]byte) error {
+	spec, err := json.Marshal(t.Spec)
+	if err != nil {
+		return fmt.Errorf("encode a test: %w", err)
+	}
+	t.CreatedAt = dbconn.TimeOf(s.DB.NowMicros())
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		growth := int64(flow.StorageItem + len(spec))
+		added, err := tx.Queries.InsertCaseSet(tx.Ctx, gen.InsertCaseSetParams{WorkspaceID: t.WorkspaceID, Hash: t.Spec.Set, Body: string(set)})
+		if err != nil {
+			return fmt.Errorf("store cases: %w", err)
+		}
+		growth += added * int64(len(set))
+		for hash, document := range documents {
+			size, err := tx.AddDocument(t.WorkspaceID, hash, document)
+			if err != nil {
+				return err
+			}
+			growth += size
+		}
+		err = tx.Queries.InsertTest(tx.Ctx, gen.InsertTestParams{
+			ID: t.ID, WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, SetHash: t.Spec.Set, Spec: string(spec), MadeBy: t.MadeBy, CreatedAt: dbconn.Micros(t.CreatedAt),
+		})
+		if err != nil {
+			return fmt.Errorf("store a test: %w", err)
+		}
+		return tx.TrackWithinQuota(t.WorkspaceID, flow.Storage{Bytes: growth})
+	})
+}
+
+// SetTestRun records the run of a test.
+func (s *Cases) SetTestRun(ctx context.Context, t *cases.Test) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.SetTestRun(tx.Ctx, gen.SetTestRunParams{ID: t.ID, WorkspaceID: t.WorkspaceID, RunID: t.RunID})
+	})
+}
+
+// DeleteTest deletes a test that could not start.
+func (s *Cases) DeleteTest(ctx context.Context, t *cases.Test) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.DeleteTest(tx.Ctx, gen.DeleteTestParams{ID: t.ID, WorkspaceID: t.WorkspaceID})
+	})
+}
+
+// FindTest returns a test by its ID.
+func (s *Cases) FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error) {
+	r, err := s.DB.In(ctx).FindTest(ctx, gen.FindTestParams{ID: id, WorkspaceID: ws})
+	return foundTest(r, err)
+}
+
+// FindTestOfRun returns the test that a run executes.
+func (s *Cases) FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error) {
+	r, err := s.DB.Reads.FindTestOfRun(ctx, gen.FindTestOfRunParams{RunID: runID, WorkspaceID: ws})
+	return foundTest(r, err)
+}
+
+func foundTest(r gen.Test, err error) (*cases.Test, error) {
+	if err != nil {
+		return nil, dbconn.NotFoundErr(err, "test")
+	}
+	return testOf(&r)
+}
+
+func testOf(r *gen.Test) (*cases.Test, error) {
+	t := &cases.Test{ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, MadeBy: r.MadeBy, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+	if err := json.Unmarshal([]byte(r.Spec), &t.Spec); err != nil {
+		return nil, dbconn.Unreadable(err, "test", r.ID)
+	}
+	return t, nil
+}
+
+// ListTests returns the tests of a flow, newest first, below an ID.
+func (s *Cases) ListTests(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]cases.Test, error) {
+	rows, err := s.DB.Reads.ListTests(ctx, gen.ListTestsParams{FlowID: flowID, WorkspaceID: ws, BeforeID: before, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list the tests of %s: %w", flowID, err)
+	}
+	list := make([]cases.Test, len(rows))
+	for i := range rows {
+		t, err := testOf(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		list[i] = *t
+	}
+	return list, nil
+}
+
+// FindCaseSet returns a version of the cases of a flow by its hash.
+func (s *Cases) FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error) {
+	body, err := s.DB.Reads.FindCaseSet(ctx, gen.FindCaseSetParams{WorkspaceID: ws, Hash: hash})
+	if err != nil {
+		return nil, dbconn.NotFoundErr(err, "version of the cases")
+	}
+	f, err := cases.Decode([]byte(body))
+	if err != nil {
+		return nil, dbconn.Unreadable(err, "cases", hash)
+	}
+	return f, nil
+}
+
+const (
+	verdictColumns = "test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id"
+	verdictsAtOnce = 100
+)
+
+// SaveVerdicts stores the verdicts on the runs of a candidate, whose items begin at first. Those that are stored already stay.
+func (s *Cases) SaveVerdicts(ctx context.Context, t *cases.Test, first int, list []cases.Verdict) error {
+	n := strings.Count(verdictColumns, ",") + 1
+	rows := make([]any, 0, n*len(list))
+	for i := range list {
+		v := &list[i]
+		checks, err := json.Marshal(v.Checks)
+		if err != nil {
+			return fmt.Errorf("encode a verdict: %w", err)
+		}
+		rows = append(rows, t.ID, int64(v.Candidate), int64(first+i), string(t.WorkspaceID), v.Case, int64(v.Repeat), string(v.State), flow.FormatNumber(v.Score), dbconn.ValidText(v.Message), dbconn.ValidText(string(checks)),
+			int64(v.USD), int64(v.Spent), v.Tokens, v.MS, dbconn.BoolInt(v.Recorded), string(v.RunID))
+	}
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		for len(rows) > 0 {
+			chunk := rows[:min(len(rows), n*verdictsAtOnce)]
+			rows = rows[len(chunk):]
+			if _, err := tx.DBTX.ExecContext(tx.Ctx, "INSERT INTO verdicts ("+verdictColumns+") VALUES "+dbconn.Placeholders(len(chunk)/n, n)+" ON CONFLICT DO NOTHING", chunk...); err != nil {
+				return fmt.Errorf("store verdicts of %s: %w", t.ID, err)
+			}
+		}
+		return nil
+	})
+}
+
+// ListVerdicts returns the verdicts of a test, by candidate and item.
+func (s *Cases) ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error) {
+	rows, err := s.DB.Reads.ListVerdicts(ctx, gen.ListVerdictsParams{TestID: t.ID, WorkspaceID: t.WorkspaceID})
+	if err != nil {
+		return nil, fmt.Errorf("list the verdicts of %s: %w", t.ID, err)
+	}
+	list := make([]cases.Verdict, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		list[i] = cases.Verdict{
+			Candidate: int(r.Candidate), Case: r.CaseID, Repeat: int(r.N), State: cases.State(r.State), Message: r.Message, Checks: []cases.Outcome{}, USD: r.CostNanoUsd, Spent: r.SpentNanoUsd, Tokens: r.Tokens, MS: r.Ms, Recorded: r.Recorded != 0, RunID: r.RunID,
+		}
+		list[i].Score, _ = flow.Float(json.Number(r.Score))
+		if r.Checks != "" {
+			if err := json.Unmarshal([]byte(r.Checks), &list[i].Checks); err != nil {
+				return nil, dbconn.Unreadable(err, "test", t.ID)
+			}
+		}
+	}
+	return list, nil
+}

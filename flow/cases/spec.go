@@ -1,0 +1,154 @@
+package cases
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice/flow"
+)
+
+// Candidate is a version of a flow that a test tries.
+type Candidate struct {
+	Label   string         `json:"label"`
+	Version int64          `json:"version,omitempty"` // 0 for a draft or another document
+	Draft   bool           `json:"draft,omitempty"`
+	Set     map[string]any `json:"set,omitempty"` // values of fields that replace those of the document, by NODE.FIELD
+	Hash    string         `json:"hash"`          // of the document
+}
+
+// Spec says what a test runs. It never changes.
+type Spec struct {
+	Set         string        `json:"set"`   // hash of the cases
+	Cases       []string      `json:"cases"` // IDs, in order
+	Candidates  []Candidate   `json:"candidates"`
+	Baseline    int           `json:"baseline"` // index of the candidate that the others are compared with; -1 for none
+	Mode        flow.CaseMode `json:"mode"`
+	Allow       []string      `json:"allow,omitempty"`
+	Repeat      int           `json:"repeat,omitempty"` // of every case; 0 as the cases say
+	Concurrency int           `json:"concurrency"`
+	Tags        []string      `json:"tags,omitempty"`
+	MaxUSD      flow.NanoUSD  `json:"max_nano_usd,omitempty"`
+}
+
+// Test is a test of a flow: a run with cases as items.
+type Test struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	RunID       flow.RunID
+	Spec        Spec
+	MadeBy      string
+	CreatedAt   time.Time
+}
+
+// Item is one run of a case for a candidate.
+type Item struct {
+	Case   *Case
+	Repeat int // from 0
+}
+
+// Items returns the runs of each candidate, in the order of child runs.
+func (s *Spec) Items(f *File) (items []Item) {
+	for _, id := range s.Cases {
+		c := f.Find(id)
+		if c == nil {
+			continue
+		}
+		n, _ := f.Repeats(c)
+		if s.Repeat > 0 {
+			n = s.Repeat
+		}
+		for k := range n {
+			items = append(items, Item{c, k})
+		}
+	}
+	return items
+}
+
+// passes returns how many runs of a case must pass.
+func (s *Spec) passes(f *File, c *Case) int {
+	repeat, pass := f.Repeats(c)
+	if s.Repeat > 0 {
+		pass = min(s.Repeat, (pass*s.Repeat+repeat-1)/repeat)
+	}
+	return pass
+}
+
+// Kind is the kind of the nodes in the document of a test.
+const Kind = "test_cases"
+
+// Step returns the path of the step that runs the cases for a candidate.
+func Step(candidate int) string { return fmt.Sprintf("candidate-%d", candidate) }
+
+// Document returns the internal document of a test.
+func (t *Test) Document(name string) []byte {
+	nodes, edges := []any{}, []any{}
+	for i := range t.Spec.Candidates {
+		nodes = append(nodes, map[string]any{"id": Step(i), "kind": Kind, "config": map[string]any{"test": t.ID, "candidate": i}})
+		for _, port := range []string{"total", "passed"} {
+			id := fmt.Sprintf("%s-%d", port, i)
+			nodes = append(nodes, map[string]any{"id": id, "kind": "output", "config": map[string]any{"name": id}})
+			edges = append(edges, map[string]any{"from": Step(i) + "." + port, "to": id + ".value"})
+		}
+	}
+	text, err := json.Marshal(map[string]any{"schema": flow.Schema, "name": name, "nodes": nodes, "edges": edges})
+	if err != nil {
+		panic("cases: encode a document: " + err.Error()) // all of it can be encoded
+	}
+	return text
+}
+
+// TestOf returns the ID of the test that a document executes, or "".
+func TestOf(document []byte) string {
+	var d struct {
+		Nodes []struct {
+			Kind   string
+			Config struct{ Test string }
+		}
+	}
+	if json.Unmarshal(document, &d) != nil {
+		return ""
+	}
+	if i := slices.IndexFunc(d.Nodes, func(n struct {
+		Kind   string
+		Config struct{ Test string }
+	}) bool {
+		return n.Kind == Kind
+	}); i >= 0 {
+		return d.Nodes[i].Config.Test
+	}
+	return ""
+}
+
+// Plan is a test with what it runs.
+type Plan struct {
+	*Test
+	File  *File
+	Items []Item
+}
+
+// NewPlan returns the plan of a test.
+func NewPlan(t *Test, f *File) *Plan { return &Plan{t, f, t.Spec.Items(f)} }
+
+// Setting returns what the steps of a run of a case need; nil if the test has no such case.
+func (p *Plan) Setting(at *flow.CaseRun) *flow.CaseSetting {
+	if at.Item < 0 || at.Item >= len(p.Items) {
+		return nil
+	}
+	item := &p.Items[at.Item]
+	s := &flow.CaseSetting{Mode: p.Spec.Mode, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Answers: item.Case.Answers, Secrets: map[string]string{}}
+	if s.Now.IsZero() {
+		s.Now = DefaultNow
+	}
+	for name, v := range item.Case.Inputs.All() {
+		if credential, isRef := flow.SecretRef(v); isRef {
+			s.Secrets[name] = credential
+		}
+	}
+	if !at.Below {
+		s.Allow, s.Stubs = p.Spec.Allow, item.Case.Stubs
+	}
+	return s
+}

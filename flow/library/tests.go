@@ -1,0 +1,421 @@
+package library
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/cases"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+	"sluice/flow/sorting"
+)
+
+// CaseStore stores the cases of flows.
+type CaseStore interface {
+	companionRows
+	featureStore
+	// FindCaseFile returns the cases of a flow, and where each was applied from. In a transaction it sees what that wrote.
+	FindCaseFile(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (*cases.File, map[string]string, error)
+	SaveCase(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, c *cases.Case, source string) error
+	SetCaseSource(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id, source string) error
+	DeleteCase(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id string) error
+	SaveCaseSettings(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, f *cases.File) error
+	CreateTest(ctx context.Context, t *cases.Test, set []byte, documents map[string][]byte) error
+	SetTestRun(ctx context.Context, t *cases.Test) error
+	DeleteTest(ctx context.Context, t *cases.Test) error
+	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
+	FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error)
+	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
+	ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error)
+}
+
+// Tests changes the cases of flows, and starts tests.
+type Tests struct {
+	Store   CaseStore
+	IDs     flow.IDs
+	Now     func() time.Time
+	Library *Library // finds and checks documents; nil for acts on cases only
+	Start   func(ctx context.Context, s flow.Start) (flow.Started, error)
+	// CheckExpression returns an error for a wrong expression over variables.
+	CheckExpression func(source string, names ...string) error
+}
+
+// recordCases is recordCompanion for the cases of a flow.
+func (s *Tests) recordCases(ctx context.Context, by flow.Actor, f *flow.Flow, action, detail string, act func(ctx context.Context) error) error {
+	read := func(ctx context.Context) (any, error) {
+		file, _, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+		return file, err
+	}
+	return recordCompanion(ctx, s.Store, FindCompanion(testsFile), CompanionOwner{f.WorkspaceID, f}, by, entry(f.WorkspaceID, action, string(f.ID), detail), read, act)
+}
+
+// SetCase adds a case to a flow, or replaces the one with its ID. The same case again changes nothing.
+func (s *Tests) SetCase(ctx context.Context, by flow.Actor, f *flow.Flow, c *cases.Case) (created bool, err error) {
+	file, sources, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return false, err
+	}
+	old := file.Find(c.ID)
+	if old != nil && old.Same(c) {
+		return false, nil
+	}
+	return old == nil, s.setCase(ctx, by, f, c, sources[c.ID])
+}
+
+// setCase stores a case that was applied from a source.
+func (s *Tests) setCase(ctx context.Context, by flow.Actor, f *flow.Flow, c *cases.Case, source string) error {
+	if err := s.allCanTest(ctx); err != nil {
+		return err
+	}
+	if problems := secretsOfCase(f, c, s.Library); len(problems) > 0 {
+		return caseInvalid(problems)
+	}
+	return s.recordCases(ctx, by, f, "case.change", c.ID, func(ctx context.Context) error { return s.Store.SaveCase(ctx, f.WorkspaceID, f.ID, c, source) })
+}
+
+// allCanTest returns an error while an instance of a release runs that does not know tests: it would execute case runs like others.
+func (s *Tests) allCanTest(ctx context.Context) error {
+	can, err := s.Store.AllCan(ctx, flow.FeatureTests)
+	if err == nil && !can {
+		err = flow.Errorf(flow.CodeUpgradeInProgress, "An instance of an earlier release is running, which does not know tests of flows. Try again when all instances have been upgraded.")
+	}
+	return err
+}
+
+// caseInvalid returns the error for problems of a case.
+func caseInvalid(problems []flow.Problem) error {
+	return &flow.Error{Code: flow.CodeCaseInvalid, Message: "The case is invalid: " + problems[0].Detail + ".", Fields: problems}
+}
+
+// ParseCase reads a case that a caller sent.
+func (s *Tests) ParseCase(v any) (*cases.Case, error) {
+	c, problems := cases.ParseCase(v, s.CheckExpression)
+	if len(problems) > 0 {
+		return nil, caseInvalid(problems)
+	}
+	return &c, nil
+}
+
+// secretsOfCase returns the problems of texts where the flow has secret inputs: a case names a credential instead.
+func secretsOfCase(f *flow.Flow, c *cases.Case, l *Library) (problems []flow.Problem) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil || l == nil {
+		return nil
+	}
+	for _, in := range contract.Inputs(d, l.Kinds) {
+		v, given := c.Inputs.Lookup(in.Name)
+		if !in.Secret || !given {
+			continue
+		}
+		if _, isRef := flow.SecretRef(v); !isRef {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer("inputs", in.Name), Code: "invalid", Detail: `a secret input must name a credential, such as {"credential": "name"}; a case has no secrets`})
+		}
+	}
+	return problems
+}
+
+// DeleteCase deletes a case of a flow.
+func (s *Tests) DeleteCase(ctx context.Context, by flow.Actor, f *flow.Flow, id string) error {
+	return s.recordCases(ctx, by, f, "case.delete", id, func(ctx context.Context) error { return s.Store.DeleteCase(ctx, f.WorkspaceID, f.ID, id) })
+}
+
+// SetSettings stores what holds for all cases of a flow: the defaults and the gate of a file.
+func (s *Tests) SetSettings(ctx context.Context, by flow.Actor, f *flow.Flow, file *cases.File) error {
+	return s.recordCases(ctx, by, f, "case.settings", f.Slug, func(ctx context.Context) error { return s.Store.SaveCaseSettings(ctx, f.WorkspaceID, f.ID, file) })
+}
+
+// CandidateRequest asks for a candidate: a version, the draft, or a document. With Set, values of its fields are replaced.
+type CandidateRequest struct {
+	Version  int64 // 0 for the live one, unless Draft or Document is set
+	Draft    bool
+	Document []byte
+	Set      map[string]any // by NODE.FIELD
+}
+
+// TestRequest asks for a test.
+type TestRequest struct {
+	Candidates  []CandidateRequest // none: the live version
+	Baseline    *CandidateRequest  // nil for none
+	Mode        flow.CaseMode      // empty: fill
+	Allow       []string           // nodes that may change something, in the mode live
+	Tags        []string
+	Cases       []string // IDs; empty: all with the tags
+	Repeat      int      // 0: as the cases say
+	Concurrency int      // 0: 10
+	MaxUSD      flow.NanoUSD
+
+	IdempotencyKey, Fingerprint string
+	Wait                        time.Duration
+}
+
+// testConcurrency is how many cases run at the same time by default.
+const testConcurrency = 10
+
+// MayTest returns an error for a key that may not start a test: the scope run is enough for the live version, other versions and the mode
+// live need manage, changed documents edit and manage.
+func (r *TestRequest) MayTest(key *flow.Key, f *flow.Flow) error {
+	if key == nil {
+		return nil
+	}
+	need := map[flow.Scope]bool{}
+	if r.Mode == flow.CaseLive || len(r.Allow) > 0 {
+		need[flow.ScopeManage] = true
+	}
+	for _, c := range r.all() {
+		if c.Draft || c.Version != 0 && c.Version != f.LiveVersion {
+			need[flow.ScopeManage] = true
+		}
+		if c.Document != nil || len(c.Set) > 0 {
+			need[flow.ScopeManage], need[flow.ScopeEdit] = true, true
+		}
+	}
+	for scope := range need {
+		if !key.Has(scope) {
+			return flow.Errorf(flow.CodeScopeMissing, "This test needs a key with the scope %s: it tests a draft or another version than the live one, changes a document, or may call everything.", scope)
+		}
+	}
+	return nil
+}
+
+// all returns the candidates with the baseline as the last one.
+func (r *TestRequest) all() []CandidateRequest {
+	list := r.Candidates
+	if len(list) == 0 {
+		list = []CandidateRequest{{}}
+	}
+	if r.Baseline != nil {
+		list = append(slices.Clone(list), *r.Baseline)
+	}
+	return list
+}
+
+// testInvalid returns an error for an option of a test.
+func testInvalid(pointer, code, detail string) error {
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid test: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
+}
+
+// StartTest starts a test of a flow: a run whose child runs are the cases.
+func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, userID string, f *flow.Flow, r TestRequest) (*cases.Test, *flow.Run, error) {
+	if err := r.MayTest(key, f); err != nil {
+		return nil, nil, err
+	}
+	if err := s.allCanTest(ctx); err != nil {
+		return nil, nil, err
+	}
+	file, _, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &cases.Test{ID: s.IDs.New(cases.PrefixTest), WorkspaceID: f.WorkspaceID, FlowID: f.ID, MadeBy: by.ID, Spec: cases.Spec{
+		Mode: cmp.Or(r.Mode, flow.CaseFill), Allow: r.Allow, Repeat: r.Repeat, Concurrency: min(max(cmp.Or(r.Concurrency, testConcurrency), 1), flow.MaxChildConcurrency), Tags: r.Tags, MaxUSD: r.MaxUSD, Baseline: -1,
+	}}
+	if err := selectCases(&t.Spec, file, &r); err != nil {
+		return nil, nil, err
+	}
+	documents := map[string][]byte{}
+	list := r.all()
+	if len(list) > cases.MaxCandidates {
+		return nil, nil, testInvalid("/candidates", "too_many", fmt.Sprintf("a test has at most %d candidates", cases.MaxCandidates))
+	}
+	for i := range list {
+		c, data, err := s.candidate(ctx, key, f, &list[i], flow.Pointer("candidates", i))
+		if err != nil {
+			return nil, nil, err
+		}
+		documents[c.Hash] = data
+		t.Spec.Candidates = append(t.Spec.Candidates, *c)
+	}
+	if r.Baseline != nil {
+		t.Spec.Baseline = len(list) - 1
+	}
+	if n := len(t.Spec.Items(file)) * len(list); n > cases.MaxVerdicts {
+		return nil, nil, testInvalid("/cases", "too_many", fmt.Sprintf("the test has %d runs; the limit is %d", n, cases.MaxVerdicts))
+	}
+	set := file.Encode()
+	t.Spec.Set = flow.Hash(set)
+	if err := s.Store.CreateTest(ctx, t, set, documents); err != nil {
+		return nil, nil, err
+	}
+	return s.startTest(ctx, key, userID, f, t, &r)
+}
+
+// startTest starts the run of a stored test. A repeated request gets the test of the first.
+func (s *Tests) startTest(ctx context.Context, key *flow.Key, userID string, f *flow.Flow, t *cases.Test, r *TestRequest) (*cases.Test, *flow.Run, error) {
+	started, err := s.Start(ctx, flow.Start{
+		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: key, UserID: userID, Trigger: flow.TriggerTest, Given: &flow.Object{},
+		Options:        flow.RunOptions{Timeout: testTimeout, MaxUSD: r.MaxUSD},
+		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint,
+		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion},
+	})
+	if err != nil || started.Replayed {
+		if dropped := s.Store.DeleteTest(context.WithoutCancel(ctx), t); err == nil && dropped != nil {
+			err = dropped
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		first, err := s.Store.FindTestOfRun(ctx, f.WorkspaceID, started.Run.ID)
+		return first, started.Run, err
+	}
+	t.RunID = started.Run.ID
+	return t, started.Run, s.Store.SetTestRun(context.WithoutCancel(ctx), t)
+}
+
+// testTimeout is how long a test may take.
+const testTimeout = 24 * time.Hour
+
+// selectCases sets which cases a test runs.
+func selectCases(spec *cases.Spec, file *cases.File, r *TestRequest) error {
+	if spec.Cases = file.Select(r.Tags); len(r.Cases) > 0 {
+		spec.Cases = nil
+		for i, id := range r.Cases {
+			if file.Find(id) == nil {
+				return testInvalid(flow.Pointer("cases", i), "unknown", fmt.Sprintf("the flow has no case %q", id))
+			}
+			if !slices.Contains(spec.Cases, id) {
+				spec.Cases = append(spec.Cases, id)
+			}
+		}
+		slices.Sort(spec.Cases)
+	}
+	if len(spec.Cases) == 0 {
+		detail := "the flow has no cases; add one first"
+		if len(file.Cases) > 0 {
+			detail = "no case has one of these tags"
+		}
+		return testInvalid("/tags", "unknown", detail)
+	}
+	return nil
+}
+
+// candidate finds the document of a candidate, and checks one that is not a stored version.
+func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *CandidateRequest, pointer string) (*cases.Candidate, []byte, error) {
+	c := &cases.Candidate{Version: r.Version, Draft: r.Draft, Set: r.Set}
+	var data []byte
+	var err error
+	switch {
+	case r.Document != nil:
+		c.Version, c.Label, data = 0, "the document", r.Document
+	case r.Draft:
+		c.Version, c.Label, data = 0, "the draft", f.Draft
+	case r.Version == 0 && f.LiveVersion == 0:
+		return nil, nil, flow.Errorf(flow.CodeNotPublished, "This flow has no published version. Test its draft, or publish it.")
+	default:
+		c.Version = cmp.Or(r.Version, f.LiveVersion)
+		c.Label = fmt.Sprintf("version %d", c.Version)
+		v, err := s.Library.Store.FindVersion(ctx, f.WorkspaceID, f.ID, c.Version)
+		if flow.IsNotFound(err) {
+			return nil, nil, testInvalid(pointer+"/version", "unknown", fmt.Sprintf("this flow has no version %d", c.Version))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if data, err = s.Library.Store.FindDocument(ctx, f.WorkspaceID, v.DocumentHash); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(r.Set) > 0 {
+		if data, err = replaceFields(data, r.Set, pointer); err != nil {
+			return nil, nil, err
+		}
+		c.Label += " with " + strings.Join(sorting.Keys(r.Set), ", ")
+	}
+	if r.Document != nil || len(r.Set) > 0 {
+		if data, err = s.checkCandidate(ctx, key, f, data); err != nil {
+			return nil, nil, err
+		}
+	} else if r.Draft {
+		d, err := s.Library.Check(data)
+		if err != nil {
+			return nil, nil, err
+		}
+		data = d.Compact()
+	}
+	c.Hash = flow.DocumentHash(data)
+	return c, data, nil
+}
+
+// replaceFields returns a document with other values of fields.
+func replaceFields(data []byte, set map[string]any, pointer string) ([]byte, error) {
+	d, problems := document.ParseDocument(data)
+	if d == nil {
+		return nil, documentInvalid(problems)
+	}
+	for _, name := range sorting.Keys(set) {
+		id, field, _ := strings.Cut(name, ".")
+		n := d.Node(id)
+		if n == nil || field == "" {
+			return nil, testInvalid(pointer+flow.Pointer("set", name), "unknown", fmt.Sprintf("there is no node %q; write NODE.FIELD", id))
+		}
+		if n.Config == nil {
+			n.Config = map[string]any{}
+		}
+		n.Config[field] = set[name]
+	}
+	return d.Compact(), nil
+}
+
+// checkCandidate checks a document as for publishing.
+func (s *Tests) checkCandidate(ctx context.Context, key *flow.Key, f *flow.Flow, data []byte) ([]byte, error) {
+	d, problems := document.ParseDocument(data)
+	if d == nil {
+		return nil, documentInvalid(problems)
+	}
+	if err := s.Library.FillContracts(ctx, f.WorkspaceID, d); err != nil {
+		return nil, err
+	}
+	if err := s.Library.CheckSent(d, problems); err != nil {
+		return nil, err
+	}
+	own := *f
+	own.Draft = d.Compact()
+	if _, err := s.Library.CheckDraft(ctx, &own); err != nil {
+		return nil, err
+	}
+	return own.Draft, s.mayCall(ctx, key, f, d)
+}
+
+// mayCall returns an error if a document runs flows that a key with a list of flows does not have.
+func (s *Tests) mayCall(ctx context.Context, key *flow.Key, f *flow.Flow, d *flow.Document) error {
+	if key == nil || len(key.Flows) == 0 {
+		return nil
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if k := s.Library.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() {
+			continue
+		}
+		ref, _ := n.Config["flow"].(string)
+		id := flow.FlowID(ref)
+		if document.ValidSlug(ref) {
+			found, err := s.Library.Store.FindFlowID(ctx, f.WorkspaceID, ref)
+			if err != nil && !flow.IsNotFound(err) {
+				return err
+			}
+			id = found
+		}
+		if id != "" && !key.Allows(id) {
+			return flow.Errorf(flow.CodeFlowNotAllowed, "The node %s runs the flow %s, which this key may not use.", n.ID, ref)
+		}
+	}
+	return nil
+}
+
+// Report returns the report of a test, which need not have ended.
+func (s *Tests) Report(ctx context.Context, t *cases.Test) (*cases.Plan, *cases.Report, []cases.Verdict, error) {
+	file, err := s.Store.FindCaseSet(ctx, t.WorkspaceID, t.Spec.Set)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	verdicts, err := s.Store.ListVerdicts(ctx, t)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p := cases.NewPlan(t, file)
+	return p, cases.NewReport(p, verdicts), verdicts, nil
+}

@@ -1,0 +1,117 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/cache"
+	"sluice/flow/cases"
+	"sluice/flow/contract"
+)
+
+// caseStore keeps tests, their cases and recorded results.
+type caseStore interface {
+	flow.RecordingStore
+	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
+	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
+	// DropRecordings deletes recordings that no test has used for a long time, at most limit.
+	DropRecordings(ctx context.Context, limit int) error
+}
+
+const (
+	// testPlans is the number of tests whose plans are kept in memory.
+	testPlans = 16
+	// droppedRecordings is how many recordings one pass deletes, every dropInterval.
+	droppedRecordings = 500
+	dropInterval      = 10 * time.Minute
+)
+
+// testCache finds what tests run. A test never changes.
+type testCache struct {
+	store caseStore
+	plans cache.Cache[string, *cases.Plan]
+}
+
+func newTestCache(store caseStore) *testCache {
+	return &testCache{store, cache.New[string, *cases.Plan](testPlans)}
+}
+
+// find returns the plan of a test.
+func (c *testCache) find(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Plan, error) {
+	key := string(ws) + "/" + id
+	if p, ok := c.plans.Get(key); ok {
+		return p, nil
+	}
+	t, err := c.store.FindTest(ctx, ws, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.store.FindCaseSet(ctx, ws, t.Spec.Set)
+	if err != nil {
+		return nil, err
+	}
+	p := cases.NewPlan(t, f)
+	c.plans.Add(key, p)
+	return p, nil
+}
+
+// setting implements engine.Engine.Cases.
+func (c *testCache) setting(ctx context.Context, run *flow.Run) (*flow.CaseSetting, error) {
+	p, err := c.find(ctx, run.WorkspaceID, run.Case.Test)
+	if flow.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the test of %s: %w", run.ID, err)
+	}
+	return p.Setting(run.Case), nil
+}
+
+// originOfCase returns the origin of a step in a case run: it depends on the case only, so that code gives the same result every day.
+func (r *Runner) originOfCase(ctx context.Context, run *flow.Run, path string) (flow.Origin, error) {
+	s, err := r.tests.setting(ctx, run)
+	if err != nil || s == nil {
+		return flow.Origin{Time: cases.DefaultNow, Seed: path}, err
+	}
+	seed := path
+	for run.Case.Below && run.Caller != nil {
+		seed = fmt.Sprintf("%s[%d]/%s", run.Caller.Path, run.Caller.Item, seed)
+		above, err := r.store.FindRun(ctx, run.WorkspaceID, "", run.Caller.RunID)
+		if err != nil {
+			return flow.Origin{}, fmt.Errorf("find the origin of %s: %w", run.ID, err)
+		}
+		if run = above; run.Case == nil {
+			break
+		}
+	}
+	return flow.Origin{Time: s.Now, Seed: fmt.Sprintf("%s[%d]:%s", s.Case, s.Repeat, seed)}, nil
+}
+
+// caseOf returns the case of the child runs of a step: of the items of a test, or that of its own run.
+func (c *childRuns) caseOf(req flow.ChildRequest) *flow.CaseRun {
+	if req.Case != nil {
+		own := *req.Case
+		own.Item = -1
+		return &own
+	}
+	if c.run.Case == nil {
+		return nil
+	}
+	below := *c.run.Case
+	below.Below = true
+	return &below
+}
+
+// caseSecret takes the place of the value of a secret input while the inputs of a case are checked.
+const caseSecret = "case"
+
+// hideSecrets replaces the secret inputs of a case, which name credentials, by references. Only the engine opens them.
+func hideSecrets(inputs []contract.Input, values *flow.Object) {
+	for i := range inputs {
+		if name := inputs[i].Name; inputs[i].Secret && values.Has(name) {
+			values.Set(name, flow.SecretInputRef(name, caseSecret))
+		}
+	}
+}
