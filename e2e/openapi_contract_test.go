@@ -169,6 +169,7 @@ func TestOpenAPIContract(t *testing.T) {
 	k.approvals()
 	k.triggers()
 	k.batches()
+	k.tests()
 	k.companions()
 	k.alarms()
 	k.knowledge()

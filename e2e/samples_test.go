@@ -195,6 +195,13 @@ func (s *sampler) variables(operation string) map[string]string {
 			return fmt.Sprint(s.c.want(200, "GET", started.header.Get("Location"), nil).object(s.t)["rows"].(object)["running"]) == "1"
 		})
 	}
+	if strings.Contains(path, "/cases") || strings.Contains(path, "/tests") {
+		s.c.want(200, "PUT", "/v1/flow/"+values["FLOW"]+"/cases/one", object{"inputs": object{"ticket": "a"}})
+		values["CASE"] = "one"
+	}
+	if strings.Contains(path, "{test}") {
+		values["TEST"] = s.c.want(202, "POST", "/v1/flow/"+values["FLOW"]+"/tests", object{"mode": "replay"}).object(s.t)["id"].(string)
+	}
 	if strings.Contains(path, "{companion}") {
 		file := s.c.want(200, "GET", "/v1/flow/"+values["FLOW"]+"/companions/triggers", nil)
 		values["COMPANION"], values["ETAG"] = "triggers", file.header.Get("ETag")

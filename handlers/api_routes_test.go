@@ -284,6 +284,8 @@ var writes = map[string]struct{ path, body string }{
 	"POST /v1/flow/:flow_id/triggers/:trigger/resume":    {"/v1/flow/TELLING/triggers/daily/resume", ""},
 	"POST /v1/flow/:flow_id/triggers/:trigger/now":       {"/v1/flow/TELLING/triggers/daily/now", ""},
 	"DELETE /v1/flow/:flow_id/triggers/:trigger":         {"/v1/flow/TELLING/triggers/daily", ""},
+	"PUT /v1/flow/:flow_id/cases/:case":                  {"/v1/flow/FLOW/cases/one", `{"inputs": {"who": "Ada"}}`},
+	"DELETE /v1/flow/:flow_id/cases/:case":               {"/v1/flow/FLOW/cases/one", ""},
 	"PUT /v1/timezone":                                   {"/v1/timezone", `{"timezone": "Europe/Berlin"}`},
 	"POST /v1/flow/import":                               {"/v1/flow/import", `{"documents": [` + webtest.PublishGreeting + `]}`},
 }
@@ -298,6 +300,8 @@ var unaudited = map[string]string{
 	"POST /v1/flow/:flow_id/run":                        "the run has the key",
 	"POST /v1/flow/:flow_id/run/:run_id/rerun":          "the run has the key",
 	"POST /v1/flow/:flow_id/batches":                    "the run has the key",
+	"POST /v1/flow/:flow_id/tests":                      "the run has the key",
+	"POST /v1/flow/:flow_id/tests/:test/cancel":         "only stops a test",
 	"POST /v1/flow/:flow_id/triggers/:trigger/backfill": "the run has the key",
 	"PATCH /v1/flow/:flow_id/batches/:run_id":           "only changes when rows start",
 	"POST /v1/chat/completions":                         "the run has the key",

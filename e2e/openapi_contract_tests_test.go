@@ -1,0 +1,48 @@
+package e2e
+
+import "strings"
+
+// tests provokes the responses of cases and tests.
+func (k *contract) tests() {
+	flow := "/v1/flow/" + k.ids["flow_id"]
+	one := flow + "/cases/one"
+	c := k.s.client(k.keys["all"])
+	k.ask("all", "POST", flow+"/tests", object{})
+	k.ask("all", "PUT", one, object{"inputs": object{"name": "Ada"}, "checks": []object{{"status": "succeeded"}}})
+	k.ask("all", "PUT", one, object{"repeat": 99})
+	k.ask("all", "PUT", one, []byte("x"), "Content-Type: text/plain")
+	k.ask("all", "GET", one, nil)
+	k.ask("all", "GET", flow+"/cases", nil)
+	k.ask("all", "GET", flow+"/cases/none", nil)
+	k.ask("all", "DELETE", flow+"/cases/none", nil)
+	draft := c.want(201, "POST", "/v1/flow", greeting()).object(k.t)["flow_id"].(string)
+	c.want(200, "PUT", "/v1/flow/"+draft+"/cases/one", object{"inputs": object{"name": "Ada"}})
+	k.ask("all", "POST", "/v1/flow/"+draft+"/tests", object{})
+	for _, body := range []any{
+		object{"mode": "fast"}, object{"candidates": []object{{"version": 999}}}, object{"candidates": []object{{"document": object{"schema": "sluice.flow/v1"}}}}, []byte("x"),
+	} {
+		k.ask("all", "POST", flow+"/tests", body)
+	}
+	k.ask("all", "POST", flow+"/tests", []byte("x"), "Content-Type: text/plain")
+	k.ask("run", "POST", flow+"/tests", object{"mode": "live"})
+	started := k.ask("all", "POST", flow+"/tests", object{"mode": "replay", "candidates": []object{{"version": "draft"}}, "baseline": object{"version": "live"}}).object(k.t)
+	test := flow + "/tests/" + started["id"].(string)
+	k.s.waitUntil("the test ends", func() bool {
+		status := c.want(200, "GET", test, nil).object(k.t)["status"].(string)
+		return strings.Contains("succeeded failed canceled", status)
+	})
+	k.ask("all", "GET", test+"?case=one", nil)
+	k.ask("all", "GET", flow+"/tests/none", nil)
+	k.ask("all", "POST", flow+"/tests/none/cancel", nil)
+	k.ask("all", "POST", test+"/cancel", nil)
+	k.ask("all", "POST", test+"/cancel", []byte("x"), "Content-Type: text/plain")
+	k.ask("all", "GET", flow+"/tests", nil)
+	k.ask("all", "GET", flow+"/tests?limit=x", nil)
+	for _, path := range []string{flow + "/cases", one, flow + "/tests", test} {
+		k.ask("run", "GET", path, nil)
+		k.ask("wrong", "GET", path, nil)
+	}
+	k.ask("run", "PUT", one, object{})
+	k.ask("run", "DELETE", one, nil)
+	k.ask("all", "DELETE", one, nil)
+}
