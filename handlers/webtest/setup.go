@@ -136,7 +136,7 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 	r := jobs.New(jobs.Config{
 		ProviderOf: nodes.ProviderOf, Calls: outbound.WithCalls,
-		Store:      h.Store, Queue: queue, Kinds: h.kinds, Secrets: &flow.Resolver{Store: h.Store}, Prices: FakePrices{}, Files: h.Store, HTTP: http.DefaultClient,
+		Store: h.Store, Queue: queue, Kinds: h.kinds, Secrets: &flow.Resolver{Store: h.Store}, Prices: FakePrices{}, Files: h.Store, HTTP: http.DefaultClient,
 		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
 	})
 	if err := r.Start(context.Background()); err != nil {
