@@ -12,16 +12,15 @@ import (
 
 // The kinds of knowledge bases, which package bases declares: knowledge_add adds and removes documents, knowledge_search finds passages of them, and
 // knowledge_index is for the internal documents that index a document.
+// test_cases, of package tests, is for the documents of tests.
 var (
+	_ = register(func(d Deps) flow.Kind {
+		return tests.Deps{Store: d.Tests, Await: awaitChildren, Suspension: childSuspension, Cleanup: stopChildren}.Kind(groupControl)
+	})
 	_ = register(func(d Deps) flow.Kind { return d.bases().AddKind() })
 	_ = register(func(d Deps) flow.Kind { return d.bases().SearchKind() })
 	_ = register(func(d Deps) flow.Kind { return d.bases().IndexKind() })
 )
-
-// The kind test_cases runs the cases of a test. Only the documents of tests have it.
-var _ = register(func(d Deps) flow.Kind {
-	return tests.Deps{Store: d.Tests, Await: awaitChildren, Suspension: childSuspension, Cleanup: stopChildren}.Kind(groupControl)
-})
 
 // bases returns what does the work of the kinds.
 func (d Deps) bases() bases.Deps {
