@@ -9,7 +9,6 @@ import "./dialogs.ts";
 import "./find.ts";
 import "./keys.ts";
 import "./menus.ts";
-import "./runs.ts";
 import "./search.ts";
 import "./tabs.ts";
 import "./theme.ts";
@@ -18,6 +17,8 @@ import "./toasts.ts";
 import "./canvas.ts";
 import "./builder.ts";
 
+void import("./press.ts");
 if (document.getElementById("run")) void import("./run.ts");
+if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) void import("./runs.ts");
 if (document.getElementById("form-preview")) void import("./preview.ts");
 if (document.getElementById("schedule")) void import("./schedule.ts");

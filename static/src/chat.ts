@@ -6,6 +6,7 @@ import { showTurn, turnElement } from "./chat/log.ts";
 import { follow, type Reply } from "./chat/stream.ts";
 import { lastRun, save, saved, sent, type Turn } from "./chat/turns.ts";
 import { onClick } from "./listen.ts";
+import "./press.ts";
 import { say } from "./say.ts";
 
 const near = 80; // px from the end at which the log follows new text

@@ -2,6 +2,7 @@
 // the result live and validates the form before it is sent.
 import "./copy.ts";
 import { el } from "./builder/dom.ts";
+import "./press.ts";
 import { say } from "./say.ts";
 
 /** showFieldError shows an error below a field, or removes it when text is empty. */

@@ -70,4 +70,4 @@ function pollAgain(): void {
   window.setTimeout(() => void poll().finally(pollAgain), pause);
 }
 
-if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) pollAgain();
+pollAgain();

@@ -34,14 +34,34 @@ async function fetchData(): Promise<void> {
   const node = selectedNode(), request = ++latestRequest;
   if (!node) return;
   const r = await ask(`${flowPath}/data/${encodeURIComponent(node)}${shown ? `?run=${encodeURIComponent(shown.id)}` : ""}`);
-  if (r?.ok && request === latestRequest) showData(await r.text());
+  const text = r?.ok ? await r.text() : "";
+  if (!text || request !== latestRequest) return;
+  const field = outputs();
+  showData(text, field && field.value !== field.defaultValue ? field : undefined);
 }
 
-/** showData shows the data and invalidates pending requests. */
-function showData(text: string): void {
+/** outputs returns the field for an output to pin. */
+const outputs = () => place.querySelector<HTMLTextAreaElement>("[data-pin-form] textarea");
+
+/** nameOf returns what names a control of the tab in each of its renderings. */
+const nameOf = (e: Element): string => e.id || e.textContent.trim();
+
+let last = "";
+
+/** showData shows the data and invalidates pending requests. Data that is shown already stays; of other data the focus stays, and the text of a field that is being written. */
+function showData(text: string, typed?: HTMLTextAreaElement): void {
   latestRequest++;
+  if (text === last && place.firstElementChild) return;
+  last = text;
+  const focused = place.contains(document.activeElement) ? nameOf(document.activeElement!) : undefined;
   place.replaceChildren(html(text));
   htmx.process(place);
+  const field = outputs();
+  if (typed && field?.id === typed.id) {
+    field.value = typed.value;
+    field.closest("details")!.open = true;
+  }
+  if (focused) [...place.querySelectorAll<HTMLElement>("button, a, summary, textarea")].find((e) => nameOf(e) === focused)?.focus({ preventScroll: true });
 }
 
 listen(canvas, "canvas:select", load);
