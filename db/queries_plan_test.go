@@ -16,8 +16,8 @@ import (
 
 // small are the tables that may be scanned completely. A tree is a key and the keys that
 // it made, hashes are the documents of a tree of runs, callers a run and
-// those above it.
-var small = []string{"tree", "hashes", "callers", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all", "usage_full", "spent_all", "damaged_rows"}
+// those above it, ended the runs of a flow up to a limit.
+var small = []string{"tree", "hashes", "callers", "ended", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all", "usage_full", "spent_all", "damaged_rows"}
 
 // few are the queries whose rows are few enough to be sorted, at most the numbers of the
 // 100,000 items of a step or of the 50,000 documents of a base.

@@ -34,6 +34,13 @@ func (s *Triggers) CreateTrigger(ctx context.Context, t *triggers.Trigger) error
 	})
 }
 
+// FlowCounts returns how many triggers a flow has, and how many of its runs have ended, counted up to most. Runs of steps of
+// other flows and work runs are left out, as in lists of runs.
+func (s *Triggers) FlowCounts(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, most int) (triggers, runs int, err error) {
+	n, err := s.DB.Reads.CountOfFlow(ctx, gen.CountOfFlowParams{WorkspaceID: ws, FlowID: flowID, Most: int32(most)})
+	return int(n.Triggers), int(n.Runs), err
+}
+
 // TriggerLimits returns the limits of a workspace.
 func (s *Triggers) TriggerLimits(ws flow.WorkspaceID) triggers.Limits {
 	return triggers.LimitsOf(ws, s.DB.Config.OpenSignup)

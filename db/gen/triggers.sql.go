@@ -63,6 +63,32 @@ func (q *Queries) ClaimTrigger(ctx context.Context, arg ClaimTriggerParams) (flo
 	return last_run_id, err
 }
 
+const countOfFlow = `-- name: CountOfFlow :one
+SELECT CAST(count(*) AS BIGINT) AS triggers,
+  CAST((SELECT count(*) FROM (SELECT 1 FROM runs r WHERE r.workspace_id = $1 AND r.flow_id = $2 AND r.place = 0
+      AND r.state IN ('succeeded', 'failed', 'canceled') AND r.draft IN (0, 1)
+      AND r.run_trigger IN ('api', 'builder', 'form', 'mcp', 'cli', 'rerun', 'schedule', 'hook', 'alarm') LIMIT $3) AS ended) AS BIGINT) AS runs
+FROM triggers t WHERE t.workspace_id = $1 AND t.flow_id = $2
+`
+
+type CountOfFlowParams struct {
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	Most        int32
+}
+
+type CountOfFlowRow struct {
+	Triggers int64
+	Runs     int64
+}
+
+func (q *Queries) CountOfFlow(ctx context.Context, arg CountOfFlowParams) (CountOfFlowRow, error) {
+	row := q.db.QueryRowContext(ctx, countOfFlow, arg.WorkspaceID, arg.FlowID, arg.Most)
+	var i CountOfFlowRow
+	err := row.Scan(&i.Triggers, &i.Runs)
+	return i, err
+}
+
 const countTriggers = `-- name: CountTriggers :one
 SELECT CAST(count(*) AS BIGINT) AS total, CAST(COALESCE(SUM(CASE WHEN flow_id = $1 THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_flow
 FROM triggers WHERE workspace_id = $2

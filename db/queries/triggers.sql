@@ -118,3 +118,10 @@ WITH RECURSIVE callers(id, trigger_id, caller_run_id) AS (
     SELECT r.id, r.trigger_id, r.caller_run_id FROM callers JOIN runs r ON r.id = callers.caller_run_id
 )
 SELECT k.key_id FROM trigger_keys k WHERE k.trigger_id IN (SELECT callers.trigger_id FROM callers) AND k.workspace_id = @workspace_id;
+
+-- name: CountOfFlow :one
+SELECT CAST(count(*) AS BIGINT) AS triggers,
+  CAST((SELECT count(*) FROM (SELECT 1 FROM runs r WHERE r.workspace_id = @workspace_id AND r.flow_id = @flow_id AND r.place = 0
+      AND r.state IN ('succeeded', 'failed', 'canceled') AND r.draft IN (0, 1)
+      AND r.run_trigger IN ('api', 'builder', 'form', 'mcp', 'cli', 'rerun', 'schedule', 'hook', 'alarm') LIMIT @most) AS ended) AS BIGINT) AS runs
+FROM triggers t WHERE t.workspace_id = @workspace_id AND t.flow_id = @flow_id;

@@ -24,6 +24,11 @@ type Diff struct {
 	Breaking                []string // sentences of the API changes that break callers
 }
 
+// Count returns the number of changes, without nodes that only moved.
+func (d *Diff) Count() int {
+	return len(d.About) + len(d.Nodes) + len(d.Added) + len(d.Removed) + len(d.API)
+}
+
 // NodeChange is a node that a newer document adds, changes or removes.
 type NodeChange struct {
 	Change   string // ChangeAdded, ChangeChanged or ChangeRemoved

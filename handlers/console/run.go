@@ -65,6 +65,7 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	if v.flow, err = c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), run.FlowID); err != nil {
 		return nil, err
 	}
+	c.OfFlow(v.flow)
 	children, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,13 @@ func (c *call) listRuns() error {
 		}
 		return c.Render(http.StatusOK, consoleview.RunRows(page))
 	}
+	if filter.Flow != "" && page.FlowName != "" {
+		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), flow.FlowID(filter.Flow))
+		if err != nil {
+			return err
+		}
+		c.OfFlow(f)
+	}
 	return c.Render(status, consoleview.Runs(c.Page("Runs", layout.SectionRuns), page))
 }
 

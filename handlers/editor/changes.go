@@ -13,7 +13,7 @@ import (
 func diffOf(d *document.Diff) *editorview.Diff {
 	return &editorview.Diff{
 		Groups: changeGroups(d), Breaking: d.Breaking, Moved: d.Moved, Summary: diffSummary(d),
-		Changes: len(d.About) + len(d.Nodes) + len(d.Added) + len(d.Removed) + len(d.API),
+		Changes: d.Count(),
 	}
 }
 

@@ -24,3 +24,24 @@ func TestFlowPages_say_which_version_is_live(t *testing.T) {
 		}
 	}
 }
+
+// TestFlowPages_say_what_the_flow_has checks the counts beside the tabs of a flow and the chip of its draft.
+func TestFlowPages_say_what_the_flow_has(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.PublishedFlow(webtest.PublishGreeting)
+	b := h.As(flow.MemberEditor)
+	const runs, draft = `Runs<span class="count">`, "draft-chip"
+	if page := b.Get("/flows/" + id + "/triggers").Is(200).Body; strings.Contains(page, runs) || strings.Contains(page, draft) {
+		t.Error("a flow without runs and without changes shows a count or a draft")
+	}
+	h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.who": {"Sam"}})
+	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.who": {"Ada"}})
+	b.Get("/flows/"+id+"/triggers").Is(200).Has(runs + "2</span>")
+	b.Get("/runs?flow="+id).Is(200).Has(runs + "2</span>")
+	b.Get("/flows/"+id).Is(200).Has(runs + "2</span>")
+	setDraft(h, id, strings.Replace(webtest.PublishGreeting, "Hello", "Good morning", 1))
+	for _, page := range []string{"/runs/" + string(run.ID), "/flows/" + id + "/settings"} {
+		b.Get(page).Is(200).Has(draft, "Draft · 1 change", "/compare?from=1&amp;to=draft")
+	}
+}

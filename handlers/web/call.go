@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"net/http"
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/flow/inflight"
+	"sluice/views/components"
 	"sluice/views/layout"
 
 	"github.com/labstack/echo/v4"
@@ -20,6 +22,7 @@ type Call struct {
 	memory   *inflight.Hold   // of the request; nil if memory is unlimited
 	received []*inflight.Body // forms
 	Frames   string           // origins that may embed the page in a frame; "" allows no origin
+	flow     *flow.Flow       // whose pages the page belongs to; nil for others
 }
 
 // NewCall returns a call without a member; see Identify.
@@ -49,6 +52,9 @@ func (c *Call) Page(title string, section layout.Section) layout.Page {
 		c.workspaceMenu(&p)
 		if waiting, err := c.s.Store.CountApprovals(c.Ctx(), m.WorkspaceID); err == nil { // a badge is not worth an error page
 			p.Waiting = int(waiting)
+		}
+		if c.flow != nil {
+			p.Flow = c.flowFacts(c.flow)
 		}
 		p.Person = &layout.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
 	}
@@ -85,7 +91,29 @@ func (c *Call) FindFlow() (*flow.Flow, error) {
 	if !f.ArchivedAt.IsZero() {
 		return nil, errArchived(f)
 	}
+	c.OfFlow(f)
 	return f, nil
+}
+
+// OfFlow makes the page one of a flow; Page then fills in what the header of the flow shows.
+func (c *Call) OfFlow(f *flow.Flow) { c.flow = f }
+
+// flowFacts returns what the header of a flow's pages shows. Like other badges, what cannot be read is left out.
+func (c *Call) flowFacts(f *flow.Flow) components.FlowFacts {
+	facts := components.FlowFacts{Changed: f.LiveVersion > 0 && f.LiveHash != flow.DocumentHash(f.Draft)}
+	if triggers, runs, err := c.s.Store.FlowCounts(c.Ctx(), f.WorkspaceID, f.ID, components.MaxCountedRuns); err == nil {
+		facts.Triggers, facts.Runs = triggers, runs
+	}
+	if !facts.Changed {
+		return facts
+	}
+	if live, err := c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err == nil {
+		old, _ := document.ParseDocument(live)
+		if now, _ := document.ParseDocument(f.Draft); old != nil && now != nil {
+			facts.Changes = document.Compare(old, now, c.s.Kinds).Count()
+		}
+	}
+	return facts
 }
 
 // MayEdit reports whether the user may change flows.

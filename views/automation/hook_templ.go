@@ -47,7 +47,7 @@ func Hook(p layout.Page, h HookPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: h.FlowID, Name: h.Flow, Live: h.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: h.FlowID, Name: h.Flow, Live: h.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -48,7 +48,7 @@ func Triggers(p layout.Page, t TriggersPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: t.FlowID, Name: t.Flow, Live: t.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: t.FlowID, Name: t.Flow, Live: t.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

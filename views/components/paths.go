@@ -2,6 +2,7 @@ package components
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -31,6 +32,30 @@ func flowTabs(flowID string) []flowTab {
 		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"Triggers", FlowURL(flowID, "/triggers")}, {"Batches", FlowURL(flowID, "/batches")}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
 		{"Webhooks", FlowURL(flowID, "/webhooks")}, {"Form", FlowURL(flowID, "/form")}, {"Settings", FlowURL(flowID, "/settings")},
 	}
+}
+
+// count returns the number beside a tab, or "".
+func (f FlowFacts) count(tab string) string {
+	n := map[string]int{"Runs": f.Runs, "Triggers": f.Triggers}[tab]
+	if n == 0 {
+		return ""
+	}
+	if n >= MaxCountedRuns {
+		return Count(MaxCountedRuns-1) + "+"
+	}
+	return Count(n)
+}
+
+func (f FlowFacts) draftWords() string {
+	if f.Changes == 0 {
+		return "Draft"
+	}
+	return "Draft · " + Quantity(f.Changes, "change")
+}
+
+// draftURL is the comparison of the live version with the draft.
+func (f FlowHead) draftURL() templ.SafeURL {
+	return FlowURL(f.ID, "/compare?from="+strconv.FormatInt(f.Live, 10)+"&to=draft")
 }
 
 // ShortURL returns a URL without scheme and query, for display.

@@ -48,7 +48,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: s.FlowID, Name: s.Flow, Live: s.LiveVersion, Here: "Form"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: s.FlowID, Name: s.Flow, Live: s.LiveVersion, Here: "Form"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

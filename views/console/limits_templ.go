@@ -48,7 +48,7 @@ func FlowSettingsPage(p layout.Page, f FlowSettings) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: f.FlowID, Name: f.Name, Live: f.LiveVersion, Here: "Settings"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.LiveVersion, Here: "Settings"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

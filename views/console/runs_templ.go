@@ -47,7 +47,7 @@ func Runs(p layout.Page, r RunsPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if r.Filter.Flow != "" && r.FlowName != "" {
-				templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: r.Filter.Flow, Name: r.FlowName, Live: r.LiveVersion, Here: "Runs"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.Filter.Flow, Name: r.FlowName, Live: r.LiveVersion, Here: "Runs"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -47,7 +47,7 @@ func Webhooks(p layout.Page, w WebhooksPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: w.FlowID, Name: w.Flow, Live: w.LiveVersion, Here: "Webhooks"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: w.FlowID, Name: w.Flow, Live: w.LiveVersion, Here: "Webhooks"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

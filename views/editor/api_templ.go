@@ -46,7 +46,7 @@ func APIPage(p layout.Page, a APIPane) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: a.FlowID, Name: a.Name, Live: a.State.Live, Here: "API"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: a.FlowID, Name: a.Name, Live: a.State.Live, Here: "API"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -123,7 +123,7 @@ func Builder(p layout.Page, b BuilderPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.FlowTabs(b.FlowID, "Build").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowTabs(b.FlowID, "Build", p.Flow).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -46,7 +46,7 @@ func Compare(p layout.Page, c ComparePage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: c.FlowID, Name: c.Name, Live: c.LiveVersion, Here: "Versions", Under: "Compare"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: c.FlowID, Name: c.Name, Live: c.LiveVersion, Here: "Versions", Under: "Compare"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

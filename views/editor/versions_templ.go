@@ -48,7 +48,7 @@ func Versions(p layout.Page, v VersionsPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: v.FlowID, Name: v.Name, Live: v.State.Live, Here: "Versions"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: v.FlowID, Name: v.Name, Live: v.State.Live, Here: "Versions"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -552,7 +552,7 @@ func MakeLive(p layout.Page, f LiveForm) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{ID: f.FlowID, Name: f.Name, Live: f.Live, Here: "Versions", Under: VersionName(f.Number)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.Live, Here: "Versions", Under: VersionName(f.Number)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

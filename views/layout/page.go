@@ -25,6 +25,8 @@ type Page struct {
 	MoreWorkspaces bool
 	// NewWorkspace is set if the user may create workspaces.
 	NewWorkspace bool
+	// Flow is what the header of a flow's page shows.
+	Flow components.FlowFacts
 	// Waiting is the number of approvals that await an answer.
 	Waiting int
 	// Person is the signed-in user; nil without a session.
