@@ -39,19 +39,21 @@ var categoryIcons = map[string][2]string{
 // analyzeCategory is the category of the built-in models, which the hosted catalog does not have.
 const analyzeCategory = "analyze"
 
-// showModels is GET /models: all models, filtered by category and by where they run. Models
-// that need no credential come first.
+// showModels is GET /models: all models, filtered by category, by where they run and by price. Unless
+// another order is asked for, models that need no credential come first.
 func (c *call) showModels() error {
 	page := consoleview.ModelsPage{
 		Shelf: consoleview.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
+		Price: c.QueryParam("price"), Sort: consoleview.ModelSort(c.QueryParam("sort")),
 	}
 	cards := slices.Concat(c.s.builtIn(page.Query), c.connectedCards(&page), c.hostedCards(&page))
 	if !slices.ContainsFunc(page.Categories, func(k consoleview.ModelCategory) bool { return k.Slug == page.Category }) {
 		page.Category = ""
 	}
+	consoleview.SortCards(cards, page.Sort)
 	counts := map[consoleview.ModelShelf]int{}
 	for _, card := range cards {
-		if page.Category != "" && card.Category != page.Category {
+		if page.Category != "" && card.Category != page.Category || !card.Costs(page.Price) {
 			continue
 		}
 		counts[card.Shelf]++

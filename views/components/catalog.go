@@ -2,6 +2,8 @@ package components
 
 import (
 	"cmp"
+	"strconv"
+	"strings"
 	"unicode"
 
 	"sluice/static"
@@ -56,6 +58,17 @@ type ModelChoice struct {
 	Runs string
 	// Output is the type of the model's result, such as image.
 	Output string
+}
+
+// InputPrice returns the price of a million input tokens in dollars, and whether it is known. price is
+// ModelChoice.Price or "Free".
+func InputPrice(price string) (dollars float64, known bool) {
+	if price == "Free" {
+		return 0, true
+	}
+	in, _, _ := strings.Cut(strings.TrimPrefix(price, "$"), " ")
+	dollars, err := strconv.ParseFloat(in, 64)
+	return dollars, err == nil && strings.HasPrefix(price, "$")
 }
 
 // AbilityIcon returns the icon of an ability in ModelChoice.Can.

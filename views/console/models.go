@@ -1,8 +1,11 @@
 package console
 
 import (
+	"cmp"
+	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/views/components"
@@ -51,10 +54,75 @@ func (s ModelShelf) icon() string {
 	return "globe"
 }
 
+// ModelSort is an order of the catalog. The default has models first that need no credential.
+type ModelSort string
+
+// The orders of the catalog.
+const (
+	SortModelName    ModelSort = "name"
+	SortModelPrice   ModelSort = "price"
+	SortModelContext ModelSort = "context"
+)
+
+var (
+	modelSorts  = []components.Option{{Value: "", Label: "Ready to use first"}, {Value: string(SortModelName), Label: "By name"}, {Value: string(SortModelPrice), Label: "Lowest price first"}, {Value: string(SortModelContext), Label: "Largest context first"}}
+	modelPrices = []components.Option{{Value: "", Label: "Any price"}, {Value: "free", Label: "Free"}, {Value: "1", Label: "Under $1 per 1M tokens"}, {Value: "5", Label: "Under $5 per 1M tokens"}}
+)
+
+// Costs reports whether a card matches a filter of prices, one of modelPrices. Prices are those of input tokens; a
+// model whose price is unknown matches only "".
+func (c *ModelCard) Costs(filter string) bool {
+	price, known := components.InputPrice(c.Price)
+	switch filter {
+	case "free":
+		return known && price == 0
+	case "1", "5":
+		most, _ := strconv.ParseFloat(filter, 64)
+		return known && price < most
+	}
+	return true
+}
+
+// SortCards sorts the cards of the catalog. Unknown prices and sizes come last.
+func SortCards(cards []ModelCard, by ModelSort) {
+	switch by {
+	case SortModelName:
+		slices.SortStableFunc(cards, func(a, b ModelCard) int {
+			return strings.Compare(strings.ToLower(cmp.Or(a.Title, a.ID)), strings.ToLower(cmp.Or(b.Title, b.ID)))
+		})
+	case SortModelPrice:
+		slices.SortStableFunc(cards, func(a, b ModelCard) int { return cmp.Compare(priceRank(a), priceRank(b)) })
+	case SortModelContext:
+		slices.SortStableFunc(cards, func(a, b ModelCard) int { return cmp.Compare(contextSize(b.Context), contextSize(a.Context)) })
+	}
+}
+
+func priceRank(c ModelCard) float64 {
+	if price, known := components.InputPrice(c.Price); known {
+		return price
+	}
+	return math.Inf(1)
+}
+
+// contextSize returns the size of a context window, such as 128K, in tokens; 0 if it is unknown.
+func contextSize(text string) float64 {
+	number, unit := strings.TrimRight(text, "KM"), 1.0
+	switch {
+	case strings.HasSuffix(text, "K"):
+		unit = 1e3
+	case strings.HasSuffix(text, "M"):
+		unit = 1e6
+	}
+	n, _ := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
+	return n * unit
+}
+
 // ModelsPage is the model catalog.
 type ModelsPage struct {
 	Shelf           ModelShelf
 	Query, Category string
+	Price           string // a filter; "" is any price
+	Sort            ModelSort
 	Categories      []ModelCategory
 	// Shelves are the shelves that have models, each with its number of matches.
 	Shelves []ShelfCount
@@ -130,7 +198,7 @@ func (m ModelPage) hasHelp() bool {
 // link returns the URL of the catalog with another category or shelf.
 func (m ModelsPage) link(category string, shelf ModelShelf) templ.SafeURL {
 	q := url.Values{}
-	for _, p := range [][2]string{{"q", m.Query}, {"category", category}, {"shelf", string(shelf)}} {
+	for _, p := range [][2]string{{"q", m.Query}, {"category", category}, {"shelf", string(shelf)}, {"price", m.Price}, {"sort", string(m.Sort)}} {
 		if p[1] != "" {
 			q.Set(p[0], p[1])
 		}

@@ -3,7 +3,6 @@ package editor
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sluice/views/components"
@@ -119,9 +118,7 @@ const (
 
 // traits returns the filters that a model matches: its abilities, and "cheap".
 func traits(m components.ModelChoice) []string {
-	in, _, _ := strings.Cut(strings.TrimPrefix(m.Price, "$"), " ")
-	price, err := strconv.ParseFloat(in, 64)
-	if m.Price == "Free" || err == nil && price < cheapPrice {
+	if price, known := components.InputPrice(m.Price); known && price < cheapPrice {
 		return append(slices.Clone(m.Can), cheap)
 	}
 	return m.Can
