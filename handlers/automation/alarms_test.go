@@ -39,7 +39,7 @@ func TestAlarms_on_their_pages(t *testing.T) {
 		t.Errorf("stored %+v", a)
 	}
 	e.b.Post("/alarms/new/failed", form()).Is(http.StatusUnprocessableEntity).Has("has an alarm with this name")
-	e.b.Get("/alarms").Is(http.StatusOK).Has("broken", "3 runs in a row failed", "quiet")
+	e.b.Get("/alarms").Is(http.StatusOK).Has("broken", "3 runs in a row failed", "Quiet")
 	e.b.Post("/alarms/broken", form("count", "5")).RedirectsTo("/alarms/broken")
 	e.b.Post("/alarms/broken/pause", nil).RedirectsTo("/alarms/broken")
 	if a := find(); a.On || a.Config.Count != 5 {

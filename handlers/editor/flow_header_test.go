@@ -37,9 +37,9 @@ func TestFlowPages_say_what_the_flow_has(t *testing.T) {
 	}
 	h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.who": {"Sam"}})
 	run := h.RunDraft(b, id, url.Values{"filled": {"1"}, "in.who": {"Ada"}})
-	b.Get("/flows/"+id+"/triggers").Is(200).Has(runs + "2</span>")
-	b.Get("/runs?flow="+id).Is(200).Has(runs + "2</span>")
-	b.Get("/flows/"+id).Is(200).Has(runs + "2</span>")
+	b.Get("/flows/" + id + "/triggers").Is(200).Has(runs + "2</span>")
+	b.Get("/runs?flow=" + id).Is(200).Has(runs + "2</span>")
+	b.Get("/flows/" + id).Is(200).Has(runs + "2</span>")
 	setDraft(h, id, strings.Replace(webtest.PublishGreeting, "Hello", "Good morning", 1))
 	for _, page := range []string{"/runs/" + string(run.ID), "/flows/" + id + "/settings"} {
 		b.Get(page).Is(200).Has(draft, "Draft · 1 change", "/compare?from=1&amp;to=draft")

@@ -2,6 +2,7 @@ package automation
 
 import (
 	"net/url"
+	"strings"
 	"time"
 
 	"sluice/views/components"
@@ -66,6 +67,14 @@ func (p *AlarmPage) action() string {
 		return "/alarms/new/" + p.Kind
 	}
 	return AlarmPath(p.Name)
+}
+
+// stateWord returns a state or the kind of a message as shown.
+func stateWord(state string) string {
+	if state == "" {
+		return ""
+	}
+	return strings.ToUpper(state[:1]) + state[1:]
 }
 
 // alarmTone returns the color of a state.

@@ -208,7 +208,7 @@ func Alarms(p layout.Page, a AlarmsPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = components.Tag(alarmTone(r.State), r.State).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = components.Tag(alarmTone(r.State), stateWord(r.State)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -374,7 +374,7 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.Tag(alarmTone(a.State), a.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Tag(alarmTone(a.State), stateWord(a.State)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -687,9 +687,9 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var27 string
-						templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(m.Kind)
+						templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(stateWord(m.Kind))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `automation/alarms.templ`, Line: 171, Col: 39}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `automation/alarms.templ`, Line: 171, Col: 50}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 						if templ_7745c5c3_Err != nil {
@@ -745,7 +745,7 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = components.Tag(alarmTone(m.State), m.State).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = components.Tag(alarmTone(m.State), stateWord(m.State)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

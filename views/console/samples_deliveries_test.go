@@ -25,7 +25,7 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 	}
 	none := DeliveriesPage{Filter: DeliveriesFilter{To: "<b>", Endpoint: "end_1", Time: "custom", From: "x", States: []string{"failed"}, Errors: components.Errors{"from": "Choose a date and a time."}}, Now: viewtest.Noon}
 	one := DeliveryPage{
-		DeliveryRow: log.Rows[1], RunID: "run_01jd6v0q8zc", Body: "{\n  \"answer\": \"<b>\"\n}", Custom: "X-Token", Next: "The next attempt is on 20 Nov 2026, 12:05:00 UTC.", MayEdit: true, Poll: "load delay:1s", Now: viewtest.Noon,
+		DeliveryRow: log.Rows[1], RunID: "run_01jd6v0q8zc", Body: "{\n  \"answer\": \"<b>\"\n}", Custom: "X-Token", Next: "The next attempt is on Nov 20, 2026, 12:05:00 PM UTC.", MayEdit: true, Poll: "load delay:1s", Now: viewtest.Noon,
 		Attempts: []AttemptView{
 			{Number: 2, At: viewtest.Noon, Duration: 15 * time.Second, Error: "No answer within 15 s.", Open: true, Headers: [][2]string{{"Webhook-Id", "whd_1"}, {"Webhook-Signature", "v1,a= v1,b="}}},
 			{Number: 1, At: viewtest.Noon.Add(-time.Minute), Duration: 20 * time.Millisecond, Status: 500, Reason: "Internal Server Error", Error: "The receiver answered 500.", Response: "<html>oops"},

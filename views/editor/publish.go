@@ -209,7 +209,16 @@ var changeSigns = map[string]struct {
 
 // lastUsed says when a caller last used the flow.
 func lastUsed(c Caller) string {
-	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + c.LastDay
+	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + dayText(c.LastDay)
+}
+
+// dayText formats a day such as 2026-11-21 as Nov 21, 2026.
+func dayText(day string) string {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return at.Format("Jan 2, 2006")
 }
 
 // liveWords returns the end of a sentence about the version that programs call. 0 means that
