@@ -95,6 +95,35 @@ func TestNewcomer_starts_a_flow_when_GitHub_sends_an_issue(t *testing.T) {
 	}
 }
 
+// TestNewcomer_creates_a_webhook_with_the_keyboard does the same without a mouse: every field can be reached with the tab key, and Enter creates the webhook.
+func TestNewcomer_creates_a_webhook_with_the_keyboard(t *testing.T) {
+	e := setup(t, time.Time{})
+	p := e.Open(chrome.Start(t), flow.MemberEditor, e.path("/webhook"))
+	p.Has("h1", "New webhook")
+	tabTo := func(selector string) {
+		t.Helper()
+		for range 80 {
+			if chrome.Value[bool](p, `document.activeElement.matches('`+selector+`')`) {
+				return
+			}
+			p.Keys(kb.Tab)
+		}
+		t.Fatalf("the tab key does not reach %s", selector)
+	}
+	tabTo("#field-when")
+	p.Keys(`body.action == "opened"`)
+	tabTo(`[name="source.who"]`)
+	p.Keys("Ex") // chooses Expression
+	p.Until(`document.querySelector('[name="source.who"]').value === "cel"`)
+	tabTo(`[name="text.who"]`)
+	p.Keys("body.issue.title")
+	p.Keys(kb.Enter)
+	p.Has("#url", "Enter this secret at the service")
+	if h := e.only(); h.Hook.When != `body.action == "opened"` || h.Hook.Verify.Scheme != "github" {
+		t.Errorf("stored %+v", h.Hook)
+	}
+}
+
 // TestBatch_page_follows_a_batch opens the page of a batch, which shows its end without being loaded again.
 func TestBatch_page_follows_a_batch(t *testing.T) {
 	e := setup(t, time.Time{})
