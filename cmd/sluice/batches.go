@@ -33,6 +33,8 @@ type batch struct {
 		RunID  flow.RunID `json:"run_id"`
 		FlowID string     `json:"flow_id"`
 		Status string     `json:"status"`
+
+		WaitingFor *flow.WaitsFor `json:"waiting_for"`
 	} `json:"run"`
 	Paused bool `json:"paused"`
 	Rows   struct {
@@ -47,8 +49,11 @@ type batch struct {
 // line describes a batch.
 func (b *batch) line() string {
 	status := b.Run.Status
-	if b.Paused {
+	switch {
+	case b.Paused:
 		status = "paused"
+	case b.Run.WaitingFor != nil && *b.Run.WaitingFor == flow.WaitsForBudget:
+		status = "waits for a budget"
 	}
 	if b.Rows.Total < 0 {
 		return fmt.Sprintf("%s\t%s\treading rows\t", b.Run.RunID, status)
