@@ -103,6 +103,8 @@ type Kind struct {
 	// Charge returns how a step with the config is charged. paid is false if it is free; a nil
 	// Charge means that all steps are free. The engine checks budgets before paid steps.
 	Charge func(config map[string]any) (c Charge, paid bool)
+	// ChargeFor is Charge for a kind whose model is not in its config, such as that of a knowledge base. The engine calls it before each step.
+	ChargeFor func(ctx context.Context, in *In) (c Charge, paid bool, err error)
 	// Alternative returns the config, such as another model, with which a step continues after
 	// the retries of n configs failed because a service was unavailable. It must be pure and
 	// depend only on the typed config.

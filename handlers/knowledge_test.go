@@ -283,3 +283,33 @@ func TestKnowledge_knows_the_pages_of_a_PDF(t *testing.T) {
 		}
 	}
 }
+
+// TestKnowledgeSearch_reserves_the_cost_of_a_query runs a flow whose budget does not suffice for the request that embeds the query. Without a reservation the
+// step would fail at the provider, which has no account here.
+func TestKnowledgeSearch_reserves_the_cost_of_a_query(t *testing.T) {
+	t.Parallel()
+	e := newKnowledge(t)
+	e.must(201, "POST", "/v1/knowledge", `{"slug": "paid", "model": "openai/text-embedding-3-small"}`)
+	const search = `{"schema": "sluice.flow/v1", "name": "Search", "nodes": [{"id": "q", "kind": "input", "config": {"name": "q", "type": "text"}}, {"id": "search", "kind": "knowledge_search", "config": {"knowledge": "paid", "mode": "MODE"}}, {"id": "out", "kind": "output", "config": {"name": "found"}}], "edges": [{"from": "q.value", "to": "search.query"}, {"from": "search.found", "to": "out.value"}]}`
+	run := func(mode string) map[string]any {
+		id := e.PublishedFlow(strings.ReplaceAll(search, "MODE", mode))
+		started := e.must(202, "POST", "/v1/flow/"+id+"/run?wait=0", `{"q": "refund", "run_options": {"max_usd": 0.000000001}}`)
+		return e.must(200, "GET", "/v1/flow/"+id+"/run/"+started["run_id"].(string)+"?wait=30", "")
+	}
+	if failed, _ := run("both")["error"].(map[string]any); failed["code"] != "budget_exceeded" && failed["code"] != "price_unknown" {
+		t.Errorf("a search by meaning: %v", failed)
+	}
+	if ended := run("words"); ended["status"] != "succeeded" {
+		t.Errorf("a search by words, which costs nothing: %v", ended["error"])
+	}
+}
+
+// TestForm_shows_citations_as_footnotes checks that a form shows the page of a source below the sentence that cites it.
+func TestForm_shows_citations_as_footnotes(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.FormOf(`{"schema": "sluice.flow/v1", "name": "Cited", "nodes": [{"id": "q", "kind": "input", "config": {"name": "q", "type": "text"}}, {"id": "json", "kind": "input", "config": {"name": "sources", "type": "json", "default": {"1": {"title": "Refund policy", "source": "policy.pdf", "link": "https://example.com/policy.pdf#page=3", "page": 3}}}}, {"id": "answer", "kind": "template", "config": {"template": "Five days [1], or six [2]. {{q}}"}}, {"id": "out", "kind": "output", "config": {"name": "answer"}}, {"id": "cited", "kind": "output", "label": "Where it is from", "config": {"name": "citations"}}], "edges": [{"from": "q.value", "to": "answer.q"}, {"from": "answer.text", "to": "out.value"}, {"from": "json.value", "to": "cited.value"}]}`)
+	b := h.Anonymous()
+	sent := b.SendForm("/f/"+id, map[string]string{"in.q": "Hello"}, nil)
+	b.Ended(sent.Header.Get("Location")).Has(`<sup class="cite"><a href="https://example.com/policy.pdf#page=3" title="Refund policy, page 3"`, `<li value="1">`, "Refund policy</a>, page 3", `[2?]`).Lacks("Where it is from")
+}

@@ -13,8 +13,9 @@ import (
 // the machine, the database and the data for known problems. Findings come with advice.
 // The exit code is 1 for problems and 0 for warnings, so that scripts can use it.
 type doctorCmd struct {
-	Files bool `help:"Also check that the content of every file is in the object storage."`
-	JSON  bool `help:"Print as JSON."`
+	Files     bool `help:"Also check that the content of every file is in the object storage."`
+	JSON      bool `help:"Print as JSON."`
+	Knowledge bool `help:"Compare the documents of all knowledge bases with their passages and indexes. Takes longer."`
 }
 
 // verdict is the severity of a finding. Its values are part of the JSON output.
@@ -62,7 +63,7 @@ var errFoundProblems = errors.New("doctor found problems; see above")
 // migrates it.
 func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	settings := cfg.settings()
-	found := cfg.examine(ctx, c.Files)
+	found := cfg.examine(ctx, c)
 	var err error
 	if c.JSON {
 		err = printJSON(s.Out, map[string]any{"version": version(), "platform": platform(), "state": found.worst(), "settings": settings, "findings": found})

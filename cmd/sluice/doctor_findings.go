@@ -35,9 +35,9 @@ const (
 	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks, with files also the slow one of all contents in object storage. Each check relies on those before it, so examine returns early if
+// examine runs all checks; those that take long only if the command asks for them. Each check relies on those before it, so examine returns early if
 // later checks are pointless, such as those of the database if the directory is unreadable.
-func (c *Config) examine(ctx context.Context, files bool) findings {
+func (c *Config) examine(ctx context.Context, o doctorCmd) findings {
 	var f findings
 	if err := c.check(); err != nil {
 		f.add("configuration", verdictBad, "", "%v", err)
@@ -84,13 +84,14 @@ func (c *Config) examine(ctx context.Context, files bool) findings {
 	f.growth(e, time.Duration(c.Retention), c.freeForDatabase())
 	f.replica(e)
 	f.work(e, running)
-	if files {
+	if o.Files {
 		f.contents(ctx, store)
 	}
 	f.quotas(ctx, store)
 	c.examineCredentials(ctx, &f, store)
 	f.budgets(ctx, store)
 	f.triggers(ctx, store, running)
+	f.knowledge(ctx, store, o.Knowledge)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/knowledge"
 )
 
 // flowRunCmd runs a flow as an API client would: it starts a run, follows its steps
@@ -26,6 +28,8 @@ type flowRunCmd struct {
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
+
+	Knowledge string `help:"For a document: index the files of this directory as the knowledge bases that the flow names." placeholder:"DIR" type:"path"`
 
 	MaxUSD *float64 `name:"max-usd" help:"What the run may cost in dollars, with all runs below it." placeholder:"USD"`
 
@@ -104,6 +108,9 @@ func (t *runTarget) close() {
 func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
 	_, err := os.Stat(c.Flow)
 	isFile := err == nil || c.Flow == "-"
+	if c.Knowledge != "" && !isFile {
+		return usageError("--knowledge is for a document, which runs in a temporary database")
+	}
 	if t.flowID = c.Flow; !isFile && cfg.usesServer() {
 		t.api, _, err = cfg.connect(s, needExisting)
 		return err
@@ -142,14 +149,59 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *ru
 		return err
 	}
 	if cfg.needDatabase() != nil {
-		return t.startServer(ctx, own, appOptions{userCache: true})
+		if err := t.startServer(ctx, own, appOptions{userCache: true}); err != nil {
+			return err
+		}
+		return c.index(ctx, t.api, data, s)
 	}
 	secrets, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{mustExist: true})
 	if err != nil {
 		return err
 	}
 	t.onClose = append(t.onClose, func() { _ = secrets.Close() })
-	return t.startServer(ctx, own, appOptions{secrets: secrets, userCache: true})
+	if err := t.startServer(ctx, own, appOptions{secrets: secrets, userCache: true}); err != nil {
+		return err
+	}
+	return c.index(ctx, t.api, data, s)
+}
+
+// index creates the knowledge bases that a document names, and adds the files of the directory of --knowledge to each.
+func (c flowRunCmd) index(ctx context.Context, api *client.Client, data []byte, s *streams) error {
+	if c.Knowledge == "" {
+		return nil
+	}
+	slugs := basesOf(data)
+	if len(slugs) == 0 {
+		return usageError("--knowledge: the flow names no knowledge base")
+	}
+	for _, slug := range slugs {
+		if _, err := api.Call(ctx, http.MethodPost, knowledgePath, map[string]any{"slug": slug}); err != nil {
+			return err
+		}
+		quiet := &streams{In: s.In, Out: s.Err, Err: s.Err}
+		if err := (knowledgeSyncCmd{Base: slug, Dir: c.Knowledge}).RunAPI(ctx, api, quiet); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// basesOf returns the slugs of the knowledge bases that the nodes of a document name, sorted.
+func basesOf(data []byte) (slugs []string) {
+	d, _ := document.ParseDocument(data)
+	if d == nil {
+		return nil
+	}
+	for i := range d.Nodes {
+		text, _ := d.Nodes[i].Config["knowledge"].(string)
+		for _, slug := range knowledge.References(text) {
+			if knowledge.ValidSlug(slug) && !flow.ValidID(knowledge.PrefixBase, slug) {
+				slugs = append(slugs, slug)
+			}
+		}
+	}
+	slices.Sort(slugs)
+	return slices.Compact(slugs)
 }
 
 // publishInto creates the database of the settings with a flow, and returns its ID.

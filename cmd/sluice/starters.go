@@ -18,11 +18,12 @@ var starterFiles embed.FS
 // which run without an API key. Each entry needs a document of the same name in starters/.
 // Text describes a flow whose own description is for the visitors of its form. Answer is what it
 // gives for its examples, Needs names the set-up that it requires, and SubflowIDs the flows in
-// starters/subflows that its nodes run.
+// starters/subflows that its nodes run. Base is the slug of the knowledge base that it searches.
 var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Answer: []string{"billing", "0.97"}, Icon: "tags", First: true},
 	{ID: "summarize-a-text", Answer: []string{"The city council voted on Tuesday to close the old harbor bridge for eighteen months."}, Icon: "scroll-text", First: true},
 	{ID: "answer-from-a-document", Answer: []string{"Returns are free for thirty days."}, Icon: "text-search", First: true},
+	{ID: "answer-from-our-documents", Answer: []string{"A refund takes five working days after the parcel arrives. [1]"}, Icon: "book-open", Base: "our-documents"},
 	{ID: "check-the-mood-of-feedback", Answer: []string{"neutral", "English"}, Icon: "smile"},
 	{ID: "find-a-duplicate-question", Answer: []string{"The same question"}, Icon: "equal-approximately"},
 	{ID: "read-an-order", Answer: []string{"4711", "42"}, Icon: "text-select"},

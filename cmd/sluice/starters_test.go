@@ -13,6 +13,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/knowledge"
 	"sluice/flow/library"
 	"sluice/flow/value"
 	"sluice/handlers/console"
@@ -67,7 +68,17 @@ func TestStarters_run(t *testing.T) {
 		"check-the-mood-of-feedback": `"English"`, "find-a-duplicate-question": "The same question",
 		"approve-a-reply": "thank you for writing to us about the second charge", "send-it-later": "Your trial ends tomorrow.",
 		"read-an-order": `"total":42`, "route-by-rules": "A manager decides about $2400.", "clean-a-list": "Milk, Bread, Apples",
-		"check-many-reviews": `"moods":["positive","negative","positive"],"summary":"3 reviews checked, 0 failed."`, "answer-a-review": "We are sorry about the negative experience.", "add-up-an-order": "The total is $68.95.",
+		"answer-from-our-documents": "working days after the parcel arrives. [1]",
+		"check-many-reviews":        `"moods":["positive","negative","positive"],"summary":"3 reviews checked, 0 failed."`, "answer-a-review": "We are sorry about the negative experience.", "add-up-an-order": "The total is $68.95.",
+	}
+	base := &knowledge.Base{WorkspaceID: flow.DefaultWorkspace, Slug: "our-documents", Name: "Our documents"}
+	base.Settings.Defaults()
+	if err := a.store.CreateBase(t.Context(), base); err != nil {
+		t.Fatal(err)
+	}
+	policy := knowledge.Put{Base: base, Document: knowledge.Document{Source: "policy.pdf", Title: "Refund policy", Hash: "x"}, Passages: []knowledge.Passage{{Text: "A refund takes five working days after the parcel arrives. Gift cards never expire.", Page: 3}}}
+	if _, err := a.store.PutBaseDocument(t.Context(), &policy); err != nil {
+		t.Fatal(err)
 	}
 	for _, s := range list {
 		if s.Needs != "" {

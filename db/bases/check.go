@@ -8,6 +8,11 @@ import (
 	"sluice/flow/knowledge"
 )
 
+// CountStaleBlocks returns how many blocks of the index still have passages that are gone.
+func (s *Bases) CountStaleBlocks(ctx context.Context, b *knowledge.Base) (int64, error) {
+	return s.DB.Reads.CountStaleBlocks(ctx, b.ID)
+}
+
 // CheckBase compares the documents of a base with its passages and its index, and returns what does not agree, in sentences. Blocks that still have
 // passages that are gone are not a problem: they wait to be rewritten.
 func (s *Bases) CheckBase(ctx context.Context, b *knowledge.Base) (problems []string, err error) {

@@ -98,6 +98,17 @@ func (q *Queries) CountPassages(ctx context.Context, knowledgeID string) (int64,
 	return column_1, err
 }
 
+const countStaleBlocks = `-- name: CountStaleBlocks :one
+SELECT CAST(count(*) AS BIGINT) FROM knowledge_blocks WHERE knowledge_id = $1 AND stale = 1
+`
+
+func (q *Queries) CountStaleBlocks(ctx context.Context, knowledgeID string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countStaleBlocks, knowledgeID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const deleteBlock = `-- name: DeleteBlock :execrows
 DELETE FROM knowledge_blocks WHERE knowledge_id = $1 AND part = $2 AND block = $3
 `

@@ -119,6 +119,9 @@ SELECT b.knowledge_id, b.part, b.stale FROM knowledge_blocks b
 WHERE b.stale = 1 OR b.passages < 512
 ORDER BY b.knowledge_id, b.part LIMIT @max_rows;
 
+-- name: CountStaleBlocks :one
+SELECT CAST(count(*) AS BIGINT) FROM knowledge_blocks WHERE knowledge_id = @knowledge_id AND stale = 1;
+
 -- name: DropBlocks :exec
 DELETE FROM knowledge_blocks WHERE knowledge_id = @knowledge_id;
 

@@ -242,12 +242,17 @@ type estimate struct {
 // error if a budget of the run is used up. A step with a saved state is not checked: it resumes
 // external work that has been paid for.
 func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) (e estimate, err error) {
-	if c.Budgets == nil || n.kind.Charge == nil {
-		return estimate{}, nil
+	var charge flow.Charge
+	paid := false
+	switch {
+	case c.Budgets == nil:
+	case n.kind.ChargeFor != nil:
+		charge, paid, err = n.kind.ChargeFor(ctx, in)
+	case n.kind.Charge != nil:
+		charge, paid = n.kind.Charge(in.Config)
 	}
-	charge, paid := n.kind.Charge(in.Config)
-	if !paid {
-		return estimate{}, nil
+	if !paid || err != nil {
+		return estimate{}, err
 	}
 	r := flow.Reservation{
 		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, FlowsAbove: c.plan.run.FlowsAbove,

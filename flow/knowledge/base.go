@@ -3,6 +3,7 @@ package knowledge
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -158,6 +159,11 @@ var slugs = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
 
 // ValidSlug reports whether a text can be the slug of a base.
 func ValidSlug(s string) bool { return slugs.MatchString(s) }
+
+// References returns the bases that a text names, with commas, spaces or line breaks between them.
+func References(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+}
 
 // Check returns the problems of settings.
 func (s *Settings) Check() (problems []flow.Problem) {

@@ -109,10 +109,20 @@ func (s *Knowledge) Users(ctx context.Context, b *knowledge.Base) (names []strin
 	return names, err
 }
 
+// UsingFlows returns the flows that are not archived whose draft or live version names a base.
+func (s *Knowledge) UsingFlows(ctx context.Context, b *knowledge.Base) (list []flow.Flow, err error) {
+	err = eachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, _ bool) {
+		if slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return NamesBase(&n, b) }) && !slices.ContainsFunc(list, func(o flow.Flow) bool { return o.ID == f.ID }) {
+			list = append(list, *f)
+		}
+	})
+	return list, err
+}
+
 // NamesBase reports whether a node names a base.
 func NamesBase(n *flow.Node, b *knowledge.Base) bool {
 	text, _ := n.Config["knowledge"].(string)
-	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }), func(ref string) bool { return ref == b.Slug || ref == b.ID })
+	return slices.ContainsFunc(knowledge.References(text), func(ref string) bool { return ref == b.Slug || ref == b.ID })
 }
 
 // Delete deletes a base with everything in it. Unless force is set, no live version may name it.
@@ -259,8 +269,8 @@ func (s *Knowledge) prepare(ctx context.Context, caller *flow.Key, userID string
 	return err
 }
 
-// vector embeds a query with the model of a base. A model of a provider is called by a run whose content is not kept, so that limits and costs are those
-// of any other call.
+// vector embeds a query with the model of a base. A model of a provider is called by a run, so that limits and costs are those of any other call. Its content
+// is erased when it has ended.
 func (s *Knowledge) vector(ctx context.Context, caller *flow.Key, userID string, b *knowledge.Base, text string) ([]float32, error) {
 	if b.Settings.Model == "" {
 		return s.Embed(ctx, b.WorkspaceID, text)
@@ -268,7 +278,7 @@ func (s *Knowledge) vector(ctx context.Context, caller *flow.Key, userID string,
 	given := &flow.Object{}
 	given.Set(knowledge.QueryInput, text)
 	started, err := s.Start(ctx, flow.Start{
-		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Wait: queryWait,
+		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Wait: queryWait, Options: flow.RunOptions{Discard: true},
 		Work: &flow.WorkStart{Document: knowledge.QueryDocument(b)},
 	})
 	if err != nil {

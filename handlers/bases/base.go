@@ -28,6 +28,7 @@ const (
 	shownFailed     = 20
 	failedFor       = 7 * 24 * time.Hour
 	shownParts      = 100
+	shownFlows      = 5
 	shownHits       = 5
 	moreHits        = 20
 	shownExpected   = 5
@@ -101,6 +102,13 @@ func showBase(c *call, b *knowledge.Base) error {
 	}
 	if c.QueryParam("fragment") == "documents" {
 		return c.Render(http.StatusOK, view.Update(*page))
+	}
+	users, err := c.s.knowledge.UsingFlows(c.Ctx(), b)
+	if err != nil {
+		return err
+	}
+	for i := range users[:min(len(users), shownFlows)] {
+		page.Flows = append(page.Flows, view.FlowLink{ID: string(users[i].ID), Name: users[i].Name})
 	}
 	if page.Search.Query != "" {
 		if err := c.search(b, &page.Search); err != nil {

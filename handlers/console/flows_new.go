@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/knowledge"
 	"sluice/flow/wording"
 	"sluice/handlers/web"
+	"sluice/views/components"
 	consoleview "sluice/views/console"
 	"sluice/views/layout"
 )
@@ -37,9 +40,19 @@ func (c *call) createFlow() error {
 	if err != nil {
 		return err
 	}
+	var base *knowledge.Base
+	if st := c.s.findStarter(c.FormValue("template")); st != nil && st.Base != "" {
+		if base, err = c.addBase(d, st, c.FormValue("knowledge")); err != nil {
+			return err
+		}
+	}
 	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.Actor(), c.WorkspaceID(), d, subflows)
 	if err != nil {
 		return fmt.Errorf("create a flow: %w", err)
+	}
+	if base != nil && base.Documents == 0 {
+		c.Toast(components.ToneOK, "“"+made[0].Name+"” is ready. Add documents here, then use the flow.")
+		return c.Redirect("/knowledge/" + url.PathEscape(base.Slug))
 	}
 	return c.Redirect("/flows/" + string(made[0].ID))
 }

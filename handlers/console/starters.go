@@ -6,6 +6,8 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/knowledge"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	consoleview "sluice/views/console"
 )
@@ -25,6 +27,33 @@ type Starter struct {
 	// Subflows are the flows that nodes of Document run, by slug; SubflowIDs are their IDs.
 	SubflowIDs []string
 	Subflows   []*flow.Document
+	// Base is the slug of the knowledge base that the flow searches, or "". It is created with the flow.
+	Base string
+}
+
+// starterBase is the name of a knowledge base that is created with a starter.
+const starterBase = "Our documents"
+
+// addBase creates the knowledge base of a starter, unless it exists, and lets the document search the one with a slug.
+func (c *call) addBase(d *flow.Document, st *Starter, slug string) (*knowledge.Base, error) {
+	if slug == "" {
+		slug = st.Base
+	}
+	b, err := c.s.Store.FindBase(c.Ctx(), c.WorkspaceID(), slug)
+	if err != nil && flow.AsError(err).Code == flow.CodeKnowledgeNotFound && slug == st.Base {
+		b = &knowledge.Base{WorkspaceID: c.WorkspaceID(), Slug: slug, Name: starterBase}
+		acts := library.Knowledge{Store: c.s.Store}
+		err = acts.Create(c.Ctx(), c.Actor(), b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; n.Config["knowledge"] == st.Base {
+			n.Config["knowledge"] = b.Slug
+		}
+	}
+	return b, nil
 }
 
 // starters converts the starters. With first, it returns only those with First.

@@ -156,7 +156,7 @@ func turnDigest(before, role, text string) string {
 type replyEvent struct {
 	State     flow.RunState `json:"state"`
 	Text      string        `json:"text"`
-	HTML      string        `json:"html,omitempty"`      // if the reply is not a text, such as a picture
+	HTML      string        `json:"html,omitempty"`      // if the reply is not a text, such as a picture, or has footnotes
 	Signature string        `json:"signature,omitempty"` // of the conversation up to this turn
 	Problem   string        `json:"trouble,omitempty"`
 }
@@ -196,6 +196,9 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 			return r, err
 		}
 		text, r.HTML = describeReply(value), html.String()
+	}
+	if html := web.Footnotes(text, web.RunCitations(t.run.Outputs)); isText && html != "" {
+		r.HTML = `<div class="prose cited">` + html + `</div>`
 	}
 	r.Text = text
 	digest := ""

@@ -3,6 +3,7 @@ package forms
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -81,15 +82,21 @@ func (t *resultCall) result() formsview.FormRun {
 	if t.run.State == flow.RunFailed {
 		r.Problem = failureText(t.run.Error)
 	}
+	sources, cited := web.RunCitations(t.run.Outputs), false
 	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
 		value, given := t.run.Outputs.Lookup(o.Name)
 		if !given && t.run.State.Ended() {
 			continue // a branch that was not taken
 		}
+		html := web.Footnotes(value, sources)
+		cited = cited || html != ""
 		r.Outputs = append(r.Outputs, formsview.FormOutput{
-			Name: o.Name, Pending: !given,
+			Name: o.Name, Pending: !given, Rendered: html,
 			View: components.ValueView{Name: nodeLabel(t.doc, o.Node, o.Name), Value: value, All: true, Files: t.fileURL},
 		})
+	}
+	if cited { // the sources are below the text
+		r.Outputs = slices.DeleteFunc(r.Outputs, func(o formsview.FormOutput) bool { return web.Citations(o.View.Value) != nil })
 	}
 	return r
 }

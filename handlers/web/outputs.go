@@ -18,13 +18,16 @@ const maxScores = 8
 // RunOutputs returns the outputs of a run in the order of its flow. An output that is the label of a
 // classification also has the scores of all labels; steps reads the steps of the run for them.
 func RunOutputs(run *flow.Run, doc *flow.Document, kinds *flow.Registry, steps func() ([]flow.Step, error)) (list []components.OutputView, err error) {
-	left := markdown.MaxText
+	left, sources := markdown.MaxText, RunCitations(run.Outputs)
 	for _, o := range contract.Outputs(doc, kinds) {
 		value, given := run.Outputs.Lookup(o.Name)
 		if !given {
 			continue
 		}
 		out := outputView(o.Name, value, StepValueURL(run, o.Node, "output", "value"), &left)
+		if html := Footnotes(value, sources); html != "" && len(html) <= 4*markdown.MaxText {
+			out.Rendered = html
+		}
 		if from := labelSource(doc, kinds, o.Node); from != "" {
 			rows, err := steps()
 			if err != nil {

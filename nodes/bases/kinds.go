@@ -145,6 +145,7 @@ func (d Deps) SearchKind() flow.Kind {
 		Check:     checkSearch,
 		Untrusted: func(*flow.Node) bool { return true },
 		Tool:      &flow.ToolUse{Result: []string{"context"}},
+		ChargeFor: d.chargeSearch,
 		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return d.Search(ctx, in) },
 	}
 }

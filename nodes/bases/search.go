@@ -150,7 +150,7 @@ func readQuery(ctx context.Context, in *flow.In) (*knowledge.Query, error) {
 
 // basesOf returns the bases of the node, which all must have the same settings for an index.
 func (d Deps) basesOf(ctx context.Context, in *flow.In, part string) (list []*knowledge.Base, err error) {
-	refs := strings.FieldsFunc(in.Text("knowledge"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+	refs := knowledge.References(in.Text("knowledge"))
 	if len(refs) > knowledge.MaxBasesInSearch {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "A search has at most %d knowledge bases, not %d.", knowledge.MaxBasesInSearch, len(refs))
 	}
@@ -173,6 +173,27 @@ func (d Deps) basesOf(ctx context.Context, in *flow.In, part string) (list []*kn
 		}
 	}
 	return list, nil
+}
+
+// chargeSearch returns how the request is charged that embeds the query. It is free with the built-in model, and if only words are searched.
+func (d Deps) chargeSearch(ctx context.Context, in *flow.In) (flow.Charge, bool, error) {
+	if in.Text("mode") == knowledge.ModeWords {
+		return flow.Charge{}, false, nil
+	}
+	refs := knowledge.References(in.Text("knowledge"))
+	if len(refs) == 0 {
+		return flow.Charge{}, false, nil // the step fails
+	}
+	b, err := d.Find(ctx, in, refs[0])
+	if err != nil || b.Settings.Model == "" {
+		return flow.Charge{}, false, err
+	}
+	config := map[string]any{"model": b.Settings.Model, "text": queryText(in.Config["query"])}
+	if b.Settings.Credential != "" {
+		config["credential"] = map[string]any{"credential": b.Settings.Credential}
+	}
+	c, paid := d.Charge(config)
+	return c, paid, nil
 }
 
 // queryVector embeds a query with the model of a base.

@@ -75,6 +75,7 @@ type BasePage struct {
 	Description string
 	Parts       bool // required
 	MayEdit     bool
+	Flows       []FlowLink // that search it, in their drafts or live versions
 	States      []components.Tab
 	Active      []ActiveRow
 	Live        bool // some are in progress
@@ -105,6 +106,9 @@ func (b *BasePage) pollPath() string {
 	}
 	return Path(b.Slug) + "?" + q.Encode()
 }
+
+// FlowLink is a flow that searches a base.
+type FlowLink struct{ ID, Name string }
 
 // ActiveRow is a document that is about to be indexed, or whose run failed before there was a document.
 type ActiveRow struct {

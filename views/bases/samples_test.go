@@ -65,6 +65,7 @@ func baseSamples(theme layout.Theme) map[string]templ.Component {
 	base := sampleBase()
 	searched := base
 	searched.Search = sampleSearch(base.Search)
+	searched.Flows = []FlowLink{{"flow_1", "Support"}, {"flow_2", "Answer from our documents"}}
 	viewer := base
 	viewer.MayEdit, viewer.Active, viewer.Live = false, nil, false
 	refused := base

@@ -145,6 +145,8 @@ type FormOutput struct {
 	Name    string
 	Pending bool // not available yet; may stay so if its branch is skipped
 	View    components.ValueView
+	// Rendered is the HTML of a text with footnotes; "" for other values.
+	Rendered string
 }
 
 // live reports whether the run is still going, so that the page must follow its events.

@@ -8,7 +8,7 @@ export type Turn = {
   pictures?: File[];
   lost?: number; // number of pictures that a reload discarded
   signature?: string; // of a complete reply
-  html?: string; // a reply that is not text, rendered by the server
+  html?: string; // a reply that is not text or has footnotes, rendered by the server
   run?: string; // path of the run that is in progress or failed
   output?: string; // the output port whose text is the reply
   trouble?: string;
@@ -25,9 +25,9 @@ export function saved(flow: string): Turn[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** save stores a conversation in this browser, without its pictures. */
+/** save stores a conversation in this browser, without its pictures and replies whose links expire; those with footnotes stay. */
 export function save(flow: string, turns: Turn[]): void {
-  const list = turns.map(({ pictures, html, ...turn }) => ({ ...turn, lost: (turn.lost ?? 0) + (pictures?.length ?? 0) || undefined }));
+  const list = turns.map(({ pictures, html, ...turn }) => ({ ...turn, ...(html?.startsWith('<div class="prose cited">') && { html }), lost: (turn.lost ?? 0) + (pictures?.length ?? 0) || undefined }));
   store("localStorage", key(flow), list.length ? JSON.stringify(list) : "");
 }
 

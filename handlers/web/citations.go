@@ -1,0 +1,64 @@
+package web
+
+import (
+	"strconv"
+
+	"sluice/flow"
+	"sluice/markdown"
+)
+
+// maxCitations is how many sources an output has at most, to be recognized as citations.
+const maxCitations = 200
+
+// Citations returns the sources that a value lists by number, as the port citations of knowledge_search does, or nil if it is something else.
+func Citations(v any) map[string]markdown.Source {
+	o, _ := flow.AsObject(v)
+	if o == nil || o.Len() == 0 || o.Len() > maxCitations {
+		return nil
+	}
+	list := map[string]markdown.Source{}
+	for number, v := range o.All() {
+		n, err := strconv.Atoi(number)
+		c, _ := flow.AsObject(v)
+		if err != nil || n < 1 || strconv.Itoa(n) != number || c == nil {
+			return nil
+		}
+		title, isText := c.Get("title").(string)
+		source, hasSource := c.Get("source").(string)
+		if !isText || !hasSource {
+			return nil
+		}
+		if title == "" {
+			title = source
+		}
+		s := markdown.Source{Title: title}
+		s.Link, _ = c.Get("link").(string)
+		if page, ok := flow.Float(c.Get("page")); ok && page >= 1 && page < 1e6 {
+			s.Page = int(page)
+		}
+		list[number] = s
+	}
+	return list
+}
+
+// RunCitations returns the sources that an output of a run lists, or nil.
+func RunCitations(outputs *flow.Object) map[string]markdown.Source {
+	if outputs == nil {
+		return nil
+	}
+	for _, v := range outputs.All() {
+		if list := Citations(v); list != nil {
+			return list
+		}
+	}
+	return nil
+}
+
+// Footnotes renders a text with footnotes. It returns "" without sources, and for a text that cites none or is too long.
+func Footnotes(v any, sources map[string]markdown.Source) string {
+	text, isText := v.(string)
+	if !isText || len(sources) == 0 || len(text) > markdown.MaxText || !markdown.Cites(text) {
+		return ""
+	}
+	return markdown.WithFootnotes(text, sources)
+}
