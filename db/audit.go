@@ -41,3 +41,15 @@ func auditOf(r gen.ListAuditRow) flow.AuditEntry {
 		Target: r.Target, Detail: r.Detail, IP: r.Ip, CreatedAt: dbconn.TimeOf(r.CreatedAt),
 	}
 }
+
+// ExportAudit returns the entries after a number, oldest first. Entries that are older than the chain have no number.
+func (s *AuditLog) ExportAudit(ctx context.Context, ws flow.WorkspaceID, after int64, limit int) ([]flow.AuditRecord, error) {
+	rows, err := s.DB.Reads.ListAuditChain(ctx, gen.ListAuditChainParams{WorkspaceID: ws, AfterSeq: after, MaxRows: int32(limit)})
+	return dbconn.MapRows(rows, recordOf), err
+}
+
+func recordOf(r gen.Audit) flow.AuditRecord {
+	return flow.AuditRecord{Seq: r.Seq, MAC: r.Mac, AuditEntry: flow.AuditEntry{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Actor: r.Actor, Action: r.Action, Target: r.Target, Detail: r.Detail, IP: r.Ip, CreatedAt: dbconn.TimeOf(r.CreatedAt),
+	}}
+}

@@ -162,6 +162,9 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 	if err := tx.Queries.InsertAudit(tx.Ctx, gen.InsertAuditParams(r)); err != nil {
 		return err
 	}
+	if tx.Store.Config.Audited != nil {
+		tx.Batch.Audit = append(tx.Batch.Audit, recordOf(r))
+	}
 	c.LastMac, c.KeyNo = r.Mac, r.KeyNo
 	if !intact {
 		tx.Store.Config.Log.Error("the audit log of a workspace was changed outside of Sluice; 'sluice audit verify' shows where", "workspace", r.WorkspaceID)

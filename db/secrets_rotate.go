@@ -43,6 +43,9 @@ func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Ro
 	if cfg.MasterKey != "" && newFile == "" {
 		return r, errors.New("the master key comes from SLUICE_MASTER_KEY, which cannot be changed from here; choose the file for the new key with --new-key-file")
 	}
+	if cfg.MasterKeyCommand != "" && newFile == "" {
+		return r, errors.New("the master key comes from SLUICE_MASTER_KEY_COMMAND, which cannot be changed from here; choose the file for the new key with --new-key-file, and store the key from it")
+	}
 	inPlace := newFile == ""
 	r.KeyFile = cmp.Or(newFile, present+".new")
 	fresh, err := masterkey.ReadOrCreate(r.KeyFile)
@@ -169,6 +172,7 @@ var sealedColumns = []sealedColumn{
 	{"deliveries", "secret", "workspace_id", "id", "secret"},
 	{"deliveries", "signature", "workspace_id", "id", "signature"},
 	{"triggers", "sealed", "workspace_id", "id", "token"},
+	{"second_factors", "secret", "''", "id", "factor"},
 }
 
 // sealedPage is the number of rows that are encrypted again in one transaction.

@@ -40,7 +40,7 @@ var questions = []struct{ ask, want string }{
 
 // unseen are questions that the ranking has not been adjusted to.
 var unseen = []struct{ ask, want string }{
-	{"can I sign in with Google", "not-possible#sso"},
+	{"can I sign in with Google", "sign-in"},
 	{"what does it cost to run a model", "models#what-it-costs"},
 	{"how do I send emails from the server", "deploy#mail"},
 	{"delete a run and everything in it", "runs#erase-and-how-long-runs-are-kept"},

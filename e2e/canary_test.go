@@ -120,7 +120,7 @@ func TestCanary(t *testing.T) {
 	secrets = append(secrets, fmt.Sprint(admin.want(200, "POST", "/v1/keys/"+keyID+"/rotate", nil).object(t)["key"]))
 	seen.Write(admin.want(200, "PATCH", "/v1/keys/"+keyID, object{"name": "renamed"}).body)
 	seen.Write(admin.rejected(403, "exceeds_key", "POST", "/v1/keys", object{"name": "wide", "scopes": []string{"edit"}}).body)
-	for _, p := range []string{"/v1/keys", "/v1/keys/" + keyID, "/v1/users", "/v1/credentials", "/v1/credentials/header", "/v1/credentials/good", "/v1/usage?by=key", "/v1/usage?by=model", "/v1/audit/verify", "/v1/prices", "/v1/workspaces", "/v1/providers", "/v1/flow/" + id + "/limits"} {
+	for _, p := range []string{"/v1/keys", "/v1/keys/" + keyID, "/v1/users", "/v1/credentials", "/v1/credentials/header", "/v1/credentials/good", "/v1/usage?by=key", "/v1/usage?by=model", "/v1/audit/verify", "/v1/audit", "/v1/prices", "/v1/workspaces", "/v1/providers", "/v1/flow/" + id + "/limits"} {
 		seen.Write(admin.want(200, "GET", p, nil).body)
 	}
 	seen.Write(admin.want(200, "PATCH", "/v1/credentials/header", object{"calls_per_minute": 600}).body)

@@ -129,6 +129,8 @@ func (k *contract) operators() {
 	k.ask("all", "GET", "/v1/workspaces", nil)
 	k.ask("all", "GET", "/v1/workspaces?cursor=x", nil)
 	k.ask("all", "GET", "/v1/audit/verify", nil)
+	k.ask("all", "GET", "/v1/audit", nil)
+	k.ask("all", "GET", "/v1/audit?after=x", nil)
 	k.ask("all", "GET", "/v1/keys/"+k.ids["key_id"]+"/webhook-secret", nil)
 	k.models()
 }

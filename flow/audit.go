@@ -14,6 +14,13 @@ type AuditEntry struct {
 	CreatedAt      time.Time
 }
 
+// AuditRecord is an entry with its place in the chain of its workspace.
+type AuditRecord struct {
+	AuditEntry
+	Seq int64  // number of the entry, from 1
+	MAC string // over the entry and the MAC of the entry before it
+}
+
 // AuditChain is the result of verifying a workspace's audit log.
 type AuditChain struct {
 	WorkspaceID WorkspaceID

@@ -21,3 +21,15 @@ type Session struct {
 	ExpiresAt  time.Time
 	Data       []byte
 }
+
+// SecondFactor is what a user who signs in with a password must prove in addition.
+type SecondFactor struct {
+	UserID      string
+	Secret      string    // in base32
+	LastStep    int64     // the newest time step whose code was used
+	Recovery    []string  // hashes of the recovery codes that are left
+	ConfirmedAt time.Time // zero until the user has entered a first code
+}
+
+// Confirmed reports whether a sign-in requires the factor. f may be nil.
+func (f *SecondFactor) Confirmed() bool { return f != nil && !f.ConfirmedAt.IsZero() }

@@ -194,6 +194,7 @@ var beyondList = map[string]struct{ path, body, code string }{
 	"GET /v1/workspaces":                         {"", "", "flow_not_allowed"},
 	"GET /v1/workspaces/:workspace_id":           {"", "", "flow_not_allowed"},
 	"PATCH /v1/workspaces/:workspace_id":         {"", `{"bytes": null}`, "flow_not_allowed"},
+	"GET /v1/audit":                              {"", "", "flow_not_allowed"},
 	"GET /v1/audit/verify":                       {"", "", "flow_not_allowed"},
 	"GET /v1/providers":                          {"", "", ""}, // models are public, and documents may name any
 	"GET /v1/providers/:provider/models":         {"", "", "not_found"},

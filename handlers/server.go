@@ -32,6 +32,7 @@ import (
 	"sluice/handlers/mcp"
 	"sluice/handlers/openai"
 	"sluice/handlers/web"
+	"sluice/outbound/oidc"
 )
 
 // Runner starts, follows and ends runs.
@@ -74,6 +75,12 @@ type Config struct {
 	// setup page is served until there is an owner.
 	Exposed bool
 	SignUp  bool // whether anyone may create an account with a workspace
+
+	// SignIn are the identity providers that people sign in with. PasswordsOff lets only the first owner sign in with a
+	// password. RequireFactor is the least role that needs a second factor besides a password; "" requires none.
+	SignIn        []*oidc.Provider
+	PasswordsOff  bool
+	RequireFactor flow.MemberRole
 
 	Mail web.Mailer // nil if the operator set no mail server
 
@@ -131,9 +138,10 @@ func New(cfg Config) *Server {
 	}
 	s.Site = web.New(web.Config{
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp, Mail: cfg.Mail,
+		PasswordsOff: cfg.PasswordsOff, RequireFactor: cfg.RequireFactor,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	})
-	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
+	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome, Providers: cfg.SignIn})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, LocalInfo: cfg.LocalInfo, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Tables: cfg.Tables, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,

@@ -50,6 +50,8 @@ type Config struct {
 	// Provider may reach although they are private, such as a local model server.
 	// Those requests follow no redirects. Client.SetEndpoints replaces the list.
 	AllowEndpoints []netip.AddrPort
+	// Proxy is used for all hosts but its exceptions; nil connects directly. Names are resolved and checked here first.
+	Proxy *Proxy
 	// UserAgent is sent unless the request sets one. Default: "Sluice".
 	UserAgent string
 	// Resolver resolves host names; nil uses the system's resolver. Tests map
@@ -87,8 +89,8 @@ func New(cfg Config) (*Client, error) {
 	return &Client{
 		guard:     g,
 		userAgent: cmp.Or(cfg.UserAgent, defaultUserAgent),
-		public:    newTransport(cfg, g.control(false)),
-		provider:  newTransport(cfg, g.control(true)),
+		public:    newTransport(cfg, g, false),
+		provider:  newTransport(cfg, g, true),
 	}, nil
 }
 
@@ -106,18 +108,23 @@ func (c *Client) Close() {
 }
 
 // newTransport returns a transport whose dialer passes each resolved address to
-// control. Checking the name before dialing would not be enough: it may resolve to another
+// the guard. Checking the name before dialing would not be enough: it may resolve to another
 // address when it is dialed (DNS rebinding).
-func newTransport(cfg Config, control controlFunc) *http.Transport {
+func newTransport(cfg Config, g *guard, provider bool) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  cmp.Or(cfg.dialTimeout, dialTimeout),
 		Resolver: cfg.Resolver,
-		Control:  control,
+		Control:  g.control(provider),
+	}
+	dial := dialer.DialContext
+	if cfg.Proxy != nil {
+		d := &proxyDialer{proxy: cfg.Proxy, guard: g, provider: provider, guarded: dialer, plain: &net.Dialer{Timeout: dialer.Timeout}, timeout: 2 * dialer.Timeout}
+		dial = d.DialContext
 	}
 	return &http.Transport{
-		Proxy:                  nil,  // a proxy would bypass the guard
+		Proxy:                  nil,  // net/http's would bypass the guard; see Proxy
 		DisableCompression:     true, // decode handles all codings
-		DialContext:            dialer.DialContext,
+		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.rootCAs},
 		TLSHandshakeTimeout:    cmp.Or(cfg.tlsTimeout, tlsTimeout),
 		MaxResponseHeaderBytes: maxHeader,

@@ -267,6 +267,10 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Mail:     ofAlarms(mailer), PublicURL: a.url,
 		Log: a.log, Observe: a.metrics.observe,
 	})
+	providers, err := a.cfg.identityProviders(a.models.HTTP, a.store.Now)
+	if err != nil {
+		return err
+	}
 	first, err := starters()
 	if err != nil {
 		return err
@@ -282,6 +286,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Models:     catalog.NewModels(a.models, a.servers, a.store, directory), Providers: catalog.NewCredentials(a.models, a.store), Starters: first, Prices: book, PriceList: book.List,
 		Catalog:   catalog.NewDirectory(a.models, a.servers, a.store, directory),
 		PublicURL: a.url, Version: version(), LocalToken: a.token, LocalInfo: a.cfg.instanceInfo(), Exposed: a.exposed, SignUp: a.cfg.Signup == "open", Mail: ofPeople(mailer),
+		SignIn: providers, PasswordsOff: a.cfg.Passwords == "off", RequireFactor: a.cfg.requireFactor(),
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		Scope:   func(variables map[string]any) hooks.Eval { return expression.NewScope(variables).Eval },
 		Compile: func(source string, names ...string) error { _, err := expression.Compile(source, names...); return err },

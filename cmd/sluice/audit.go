@@ -15,6 +15,7 @@ import (
 // auditCmd groups the commands for audit logs. Each workspace has one: who changed
 // what, and when. Commands that change something write an entry with the actor "cli".
 type auditCmd struct {
+	Export auditExportCmd `cmd:"" help:"Print the entries of the audit log of a workspace, one JSON object per line."`
 	Verify auditVerifyCmd `cmd:"" help:"Verify that no entry of the audit logs was changed, inserted or deleted since it was written; with --workspace, of one workspace."`
 }
 

@@ -56,6 +56,8 @@ func (c *Config) masterKeyLocation() string {
 	switch {
 	case c.MasterKey != "":
 		return "as SLUICE_MASTER_KEY has it"
+	case c.MasterKeyCommand != "":
+		return "as SLUICE_MASTER_KEY_COMMAND prints it"
 	case c.MasterKeyFile != "":
 		return "in " + c.MasterKeyFile
 	}

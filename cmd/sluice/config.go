@@ -72,6 +72,15 @@ type Config struct {
 	QuotaFlows quotaCount `env:"SLUICE_QUOTA_FLOWS" help:"Flows that a workspace may have. Default: 100 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`
 	QuotaRuns  quotaCount `env:"SLUICE_QUOTA_RUNS" help:"Runs that a workspace may keep. Default: 10,000 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`
 	Unbound    string     `env:"SLUICE_UNBOUND_CREDENTIALS" name:"unbound-credentials" default:"allow" enum:"allow,refuse" help:"Whether plain credentials without hosts may be sent; refuse stops them when a node runs."`
+
+	MasterKeyCommand string `env:"SLUICE_MASTER_KEY_COMMAND" name:"master-key-command" help:"Command that prints the master key, such as one of Vault, a cloud's key service or sops." placeholder:"COMMAND"`
+	Proxy            string `env:"SLUICE_PROXY" help:"HTTP proxy for all requests that leave the server, such as http://user:password@proxy.example.com:3128; direct when empty." placeholder:"URL"`
+	NoProxy          string `env:"SLUICE_NO_PROXY" name:"no-proxy" help:"Hosts that are reached without that proxy: names, .example.com for all names below, addresses and CIDRs." placeholder:"HOST,…"`
+	ProxyStrict      string `env:"SLUICE_PROXY_STRICT" name:"proxy-strict" default:"auto" enum:"auto,on,off" help:"Whether names that do not resolve on this machine are refused instead of passed to the proxy; auto is on with open sign-up."`
+	OIDC             string `env:"SLUICE_OIDC" name:"oidc" help:"Identity providers to sign in with, over OpenID Connect; a JSON file." placeholder:"FILE" type:"path"`
+	Passwords        string `env:"SLUICE_PASSWORDS" default:"on" enum:"on,off" help:"Whether people may sign in with a password; off lets only the first owner."`
+	TwoStep          string `env:"SLUICE_TWO_STEP" name:"two-step" default:"optional" enum:"optional,viewer,editor,owner" help:"Least role that needs a code besides the password."`
+	AuditLog         string `env:"SLUICE_AUDIT_LOG" name:"audit-log" default:"off" enum:"off,stderr" help:"Whether entries of the audit logs are also written to standard error, one JSON object per line."`
 }
 
 // maxDrainDelay is longer than any load balancer needs to notice a shutdown. A longer delay
@@ -206,10 +215,19 @@ func (c *Config) check() error {
 	if _, err := c.objects(); err != nil {
 		return usageError(err.Error())
 	}
+	if n := countSet(c.MasterKey, c.MasterKeyFile, c.MasterKeyCommand); n > 1 && c.MasterKeyCommand != "" {
+		return usageError("SLUICE_MASTER_KEY_COMMAND, SLUICE_MASTER_KEY and SLUICE_MASTER_KEY_FILE exclude each other; keep one")
+	}
+	if err := c.checkSignIn(); err != nil {
+		return err
+	}
 	if c.Prices != "" {
 		if _, err := prices.Load(c.Prices); err != nil {
 			return usageError("SLUICE_PRICES: " + err.Error())
 		}
+	}
+	if _, err := outbound.ParseProxy(c.Proxy, c.NoProxy); err != nil {
+		return usageError(err.Error())
 	}
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())
@@ -264,7 +282,20 @@ func (c *Config) outbound() (*outbound.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return outbound.New(outbound.Config{AllowPrivate: private, UserAgent: "Sluice/" + version()})
+	proxy, err := c.proxy()
+	if err != nil {
+		return nil, err
+	}
+	return outbound.New(outbound.Config{AllowPrivate: private, Proxy: proxy, UserAgent: "Sluice/" + version()})
+}
+
+// proxy returns the proxy for outgoing requests, or nil.
+func (c *Config) proxy() (*outbound.Proxy, error) {
+	p, err := outbound.ParseProxy(c.Proxy, c.NoProxy)
+	if p != nil {
+		p.Strict = c.ProxyStrict == "on" || c.ProxyStrict != "off" && c.Signup == "open"
+	}
+	return p, err
 }
 
 // newUpstreams creates the clients of model providers.

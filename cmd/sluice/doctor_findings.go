@@ -48,6 +48,8 @@ func (c *Config) examine(ctx context.Context, o doctorCmd) findings {
 	f.reader(ctx)
 	f.mail(ctx, c)
 	f.files(ctx, c)
+	f.signIn(ctx, c)
+	f.proxy(ctx, c)
 	c.examineAddress(ctx, &f)
 	if !c.examineDirectory(&f) {
 		return f
@@ -171,7 +173,7 @@ func quotaUse(ws *flow.WorkspaceStorage, kind flow.QuotaUnit) string {
 // sharedKeyFile returns the path and mode of the master key if its group or others may
 // read or change it, or "" if it is private or not in a file.
 func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
-	if c.MasterKey != "" || runtime.GOOS == "windows" { // has no file modes
+	if c.MasterKey != "" || c.MasterKeyCommand != "" || runtime.GOOS == "windows" { // has no file modes
 		return "", 0
 	}
 	path = cmp.Or(c.MasterKeyFile, filepath.Join(c.DataDir, db.KeyFile))

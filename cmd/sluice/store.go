@@ -72,7 +72,7 @@ func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) err
 func (c *Config) database(log *slog.Logger) db.Config {
 	d := db.Config{
 		DatabaseURL: c.DatabaseURL, ReadDatabaseURL: c.ReadURL, DataDir: c.DataDir,
-		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
+		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile, MasterKeyCommand: c.MasterKeyCommand, Audited: c.auditLog(),
 		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.plan().Workers, PageCache: c.plan().Pages, KnowledgeCache: int64(c.KnowledgeCache), MaxFile: int64(c.MaxFile), Quota: c.quota(), OpenSignup: c.Signup == "open", Version: version(), Log: log,
 		MachineNow: machineNow(),
 	}

@@ -143,8 +143,9 @@ var transportSteps = []step{
 	{args: "user add --email ada@example.com", operator: true, code: exitError}, {args: "user add --email eve@example.com --password-stdin", in: "short\n", operator: true, code: exitError},
 	{args: "user list"}, {args: "user list --json"},
 	{args: "user password bob@example.com --password-stdin", in: "a different long phrase\n", operator: true}, {args: "user password eve@example.com --password-stdin", in: "a different long phrase\n", operator: true, code: exitError},
+	{args: "user reset-2fa bob@example.com", operator: true, code: exitError}, {args: "user reset-2fa eve@example.com", operator: true, code: exitError},
 	{args: "user remove bob@example.com", operator: true}, {args: "user remove bob@example.com", operator: true, code: exitError}, {args: "user remove ada@example.com", operator: true, code: exitError},
-	{args: "audit verify --json"},
+	{args: "audit verify --json"}, {args: "audit export --after 1000000"}, {args: "audit export --after=-1", code: exitUsage},
 }
 
 // transportEnv is a data directory and the way to its API.

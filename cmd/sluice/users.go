@@ -22,6 +22,7 @@ type userCmd struct {
 	List     userListCmd     `cmd:"" help:"List the people of a workspace."`
 	Remove   userRemoveCmd   `cmd:"" help:"Remove a person from a workspace, and revoke the keys that they created."`
 	Password userPasswordCmd `cmd:"" help:"Set the password of a person, and end their sessions."`
+	Reset2FA userReset2FACmd `cmd:"" name:"reset-2fa" help:"Turn off the two-step sign-in of a person who lost the phone and the recovery codes, and end their sessions."`
 }
 
 // userAddCmd creates an account, or adds an existing account to a workspace. Servers that

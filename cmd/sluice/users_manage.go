@@ -81,6 +81,21 @@ func (c userPasswordCmd) RunAPI(ctx context.Context, api *client.Client, s *stre
 	return err
 }
 
+// userReset2FACmd turns off the two-step sign-in of a person. The password stays.
+type userReset2FACmd struct {
+	Email string `arg:"" help:"Email address of the person."`
+}
+
+// RunAPI turns it off.
+func (c userReset2FACmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	m, err := fetch[userEmail](ctx, api, "DELETE", "/v1/local/users/second-factor?"+url.Values{"email": {c.Email}}.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "Two-step sign-in of %s is off; their sessions have ended.\n", m.Email)
+	return err
+}
+
 // errUsersOverHTTP is returned by commands that change people if a server is configured. It is
 // a usage error, because the command works on the server's machine.
 const errUsersOverHTTP = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
@@ -88,3 +103,4 @@ const errUsersOverHTTP = usageError("people are not managed over HTTP: a key tha
 func (userAddCmd) overHTTP() error      { return errUsersOverHTTP }
 func (userRemoveCmd) overHTTP() error   { return errUsersOverHTTP }
 func (userPasswordCmd) overHTTP() error { return errUsersOverHTTP }
+func (userReset2FACmd) overHTTP() error { return errUsersOverHTTP }

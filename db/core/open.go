@@ -41,6 +41,10 @@ type Config struct {
 	DataDir         string // database, files, lock and master key; created with mode 0700
 	MasterKey       string // base64 of 32 bytes or a Tink keyset in JSON
 	MasterKeyFile   string // a file with the same; default master.key in DataDir
+	// MasterKeyCommand prints the same; the shell runs it.
+	MasterKeyCommand string
+	// Audited is called for each entry of the audit log after its commit; nil does nothing. It must not block.
+	Audited func(flow.AuditRecord)
 
 	Retention       time.Duration // how long an ended run keeps its content; default 30 days
 	AuditRetention  time.Duration // how long entries of the audit log are kept; 0 keeps them forever

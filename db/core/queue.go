@@ -81,6 +81,11 @@ func (tx *Tx) BusyAt(holder string) int64 {
 func (s *DB) dispatch(b *batch) {
 	s.changed()
 	s.refusals.committed(b)
+	if s.Config.Audited != nil {
+		for _, r := range b.Audit {
+			s.Config.Audited(r)
+		}
+	}
 	if b.KeysChanged {
 		s.Recent.Keys.Purge()
 	}

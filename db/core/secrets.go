@@ -33,7 +33,7 @@ func (s *DB) MasterKey(fresh bool) (*keyset.Handle, error) {
 	if s.Config.Keys != nil {
 		return s.Config.Keys, nil
 	}
-	return masterkey.Source{Text: s.Config.MasterKey, Path: s.Config.MasterKeyFile, Dir: s.Config.DataDir, Log: s.Config.Log}.Read(fresh)
+	return masterkey.Source{Text: s.Config.MasterKey, Path: s.Config.MasterKeyFile, Command: s.Config.MasterKeyCommand, Dir: s.Config.DataDir, Log: s.Config.Log}.Read(fresh)
 }
 
 // unlock reads or creates the master key and checks that it is the database's.

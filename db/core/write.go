@@ -65,12 +65,14 @@ type batch struct {
 	children  []ChildEnd
 	childRows [][]any // child runs that a set writes last
 
+	Audit []flow.AuditRecord // entries of the audit log, which are announced after the commit
+
 	KeysChanged   bool // cached keys must be dropped after the commit
 	LimitsChanged bool // limits of flows or workspaces were set
 }
 
 // mark is the length of each list of a batch before a member.
-type mark struct{ jobs, runs, freed, usage, below, lost, ofRuns, hours, moves, written, storage, children int }
+type mark struct{ jobs, runs, freed, usage, below, lost, ofRuns, hours, moves, written, storage, children, audit int }
 
 // newBatch returns an empty batch.
 func newBatch() *batch { return &batch{Counts: newCounts()} }
@@ -78,7 +80,7 @@ func newBatch() *batch { return &batch{Counts: newCounts()} }
 // mark remembers the length of each list, so that a failed member's part can be cut off
 // again.
 func (b *batch) mark() mark {
-	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.lost), len(b.ofRuns), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
+	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.lost), len(b.ofRuns), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children), len(b.Audit)}
 }
 
 // undo removes what a failed member added since the mark.
@@ -94,6 +96,7 @@ func (b *batch) undo(m mark, q Queue) {
 	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.written, b.storage = b.moves[:m.moves], b.written[:m.written], b.storage[:m.storage]
+	b.Audit = b.Audit[:m.audit]
 	b.children, b.below, b.lost, b.ofRuns = b.children[:m.children], b.below[:m.below], b.lost[:m.lost], b.ofRuns[:m.ofRuns]
 }
 

@@ -482,6 +482,15 @@ type Run struct {
 	CaseRun         string
 }
 
+type SecondFactor struct {
+	ID          string
+	Secret      []byte
+	LastStep    int64
+	Recovery    string
+	CreatedAt   int64
+	ConfirmedAt int64
+}
+
 type Session struct {
 	TokenHash  string
 	ID         string

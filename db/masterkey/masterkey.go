@@ -6,6 +6,7 @@ package masterkey
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -14,8 +15,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
@@ -33,8 +36,10 @@ const File = "master.key"
 type Source struct {
 	Text string // the key, in either form of Parse
 	Path string // a file with it, which is never created
-	Dir  string // the data directory, in which File is created for a fresh database
-	Log  *slog.Logger
+	// Command prints the key to standard output. The shell runs it.
+	Command string
+	Dir     string // the data directory, in which File is created for a fresh database
+	Log     *slog.Logger
 }
 
 // Read reads the key. It creates one only for a fresh database: a new key could not
@@ -42,6 +47,9 @@ type Source struct {
 func (s Source) Read(fresh bool) (*keyset.Handle, error) {
 	if s.Text != "" {
 		return Parse(s.Text)
+	}
+	if s.Command != "" {
+		return s.run()
 	}
 	path := cmp.Or(s.Path, filepath.Join(s.Dir, File))
 	text, err := os.ReadFile(path)
@@ -57,6 +65,49 @@ func (s Source) Read(fresh bool) (*keyset.Handle, error) {
 		return nil, fmt.Errorf("read master key: %w", err)
 	}
 	return Parse(string(text))
+}
+
+// Limits of the command that prints the key.
+const (
+	commandTimeout = 30 * time.Second
+	maxKeyText     = 64 << 10 // bytes
+	maxComplaint   = 300      // bytes of its standard error in an error message
+)
+
+// run runs the command. What it writes to standard output is secret, so an error shows only its standard error.
+func (s Source) run() (*keyset.Handle, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	var out, complaint bounded
+	out.left, complaint.left = maxKeyText, maxComplaint
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.Command)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &complaint, time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it took longer than %s", commandTimeout)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("SLUICE_MASTER_KEY_COMMAND failed: %w %s", err, strings.TrimSpace(complaint.String()))
+	}
+	handle, err := Parse(out.String())
+	if err != nil {
+		return nil, errors.New("SLUICE_MASTER_KEY_COMMAND printed something that is not a master key; it must print the key and nothing else")
+	}
+	return handle, nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+// Write keeps at most the bytes that are left, and reports success for the others.
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.left -= n
+	b.Buffer.Write(p[:n])
+	return len(p), nil
 }
 
 // create creates the first key of a database, and reminds the operator to back it up. If

@@ -195,3 +195,11 @@ func (s *Sessions) EndAll(ctx context.Context, by flow.Actor, ws flow.WorkspaceI
 		return err
 	})
 }
+
+// EndOf signs a member out everywhere.
+func (s *Sessions) EndOf(ctx context.Context, by flow.Actor, m *flow.Member) error {
+	return record(ctx, s.Store, by, entry(m.WorkspaceID, "session.end", m.Email, "everywhere"), func(ctx context.Context) error {
+		_, err := s.Store.EndSessions(ctx, m.UserID, "")
+		return err
+	})
+}

@@ -73,7 +73,7 @@ func (v *invitation) isInvited() bool {
 func (c *call) renderInvite(status int, v *invitation, name string, e components.Errors) error {
 	f := accountview.InviteForm{
 		Token: v.token, Workspace: v.Workspace, Role: string(v.Role), InvitedBy: v.InvitedBy, Name: name, Email: v.Email,
-		Account: v.account != nil, SignedIn: v.isInvited(), Errors: e,
+		Account: v.account != nil, Providers: c.providerLinks("/invite?token=" + v.token), PasswordsOff: c.s.PasswordsOff, SignedIn: v.isInvited(), Errors: e,
 	}
 	if f.InvitedBy == "" {
 		f.InvitedBy = "An owner"
@@ -109,6 +109,9 @@ func (s *Server) acceptInvite(c *call) error {
 		return c.respondInvalidLink(token)
 	}
 	u := v.account
+	if u == nil && s.PasswordsOff {
+		return c.renderInvite(http.StatusForbidden, v, "", nil)
+	}
 	if u == nil {
 		name, password := c.Trimmed("name"), c.FormValue("password")
 		if e := web.FieldErrors(map[string]string{"name": web.CheckName(name, "yourself"), "password": passwords.Check(password, v.Email)}); len(e) > 0 {
@@ -137,7 +140,11 @@ func (c *call) acceptInvitation(v *invitation, u *flow.User) error {
 	if err != nil {
 		return fmt.Errorf("accept an invitation: %w", err)
 	}
-	if err := c.signInUser(u.ID, v.WorkspaceID); err != nil {
+	method := web.MethodPassword
+	if v.isInvited() { // the same person continues
+		method = c.s.Sessions.GetString(c.Ctx(), web.SessionMethod)
+	}
+	if err := c.signInUser(u.ID, v.WorkspaceID, method); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "You are now a member of "+v.Workspace+".")

@@ -102,6 +102,9 @@ func (c *call) queueReset(ctx context.Context, email string) error {
 	if u == nil || err != nil {
 		return err
 	}
+	if keeps, err := c.keepsPassword(u.ID); !keeps {
+		return err
+	}
 	if wait, err := c.s.Store.TakeTry(ctx, fairness.Try{Name: web.AttemptKey("forgot", u.ID), Free: freeResets, First: mailWait}); wait > 0 || err != nil {
 		return err
 	}

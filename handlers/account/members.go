@@ -139,6 +139,14 @@ func (c *call) mayReset(userID string) (bool, error) {
 	if c.Member.Role != flow.MemberOwner || userID == c.Member.UserID {
 		return false, nil
 	}
+	if keeps, err := c.keepsPassword(userID); !keeps {
+		return false, err
+	}
+	return c.ownsAll(userID)
+}
+
+// ownsAll reports whether the current user owns all workspaces of another user.
+func (c *call) ownsAll(userID string) (bool, error) {
 	own, err := c.s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
 	if err != nil {
 		return false, err

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -26,7 +27,12 @@ func (s *Server) passwordRoutes() []route {
 }
 
 // showPassword is GET /password.
-func (s *Server) showPassword(c *call) error { return c.renderPassword(http.StatusOK, nil) }
+func (s *Server) showPassword(c *call) error {
+	if keeps, err := c.keepsPassword(c.Member.UserID); !keeps {
+		return cmp.Or(err, error(web.ErrNotFound))
+	}
+	return c.renderPassword(http.StatusOK, nil)
+}
 
 // renderPassword renders the form for a new password.
 func (c *call) renderPassword(status int, e components.Errors) error {
@@ -73,7 +79,13 @@ func (c *call) findReset(token string) (*flow.Invite, error) {
 	if flow.IsNotFound(err) || err == nil && i.UserID == "" {
 		return nil, nil
 	}
-	return i, err
+	if err != nil {
+		return nil, err
+	}
+	if keeps, err := c.keepsPassword(i.UserID); !keeps {
+		return nil, err
+	}
+	return i, nil
 }
 
 // renderInvalidLink renders the page for a link that is invalid, used or
@@ -148,9 +160,9 @@ func (s *Server) resetPassword(c *call) error {
 		}
 		return fmt.Errorf("set the password of %s: %w", i.UserID, err)
 	}
-	if err := c.signInUser(i.UserID, i.WorkspaceID); err != nil {
+	u, err := s.Store.FindUser(c.Ctx(), i.UserID)
+	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "Your new password was set.")
-	return c.Redirect("/flows")
+	return c.passPassword(u, pending{WorkspaceID: i.WorkspaceID})
 }

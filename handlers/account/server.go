@@ -16,6 +16,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/web"
+	"sluice/outbound/oidc"
 )
 
 // Config has the dependencies of this package in addition to the site.
@@ -23,6 +24,8 @@ type Config struct {
 	// Welcome adds the first flows to a workspace without flows, and returns the ID of
 	// the flow to show first, or "". It may be nil.
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID flow.FlowID, err error)
+	// Providers are the identity providers that people sign in with.
+	Providers []*oidc.Provider
 }
 
 // Server serves users and workspaces.
@@ -32,12 +35,15 @@ type Server struct {
 	members    library.Members
 	workspaces library.Workspaces
 	sessions   library.Sessions
+	identities library.Identities
+	factors    library.Factors
 	hasOwner   atomic.Bool // set once a user is known to exist
 }
 
 // New returns the account pages of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg, members: library.Members{Store: site.Store}, workspaces: library.Workspaces{Store: site.Store}, sessions: library.Sessions{Store: site.Store}}
+	return &Server{Site: site, Config: cfg, members: library.Members{Store: site.Store}, workspaces: library.Workspaces{Store: site.Store}, sessions: library.Sessions{Store: site.Store},
+		identities: library.Identities{Store: site.Store}, factors: library.Factors{Store: site.Store}}
 }
 
 // call is one request to this package.
@@ -61,6 +67,9 @@ func (s *Server) Routes() []web.Route {
 	table := slices.Concat(
 		s.setUpRoutes(),
 		s.signInRoutes(),
+		s.providerRoutes(),
+		s.stepRoutes(),
+		s.factorRoutes(),
 		s.signUpRoutes(),
 		s.passwordRoutes(),
 		s.inviteRoutes(),

@@ -148,7 +148,7 @@ func (s *Server) setUp(c *call) error {
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	if err := c.signInUser(u.ID, flow.DefaultWorkspace); err != nil {
+	if err := c.signInUser(u.ID, flow.DefaultWorkspace, web.MethodPassword); err != nil {
 		return err
 	}
 	return c.redirectToFirstFlow(flow.DefaultWorkspace)

@@ -41,7 +41,8 @@ func (s *Server) showSignIn(c *call) error {
 
 // renderSignIn renders the sign-in form.
 func (c *call) renderSignIn(status int, f accountview.SignInForm) error {
-	f.SignUp, f.Mail = c.s.SignUp, c.s.Mail != nil
+	f.SignUp, f.Mail, f.PasswordsOff = c.s.SignUp, c.s.Mail != nil, c.s.PasswordsOff
+	f.Providers = c.providerLinks(f.Next)
 	return c.Render(status, accountview.SignIn(c.Page("Sign in", ""), f))
 }
 
@@ -62,13 +63,12 @@ func (s *Server) signIn(c *call) error {
 	case u == nil:
 		c.waitUntil(began.Add(refusalTime))
 		f.Errors = components.Errors{"": "Wrong email or password."}
+		if s.PasswordsOff {
+			f.Errors[""] = "Wrong email or password, or this account has to sign in with a provider."
+		}
 		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
-	if err := c.signInUser(u.ID, flow.WorkspaceID(c.lastWorkspace())); err != nil {
-		return err
-	}
-	c.markBrowser(u)
-	return c.Redirect(web.LocalPath(f.Next))
+	return c.passPassword(u, pending{Next: f.Next, WorkspaceID: flow.WorkspaceID(c.lastWorkspace())})
 }
 
 // refusalTime is the minimum duration of a refused sign-in. It is longer than comparing two
@@ -87,9 +87,9 @@ func (c *call) waitUntil(t time.Time) {
 }
 
 // signInUser starts a session in the workspace if the user is a member of it,
-// else in the user's first workspace.
-func (c *call) signInUser(userID string, ws flow.WorkspaceID) error {
-	if err := c.StartSession(userID, ws); err != nil {
+// else in the user's first workspace. method says how the user signed in.
+func (c *call) signInUser(userID string, ws flow.WorkspaceID, method string) error {
+	if err := c.StartSession(userID, ws, method); err != nil {
 		return err
 	}
 	err := c.s.sessions.Begin(c.Ctx(), c.Actor(), c.WorkspaceID(), web.DeviceName(c.Request().UserAgent()))
@@ -119,6 +119,18 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 // checkPassword is authenticate for the users who may sign in with an address; nil for each that
 // does not exist. It always compares as many passwords.
 func (c *call) checkPassword(email, password string, users ...*flow.User) (*flow.User, time.Duration, error) {
+	u, wait, err := c.checkOwnPassword(email, password, users...)
+	if u == nil || wait > 0 || err != nil {
+		return u, wait, err
+	}
+	if keeps, err := c.keepsPassword(u.ID); !keeps || err != nil {
+		return nil, 0, errors.Join(err, c.auditRefused(u))
+	}
+	return u, 0, nil
+}
+
+// checkOwnPassword is checkPassword also for users who may not sign in with their password alone.
+func (c *call) checkOwnPassword(email, password string, users ...*flow.User) (*flow.User, time.Duration, error) {
 	u := users[0]
 	for _, other := range users[1:] {
 		if u == nil || other != nil && !c.isMarkedBrowser(u) && c.isMarkedBrowser(other) {
@@ -133,14 +145,14 @@ func (c *call) checkPassword(email, password string, users ...*flow.User) (*flow
 	var found *flow.User
 	for _, user := range users {
 		hash := passwords.UnknownUserHash
-		if user != nil {
+		if user != nil && user.PasswordHash != "" { // people of an identity provider have none
 			hash = user.PasswordHash
 		}
 		matches, err := c.s.Hasher.Matches(c.Ctx(), password, hash)
 		if err != nil {
 			return nil, 0, err
 		}
-		if found == nil && user != nil && matches {
+		if found == nil && user != nil && user.PasswordHash != "" && matches {
 			found = user
 		}
 	}
@@ -148,6 +160,15 @@ func (c *call) checkPassword(email, password string, users ...*flow.User) (*flow
 		return nil, 0, c.auditRefused(u)
 	}
 	return found, 0, c.s.Store.ForgiveTry(c.Ctx(), account.Name, address.Name)
+}
+
+// keepsPassword reports whether a user may sign in with a password.
+func (c *call) keepsPassword(userID string) (bool, error) {
+	if !c.s.PasswordsOff {
+		return true, nil
+	}
+	owner, err := c.userOrNil(c.s.Store.FirstPasswordOwner(c.Ctx()))
+	return owner != nil && owner.ID == userID, err
 }
 
 // countersFor returns the counters for an attempt to sign in. A browser in
@@ -179,8 +200,12 @@ func (s *Server) signOut(c *call) error {
 			return err
 		}
 	}
+	provider, away := c.signOutURL()
 	if err := s.Sessions.Destroy(c.Ctx()); err != nil {
 		return fmt.Errorf("end the session: %w", err)
+	}
+	if away != "" {
+		return c.renderSignedOut(provider, away)
 	}
 	return c.Redirect("/sign-in")
 }

@@ -69,7 +69,7 @@ func (s *Server) signUp(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.signInUser(userID, ws); err != nil {
+	if err := c.signInUser(userID, ws, web.MethodPassword); err != nil {
 		return err
 	}
 	return c.redirectToFirstFlow(ws)

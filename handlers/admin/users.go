@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 	"sluice/handlers/passwords"
@@ -34,6 +35,7 @@ func (s *Server) userRoutes() api.Extension {
 		{Method: http.MethodPost, Path: "/v1/local/users", Operator: true, Handle: s.addUser, Role: flow.MemberOwner, Audit: []string{"member.add"}, Commands: []string{"user add"}},
 		{Method: http.MethodDelete, Path: "/v1/local/users", Operator: true, Handle: s.removeUser, Role: flow.MemberOwner, Audit: []string{"member.remove"}, Commands: []string{"user remove"}},
 		{Method: http.MethodPut, Path: "/v1/local/users/password", Operator: true, Handle: s.setPassword, Role: flow.MemberOwner, Audit: []string{"password.set"}, Commands: []string{"user password"}},
+		{Method: http.MethodDelete, Path: "/v1/local/users/second-factor", Operator: true, Handle: s.resetFactor, Role: flow.MemberOwner, Audit: []string{"factor.reset"}, Commands: []string{"user reset-2fa"}},
 	}}
 }
 
@@ -190,6 +192,27 @@ func (s *Server) setPassword(c *api.Call) error {
 		return err
 	}
 	if err := s.members.SetPassword(c.Request().Context(), c.Actor(), m, hash, ""); err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, map[string]string{"email": m.Email})
+}
+
+// resetFactor is DELETE local/users/second-factor?email=. The password stays.
+func (s *Server) resetFactor(c *api.Call) error {
+	q, err := c.QueryTexts("email")
+	if err != nil {
+		return err
+	}
+	m, err := s.findMember(c, q["email"])
+	if err != nil {
+		return err
+	}
+	factors := library.Factors{Store: s.Store}
+	err = factors.Reset(c.Request().Context(), c.Actor(), m)
+	if flow.IsNotFound(err) {
+		return flow.Errorf(flow.CodeInputInvalid, "Two-step sign-in of %s is already off.", m.Email)
+	}
+	if err != nil {
 		return err
 	}
 	return c.WriteJSON(http.StatusOK, map[string]string{"email": m.Email})

@@ -73,6 +73,7 @@ func (s *Server) showAudit(c *call) error {
 // actions are shown by name.
 var auditText = map[string]string{
 	"session.begin": "signed in", "session.end": "signed out", "session.refuse": "failed to sign in as",
+	"identity.link": "will sign in with", "factor.on": "turned on two-step sign-in", "factor.off": "turned off two-step sign-in", "factor.codes": "made new recovery codes", "factor.reset": "turned off two-step sign-in of", "factor.recover": "signed in with a recovery code",
 	"password.change": "changed their password", "password.set": "set the password of", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
 	"member.add": "added the member", "member.invite": "invited", "member.revoke": "revoked the invitation", "member.join": "joined as",
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",

@@ -21,6 +21,7 @@ var (
 	// workspace, so that a response does not reveal which of them it is.
 	ErrNotFound    = flow.Errorf(flow.CodeNotFound, "Not found. It may have been deleted.")
 	errForbidden   = NewError(http.StatusForbidden, "Your role in this workspace does not allow this.")
+	errNeedsFactor = NewError(http.StatusForbidden, "Your role requires two-step sign-in. Open Settings › Sessions to turn it on.")
 	ErrNoWorkspace = NewError(http.StatusForbidden, "You are not a member of any workspace. Ask a workspace owner to invite you.")
 	ErrSignedOut   = NewError(http.StatusUnauthorized, "You are signed out. Sign in and try again; nothing was changed.")
 )

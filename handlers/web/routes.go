@@ -75,6 +75,17 @@ func (c *Call) redirectToSignIn(err error) error {
 	return c.Redirect("/sign-in?next=" + url.QueryEscape(r.URL.RequestURI()))
 }
 
+// FactorPath is the page that turns on two-step sign-in. It is open to users who must turn it on first.
+const FactorPath = "/settings/two-step"
+
+// redirectToFactor sends a user who must turn on two-step sign-in to its page. Other requests than for pages fail.
+func (c *Call) redirectToFactor() error {
+	if r := c.Request(); r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("HX-Request") == "true" {
+		return errNeedsFactor
+	}
+	return c.Redirect(FactorPath)
+}
+
 // serve authorizes a request and calls its handler.
 func (s *Site) serve(r *Route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
@@ -84,6 +95,9 @@ func (s *Site) serve(r *Route) echo.HandlerFunc {
 		if r.Access != Open {
 			if err := c.Identify(); err != nil && !(r.Access == SignedIn && errors.Is(err, ErrNoWorkspace)) {
 				return c.redirectToSignIn(err)
+			}
+			if c.LacksFactor() && !strings.HasPrefix(r.Path, FactorPath) {
+				return c.redirectToFactor()
 			}
 			if role := r.Access.Role(); role != "" && !c.Member.Role.AtLeast(role) {
 				return errForbidden

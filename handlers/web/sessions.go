@@ -25,10 +25,19 @@ const (
 	SessionUser      = "user"      // ID of the user
 	SessionWorkspace = "workspace" // ID of the current workspace
 	SessionRole      = "role"      // the role for which the token was issued
+	SessionMethod    = "method"    // how the user signed in: a Method
+	SessionIDToken   = "id_token"  // of the identity provider, for signing out there; may be missing
 	sessionID        = "id"
 	sessionBegan     = "began" // microseconds
 	sessionIP        = "ip"
 	sessionAgent     = "agent"
+)
+
+// How a user signed in. The method of an identity provider is "oidc:" and the ID of the provider.
+const (
+	MethodPassword = "password"
+	MethodCode     = "code" // password and second factor
+	MethodProvider = "oidc:"
 )
 
 func init() { gob.Register([]layout.Toast{}) }
@@ -94,8 +103,8 @@ func (s *Site) insecure() bool {
 }
 
 // StartSession signs a user in. It issues a new token, against session fixation: an
-// attacker may have planted the old one.
-func (c *Call) StartSession(userID string, ws flow.WorkspaceID) error {
+// attacker may have planted the old one. method says how the user signed in.
+func (c *Call) StartSession(userID string, ws flow.WorkspaceID, method string) error {
 	m := c.s.Sessions
 	if err := m.Clear(c.Ctx()); err != nil {
 		return fmt.Errorf("clear the session: %w", err)
@@ -105,7 +114,7 @@ func (c *Call) StartSession(userID string, ws flow.WorkspaceID) error {
 	}
 	for name, value := range map[string]any{
 		sessionID: c.s.IDs.New(flow.PrefixSession), SessionUser: userID, SessionWorkspace: string(ws), sessionBegan: c.s.Now().UnixMicro(),
-		sessionIP: c.IP(), sessionAgent: DeviceName(c.Request().UserAgent()),
+		SessionMethod: method, sessionIP: c.IP(), sessionAgent: DeviceName(c.Request().UserAgent()),
 	} {
 		m.Put(c.Ctx(), name, value)
 	}
@@ -125,7 +134,7 @@ func (c *Call) SessionID() string { return c.s.Sessions.GetString(c.Ctx(), sessi
 func (c *Call) Identify() error {
 	m := c.s.Sessions
 	user := m.GetString(c.Ctx(), SessionUser)
-	if user == "" {
+	if user == "" || c.s.PasswordsOff && !c.keepsPassword(user) {
 		return ErrSignedOut
 	}
 	found, err := c.s.Store.FindMember(c.Ctx(), flow.WorkspaceID(m.GetString(c.Ctx(), SessionWorkspace)), user)
@@ -137,6 +146,23 @@ func (c *Call) Identify() error {
 	}
 	c.Member = found
 	return c.followRole()
+}
+
+// keepsPassword reports whether the session of a user stays valid while passwords are turned off: that of a provider,
+// or that of the owner who can always sign in with a password.
+func (c *Call) keepsPassword(user string) bool {
+	if strings.HasPrefix(c.s.Sessions.GetString(c.Ctx(), SessionMethod), MethodProvider) {
+		return true
+	}
+	owner, err := c.s.Store.FirstPasswordOwner(c.Ctx())
+	return err == nil && owner.ID == user
+}
+
+// LacksFactor reports whether the user signed in with only a password, and their role requires a second factor.
+func (c *Call) LacksFactor() bool {
+	method := c.s.Sessions.GetString(c.Ctx(), SessionMethod)
+	return c.s.RequireFactor != "" && method != MethodCode && !strings.HasPrefix(method, MethodProvider) &&
+		c.Member != nil && c.Member.Role.AtLeast(c.s.RequireFactor)
 }
 
 // followRole renews the token if the role has changed since it was issued. It does so only

@@ -52,6 +52,11 @@ type Config struct {
 	Exposed bool
 	SignUp  bool // whether anyone may create an account with a workspace
 
+	// PasswordsOff ends sessions that were started with a password, except those of the first owner.
+	PasswordsOff bool
+	// RequireFactor is the least role that needs a second factor besides a password; "" requires none.
+	RequireFactor flow.MemberRole
+
 	Mail Mailer // nil if the operator set no mail server
 
 	// How long a session lasts without use and in total; default 7 and 30 days.

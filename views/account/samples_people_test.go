@@ -28,6 +28,7 @@ func peopleSamples(theme layout.Theme) map[string]templ.Component {
 		"members-reset":     Members(as("owner"), reset),
 		"members-ask":       Members(as("owner"), MembersPage{InviteLife: 7 * 24 * time.Hour, ResetLife: time.Hour, Members: sampleMembers(), Now: viewtest.Noon, Ask: "user_2"}),
 		"members-viewer":    Members(as("viewer"), mine),
+		"member-sessions":   Sessions(as("owner"), SessionsPage{Rows: sampleSessions(), Now: viewtest.Noon, Of: &MemberRow{UserID: "usr_2", Name: "Lin"}, MayEnd: true}),
 		"sessions":          Sessions(as("editor"), SessionsPage{Rows: sampleSessions(), Idle: 7 * 24 * time.Hour, Max: 30 * 24 * time.Hour, Now: viewtest.Noon}),
 		"workspace-new":     NewWorkspace(as("owner"), WorkspaceForm{Errors: components.Errors{"name": "Give the workspace a name."}}),
 		"workspaces":        Workspaces(as("owner"), WorkspacesPage{List: []layout.WorkspaceChoice{{ID: "ws_1", Name: "Acme support", Role: "owner", Current: true}, {ID: "ws_2", Name: "Marketing", Role: "viewer"}}, More: 312}),

@@ -21,7 +21,27 @@ type SignInForm struct {
 	Next string
 	// SignUp links to the sign-up page, Mail to the page that mails a reset link.
 	SignUp, Mail bool
+	// Providers are identity providers to sign in with. PasswordsOff moves the form for a password below them.
+	Providers    []ProviderLink
+	PasswordsOff bool
 	Errors       components.Errors
+}
+
+// look returns the look of the button. Those of providers come first.
+func (f SignInForm) look() components.ButtonLook {
+	if len(f.Providers) > 0 {
+		return components.LookPlain
+	}
+	return components.LookPrimary
+}
+
+// ProviderLink is an identity provider, and the URL that leads to it.
+type ProviderLink struct{ Name, Href string }
+
+// ConfirmForm asks an owner for the password, because an account of a provider has their email address.
+type ConfirmForm struct {
+	Provider, Email string
+	Errors          components.Errors
 }
 
 // ForgotForm asks for a password reset link by mail. Sent is set once it was asked for.
@@ -58,8 +78,11 @@ type InviteForm struct {
 	// Account is set if the invited address has an account, SignedIn if that account is signed
 	// in. Otherwise Other is the address of the signed-in account, if any.
 	Account, SignedIn bool
-	Other             string
-	Errors            components.Errors
+	// Providers are identity providers to sign in with. PasswordsOff means that new people must use one.
+	Providers    []ProviderLink
+	PasswordsOff bool
+	Other        string
+	Errors       components.Errors
 }
 
 // passwordHelp matches the rules that the server checks.
