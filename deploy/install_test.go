@@ -270,7 +270,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	_, err := exec.LookPath("shellcheck")
 	need.Tool(t, "shellcheck is not installed", err == nil)
-	scripts := []string{"install.sh", "dist", "fly-start", "../.ci/run"}
+	scripts := []string{"install.sh", "dist", "fly-start", "compose-init", "../.ci/run"}
 	if out, err := exec.Command("shellcheck", scripts...).CombinedOutput(); err != nil {
 		t.Errorf("%s", out)
 	}
