@@ -271,6 +271,36 @@ func TestLogin(t *testing.T) {
 	if got := r.run("user", "password", "ada@example.com", "--server", s.base()); got.code != 2 || !strings.Contains(got.errs, "not managed over HTTP") {
 		t.Errorf("a local command: exit code %d: %s", got.code, got.errs)
 	}
+	saveAs := func(name, url string) result {
+		cmd := exec.Command(sluice, "login", "--name", name, url)
+		cmd.Dir, cmd.Env, cmd.Stdin = r.dir, r.env, strings.NewReader(key+"\n")
+		return runCommand(t, cmd)
+	}
+	if got := saveAs("Prod!", s.base()); got.code != 2 || !strings.Contains(got.errs, "cannot be the name") {
+		t.Errorf("a bad name: exit code %d: %s", got.code, got.errs)
+	}
+	if got := saveAs("prod", s.base()); got.code != 0 || !strings.Contains(got.out, "--server prod") {
+		t.Fatal(got.errs)
+	}
+	if got := r.run("flow", "list", "--server", "test"); got.code != 2 || !strings.Contains(got.errs, `no saved server "test"; saved are prod`) {
+		t.Errorf("another name: exit code %d: %s", got.code, got.errs)
+	}
+	if got := r.run("flow", "list", "--server", "prod"); got.code != 0 || !strings.Contains(got.out, "greet") || got.errs != "" {
+		t.Errorf("by name: exit code %d: %s%s", got.code, got.out, got.errs)
+	}
+	if got := r.run("flow", "run", "greet", "--input", "name=Ada", "--server", "prod"); !strings.Contains(got.errs, "Server: "+s.base()+" (prod)\n") {
+		t.Errorf("a command that changes something does not name the server: exit code %d: %s", got.code, got.errs)
+	}
+	if got := r.run("logout", "--name", "test"); got.code != 2 {
+		t.Errorf("logout of another name: exit code %d: %s", got.code, got.errs)
+	}
+	r.must("logout", "--name", "prod")
+	if got := r.run("flow", "list", "--server", "prod"); got.code != 2 {
+		t.Errorf("after the logout of prod: exit code %d: %s", got.code, got.errs)
+	}
+	if out := r.must("flow", "list"); !strings.Contains(out, "greet") {
+		t.Errorf("the other login is gone: %s", out)
+	}
 	r.must("logout")
 	if got := r.run("flow", "pull", "flows"); got.code != 1 {
 		t.Errorf("after the logout: exit code %d: %s", got.code, got.errs)

@@ -31,7 +31,7 @@ import (
 // A setting is a decision that an operator makes before the server starts. Data that
 // people change later, such as credentials and limits, is in the database.
 type Config struct {
-	Server         string        `env:"SLUICE_URL" help:"Server that commands call over HTTP, instead of using the local database." placeholder:"URL"`
+	Server         string        `env:"SLUICE_URL" help:"Server that commands call over HTTP, instead of using the local database: its URL, or the name with which it was saved." placeholder:"URL"`
 	Key            string        `env:"SLUICE_KEY" help:"API key for that server." placeholder:"KEY"`
 	Workspace      string        `env:"SLUICE_WORKSPACE" help:"Workspace that commands work on: its ID, or its name if no other has it. Over HTTP, it is that of the key." placeholder:"WORKSPACE"`
 	Addr           string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`

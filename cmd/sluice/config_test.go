@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestSize_UnmarshalText(t *testing.T) {
 	t.Parallel()
@@ -28,6 +32,23 @@ func TestCheckSignup_refuses_strangers_where_nothing_is_confined(t *testing.T) {
 	}{{"open", "linux", false}, {"closed", "darwin", false}, {"open", "darwin", true}, {"open", "freebsd", true}} {
 		if err := checkSignup(test.signup, test.system); (err != nil) != test.refused {
 			t.Errorf("%s on %s: %v", test.signup, test.system, err)
+		}
+	}
+}
+
+func TestSharedKeyFile_accepts_a_file_of_root_for_the_own_group(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "master.key")
+	if err := os.WriteFile(path, []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &Config{MasterKeyFile: path}
+	for mode, shared := range map[os.FileMode]bool{0o400: false, 0o600: false, 0o440: os.Geteuid() != 0, 0o460: true, 0o444: true, 0o640: os.Geteuid() != 0} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := c.sharedKeyFile(); (got != "") != shared {
+			t.Errorf("%04o: shared is %t, wanted %t", mode, got != "", shared)
 		}
 	}
 }

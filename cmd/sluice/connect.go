@@ -38,7 +38,7 @@ func (c *Config) connect(s *streams, need databaseNeed) (_ *client.Client, end f
 	if c.Workspace != "" && c.Workspace != string(flow.DefaultWorkspace) {
 		return nil, nil, usageError("over HTTP, the key determines the workspace; use a key of that workspace, and leave out --workspace")
 	}
-	remote, err := remote.Connect(c.Server, c.Key)
+	remote, err := remote.Connect(c.Server, c.Key, s.Err)
 	return remote, func() error { return nil }, err
 }
 

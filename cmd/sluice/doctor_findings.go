@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"sluice/cmd/sluice/client"
@@ -171,7 +172,8 @@ func quotaUse(ws *flow.WorkspaceStorage, kind flow.QuotaUnit) string {
 }
 
 // sharedKeyFile returns the path and mode of the master key if its group or others may
-// read or change it, or "" if it is private or not in a file.
+// read or change it, or "" if it is private or not in a file. A file of root that only the group of
+// this process can read is private too: that is how Kubernetes mounts secrets for other users.
 func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	if c.MasterKey != "" || c.MasterKeyCommand != "" || runtime.GOOS == "windows" { // has no file modes
 		return "", 0
@@ -179,6 +181,9 @@ func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	path = cmp.Or(c.MasterKeyFile, filepath.Join(c.DataDir, db.KeyFile))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return "", 0
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid == 0 && int(of.Gid) == os.Getegid() && info.Mode().Perm()&0o037 == 0 {
 		return "", 0
 	}
 	return path, info.Mode().Perm()

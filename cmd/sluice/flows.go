@@ -161,12 +161,12 @@ func (c flowListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams)
 	if err != nil {
 		return err
 	}
-	return printList(s.Out, c.JSON, flows, "ID\tLIVE\tSLUG\tNAME", func(f *client.Flow) string {
+	return printList(s.Out, c.JSON, flows, "ID\tLIVE\tSLUG\tCHANGED\tNAME", func(f *client.Flow) string {
 		live := "draft only"
 		if f.Version != nil {
 			live = fmt.Sprintf("v%d", *f.Version)
 		}
-		return fmt.Sprintf("%s\t%s\t%s\t%s", f.ID, live, f.Slug, f.Name)
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", f.ID, live, f.Slug, shortTime(f.UpdatedAt), f.Name)
 	})
 }
 
@@ -189,8 +189,10 @@ func (c flowValidateCmd) RunAPI(ctx context.Context, api *client.Client, s *stre
 	var documents [][]byte
 	var places []int // of the documents among the files
 	errs := make([]error, len(c.Files))
+	texts := make([][]byte, len(c.Files))
 	for i, name := range c.Files {
 		data, err := readDocument(s.In, name)
+		texts[i] = data
 		problems, beside := remote.CheckCompanion(name, data)
 		switch {
 		case err != nil:
@@ -221,7 +223,7 @@ func (c flowValidateCmd) RunAPI(ctx context.Context, api *client.Client, s *stre
 		}
 		results = append(results, map[string]any{"file": name, "valid": err == nil, "problems": problemsOf(err)})
 		if !c.JSON {
-			printCheck(s, name, err)
+			printCheck(s, name, texts[i], err)
 		}
 	}
 	if c.JSON {
@@ -235,12 +237,18 @@ func (c flowValidateCmd) RunAPI(ctx context.Context, api *client.Client, s *stre
 	return nil
 }
 
-// printCheck prints the result for one document.
-func printCheck(s *streams, name string, err error) {
+// printCheck prints the result for one document: each problem with the line that it is on.
+func printCheck(s *streams, name string, data []byte, err error) {
 	if err == nil {
 		fmt.Fprintf(s.Out, "%s: fine\n", name)
-	} else {
+		return
+	}
+	e := flow.AsError(err)
+	if len(e.Fields) == 0 {
 		fmt.Fprintf(s.Out, "%s: %v\n", name, err)
+	}
+	for _, p := range e.Fields {
+		fmt.Fprintln(s.Out, remote.Located(name, data, p))
 	}
 }
 

@@ -148,7 +148,7 @@ func TestFlowImport(t *testing.T) {
 		t.Parallel()
 		s := prepare(t)
 		missing, one := s.file("caller.json", caller("one", "")), s.file("one.json", callee)
-		if code, out, _ := s.call("flow", "validate", missing); code != exitError || strings.Contains(out, "fine") || !strings.Contains(out, `there is no flow "one"`) {
+		if code, out, _ := s.call("flow", "validate", missing); code != exitError || strings.Contains(out, "fine") || !strings.Contains(out, `there is no flow "one"`) || !strings.HasPrefix(out, missing+":1: nodes/") {
 			t.Errorf("exit %d: %s", code, out)
 		}
 		var out, errs bytes.Buffer

@@ -63,7 +63,7 @@ type cli struct {
 	Secrets    secretsCmd        `cmd:"" help:"The master key that encrypts secrets: rotate."`
 	Audit      auditCmd          `cmd:"" help:"The audit logs of workspaces: verify."`
 	Login      loginCmd          `cmd:"" help:"Save a server and a key for later commands; reads the key from standard input."`
-	Logout     logoutCmd         `cmd:"" help:"Forget the saved server and key."`
+	Logout     logoutCmd         `cmd:"" help:"Forget the saved servers and their keys."`
 	Completion completionCmd     `cmd:"" help:"Print a script that completes commands in bash, zsh or fish."`
 	Version    versionCmd        `cmd:"" help:"Print the version."`
 	Licenses   licensesCmd       `cmd:"" help:"Print the licenses of Sluice and of everything that it contains."`

@@ -35,6 +35,9 @@ sluice flow list --server https://sluice.example.com --key slu_…
 sluice login https://sluice.example.com                          # asks for the key, and keeps both for later commands
 ` + "```" + `
 
+Save more servers with a name: after ` + "`sluice login --name prod https://sluice.example.com`" + `, every command takes ` + "`--server prod`" + ` (or ` + "`SLUICE_URL=prod`" + `) and the key that was saved with it. Before a command changes something on a server, it prints
+the server's address to standard error.
+
 ` + "`login`" + ` saves to the configuration directory of the user, readable only by the user. Plain ` + "`http://`" + ` is accepted only on the same machine. Without a server, and wherever ` + "`SLUICE_DATA_DIR`" + ` or ` + "`DATABASE_URL`" + ` names
 a database, commands use the database, or the server that runs on it.
 

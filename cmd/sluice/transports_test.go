@@ -25,6 +25,9 @@ var untabled = map[string]string{
 	"dev": "runs until it is interrupted",
 }
 
+// serverLine is what commands print over the network alone before they change something.
+var serverLine = regexp.MustCompile(`(?m)^Server: http://127\.0\.0\.1:[0-9]+\n`)
+
 // transport is a way from commands to the API.
 type transport string
 
@@ -263,7 +266,8 @@ func (e *transportEnv) do(s step) string {
 	if s.keep != "" {
 		e.words[s.keep] = strings.TrimSpace(out.String())
 	}
-	return fmt.Sprintf("exit %d\n%s---\n%s", code, e.normalized(out.String()), e.normalized(errs.String()))
+	said := serverLine.ReplaceAllString(errs.String(), "")
+	return fmt.Sprintf("exit %d\n%s---\n%s", code, e.normalized(out.String()), e.normalized(said))
 }
 
 // startRuns runs flows to their end or to a question. It needs a server.

@@ -19,6 +19,7 @@ type flowObject struct {
 	Version     *int64         `json:"version" doc:"The live version; null when the flow was never published."`
 	Inputs      map[string]any `json:"inputs" doc:"A JSON Schema object; null when never published."`
 	Outputs     map[string]any `json:"outputs" doc:"A JSON Schema object with the types of the outputs. Those that a run may lack are not required. Null when never published."`
+	UpdatedAt   stamp          `json:"updated_at" doc:"When the flow last changed, its draft included."`
 	Limits      flowLimits     `json:"limits"`
 	URLs        flowURLs       `json:"urls"`
 }
@@ -123,7 +124,7 @@ func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, error) {
 	self := s.PublicURL + "/v1/flow/" + string(f.ID)
 	o := flowObject{
-		FlowID: f.ID, Slug: f.Slug, Name: f.Name, Description: f.Description,
+		FlowID: f.ID, Slug: f.Slug, Name: f.Name, Description: f.Description, UpdatedAt: stamp(f.UpdatedAt),
 		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), f.AllowUnpriced, usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
 		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + string(f.ID)},
 	}

@@ -32,12 +32,14 @@ type Client struct {
 
 	Header http.Header  // sent with every request
 	HTTP   *http.Client // sends the requests; nil for a client that fits Remote
+	// OnChange, if not nil, is called once, before the first request that may change something.
+	OnChange func()
 	// Open, if not nil, is called once before the first request to set the fields above, so that
 	// a command that fails earlier opens nothing.
 	Open func(ctx context.Context, c *Client) error
 
-	opening sync.Once
-	openErr error
+	opening, changing sync.Once
+	openErr           error
 }
 
 // open calls Open before the first request.
@@ -244,9 +246,26 @@ func (c *Client) request(ctx context.Context, method, path, accept string, body 
 	return req, nil
 }
 
+// changes reports whether a request may change something on the server. An apply does so unless it is a
+// dry run, which its caller knows.
+func changes(req *http.Request) bool {
+	if req.Method == http.MethodGet || req.Method == http.MethodHead {
+		return false
+	}
+	for _, reading := range []string{"/v1/apply", "/search", "/test", "/tools/check"} {
+		if strings.HasSuffix(req.URL.Path, reading) {
+			return false
+		}
+	}
+	return true
+}
+
 // send authenticates and sends a request. It returns an error response as an error; see
 // problem.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
+	if c.OnChange != nil && changes(req) {
+		c.changing.Do(c.OnChange)
+	}
 	req.Header.Set("Authorization", "Bearer "+c.Token)
 	maps.Copy(req.Header, c.Header)
 	sender := cmp.Or(c.HTTP, directClient)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"time"
 
 	"sluice/flow"
 )
@@ -76,6 +77,8 @@ type Flow struct {
 	Slug    string `json:"slug"`
 	Name    string `json:"name"`
 	Version *int64 `json:"version"`
+
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // AppliedCompanion is the result of an apply for a file beside a flow.
@@ -153,6 +156,9 @@ func (c *Client) Apply(ctx context.Context, r ApplyRequest) ([]Applied, []Applie
 	var response struct {
 		Flows      []Applied          `json:"flows"`
 		Companions []AppliedCompanion `json:"companions"`
+	}
+	if c.OnChange != nil && !r.DryRun {
+		c.changing.Do(c.OnChange)
 	}
 	raw, err := c.decode(ctx, http.MethodPost, "/v1/apply", r, &response)
 	return response.Flows, response.Companions, raw, err

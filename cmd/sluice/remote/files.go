@@ -191,12 +191,15 @@ func readSources(paths []string) ([]*source, error) {
 }
 
 // located formats a problem of a document with the line of its file.
-func (f *source) located(p flow.Problem) string {
+func (f *source) located(p flow.Problem) string { return Located(f.path, f.data, p) }
+
+// Located formats a problem of a document as FILE:LINE: WHERE: WHAT.
+func Located(path string, data []byte, p flow.Problem) string {
 	at := ""
 	if p.Pointer != "" {
 		at = strings.TrimPrefix(p.Pointer, "/") + ": "
 	}
-	return fmt.Sprintf("%s:%d: %s%s", f.path, lineOf(f.data, p.Pointer), at, p.Detail)
+	return fmt.Sprintf("%s:%d: %s%s", path, lineOf(data, p.Pointer), at, p.Detail)
 }
 
 // split returns the flow files and the companions among files.

@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -25,9 +29,18 @@ type Login struct {
 	Key string `json:"key"`
 }
 
+// logins are the saved servers: one that commands use without --server, and others by name.
+type logins struct {
+	Login
+	Servers map[string]Login `json:"servers,omitempty"`
+}
+
+// serverName is what a saved server may be called. No address looks like it.
+var serverName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
 // The server and the key come from, in order of precedence:
 //
-//	--server, --key           for one command
+//	--server, --key           for one command; a server by its address or its saved name
 //	SLUICE_URL, SLUICE_KEY    for a job or a shell
 //	sluice login              for a person, until "sluice logout"
 //
@@ -37,12 +50,21 @@ type Login struct {
 // ErrNoServer is returned by Connect if no server is configured and there is no saved login.
 var ErrNoServer = errors.New("this command needs a server: give --server and --key, set SLUICE_URL and SLUICE_KEY, or use 'sluice login URL'")
 
-// Connect returns a client of the given server or, if that is empty, of the saved login. The
-// saved key is only sent to the server that it was saved for.
-func Connect(server, key string) (*client.Client, error) {
-	saved, err := SavedLogin()
+// Connect returns a client of the given server, by its address or saved name, or, if that is empty,
+// of the saved login. A saved key is only sent to the server that it was saved for. Before the
+// client changes something, it names the server on errs.
+func Connect(server, key string, errs io.Writer) (*client.Client, error) {
+	all, err := savedLogins()
 	if err != nil {
 		return nil, err
+	}
+	saved, name := all.Login, ""
+	if serverName.MatchString(server) {
+		found, ok := all.Servers[server]
+		if !ok {
+			return nil, UsageError(fmt.Sprintf("there is no saved server %q; %s", server, all.names()))
+		}
+		saved, name, server = found, " ("+server+")", found.URL
 	}
 	if server == "" {
 		server = saved.URL
@@ -57,10 +79,25 @@ func Connect(server, key string) (*client.Client, error) {
 	if key == "" && base == saved.URL {
 		key = saved.Key
 	}
+	if key == "" { // saved under a name, and given by its address
+		for _, name := range slices.Sorted(maps.Keys(all.Servers)) {
+			if all.Servers[name].URL == base {
+				return nil, UsageError(fmt.Sprintf("there is no key for %s; give --server %s, which has one", base, name))
+			}
+		}
+	}
 	if key == "" {
 		return nil, UsageError(fmt.Sprintf("there is no key for %s; give --key, set SLUICE_KEY or use 'sluice login %s'", base, base))
 	}
-	return &client.Client{Base: base, Token: strings.TrimSpace(key), Remote: true}, nil
+	return &client.Client{Base: base, Token: strings.TrimSpace(key), Remote: true, OnChange: func() { fmt.Fprintf(errs, "Server: %s%s\n", base, name) }}, nil
+}
+
+// names returns which servers are saved by name, as a sentence for an error.
+func (l logins) names() string {
+	if len(l.Servers) == 0 {
+		return "save it with 'sluice login --name NAME URL'"
+	}
+	return "saved are " + strings.Join(slices.Sorted(maps.Keys(l.Servers)), ", ")
 }
 
 // baseURL returns scheme and host of a server. It accepts plain HTTP only on this machine,
@@ -86,29 +123,36 @@ func loginFile() (string, error) {
 	return filepath.Join(dir, "sluice", "login.json"), nil
 }
 
-// SavedLogin returns the login that "sluice login" saved, or the zero value.
+// SavedLogin returns the login that "sluice login" saved without a name, or the zero value.
 func SavedLogin() (Login, error) {
+	l, err := savedLogins()
+	return l.Login, err
+}
+
+// savedLogins returns all that "sluice login" saved.
+func savedLogins() (logins, error) {
 	path, err := loginFile()
 	if err != nil {
-		return Login{}, nil // a service without a home directory has no login
+		return logins{}, nil // a service without a home directory has no login
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Login{}, nil
+		return logins{}, nil
 	}
-	var l Login
+	var l logins
 	if err == nil {
 		err = json.Unmarshal(data, &l)
 	}
 	if err != nil {
-		return Login{}, fmt.Errorf("read the saved login: %w; 'sluice logout' removes it", err)
+		return logins{}, fmt.Errorf("read the saved login: %w; 'sluice logout' removes it", err)
 	}
 	return l, nil
 }
 
 // LoginCmd checks a key and saves it for later commands.
 type LoginCmd struct {
-	URL string `arg:"" help:"Address of the server, such as https://sluice.example.com."`
+	URL  string `arg:"" help:"Address of the server, such as https://sluice.example.com."`
+	Name string `help:"Save it under this name, for --server NAME. Without a name, it is the server of commands without --server."`
 }
 
 // Login saves the server and the key if the server accepts the key. The request also verifies
@@ -118,6 +162,9 @@ func (c LoginCmd) Login(ctx context.Context, key string, s *Streams) error {
 	base, err := baseURL(c.URL)
 	if err != nil {
 		return err
+	}
+	if c.Name != "" && !serverName.MatchString(c.Name) {
+		return UsageError(fmt.Sprintf("%q cannot be the name of a server; use at most 40 lower-case letters, digits and hyphens", c.Name))
 	}
 	if key == "" {
 		if key, err = readKey(s); err != nil {
@@ -129,7 +176,23 @@ func (c LoginCmd) Login(ctx context.Context, key string, s *Streams) error {
 	if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeScopeMissing}) { // the key is valid, but may not list flows
 		return err
 	}
-	if err := saveLogin(l); err != nil {
+	all, err := savedLogins()
+	if err != nil {
+		return err
+	}
+	if c.Name == "" {
+		all.Login = l
+	} else {
+		if all.Servers == nil {
+			all.Servers = map[string]Login{}
+		}
+		all.Servers[c.Name] = l
+	}
+	if err := all.save(); err != nil {
+		return err
+	}
+	if c.Name != "" {
+		_, err = fmt.Fprintf(s.Out, "Logged in to %s. Commands use it with --server %s.\n", base, c.Name)
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "Logged in to %s.\n", base)
@@ -154,9 +217,9 @@ func readKey(s *Streams) (string, error) {
 	return text, nil
 }
 
-// saveLogin writes the login so that only the user can read it. The file has its final mode
+// save writes the logins so that only the user can read them. The file has its final mode
 // before it gets its name, so that others can never open it.
-func saveLogin(l Login) error {
+func (l logins) save() error {
 	path, err := loginFile()
 	if err != nil {
 		return err
@@ -171,13 +234,30 @@ func saveLogin(l Login) error {
 	return replaceFile(path, data, 0o600)
 }
 
-// Logout removes the saved login.
-type Logout struct{}
+// Logout removes saved logins.
+type Logout struct {
+	Name string `help:"Forget only the server with this name."`
+}
 
-// Logout removes the file. The key stays valid until it is revoked.
-func (Logout) Logout(s *Streams) error {
+// Logout removes one login, or the file with all. The keys stay valid until they are revoked.
+func (c Logout) Logout(s *Streams) error {
 	path, err := loginFile()
 	if err != nil {
+		return err
+	}
+	if c.Name != "" {
+		all, err := savedLogins()
+		if err != nil {
+			return err
+		}
+		if _, ok := all.Servers[c.Name]; !ok {
+			return UsageError(fmt.Sprintf("there is no saved server %q; %s", c.Name, all.names()))
+		}
+		delete(all.Servers, c.Name)
+		if err := all.save(); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Out, "Logged out of %s.\n", c.Name)
 		return err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
