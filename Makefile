@@ -52,7 +52,7 @@ check-slow: ## run the slow tests: crashes, faults in fleets, upgrades, snippets
 	go run ./e2e/all -run '^TestCrash$$' ./e2e -rounds=20
 	go run ./e2e/all -race -run '$(WIRED)' ./e2e
 	SLUICE_TEST_SLOW=1 go run ./e2e/all ./deploy
-	go -C deploy/check test .
+	go -C deploy/testdata/check test .
 
 format:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }

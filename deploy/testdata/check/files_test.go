@@ -25,7 +25,7 @@ var setting = regexp.MustCompile(`env:"([A-Z_]+)"`)
 // settings returns the variables that Sluice reads.
 func settings(t *testing.T) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile("../../cmd/sluice/config.go")
+	text, err := os.ReadFile("../../../cmd/sluice/config.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func settings(t *testing.T) map[string]bool {
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	load := func(env ...string) (*cli.ProjectOptions, error) {
-		return cli.NewProjectOptions([]string{"../compose.yaml"}, cli.WithEnv(env), cli.WithResolvedPaths(true))
+		return cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithEnv(env), cli.WithResolvedPaths(true))
 	}
 	options, err := load("SLUICE_DOMAIN=flows.example.com", "SLUICE_MASTER_KEY=key", "POSTGRES_PASSWORD=word")
 	if err != nil {
@@ -90,7 +90,7 @@ func TestCompose(t *testing.T) {
 // decode reads a manifest strictly into its type.
 func decode[T any](t *testing.T, file string) T {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../kubernetes", file))
+	text, err := os.ReadFile(filepath.Join("../../kubernetes", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +165,12 @@ func TestKubernetes(t *testing.T) {
 		Resources                   []string
 		Images                      []struct{ Name, NewName, NewTag string }
 	}](t, "kustomization.yaml")
-	files, err := filepath.Glob("../kubernetes/*.yaml")
+	files, err := filepath.Glob("../../kubernetes/*.yaml")
 	if err != nil || len(list.Resources) != len(files)-1 || list.Images[0].Name != c.Image {
 		t.Errorf("the kustomization has %v and %v", list.Resources, list.Images)
 	}
 	for _, name := range list.Resources {
-		if _, err := os.Stat(filepath.Join("../kubernetes", name)); err != nil {
+		if _, err := os.Stat(filepath.Join("../../kubernetes", name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestKubernetes(t *testing.T) {
 
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	files, err := filepath.Glob("../../../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no workflows: %v", err)
 	}

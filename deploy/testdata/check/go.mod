@@ -1,4 +1,4 @@
-module sluice/deploy/check
+module sluice/deploy/testdata/check
 
 go 1.26.0
 
