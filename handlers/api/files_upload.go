@@ -136,5 +136,5 @@ func (u *upload) readError(err error) error {
 
 // tooLarge returns the error for a file that exceeds Config.MaxFile.
 func (u *upload) tooLarge() error {
-	return flow.Errorf(flow.CodeBodyTooLarge, "A file may have at limit %s.", flow.Size(u.c.s.MaxFile))
+	return flow.Errorf(flow.CodeBodyTooLarge, "A file may have at most %s.", flow.Size(u.c.s.MaxFile))
 }
