@@ -122,3 +122,13 @@ type UpcomingRow struct {
 	Path          templ.SafeURL
 	Sentence      string
 }
+
+// noEvents says that there are no events, or none in the state of the current tab.
+func (t TriggersPage) noEvents() string {
+	for i, tab := range t.States {
+		if tab.Current && i > 0 {
+			return "No events in this state."
+		}
+	}
+	return "No events yet."
+}
