@@ -23,7 +23,7 @@ import (
 )
 
 // dist builds a release of this commit for a platform, once for all tests, and returns the directory
-// with its files. It clones the repository twice, because a release is built from a clean tag, and
+// with its files. It clones the repository twice, because a release is built from a clean tag alone, and
 // fails if two builds in different directories differ.
 var dist = sync.OnceValues(func() (string, error) {
 	base, err := os.MkdirTemp("", "sluice-dist-")
