@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"sluice/db/core"
@@ -164,14 +165,14 @@ func decide(tx *core.Tx, a *flow.Approval) error {
 }
 
 // foundApproval decodes a row, or converts its error to CodeNotFound. The approval is closed
-// if its run has ended or is being canceled, even without an answer.
+// if its run or its step has ended, or is being canceled, even without an answer.
 func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "approval")
 	}
 	a := &flow.Approval{
 		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Path: r.Path, Node: r.Node,
-		CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), Closed: r.Place == core.PlaceEnded || r.CancelRequested != 0,
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), Closed: r.Place == core.PlaceEnded || r.CancelRequested != 0 || slices.Contains([]string{string(flow.StepCanceled), string(flow.StepFailed)}, r.StepState),
 	}
 	if a.Question, err = dbconn.Decode[flow.Question](r.Question); err == nil && r.Decision != "" {
 		a.Decision, err = dbconn.Decode[*flow.Decision](r.Decision)

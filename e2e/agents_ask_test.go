@@ -317,3 +317,45 @@ func TestPublish_looks_into_flows_that_are_tools(t *testing.T) {
 	editor.want(200, "POST", "/v1/flow/"+id+"/publish", object{})
 	editor.want(200, "POST", "/v1/flow/"+id+"/publish", object{"version": 2})
 }
+
+// TestAgentAsks_no_longer_once_it_fails: when another call fails the agent, its open question closes for people and programs, also
+// while the run continues.
+func TestAgentAsks_no_longer_once_it_fails(t *testing.T) {
+	t.Parallel()
+	s, shop := newServer(t), newRefundShop(t)
+	d := &dashboard{server: s}
+	d.person(ownerEmail, "owner")
+	fail := make(chan struct{})
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { <-fail; w.WriteHeader(http.StatusTeapot) }))
+	t.Cleanup(broken.Close)
+	model := httptest.NewServer(scripted.New(func(*scripted.Request) scripted.Answer {
+		return scripted.Answer{Calls: []scripted.Call{{ID: "c1", Name: "refund", Arguments: `{"amount": "5"}`}, {ID: "c2", Name: "look", Arguments: `{"id": "1"}`}}}
+	}))
+	t.Cleanup(model.Close)
+	if r := s.commandWith("sk-test", "credential", "add", "--name", "fake", "--provider", "openai_compatible", "--base-url", model.URL+"/v1"); r.code != 0 {
+		t.Fatal(r.errs)
+	}
+	id := s.publish(documentOf("Refunds", []object{
+		node("agent", "agent", object{"model": "fake/m", "prompt": "Help."}, object{"on_error": "route"}), output("answer"),
+		node("refund", "http_request", object{"method": "POST", "url": shop.URL + "/{{amount}}"}, object{"tool": object{"description": "Refunds.", "approval": "always"}}),
+		node("look", "http_request", object{"url": broken.URL + "/{{id}}"}, object{"tool": object{"description": "Looks.", "on_error": "fail"}}),
+		node("later", "delay", object{"duration": "1h"}), output("late"),
+	}, "refund.tool > agent.tools", "look.tool > agent.tools", "agent.text > out_answer.value", "agent.error > later.value", "later.value > out_late.value"))
+	c, desk := s.client(s.key()), s.client(s.key("--scope", "approve", "--name", "Desk"))
+	r := c.start(id, object{})
+	asked(t, s, desk, r, "agent.1.1.ask")
+	close(fail)
+	path := r.path() + "/approvals"
+	s.waitUntil("the question is closed", func() bool { return strings.Contains(string(desk.want(200, "GET", path, nil).body), `"closed"`) })
+	if a := desk.do("POST", path+"/agent.1.1.ask", []byte(`{"decision": "approved"}`)); a.status < 400 {
+		t.Errorf("a closed question was answered: %d %s", a.status, a.body)
+	}
+	page := string(s.client("").want(200, "GET", "/flows", nil, "Cookie: "+d.cookies()).body)
+	if run := string(s.client("").want(200, "GET", "/runs/"+r.ID, nil, "Cookie: "+d.cookies()).body); strings.Contains(page+run, "Allow refund?") && strings.Contains(run, `name="decision"`) {
+		t.Errorf("the page still asks: %s", run)
+	}
+	if len(shop.made()) != 0 {
+		t.Errorf("made %v", shop.made())
+	}
+	c.want(200, "POST", r.path()+"/cancel", nil)
+}

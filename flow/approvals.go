@@ -24,7 +24,7 @@ type Approval struct {
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	Decision    *Decision // nil while the question is open
-	// Closed reports that the run ended or is being canceled, so that an answer comes
+	// Closed reports that the run or the step ended, or is being canceled, so that an answer comes
 	// too late.
 	Closed bool
 }

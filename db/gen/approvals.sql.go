@@ -12,8 +12,9 @@ import (
 )
 
 const countOpenApprovals = `-- name: CountOpenApprovals :one
-SELECT count(*) FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT count(*) FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.workspace_id = $1 AND a.decided_at = 0 AND a.expires_at > $2 AND r.place > 0 AND r.cancel_requested = 0
+    AND COALESCE(s.state, '') NOT IN ('canceled', 'failed')
 `
 
 type CountOpenApprovalsParams struct {
@@ -54,7 +55,8 @@ func (q *Queries) DecideApproval(ctx context.Context, arg DecideApprovalParams) 
 }
 
 const findApproval = `-- name: FindApproval :one
-SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.run_id = $1 AND a.path = $2 AND a.workspace_id = $3
 `
 
@@ -80,6 +82,7 @@ type FindApprovalRow struct {
 	Place           int64
 	CancelRequested int64
 	KeyID           string
+	StepState       string
 }
 
 func (q *Queries) FindApproval(ctx context.Context, arg FindApprovalParams) (FindApprovalRow, error) {
@@ -101,12 +104,14 @@ func (q *Queries) FindApproval(ctx context.Context, arg FindApprovalParams) (Fin
 		&i.Place,
 		&i.CancelRequested,
 		&i.KeyID,
+		&i.StepState,
 	)
 	return i, err
 }
 
 const findApprovalByToken = `-- name: FindApprovalByToken :one
-SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.token_hash = $1
 `
 
@@ -126,6 +131,7 @@ type FindApprovalByTokenRow struct {
 	Place           int64
 	CancelRequested int64
 	KeyID           string
+	StepState       string
 }
 
 func (q *Queries) FindApprovalByToken(ctx context.Context, tokenHash string) (FindApprovalByTokenRow, error) {
@@ -147,12 +153,14 @@ func (q *Queries) FindApprovalByToken(ctx context.Context, tokenHash string) (Fi
 		&i.Place,
 		&i.CancelRequested,
 		&i.KeyID,
+		&i.StepState,
 	)
 	return i, err
 }
 
 const listApprovalsOfRun = `-- name: ListApprovalsOfRun :many
-SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.run_id = $1 AND a.workspace_id = $2
 ORDER BY a.path
 `
@@ -178,6 +186,7 @@ type ListApprovalsOfRunRow struct {
 	Place           int64
 	CancelRequested int64
 	KeyID           string
+	StepState       string
 }
 
 func (q *Queries) ListApprovalsOfRun(ctx context.Context, arg ListApprovalsOfRunParams) ([]ListApprovalsOfRunRow, error) {
@@ -205,6 +214,7 @@ func (q *Queries) ListApprovalsOfRun(ctx context.Context, arg ListApprovalsOfRun
 			&i.Place,
 			&i.CancelRequested,
 			&i.KeyID,
+			&i.StepState,
 		); err != nil {
 			return nil, err
 		}
@@ -220,8 +230,10 @@ func (q *Queries) ListApprovalsOfRun(ctx context.Context, arg ListApprovalsOfRun
 }
 
 const listOpenApprovals = `-- name: ListOpenApprovals :many
-SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.workspace_id = $1 AND a.decided_at = 0 AND a.expires_at > $2 AND r.place > 0 AND r.cancel_requested = 0
+    AND COALESCE(s.state, '') NOT IN ('canceled', 'failed')
 ORDER BY a.created_at DESC LIMIT $3
 `
 
@@ -247,6 +259,7 @@ type ListOpenApprovalsRow struct {
 	Place           int64
 	CancelRequested int64
 	KeyID           string
+	StepState       string
 }
 
 func (q *Queries) ListOpenApprovals(ctx context.Context, arg ListOpenApprovalsParams) ([]ListOpenApprovalsRow, error) {
@@ -274,6 +287,7 @@ func (q *Queries) ListOpenApprovals(ctx context.Context, arg ListOpenApprovalsPa
 			&i.Place,
 			&i.CancelRequested,
 			&i.KeyID,
+			&i.StepState,
 		); err != nil {
 			return nil, err
 		}

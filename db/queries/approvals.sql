@@ -5,26 +5,32 @@ ON CONFLICT (run_id, path) DO UPDATE SET token_hash = excluded.token_hash, quest
 WHERE approvals.decided_at = 0;
 
 -- name: FindApproval :one
-SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.*, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.run_id = @run_id AND a.path = @path AND a.workspace_id = @workspace_id;
 
 -- name: FindApprovalByToken :one
-SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.*, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.token_hash = @token_hash;
 
 -- name: ListApprovalsOfRun :many
-SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.*, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.run_id = @run_id AND a.workspace_id = @workspace_id
 ORDER BY a.path;
 
 -- name: ListOpenApprovals :many
-SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
+SELECT a.*, r.place, r.cancel_requested, r.key_id, CAST(COALESCE(s.state, '') AS TEXT) AS step_state
+FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
 WHERE a.workspace_id = @workspace_id AND a.decided_at = 0 AND a.expires_at > @now AND r.place > 0 AND r.cancel_requested = 0
+    AND COALESCE(s.state, '') NOT IN ('canceled', 'failed')
 ORDER BY a.created_at DESC LIMIT @max_rows;
 
 -- name: CountOpenApprovals :one
-SELECT count(*) FROM approvals a JOIN runs r ON r.id = a.run_id
-WHERE a.workspace_id = @workspace_id AND a.decided_at = 0 AND a.expires_at > @now AND r.place > 0 AND r.cancel_requested = 0;
+SELECT count(*) FROM approvals a JOIN runs r ON r.id = a.run_id LEFT JOIN steps s ON s.run_id = a.run_id AND s.path = a.path
+WHERE a.workspace_id = @workspace_id AND a.decided_at = 0 AND a.expires_at > @now AND r.place > 0 AND r.cancel_requested = 0
+    AND COALESCE(s.state, '') NOT IN ('canceled', 'failed');
 
 -- name: LockRun :one
 UPDATE runs SET place = place WHERE id = @id RETURNING place, cancel_requested, key_id;

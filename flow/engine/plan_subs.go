@@ -29,6 +29,7 @@ type expansion struct {
 	open  int             // those of them that have not reported their end
 	due   bool            // is in subSteps.due
 	asked bool            // Expand was called
+	fails bool            // Expand has returned an error, so that the answers to questions do not matter any more
 	late  bool            // has worked for longer than its time limit, and ends with its open sub-steps
 }
 
@@ -187,6 +188,7 @@ func (p *Plan) Expanded(i int, next flow.Next, err error, now time.Time) {
 		endSubs(p, i, now)
 		return
 	}
+	e.fails = err != nil
 	if paused { // checkStop cancels the run, after the turns of other steps
 		return
 	}

@@ -28,6 +28,9 @@ func waitForSubSteps(p *Plan, now time.Time) {
 
 // waitIfAllWait marks an expanding step as waiting if all of its sub-steps wait.
 func waitIfAllWait(p *Plan, parent int, now time.Time) {
+	if p.nodes[parent].expansion.fails {
+		endQuestions(p, parent, now)
+	}
 	for i := len(p.g.nodes); i < len(p.nodes); i++ {
 		if n := &p.nodes[i]; n.parent == parent && !n.step.State.Ended() && n.step.State != flow.StepWaiting {
 			return
@@ -106,6 +109,15 @@ func endSubs(p *Plan, i int, now time.Time) (started []int) {
 	}
 	p.expandSoon(i)
 	return started
+}
+
+// endQuestions ends the sub-steps of a failing step that wait for people: nobody has to answer for something that fails anyway.
+func endQuestions(p *Plan, i int, now time.Time) {
+	for k := len(p.g.nodes); k < len(p.nodes); k++ {
+		if n := &p.nodes[k]; n.parent == i && n.step.State == flow.StepWaiting && n.def.kind.WaitsFor == flow.WaitsForApproval && !n.active && n.in == nil {
+			p.cancelSub(k, now)
+		}
+	}
 }
 
 // isLate reports whether a sub-step must end, because its step has worked for longer than its time limit.
