@@ -51,7 +51,7 @@ func connectCredential(c *call, k flow.Credential) error {
 	if err != nil {
 		return err
 	}
-	page := consoleview.ConnectPage{Name: k.Name, URL: k.BaseURL, ClientID: c.Trimmed("client_id"), NeedsPassword: c.NeedsPassword(), Errors: components.Errors{}}
+	page := consoleview.ConnectPage{Name: k.Name, URL: k.BaseURL, ClientID: c.Trimmed("client_id"), NeedsPassword: c.NeedsPassword(), Redirect: c.s.PublicURL + oauthCallback, Errors: components.Errors{}}
 	render := func(status int) error {
 		return c.Render(status, consoleview.Connect(c.Page("Connect "+k.Name, layout.SectionCredentials), page))
 	}

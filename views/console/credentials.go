@@ -98,6 +98,7 @@ type ConnectPage struct {
 	Name, URL                          string
 	Issuer, Authorize, Token, Register string
 	Hosts, Digest                      string
+	Redirect                           string // address that the service sends people back to
 	ClientID                           string // as typed
 	NeedsPassword                      bool
 	Errors                             components.Errors

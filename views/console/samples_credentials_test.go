@@ -56,7 +56,7 @@ func credentialsSamples(theme layout.Theme) map[string]templ.Component {
 // connecting asks whether the addresses of a server are right; continuing leads to the service.
 var (
 	connecting = ConnectPage{Name: "desk", URL: "https://mcp.example.com/mcp", Issuer: "https://auth.example.com", Authorize: "https://auth.example.com/oauth/authorize", Token: "https://auth.example.com/oauth/token",
-		Hosts: "auth.example.com", Digest: "0123", NeedsPassword: true, Errors: components.Errors{"client_id": "Enter the client ID that the service gave you."}}
+		Hosts: "auth.example.com", Digest: "0123", Redirect: "https://flows.example.com/oauth/callback", NeedsPassword: true, Errors: components.Errors{"client_id": "Enter the client ID that the service gave you."}}
 	continuing = ConnectPage{Name: "desk", URL: "https://mcp.example.com/mcp", Issuer: "https://auth.example.com", Authorize: "https://auth.example.com/oauth/authorize", Token: "https://auth.example.com/oauth/token",
 		Register: "https://auth.example.com/oauth/register", Hosts: "auth.example.com", Digest: "0123", Continue: "https://auth.example.com/oauth/authorize?client_id=x"}
 )

@@ -34,6 +34,10 @@ func samplePublish() PublishForm {
 		FlowID: "flow_1", Name: "Route a support ticket", URL: "https://flows.example.com/v1/flow/flow_1/run", Draft: "sha256:1", Note: "Writes to legal too",
 		State: PublishState{FlowID: "flow_1", Live: 3, Next: 4, Changed: true}, Diff: sampleDiff(),
 		Callers: []Caller{{Name: "production", Prefix: "sk_live_7Q", Runs: 1204, LastDay: viewtest.Noon.Format(time.DateOnly)}},
+		Agents: []AgentWrites{{Title: "Desk", Tools: []ToolWrites{
+			{Title: "Refund", Approval: "always"}, {Title: "Note", Approval: "never"}, {Title: "Close", Approval: "amount > 50"},
+			{Title: "Book", ClaimsRead: true, More: 2, Nodes: []WritingNode{{Flow: "flow_2", FlowName: "Book a room", Title: "Take the money"}, {Title: "Tell the guest"}}},
+		}}},
 	}
 }
 
