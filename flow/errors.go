@@ -44,6 +44,8 @@ const (
 	CodeChildFailed         Code = "child_failed"
 	CodeBatchInvalid        Code = "batch_invalid"
 	CodeCaseInvalid         Code = "case_invalid"
+	CodeTestsRequired       Code = "tests_required"
+	CodeTestsFailed         Code = "tests_failed"
 	CodeKnowledgeNotFound   Code = "knowledge_not_found"
 	CodePartRequired        Code = "part_required"
 	CodeEmbeddingChanged    Code = "embedding_changed"

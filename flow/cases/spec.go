@@ -14,8 +14,9 @@ type Candidate struct {
 	Label   string         `json:"label"`
 	Version int64          `json:"version,omitempty"` // 0 for a draft or another document
 	Draft   bool           `json:"draft,omitempty"`
-	Set     map[string]any `json:"set,omitempty"` // values of fields that replace those of the document, by NODE.FIELD
-	Hash    string         `json:"hash"`          // of the document
+	Set     map[string]any `json:"set,omitempty"`   // values of fields that replace those of the document, by NODE.FIELD
+	Hash    string         `json:"hash"`            // of the document
+	Below   string         `json:"below,omitempty"` // hash of the documents that it ran in other flows
 }
 
 // Spec says what a test runs. It never changes.

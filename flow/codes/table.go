@@ -388,6 +388,15 @@ var table = []Facts{
 		Request: "A [test case](tests.md) is invalid. `errors` says what is wrong where. Nothing was changed.",
 	},
 	{
+		Code: flow.CodeTestsRequired, Status: 409, Title: "Tests required",
+		Request: "The [gate](tests.md#gate) of the flow needs a report of exactly this document, its cases and the flows below, and there is no such report. For a gate with the mode `replay` the test was started; the message and `errors` " +
+			"have its ID. Publish again when it has ended.",
+	},
+	{
+		Code: flow.CodeTestsFailed, Status: 409, Title: "Tests failed",
+		Request: "The report of this document does not pass the [gate](tests.md#gate) of the flow. `errors` lists the cases and limits. Fix the flow or the cases, then publish again.",
+	},
+	{
 		Code: flow.CodeNotRecorded,
 		Run: "A run of a [test case](tests.md) needs the result of a step that is not recorded, or the answer to an approval that the case does not have. The message says what differs from " +
 			"the last recording. Run the test once in the mode `fill`, or add a stub to the case.",

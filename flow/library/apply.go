@@ -70,6 +70,9 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 		if err := refuseBreaking(plans, &r); err != nil {
 			return nil, nil, err
 		}
+		if err := l.gateApply(ctx, plans, files, &r); err != nil {
+			return nil, nil, err
+		}
 		err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
 			for _, p := range plans {
 				if err := l.applyOne(ctx, p, &r); err != nil {

@@ -18,7 +18,9 @@ type Library struct {
 	RefuseUnbound bool
 	// Companions are the files beside flows. Without them, an apply has none.
 	Companions *Companions
-	Rights     RightsStore // nil lets everybody publish tools that do not ask
+	// Tests checks the gates of flows before publishing. Without it, no flow has a gate.
+	Tests  *Tests
+	Rights RightsStore // nil lets everybody publish tools that do not ask
 	// CheckArguments returns what is wrong with the arguments of a call, by the JSON Schema of its tool. Nil refuses
 	// changes of arguments.
 	CheckArguments func(ctx context.Context, schema any, arguments *flow.Object) (wrong string, err error)
@@ -244,13 +246,36 @@ func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
 		return flow.Version{}, false, err
 	}
+	if err := l.gateDraft(ctx, f, flow.Actor{ID: by}); err != nil {
+		return flow.Version{}, false, err
+	}
 	return l.publish(ctx, f, flow.Actor{ID: by}, "")
+}
+
+// gateDraft is checkGate for the draft of a flow.
+func (l *Library) gateDraft(ctx context.Context, f *flow.Flow, by flow.Actor) error {
+	if l.Tests == nil {
+		return nil
+	}
+	d, err := l.CheckDraft(ctx, f)
+	if err != nil {
+		return err
+	}
+	return l.checkGate(ctx, f, d, by, nil)
 }
 
 // PublishDraft publishes the draft of f as the caller read it, so that the reviewed draft goes
 // live, even if it is edited concurrently. Without a note, the summary of the version counts the
 // changes. The version and its audit entry are written in one transaction.
 func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
+	if err := l.gateDraft(ctx, f, by); err != nil {
+		return v, false, err
+	}
+	return l.publishDraft(ctx, f, by, note)
+}
+
+// publishDraft is PublishDraft without the gate of the flow.
+func (l *Library) publishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
 	rev := f.Rev
 	if f, err = l.extractDraftSecrets(ctx, f, by.ID); err != nil {
 		return v, false, err

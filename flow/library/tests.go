@@ -31,6 +31,8 @@ type CaseStore interface {
 	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
 	FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error)
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
+	ListTests(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]cases.Test, error)
+	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error)
 }
 
@@ -135,6 +137,7 @@ type CandidateRequest struct {
 	Draft    bool
 	Document []byte
 	Set      map[string]any // by NODE.FIELD
+	checked  bool           // the document was checked as for publishing
 }
 
 // TestRequest asks for a test.
@@ -148,6 +151,7 @@ type TestRequest struct {
 	Repeat      int      // 0: as the cases say
 	Concurrency int      // 0: 10
 	MaxUSD      flow.NanoUSD
+	File        *cases.File // the cases; nil: those of the flow
 
 	IdempotencyKey, Fingerprint string
 	Wait                        time.Duration
@@ -207,9 +211,13 @@ func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 	if err := s.allCanTest(ctx); err != nil {
 		return nil, nil, err
 	}
-	file, _, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
-	if err != nil {
-		return nil, nil, err
+	file := r.File
+	if file == nil {
+		found, _, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		file = found
 	}
 	t := &cases.Test{ID: s.IDs.New(cases.PrefixTest), WorkspaceID: f.WorkspaceID, FlowID: f.ID, MadeBy: by.ID, Spec: cases.Spec{
 		Mode: cmp.Or(r.Mode, flow.CaseFill), Allow: r.Allow, Repeat: r.Repeat, Concurrency: min(max(cmp.Or(r.Concurrency, testConcurrency), 1), flow.MaxChildConcurrency), Tags: r.Tags, MaxUSD: r.MaxUSD, Baseline: -1,
@@ -325,7 +333,7 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 		}
 		c.Label += " with " + strings.Join(sorting.Keys(r.Set), ", ")
 	}
-	if r.Document != nil || len(r.Set) > 0 {
+	if !r.checked && (r.Document != nil || len(r.Set) > 0) {
 		if data, err = s.checkCandidate(ctx, key, f, data); err != nil {
 			return nil, nil, err
 		}
@@ -337,7 +345,10 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 		data = d.Compact()
 	}
 	c.Hash = flow.DocumentHash(data)
-	return c, data, nil
+	if d, _ := document.ParseDocument(data); d != nil {
+		c.Below, err = s.below(ctx, f.WorkspaceID, d)
+	}
+	return c, data, err
 }
 
 // replaceFields returns a document with other values of fields.

@@ -35,7 +35,7 @@ var testParams = map[string]map[string]any{
 type testServer struct {
 	*Server
 	cancel func(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
-	library.Tests
+	*library.Tests
 }
 
 // CaseList is the JSON of the cases of a flow.

@@ -1,0 +1,276 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/cases"
+	"sluice/flow/document"
+)
+
+// gatedTests is how many of the latest tests of a flow may be the report that a gate needs.
+const gatedTests = 50
+
+// checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them. A
+// missing report of a gate with the mode replay is started.
+func (l *Library) checkGate(ctx context.Context, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File) error {
+	if l.Tests == nil {
+		return nil
+	}
+	if file == nil {
+		found, _, err := l.Tests.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+		if err != nil {
+			return err
+		}
+		file = found
+	}
+	data := d.Compact()
+	hash := flow.DocumentHash(data)
+	if file.Gate == nil || hash == f.LiveHash {
+		return nil
+	}
+	ids := file.Select(file.Gate.Tags)
+	if len(ids) == 0 {
+		return nil
+	}
+	t, run, err := l.Tests.findReport(ctx, f, d, file, ids)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return l.Tests.startGate(ctx, by, f, data, file)
+	}
+	if !run.State.Ended() {
+		return testsRequired(t, fmt.Sprintf("The test %s is in progress. Publish again when it has ended.", t.ID))
+	}
+	return l.Tests.judgeGate(ctx, f, t, hash, file, ids)
+}
+
+// testsRequired returns the error for a missing report. t may be nil.
+func testsRequired(t *cases.Test, message string) error {
+	e := flow.Errorf(flow.CodeTestsRequired, "%s", message)
+	if t != nil {
+		e.Fields = []flow.Problem{{Pointer: "/tests/" + t.ID, Code: "pending", Detail: "GET /v1/flow/" + string(t.FlowID) + "/tests/" + t.ID + " is its report"}}
+	}
+	return e
+}
+
+// findReport finds the latest test of exactly this document, these cases and the present versions of the flows below.
+func (s *Tests) findReport(ctx context.Context, f *flow.Flow, d *flow.Document, file *cases.File, ids []string) (*cases.Test, *flow.Run, error) {
+	hash, set := flow.DocumentHash(d.Compact()), flow.Hash(file.Encode())
+	below, err := s.below(ctx, f.WorkspaceID, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := s.Store.ListTests(ctx, f.WorkspaceID, f.ID, "", gatedTests)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range list {
+		spec := &list[i].Spec
+		covers := !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(spec.Cases, id) })
+		is := slices.ContainsFunc(spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash && c.Below == below })
+		compared := !comparesLive(f, file.Gate) || spec.Baseline >= 0 && spec.Candidates[spec.Baseline].Hash == f.LiveHash
+		if spec.Set != set || !covers || !is || !compared || spec.Repeat > 0 {
+			continue
+		}
+		run, err := s.Store.FindRun(ctx, f.WorkspaceID, f.ID, list[i].RunID)
+		if flow.IsNotFound(err) || err == nil && run.State == flow.RunCanceled {
+			continue
+		}
+		return &list[i], run, err
+	}
+	return nil, nil, nil
+}
+
+// comparesLive reports whether a gate compares with the live version.
+func comparesLive(f *flow.Flow, g *cases.Gate) bool {
+	return f.LiveVersion != 0 && (g.NoWorse || strings.HasSuffix(g.USD, "%"))
+}
+
+// startGate starts the test that a gate needs.
+func (s *Tests) startGate(ctx context.Context, by flow.Actor, f *flow.Flow, data []byte, file *cases.File) error {
+	g := file.Gate
+	baseline := ""
+	r := TestRequest{Candidates: []CandidateRequest{{Document: data, checked: true}}, Mode: flow.CaseReplay, Tags: g.Tags, File: file}
+	if comparesLive(f, g) {
+		r.Baseline, baseline = &CandidateRequest{}, ` "baseline": {"version": "live"},`
+	}
+	if g.Mode != flow.CaseReplay {
+		return testsRequired(nil, fmt.Sprintf(`Publishing needs a report of this document with the cases as they are now. Run POST /v1/flow/%s/tests with {"candidates": [{"version": "draft"}],%s "mode": %q}, then publish again.`, f.ID, baseline, g.Mode))
+	}
+	t, _, err := s.StartTest(ctx, by, nil, userOf(by), f, r)
+	if err != nil {
+		return err
+	}
+	return testsRequired(t, fmt.Sprintf("Publishing needs a report of this document with the cases as they are now. The test %s has started. Publish again when it has ended.", t.ID))
+}
+
+// userOf returns the ID of a person who acts, or "".
+func userOf(by flow.Actor) string {
+	if strings.HasPrefix(by.ID, flow.PrefixUser) {
+		return by.ID
+	}
+	return ""
+}
+
+// judgeGate returns an error with all reasons why a document does not pass.
+func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash string, file *cases.File, ids []string) error {
+	_, report, _, err := s.Report(ctx, t)
+	if err != nil {
+		return err
+	}
+	candidate := slices.IndexFunc(t.Spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash })
+	baseline := t.Spec.Baseline
+	if baseline >= 0 && t.Spec.Candidates[baseline].Hash != f.LiveHash {
+		baseline = -1
+	}
+	problems := file.Gate.Judge(report, candidate, baseline, ids)
+	if len(problems) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeTestsFailed, Fields: problems,
+		Message: fmt.Sprintf("The test %s does not pass the gate of this flow: %s, %s. Fix the flow or the cases, then publish again.", t.ID, strings.TrimPrefix(problems[0].Pointer, "/"), problems[0].Detail)}
+}
+
+// below returns a hash of the documents that a document runs in other flows now, and these in turn.
+func (s *Tests) below(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (string, error) {
+	found := map[string]bool{}
+	if err := s.addBelow(ctx, ws, d, found); err != nil || len(found) == 0 {
+		return "", err
+	}
+	list := make([]string, 0, len(found))
+	for entry := range found {
+		list = append(list, entry)
+	}
+	slices.Sort(list)
+	return flow.Hash([]byte(strings.Join(list, "\n"))), nil
+}
+
+func (s *Tests) addBelow(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, found map[string]bool) error {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		ref, _ := n.Config["flow"].(string)
+		if k := s.Library.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || ref == "" {
+			continue
+		}
+		child, hash, err := s.childDocument(ctx, ws, ref, n.Config["version"])
+		if err != nil {
+			return err
+		}
+		if entry := ref + " " + hash; hash != "" && !found[entry] {
+			found[entry] = true
+			if err := s.addBelow(ctx, ws, child, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// childDocument returns the document that a node runs of another flow, with its hash. The hash is empty if there is no such version.
+func (s *Tests) childDocument(ctx context.Context, ws flow.WorkspaceID, ref string, version any) (*flow.Document, string, error) {
+	id := flow.FlowID(ref)
+	if document.ValidSlug(ref) {
+		found, err := s.Library.Store.FindFlowID(ctx, ws, ref)
+		if err != nil && !flow.IsNotFound(err) {
+			return nil, "", err
+		}
+		id = found
+	}
+	f, err := s.Library.Store.FindFlow(ctx, ws, id)
+	if flow.IsNotFound(err) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	hash := f.LiveHash
+	if n, ok := flow.Float(version); ok && n > 0 {
+		v, err := s.Library.Store.FindVersion(ctx, ws, id, int64(n))
+		if flow.IsNotFound(err) {
+			return nil, "", nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		hash = v.DocumentHash
+	}
+	if hash == "" {
+		return nil, "", nil
+	}
+	data, err := s.Library.Store.FindDocument(ctx, ws, hash)
+	if err != nil {
+		return nil, "", err
+	}
+	d, _ := document.ParseDocument(data)
+	if d == nil {
+		return nil, "", nil
+	}
+	return d, hash, nil
+}
+
+// PublishAnyway is PublishDraft in spite of the gate, for a reason. Only owners may, in the dashboard. The version carries the reason.
+func (l *Library) PublishAnyway(ctx context.Context, f *flow.Flow, by flow.Actor, note, reason string) (v flow.Version, created bool, err error) {
+	reason = strings.TrimSpace(reason)
+	if n := len([]rune(reason)); n == 0 || n > maxReason {
+		return v, false, flow.Errorf(flow.CodeInputInvalid, "Give a reason of 1 to %d characters.", maxReason)
+	}
+	if note = strings.TrimSpace(note); note != "" {
+		note += " "
+	}
+	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
+		if v, created, err = l.publishDraft(ctx, f, by, note+"Published without passing tests: "+reason); err != nil {
+			return err
+		}
+		return l.audit(ctx, f, by, "gate.override", fmt.Sprintf("v%d: %s", v.Number, reason))
+	})
+	return v, created, err
+}
+
+// maxReason is how many characters the reason for publishing in spite of a gate has at most.
+const maxReason = 200
+
+// gateApply checks the gates of all flows that an apply publishes, with the cases as the apply leaves them.
+func (l *Library) gateApply(ctx context.Context, plans []*plan, files []*companionPlan, r *ApplyRequest) error {
+	for _, p := range plans {
+		if !p.publish || p.Change == AppliedCreated {
+			continue
+		}
+		file, err := l.casesAfter(ctx, p, files, r)
+		if err == nil {
+			err = l.checkGate(ctx, p.flow, p.doc, r.By, file)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// casesAfter returns the cases of a flow as an apply leaves them; nil if it does not change them.
+func (l *Library) casesAfter(ctx context.Context, p *plan, files []*companionPlan, r *ApplyRequest) (*cases.File, error) {
+	i := slices.IndexFunc(files, func(c *companionPlan) bool { return c.Name == testsFile && c.request.Owner.Flow.ID == p.flow.ID })
+	if i < 0 || len(files[i].Changes) == 0 || l.Tests == nil {
+		return nil, nil
+	}
+	was, sources, err := l.Tests.Store.FindCaseFile(ctx, p.flow.WorkspaceID, p.flow.ID)
+	if err != nil {
+		return nil, err
+	}
+	now := *files[i].wanted.(*cases.File)
+	now.Cases = slices.Clone(now.Cases)
+	for _, c := range was.Cases {
+		if now.Find(c.ID) == nil && !files[i].request.prunes(sources[c.ID]) {
+			now.Cases = append(now.Cases, c)
+		}
+	}
+	if !now.HasSettings() && !r.Prune {
+		now.Defaults, now.Gate = was.Defaults, was.Gate
+	}
+	slices.SortFunc(now.Cases, func(a, b cases.Case) int { return strings.Compare(a.ID, b.ID) })
+	return &now, nil
+}
