@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -292,4 +293,101 @@ func TestCases_are_checked(t *testing.T) {
 			t.Errorf("a key with the scope run, %s: %d %s, wanted %d", body, status, raw, want)
 		}
 	}
+}
+
+func TestGate_refuses_to_publish_what_does_not_pass(t *testing.T) {
+	onBothStores(t, func(t *testing.T, h *webtest.Env) {
+		c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(webtest.Greeting)}
+		c.must(200, "PUT", "/cases/one", `{"inputs":{"who":"Ann"},"checks":[{"output":"text","equals":"Hello Ann, 3 times"}]}`)
+		_, tag := c.file("")
+		c.file(`{"schema":"sluice.tests/v1","gate":{"pass_rate":1,"no_worse":true},"cases":[]}`, tag)
+		publish := func(template string) (status int, code, raw string) {
+			t.Helper()
+			f, err := h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Store.UpdateDraft(t.Context(), flow.DefaultWorkspace, f.ID, f.Name, "", []byte(strings.Replace(webtest.Greeting, "Hello {{who}}, {{count}} times", template, 1))); err != nil {
+				t.Fatal(err)
+			}
+			return c.send("POST", "/v1/flow/"+c.flow+"/publish", `{}`)
+		}
+		await := func(raw string) {
+			t.Helper()
+			_, id, _ := strings.Cut(raw, "/tests/test_")
+			id = "test_" + id[:26]
+			for deadline := time.Now().Add(time.Minute); !strings.Contains(c.must(200, "GET", "/tests/"+id, ""), `"status":"succeeded"`); time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the test does not end")
+				}
+			}
+		}
+		status, code, raw := publish("Bye {{who}}, {{count}} times")
+		if status != 409 || code != "tests_required" {
+			t.Fatalf("%d %s", status, raw)
+		}
+		await(raw)
+		if status, code, raw = publish("Bye {{who}}, {{count}} times"); code != "tests_failed" || !strings.Contains(raw, "/cases/one") {
+			t.Fatalf("%d %s", status, raw)
+		}
+		// An apply and a person meet the same gate.
+		f, _ := h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow))
+		document := strings.Replace(strings.Replace(webtest.Greeting, "Hello {{who}}, {{count}} times", "Bye {{who}}, {{count}} times", 1), `"name":"Greet"`, `"slug":"`+f.Slug+`","name":"Greet"`, 1)
+		if _, code, raw := c.send("POST", "/v1/apply", `{"publish":true,"force":true,"documents":[`+document+`]}`); code != "tests_failed" && code != "tests_required" {
+			t.Errorf("apply: %s", raw)
+		}
+		if _, _, err := h.Library.PublishDraft(t.Context(), f, flow.Actor{ID: "user_x"}, ""); flow.AsError(err).Code != flow.CodeTestsFailed {
+			t.Errorf("a person: %v", err)
+		}
+		// A changed case needs another report.
+		c.must(200, "PUT", "/cases/one", `{"inputs":{"who":"Ann"},"checks":[{"output":"text","contains":"Ann"}]}`)
+		if _, code, raw = publish("Bye {{who}}, {{count}} times"); code != "tests_required" {
+			t.Fatal(raw)
+		}
+		await(raw)
+		if status, _, raw = publish("Bye {{who}}, {{count}} times"); status != 200 {
+			t.Fatalf("%d %s", status, raw)
+		}
+		// Going back needs no test.
+		c.must(200, "PUT", "/cases/one", `{"inputs":{"who":"Ann"},"checks":[{"output":"text","contains":"never"}]}`)
+		if status, _, raw = c.send("POST", "/v1/flow/"+c.flow+"/publish", `{"version":1}`); status != 200 {
+			t.Fatalf("going back: %d %s", status, raw)
+		}
+		// An owner publishes in spite of it, and the version says why.
+		if _, code, raw = publish("So long {{who}}, {{count}} times"); code != "tests_required" {
+			t.Fatal(raw)
+		}
+		f, _ = h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow))
+		if v, _, err := h.Library.PublishAnyway(t.Context(), f, flow.Actor{ID: "user_x"}, "", "the test is wrong"); err != nil || !strings.Contains(v.Summary, "without passing tests: the test is wrong") {
+			t.Errorf("%+v %v", v, err)
+		}
+	})
+}
+
+// file returns the tests file of the flow with its ETag or, with content, replaces it.
+func (c *testClient) file(content string, tag ...string) (text, etag string) {
+	c.h.T.Helper()
+	method := http.MethodGet
+	if content != "" {
+		method = http.MethodPut
+	}
+	r, err := http.NewRequestWithContext(c.h.T.Context(), method, c.h.Http.URL+"/v1/flow/"+c.flow+"/companions/tests", strings.NewReader(content))
+	if err != nil {
+		c.h.T.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.text)
+	if content != "" {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("If-Match", tag[0])
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.h.T.Fatal(err)
+	}
+	defer a.Body.Close()
+	data, err := io.ReadAll(a.Body)
+	if err != nil || a.StatusCode != http.StatusOK {
+		c.h.T.Fatalf("%d %s %v", a.StatusCode, data, err)
+	}
+	return string(data), a.Header.Get("ETag")
 }

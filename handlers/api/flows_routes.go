@@ -43,7 +43,7 @@ func (s *Server) flowRoutes() []Route {
 			Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A document with a former slug of a flow is refused unless take_alias is true; the diffs of the error name that flow and the keys that used the slug in the last 30 days. A draft that was edited since the last apply is refused unless force is true. " +
 				"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports. " +
 				"companions are files beside flows, such as triggers: what they leave out stays without prune, and a key that may not change it may not apply a file that differs.",
-			Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged, flow.CodeExceedsKey, flow.CodeUpgradeInProgress}, documentCodes...),
+			Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeTestsRequired, flow.CodeTestsFailed, flow.CodeDraftChanged, flow.CodeExceedsKey, flow.CodeUpgradeInProgress}, documentCodes...),
 			Answers: openapi.OK("What happened to each flow.", appliedList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/kinds", Scopes: flow.Scopes, Handle: s.listKinds,
@@ -82,7 +82,7 @@ func (s *Server) flowRoutes() []Route {
 		Role: flow.MemberEditor, Audit: []string{"flow.publish", "tool.never"}, Commands: []string{"flow publish", "flow import"}, Tool: "publish_flow",
 		Doc: openapi.Operation{ID: "publishFlow", Tag: "Flows", Summary: "Publish a flow",
 			Text: "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true.",
-			Body: publishBody.Doc(), Problems: []flow.Code{flow.CodeBreakingChange, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},
+			Body: publishBody.Doc(), Problems: []flow.Code{flow.CodeBreakingChange, flow.CodeTestsRequired, flow.CodeTestsFailed, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},
 			Answers: openapi.OK("The version that is live now.", publishedObject{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/archive", Scopes: scopesEdit, Handle: s.archiveFlow,
