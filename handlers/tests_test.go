@@ -14,6 +14,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/webtest"
 )
 
@@ -358,7 +359,7 @@ func TestGate_refuses_to_publish_what_does_not_pass(t *testing.T) {
 			t.Fatal(raw)
 		}
 		f, _ = h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow))
-		if v, _, err := h.Library.PublishAnyway(t.Context(), f, flow.Actor{ID: "user_x"}, "", "the test is wrong"); err != nil || !strings.Contains(v.Summary, "without passing tests: the test is wrong") {
+		if v, _, err := library.PublishAnyway(t.Context(), h.Library, f, flow.Actor{ID: "user_x"}, "", "the test is wrong"); err != nil || !strings.Contains(v.Summary, "without passing tests: the test is wrong") {
 			t.Errorf("%+v %v", v, err)
 		}
 	})

@@ -70,7 +70,7 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 		if err := refuseBreaking(plans, &r); err != nil {
 			return nil, nil, err
 		}
-		if err := l.gateApply(ctx, plans, files, &r); err != nil {
+		if err := gateApply(ctx, l, plans, files, &r); err != nil {
 			return nil, nil, err
 		}
 		err := l.Store.InTransaction(ctx, func(ctx context.Context) error {

@@ -16,7 +16,7 @@ const gatedTests = 50
 
 // checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them. A
 // missing report of a gate with the mode replay is started.
-func (l *Library) checkGate(ctx context.Context, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File) error {
+func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File) error {
 	if l.Tests == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (s *Tests) childDocument(ctx context.Context, ws flow.WorkspaceID, ref stri
 }
 
 // PublishAnyway is PublishDraft in spite of the gate, for a reason. Only owners may, in the dashboard. The version carries the reason.
-func (l *Library) PublishAnyway(ctx context.Context, f *flow.Flow, by flow.Actor, note, reason string) (v flow.Version, created bool, err error) {
+func PublishAnyway(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, note, reason string) (v flow.Version, created bool, err error) {
 	reason = strings.TrimSpace(reason)
 	if n := len([]rune(reason)); n == 0 || n > maxReason {
 		return v, false, flow.Errorf(flow.CodeInputInvalid, "Give a reason of 1 to %d characters.", maxReason)
@@ -223,7 +223,7 @@ func (l *Library) PublishAnyway(ctx context.Context, f *flow.Flow, by flow.Actor
 		note += " "
 	}
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
-		if v, created, err = l.publishDraft(ctx, f, by, note+"Published without passing tests: "+reason); err != nil {
+		if v, created, err = publishDraft(ctx, l, f, by, note+"Published without passing tests: "+reason); err != nil {
 			return err
 		}
 		return l.audit(ctx, f, by, "gate.override", fmt.Sprintf("v%d: %s", v.Number, reason))
@@ -235,14 +235,14 @@ func (l *Library) PublishAnyway(ctx context.Context, f *flow.Flow, by flow.Actor
 const maxReason = 200
 
 // gateApply checks the gates of all flows that an apply publishes, with the cases as the apply leaves them.
-func (l *Library) gateApply(ctx context.Context, plans []*plan, files []*companionPlan, r *ApplyRequest) error {
+func gateApply(ctx context.Context, l *Library, plans []*plan, files []*companionPlan, r *ApplyRequest) error {
 	for _, p := range plans {
 		if !p.publish || p.Change == AppliedCreated {
 			continue
 		}
-		file, err := l.casesAfter(ctx, p, files, r)
+		file, err := casesAfter(ctx, l, p, files, r)
 		if err == nil {
-			err = l.checkGate(ctx, p.flow, p.doc, r.By, file)
+			err = checkGate(ctx, l, p.flow, p.doc, r.By, file)
 		}
 		if err != nil {
 			return err
@@ -252,7 +252,7 @@ func (l *Library) gateApply(ctx context.Context, plans []*plan, files []*compani
 }
 
 // casesAfter returns the cases of a flow as an apply leaves them; nil if it does not change them.
-func (l *Library) casesAfter(ctx context.Context, p *plan, files []*companionPlan, r *ApplyRequest) (*cases.File, error) {
+func casesAfter(ctx context.Context, l *Library, p *plan, files []*companionPlan, r *ApplyRequest) (*cases.File, error) {
 	i := slices.IndexFunc(files, func(c *companionPlan) bool { return c.Name == testsFile && c.request.Owner.Flow.ID == p.flow.ID })
 	if i < 0 || len(files[i].Changes) == 0 || l.Tests == nil {
 		return nil, nil

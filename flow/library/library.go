@@ -246,14 +246,14 @@ func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
 		return flow.Version{}, false, err
 	}
-	if err := l.gateDraft(ctx, f, flow.Actor{ID: by}); err != nil {
+	if err := gateDraft(ctx, l, f, flow.Actor{ID: by}); err != nil {
 		return flow.Version{}, false, err
 	}
 	return l.publish(ctx, f, flow.Actor{ID: by}, "")
 }
 
 // gateDraft is checkGate for the draft of a flow.
-func (l *Library) gateDraft(ctx context.Context, f *flow.Flow, by flow.Actor) error {
+func gateDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) error {
 	if l.Tests == nil {
 		return nil
 	}
@@ -261,21 +261,21 @@ func (l *Library) gateDraft(ctx context.Context, f *flow.Flow, by flow.Actor) er
 	if err != nil {
 		return err
 	}
-	return l.checkGate(ctx, f, d, by, nil)
+	return checkGate(ctx, l, f, d, by, nil)
 }
 
 // PublishDraft publishes the draft of f as the caller read it, so that the reviewed draft goes
 // live, even if it is edited concurrently. Without a note, the summary of the version counts the
 // changes. The version and its audit entry are written in one transaction.
 func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
-	if err := l.gateDraft(ctx, f, by); err != nil {
+	if err := gateDraft(ctx, l, f, by); err != nil {
 		return v, false, err
 	}
-	return l.publishDraft(ctx, f, by, note)
+	return publishDraft(ctx, l, f, by, note)
 }
 
 // publishDraft is PublishDraft without the gate of the flow.
-func (l *Library) publishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
+func publishDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
 	rev := f.Rev
 	if f, err = l.extractDraftSecrets(ctx, f, by.ID); err != nil {
 		return v, false, err
