@@ -73,7 +73,7 @@ func TestSources(t *testing.T) {
 			case r.Method == http.MethodPut && r.URL.Path == "/latest/api/token":
 				fmt.Fprint(w, "session")
 			case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "session":
-				http.Error(w, "no token", 401)
+				http.Error(w, "no token", http.StatusUnauthorized)
 			case r.URL.Path == "/latest/meta-data/iam/security-credentials/":
 				fmt.Fprint(w, "my-role")
 			case strings.HasSuffix(r.URL.Path, "/my-role"):
