@@ -19,7 +19,7 @@ func (k *contract) tests() {
 	c.want(200, "PUT", "/v1/flow/"+draft+"/cases/one", object{"inputs": object{"name": "Ada"}})
 	k.ask("all", "POST", "/v1/flow/"+draft+"/tests", object{})
 	for _, body := range []any{
-		object{"mode": "fast"}, object{"candidates": []object{{"version": 999}}}, object{"candidates": []object{{"document": object{"schema": "sluice.flow/v1"}}}}, []byte("x"),
+		object{"mode": "fast"}, object{"candidates": []object{{"version": 999}}}, object{"candidates": []object{{"document": object{"schema": "sluice.flow/v1"}}}},
 	} {
 		k.ask("all", "POST", flow+"/tests", body)
 	}
