@@ -101,7 +101,8 @@ func newLocal(s *core.DB) Bucket {
 	return newDisk(s)
 }
 
+// errKnownElsewhere is the cause of errElsewhere.
+var errKnownElsewhere = errors.New("the content is in object storage: set SLUICE_FILES as on the server that stored it, or run 'sluice files move --to database' there")
+
 // errElsewhere is returned for content in object storage by a process that does not know the storage.
-func errElsewhere() error {
-	return dbconn.ObjectsUnavailable(errors.New("the content is in object storage: set SLUICE_FILES as on the server that stored it, or run 'sluice files move --to database' there"))
-}
+func errElsewhere() error { return dbconn.ObjectsUnavailable(errKnownElsewhere) }

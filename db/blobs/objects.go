@@ -378,8 +378,49 @@ func (o *Objects) Remove(ctx context.Context, hash string) error {
 	return o.local.Remove(ctx, hash)
 }
 
-// Open implements Bucket.
+// Open implements Bucket. Content that is moved while it is opened or read is read on at its new place.
 func (o *Objects) Open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
+	find := func() (io.ReadSeekCloser, error) { return o.find(ctx, hash) }
+	r, err := find()
+	if err != nil && ctx.Err() == nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errKnownElsewhere)) {
+		r, err = find()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &movedReader{ReadSeekCloser: r, find: find}, nil
+}
+
+// movedReader reads content that can be moved meanwhile.
+type movedReader struct {
+	io.ReadSeekCloser
+	find func() (io.ReadSeekCloser, error)
+}
+
+// Read looks for the content again if it is no longer where it was.
+func (r *movedReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeekCloser.Read(p)
+	if n > 0 || !errors.Is(err, fs.ErrNotExist) {
+		return n, err
+	}
+	at, err := r.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	found, err := r.find()
+	if err != nil {
+		return 0, err
+	}
+	_ = r.Close()
+	r.ReadSeekCloser = found
+	if _, err := found.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	return found.Read(p)
+}
+
+// find opens content where it is now.
+func (o *Objects) find(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
 	blob, err := o.s.Reads.FindBlob(ctx, hash)
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err

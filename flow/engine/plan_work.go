@@ -130,7 +130,12 @@ func (p *Plan) cancelSub(k int, now time.Time) {
 	if !p.nodes[k].step.WaitUntil.IsZero() {
 		p.pausing--
 	}
-	p.abandon(k)
+	if p.abandon(k); p.stop == nil { // its step goes on with this end
+		if p.run.State != flow.RunRunning {
+			p.startRun(now)
+		}
+		p.continueParent(k, now)
+	}
 	p.endStep(k, flow.StepCanceled, nil, now)
 }
 

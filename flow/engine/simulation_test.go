@@ -236,6 +236,9 @@ func sameEnd(g *Graph, calm, wild *world) error {
 	}
 	for path, x := range calm.disk.rows {
 		y := wild.disk.rows[path]
+		if calm.isMoot(path) && y.step.State.Ended() {
+			continue
+		}
 		if x.step.State != y.step.State || string(x.outputs) != string(y.outputs) || x.step.InputHash != y.step.InputHash || string(x.failed) != string(y.failed) {
 			return fmt.Errorf("step %s ended as %+v, without faults %+v", path, y.decode(), x.decode())
 		}
