@@ -24,6 +24,7 @@ const (
 	needExisting databaseNeed = iota // a missing database is an error
 	needCreated                      // a missing database is created
 	needNothing                      // an empty temporary one will do
+	needRuns                         // the command waits for a run, so it executes runs if no server does
 )
 
 // connect returns the API for a command: that of the configured server, else that of the server
@@ -81,6 +82,14 @@ func (l *localAPI) open(ctx context.Context, to *client.Client) error {
 
 // serve serves the API in this process.
 func (l *localAPI) serve(ctx context.Context) (*client.Client, error) {
+	if missing := l.cfg.needDatabase(); l.need == needRuns && missing == nil && l.cfg.DatabaseURL == "" {
+		a, err := startQuietly(ctx, l.cfg, appOptions{})
+		if err != nil {
+			return nil, err
+		}
+		l.onClose = append(l.onClose, a.stop)
+		return &client.Client{Base: a.local, Token: a.token}, nil
+	}
 	mustExist, log := l.need != needCreated, l.cfg.logger(l.streams.Err)
 	if l.need == needNothing && l.cfg.needDatabase() != nil {
 		mustExist, log = false, slog.New(slog.DiscardHandler)

@@ -215,11 +215,16 @@ func publishInto(ctx context.Context, cfg Config, file remote.ImportFile) (id st
 	return list[0].ID, nil
 }
 
-// startServer starts Sluice in this process on a free local port. Settings that would
-// conflict with a server, or publish its addresses, are cleared.
-func (t *runTarget) startServer(ctx context.Context, cfg Config, o appOptions) error {
+// startQuietly starts Sluice in this process on a free local port, without a log. Settings that
+// would conflict with a server, or publish its addresses, are cleared.
+func startQuietly(ctx context.Context, cfg Config, o appOptions) (*app, error) {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
-	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), o)
+	return startApp(ctx, &cfg, slog.New(slog.DiscardHandler), o)
+}
+
+// startServer starts Sluice in this process; see startQuietly.
+func (t *runTarget) startServer(ctx context.Context, cfg Config, o appOptions) error {
+	a, err := startQuietly(ctx, cfg, o)
 	if err != nil {
 		return err
 	}

@@ -170,6 +170,8 @@ type knowledgeSearchCmd struct {
 	JSON     bool     `help:"Print as JSON."`
 }
 
+func (knowledgeSearchCmd) need() databaseNeed { return needRuns }
+
 // RunAPI searches a base.
 func (c knowledgeSearchCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	body := map[string]any{"query": strings.Join(c.Query, " "), "mode": c.Mode, "top": c.Top, "all_parts": c.AllParts, "part": c.Part, "where": c.Where}

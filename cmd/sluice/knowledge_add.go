@@ -66,6 +66,9 @@ func (c knowledgeAddCmd) RunAPI(ctx context.Context, api *client.Client, s *stre
 	return reportIndexed(s, c.JSON, list)
 }
 
+func (knowledgeAddCmd) need() databaseNeed  { return needRuns }
+func (knowledgeSyncCmd) need() databaseNeed { return needRuns }
+
 // addFile adds a file or a URL to a base, and waits until it is indexed.
 func addFile(ctx context.Context, api *client.Client, base, file string, body map[string]any) (*indexed, error) {
 	if strings.HasPrefix(file, "https://") || strings.HasPrefix(file, "http://") {

@@ -2,6 +2,7 @@
 package passages
 
 import (
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,18 +42,24 @@ type unit struct {
 	apart             bool   // is never repeated
 }
 
-// Cut cuts a text. pages has the offset of each page; nil for a text without pages.
+// Cut cuts a text. pages has the offset of each page; nil for a text without pages. A passage has sentences of
+// one page, so that a citation names the page on which its sentence begins.
 func Cut(text string, pages []int, r Rules) (list []Passage) {
 	var headings []string
 	var levels []int
 	var units []unit
 	flush := func() {
-		for _, p := range pack(text, units, r) {
-			p.Headings = append([]string(nil), headings...)
-			p.Page = pageOf(pages, p.From)
-			list = append(list, p)
+		for len(units) > 0 {
+			page, end := pageOf(pages, units[0].start), 1
+			for end < len(units) && pageOf(pages, units[end].start) == page {
+				end++
+			}
+			for _, p := range pack(text, units[:end], r) {
+				p.Headings, p.Page = append([]string(nil), headings...), page
+				list = append(list, p)
+			}
+			units = units[end:]
 		}
-		units = nil
 	}
 	for _, b := range blocks(text, r.Plain) {
 		if b.level == 0 {
@@ -70,12 +77,7 @@ func Cut(text string, pages []int, r Rules) (list []Passage) {
 }
 
 // pageOf returns the page of an offset, counted from 1.
-func pageOf(pages []int, at int) (page int) {
-	for page < len(pages) && pages[page] <= at {
-		page++
-	}
-	return page
-}
+func pageOf(pages []int, at int) (page int) { return sort.SearchInts(pages, at+1) }
 
 // pack makes passages of the units of one section.
 func pack(text string, units []unit, r Rules) (list []Passage) {

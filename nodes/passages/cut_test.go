@@ -62,3 +62,19 @@ func TestRows_names_the_columns(t *testing.T) {
 		t.Errorf("rows: %+v", list)
 	}
 }
+
+func TestCut_keeps_pages_apart(t *testing.T) {
+	t.Parallel()
+	text := "Articles can be sent back within thirty days.\n\nA refund takes five working days.\n\nA gift card never expires."
+	pages := []int{0, strings.Index(text, "A refund"), strings.Index(text, "A gift")}
+	list := passages.Cut(text, pages, passages.Rules{Size: passages.DefaultSize, Overlap: passages.DefaultOverlap, Plain: true})
+	want := []string{"Articles can be sent back within thirty days.", "A refund takes five working days.", "A gift card never expires."}
+	if len(list) != len(want) {
+		t.Fatalf("got %d passages: %+v", len(list), list)
+	}
+	for i, p := range list {
+		if p.Page != i+1 || p.Text != want[i] {
+			t.Errorf("passage %d: page %d, %q", i, p.Page, p.Text)
+		}
+	}
+}
