@@ -130,7 +130,7 @@ func (p *Plan) cancelSub(k int, now time.Time) {
 	if !p.nodes[k].step.WaitUntil.IsZero() {
 		p.pausing--
 	}
-	if p.abandon(k); p.stop == nil { // its step goes on with this end
+	if p.abandon(k); p.stop == nil { // its step continues with this end
 		if p.run.State != flow.RunRunning {
 			p.startRun(now)
 		}
