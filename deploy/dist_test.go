@@ -30,6 +30,7 @@ var dist = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = base
 	script := `set -e
 git clone -q --no-hardlinks "$1" one/sluice
 cd one/sluice
@@ -53,6 +54,9 @@ diff -r one/sluice/dist another-directory/dist
 	return filepath.Join(base, "one", "sluice", "dist"), nil
 })
 
+// built is the directory of dist, which TestMain removes; "" if no test needed it.
+var built string
+
 func buildDist(t *testing.T) string {
 	t.Helper()
 	need.Slow(t)
@@ -69,10 +73,8 @@ func buildDist(t *testing.T) string {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("SLUICE_TEST_SLOW") == "1" {
-		if dir, err := dist(); err == nil {
-			_ = os.RemoveAll(filepath.Dir(filepath.Dir(filepath.Dir(dir))))
-		}
+	if built != "" {
+		_ = os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
@@ -231,11 +233,11 @@ mknod -m 666 dev/null c 1 3; mknod -m 666 dev/urandom c 1 9; chmod 1777 tmp; cho
 		t.Fatalf("%v: %s", err, out)
 	}
 	serve := confined(t.Context(), "/home/.local/bin/sluice")
-	log, err := serve.StderrPipe()
+	log, err := serve.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve.Stdout = io.Discard
+	serve.Stderr = io.Discard
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
 	}
