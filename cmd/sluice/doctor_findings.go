@@ -183,7 +183,7 @@ func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
 		return "", 0
 	}
-	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid == 0 && int(of.Gid) == os.Getegid() && info.Mode().Perm()&0o037 == 0 {
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid == 0 && os.Geteuid() != 0 && int(of.Gid) == os.Getegid() && info.Mode().Perm()&0o037 == 0 {
 		return "", 0
 	}
 	return path, info.Mode().Perm()

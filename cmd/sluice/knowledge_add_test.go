@@ -20,7 +20,8 @@ func TestKnowledgeAdd_needs_no_server(t *testing.T) {
 		{"user add --password-stdin --email ada@example.com", "ada@example.com"},
 		{"knowledge create handbook", "handbook"},
 		{"knowledge add handbook " + file, "refunds.md"},
-		{"knowledge sync handbook " + filepath.Dir(file), "refunds.md"},
+		{"knowledge create notes", "notes"},
+		{"knowledge sync notes " + filepath.Dir(file), "refunds.md"},
 		{"knowledge search handbook refund", "five working days"},
 	} {
 		var out, errs bytes.Buffer
