@@ -64,6 +64,7 @@ func (k *contract) reads() {
 	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: 999")
 	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: x")
 	k.ask("all", "POST", run+"/cancel", nil)
+	k.ask("all", "POST", run+"/cancel", object{"after": "never"})
 	failed := k.ask("all", "POST", "/v1/flow/"+k.ids["failing"]+"/run", object{"n": "1"}, "Prefer: wait=30").run(k.t)
 	k.ask("all", "GET", failed.path(), nil)
 	k.ask("all", "GET", failed.path()+"/result", nil)

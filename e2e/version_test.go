@@ -44,7 +44,7 @@ func TestVersion(t *testing.T) {
 	}
 
 	signedIn := []string{"Cookie: " + d.cookies(), "Sec-Fetch-Site: same-origin"}
-	if a := (&client{t, d.base, ""}).want(200, "GET", "/flows", nil, signedIn...); !strings.Contains(string(a.body), ">Sluice "+testRelease+"</a></footer>") {
+	if a := (&client{t, d.base, ""}).want(200, "GET", "/flows", nil, signedIn...); !strings.Contains(string(a.body), ">Sluice "+testRelease+"</a>") {
 		t.Errorf("the page has no version:\n%s", a.body)
 	}
 	for _, path := range []string{"/docs", "/sign-in", "/livez", "/readyz"} {

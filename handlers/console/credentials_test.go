@@ -220,7 +220,7 @@ func TestModelShelves(t *testing.T) {
 	b.Get("/models?category=nonsense").Is(http.StatusOK).Has("Paints.", "Speaks.")
 	b.Get("/models?shelf=machine").Is(http.StatusOK).Has("ollama/llama3.2", "Free").Lacks("Paints.")
 	b.Get("/models?shelf=hosted").Is(http.StatusOK).Has("Paints.").Lacks(">Classify<", ">Free</b>")
-	b.Get("/models?price=free").Is(http.StatusOK).Has("ollama/llama3.2", "Classify", `value="free" selected`, `/models?category=embeddings&amp;price=free`).Lacks("Paints.")
+	b.Get("/models?price=free").Is(http.StatusOK).Has("ollama/llama3.2", "Classify", `value="free" selected`, `/models?category=analyze&amp;price=free`).Lacks("Paints.")
 	b.Get("/models?price=nonsense&sort=nonsense").Is(http.StatusOK).Has("Paints.", "Classify")
 	viewer.Get("/models?shelf=built-in").Is(http.StatusOK).Has("Classify", "Offline").Lacks("Use in a flow", "ollama")
 	b.Get("/models/acme/paint").Is(http.StatusOK).Has("steps", "whole number, 1 to 50", "Use in a flow").Lacks("Default</th>")
