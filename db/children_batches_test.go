@@ -95,7 +95,7 @@ func TestBatch_leaves_slots_to_other_runs(t *testing.T) {
 	}, capacity(20))
 }
 
-func TestInBatch(t *testing.T) {
+func TestInBatch_finds_the_rows_of_batches(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		step := w.rows(1)
 		row, err := w.ReadChildren(w.ctx, ws, step, 0, 1)

@@ -9,8 +9,8 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestCompact checks that erased data no longer takes space after a call without a server, and after one beside it.
-func TestCompact(t *testing.T) {
+// TestCompact_frees_the_space_of_erased_data compacts without a server, and then beside one.
+func TestCompact_frees_the_space_of_erased_data(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)
 	s, err := db.Open(t.Context(), cfg)

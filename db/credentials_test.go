@@ -137,8 +137,8 @@ func TestExamineCredentials_reports_another_master_key(t *testing.T) {
 	})
 }
 
-// TestUpdateSecret changes a secret by what is stored: of two instances that do so at the same time, each sees the other's change.
-func TestUpdateSecret(t *testing.T) {
+// TestUpdateSecret_loses_no_change changes a secret by what is stored: of two instances that do so at the same time, each sees the other's change.
+func TestUpdateSecret_loses_no_change(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "s"))
 		var all sync.WaitGroup

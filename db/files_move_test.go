@@ -27,8 +27,8 @@ func (w *fixture) opened(change func(*core.Config)) *fixture {
 	return &fixture{Store: s, t: w.t, ctx: w.ctx, clock: w.clock}
 }
 
-// TestMoveFiles moves contents into the storage, while it fails now and then, and back, while they are read.
-func TestMoveFiles(t *testing.T) {
+// TestMoveFiles_keeps_contents_readable moves contents into the storage, while it fails now and then, and back, while they are read.
+func TestMoveFiles_keeps_contents_readable(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		contents := map[string]string{}
 		for i := range 12 {

@@ -68,7 +68,7 @@ func (w *objectFixture) wantObjects(want int) {
 	wantEqual(w.t, "uploads, blobs and loose chunks", [3]int{uploads, blobs, chunks}, [3]int{0, want, 0})
 }
 
-func TestObjects(t *testing.T) {
+func TestObjects_store_equal_content_once(t *testing.T) {
 	withObjects(t, func(t *testing.T, w *objectFixture) {
 		large := random(3<<20 + 1000)
 		a, b, again, empty := w.save(large), w.save("small"), w.save(large), w.save("")

@@ -240,7 +240,8 @@ func flowsAbove(run *flow.Run, own flow.FlowID) (list []flow.FlowID) {
 	return list
 }
 
-// findFlow finds a flow by ID or slug.
+// findFlow finds a flow by ID or slug. An archived one is found only by a run of its own, such as a batch, which
+// finishes.
 func (c *childRuns) findFlow(ctx context.Context, req flow.ChildRequest) (*flow.Flow, error) {
 	ref := req.Flow
 	id := flow.FlowID(ref)
@@ -253,7 +254,7 @@ func (c *childRuns) findFlow(ctx context.Context, req flow.ChildRequest) (*flow.
 	}
 	f, err := c.r.store.FindFlow(ctx, c.run.WorkspaceID, id)
 	switch {
-	case flow.IsNotFound(err) || err == nil && !f.ArchivedAt.IsZero() && req.Document == nil:
+	case flow.IsNotFound(err) || err == nil && !f.ArchivedAt.IsZero() && req.Document == nil && f.ID != c.run.FlowID:
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This workspace has no flow %q. Choose another in the node.", ref)
 	case err != nil:
 		return nil, err

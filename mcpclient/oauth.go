@@ -101,7 +101,7 @@ type Connection struct {
 
 // attempt is a refresh that was begun.
 type attempt struct {
-	Until time.Time `json:"until"` // nobody else refreshes before
+	Until time.Time `json:"until"` // no other instance refreshes before
 	Lost  int       `json:"lost"`  // answers that were lost before
 }
 

@@ -62,7 +62,7 @@ func TestVersion(t *testing.T) {
 	})
 }
 
-func TestLicensesCmd(t *testing.T) {
+func TestLicensesCmd_prints_what_the_program_contains(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
 	if code := run([]string{"licenses"}, nil, &out, &errs); code != exitOK || !strings.HasPrefix(out.String(), "Sluice\n\nMIT License") || !strings.Contains(out.String(), "GNU LESSER GENERAL PUBLIC LICENSE") {

@@ -111,7 +111,7 @@ func endSubs(p *Plan, i int, now time.Time) (started []int) {
 	return started
 }
 
-// endQuestions ends the sub-steps of a failing step that wait for people: nobody has to answer for something that fails anyway.
+// endQuestions ends the sub-steps of a failing step that wait for people, because the answers no longer matter.
 func endQuestions(p *Plan, i int, now time.Time) {
 	for k := len(p.g.nodes); k < len(p.nodes); k++ {
 		if n := &p.nodes[k]; n.parent == i && n.step.State == flow.StepWaiting && n.def.kind.WaitsFor == flow.WaitsForApproval && !n.active && n.in == nil {
