@@ -69,7 +69,9 @@ func (s *Runs) listRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, erro
 	}
 	runs := make([]flow.Run, 0, len(ids))
 	for _, id := range ids {
-		r, err := core.ReadRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
+		r, err := core.ReadRow(ctx, s.DB, func(ctx context.Context) (*flow.Run, error) {
+			return core.ReadRun(ctx, s.DB.Reads, f.WorkspaceID, "", flow.RunID(id))
+		})
 		switch {
 		case flow.IsNotFound(err): // deleted in the meantime
 		case core.IsDamage(err):

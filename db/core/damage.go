@@ -178,6 +178,20 @@ func readAroundDamage[T any](ctx context.Context, s *DB, read func(context.Conte
 	return v, err
 }
 
+// ReadRow calls read, which reads one row by its ID. An index of PostgreSQL may lead to an old version
+// of the row on a damaged page although the row is on another page. Therefore read is called again to read around
+// that page; if it does not find the row then, the first error is returned.
+func ReadRow[T any](ctx context.Context, s *DB, read func(context.Context) (T, error)) (T, error) {
+	v, err := read(ctx)
+	if !IsDamage(err) || !s.IsPostgres() {
+		return v, err
+	}
+	if elsewhere, err := readAroundDamage(ctx, s, read, v, err); err == nil {
+		return elsewhere, nil
+	}
+	return v, err
+}
+
 // mark marks the row at which work failed, in a transaction of its own.
 func (s *DB) mark(ctx context.Context, e *rowError) error {
 	return s.Write(ctx, Relaxed, func(tx *Tx) error { return tx.MarkDamaged(e.table, e.id, e.task, e.cause) })

@@ -17,7 +17,7 @@ func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow
 	if err != nil || whole {
 		return run, err
 	}
-	return ReadRun(ctx, s.DB.Reads, ws, flowID, runID)
+	return ReadRow(ctx, s.DB, func(ctx context.Context) (*flow.Run, error) { return ReadRun(ctx, s.DB.Reads, ws, flowID, runID) })
 }
 
 // FindRun returns a run; an empty flowID means any flow of the workspace. A run
@@ -58,7 +58,10 @@ func (s Execution) WeighRun(ctx context.Context, runID flow.RunID) (flow.Workspa
 // FindRunHead is FindRun in one query and without waiting for memory: whole reports whether the
 // run has its inputs, outputs and metadata, which are left out if they are large.
 func (s Execution) FindRunHead(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (run *flow.Run, whole bool, err error) {
-	r, err := gen.New(headReader{ReaderOf(s.DB)}).FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+	head := gen.New(headReader{ReaderOf(s.DB)})
+	r, err := ReadRow(ctx, s.DB, func(ctx context.Context) (gen.FindRunRow, error) {
+		return head.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+	})
 	if err != nil {
 		return nil, false, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
 	}

@@ -79,7 +79,16 @@ func CollectRows[T any](ctx context.Context, db *core.DB, ids []string, query fu
 	}
 	list = nil
 	for _, id := range ids {
-		one, err := Collect(ctx, db, query([]string{id}), scan)
+		one, err := core.ReadRow(ctx, db, func(ctx context.Context) ([]T, error) {
+			rows, err := Collect(ctx, db, query([]string{id}), scan)
+			if err == nil && len(rows) == 0 {
+				err = sql.ErrNoRows
+			}
+			return rows, err
+		})
+		if dbconn.IsNoRows(err) { // deleted in the meantime
+			continue
+		}
 		if core.IsDamage(err) {
 			db.Config.Log.Error("a row that cannot be read is missing in a list", "id", id, "error", err)
 			continue
