@@ -84,7 +84,18 @@ func (e *knowledgeEnv) must(status int, method, path, body string) map[string]an
 func (e *knowledgeEnv) add(body string) map[string]any {
 	e.T.Helper()
 	started := e.must(202, "POST", "/v1/knowledge/help/documents", body)
-	return e.must(200, "GET", started["url"].(string)+"?wait=30", "")
+	return e.ended(started["url"].(string))
+}
+
+// ended waits until a run has ended and returns it.
+func (e *knowledgeEnv) ended(path string) map[string]any {
+	e.T.Helper()
+	for {
+		run := e.must(200, "GET", path+"?wait=60", "")
+		if status := run["status"].(string); flow.RunState(status).Ended() || e.T.Context().Err() != nil {
+			return run
+		}
+	}
 }
 
 // sources returns the sources of the hits of a search.
@@ -162,7 +173,7 @@ func TestKnowledge_flows_add_documents_and_cite_them(t *testing.T) {
 	e := newKnowledge(t)
 	id := e.PublishedFlow(strings.ReplaceAll(knowledgeFlow, "PART", "acme"))
 	run := e.must(202, "POST", "/v1/flow/"+id+"/run", `{"text": "# Delivery\n\nParcels take three days.", "question": "How long do parcels take?"}`)
-	run = e.must(200, "GET", "/v1/flow/"+id+"/run/"+run["run_id"].(string)+"?wait=30", "")
+	run = e.ended("/v1/flow/" + id + "/run/" + run["run_id"].(string))
 	if run["status"] != "succeeded" {
 		t.Fatalf("the run: %v", run)
 	}
@@ -294,7 +305,7 @@ func TestKnowledgeSearch_reserves_the_cost_of_a_query(t *testing.T) {
 	run := func(mode string) map[string]any {
 		id := e.PublishedFlow(strings.ReplaceAll(search, "MODE", mode))
 		started := e.must(202, "POST", "/v1/flow/"+id+"/run?wait=0", `{"q": "refund", "run_options": {"max_usd": 0.000000001}}`)
-		return e.must(200, "GET", "/v1/flow/"+id+"/run/"+started["run_id"].(string)+"?wait=30", "")
+		return e.ended("/v1/flow/" + id + "/run/" + started["run_id"].(string))
 	}
 	if failed, _ := run("both")["error"].(map[string]any); failed["code"] != "budget_exceeded" && failed["code"] != "price_unknown" {
 		t.Errorf("a search by meaning: %v", failed)
