@@ -351,6 +351,7 @@ func (w *wordWriter) endElement(name string) {
 	case "r":
 		w.endRun()
 	case "p":
+		w.endControl() // the line ends here, and with it what the control has written
 		w.endParagraph()
 	case "hyperlink":
 		w.endLink()
@@ -403,6 +404,7 @@ func (w *wordWriter) endControl() {
 	if strings.TrimSpace(string(w.block.line.Bytes()[c.start:])) == "" {
 		w.put(checkMark(c.checked))
 	}
+	c.start = -1
 }
 
 // checkMark returns the character for a check box.
