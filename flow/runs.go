@@ -186,6 +186,7 @@ type Run struct {
 	Caller        *CallingStep // of a child run; nil for a root run
 	Case          *CaseRun     // of a run of a test case, and of the runs below it; otherwise nil
 	FlowsAbove    []FlowID     // of a child run: IDs of the flows of its callers, from the top, without duplicates
+	Depth         int          // how many runs are above it: the callers of a child run, and runs that called each other over HTTP
 	MaxUSD        NanoUSD      // see RunOptions
 	// Budgets are the limits that the steps of the run count against: its own and those of its callers, from the top.
 	Budgets   []RunBudgetID

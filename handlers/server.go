@@ -172,6 +172,9 @@ func New(cfg Config) *Server {
 		s.Site.Mount(pages.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
+	if cfg.Links != nil {
+		s.CallerKey = cfg.Links.Key
+	}
 	return s
 }
 

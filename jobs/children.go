@@ -196,8 +196,9 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 			children.RootRunID, children.Depth = above.RootRunID, above.Depth+1
 		}
 	}
-	if children.Depth > flow.MaxChildDepth {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Flows call each other %d levels deep; the limit is %d. Check that no flow calls itself.", children.Depth, flow.MaxChildDepth)
+	children.Depth = max(children.Depth, c.run.Depth+1)
+	if err := checkDepth(children.Depth); err != nil {
+		return nil, err
 	}
 	d, err := c.compiled(ctx, children)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/caller"
 	"sluice/flow/redaction"
 	"sluice/outbound"
 )
@@ -95,6 +96,9 @@ func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.De
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	timedOut := func() bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }
+	if d.RunID != "" {
+		ctx = caller.Sending(ctx, r.runner.callerOf(d.WorkspaceID, d.RunID, nil))
+	}
 	req, secrets, err := r.newDeliveryRequest(flow.OutlastOutages(ctx), d, a)
 	if err != nil {
 		a.Error, a.Cause = publicError(err), flow.CauseOwn

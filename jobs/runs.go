@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/caller"
 	"sluice/flow/engine"
 )
 
@@ -61,7 +62,7 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 		if failure != nil {
 			plan.Fail(failure)
 		}
-		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Stop: active.stop, Hold: r.drain, Ending: r.cfg.Ending, Wake: active.wake, Memory: memory})
+		outcome, err = r.engine.Execute(caller.Sending(ctx, r.callerOf(plan.Run().WorkspaceID, runID, plan.Run())), plan, engine.Signals{Cancel: active.cancel, Stop: active.stop, Hold: r.drain, Ending: r.cfg.Ending, Wake: active.wake, Memory: memory})
 	}
 	switch {
 	case flow.IsPermanent(err):

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/caller"
 	"sluice/flow/contract"
 	"sluice/flow/document"
 )
@@ -39,6 +40,9 @@ func (r *Runner) acceptOnce(ctx context.Context, s flow.Start, start func() (flo
 	}
 	if started, found, err := r.replay(ctx, s); found || err != nil {
 		return started, err
+	}
+	if err := checkDepth(caller.Depth(ctx)); err != nil {
+		return flow.Started{}, err
 	}
 	return start()
 }
@@ -72,7 +76,7 @@ func (r *Runner) awaitReplayed(ctx context.Context, run *flow.Run, wait time.Dur
 // startNew makes one attempt at a start. It returns flow.ErrFlowOutdated if the
 // cached live version was no longer live at the commit.
 func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, error) {
-	n := r.newRun(s)
+	n := r.newRun(ctx, s)
 	if err := checkLimitCost(ctx, r, &n.Run); err != nil {
 		return flow.Started{}, err
 	}
@@ -97,11 +101,11 @@ func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, erro
 }
 
 // newRun returns a run that still lacks its document and inputs.
-func (r *Runner) newRun(s flow.Start) *flow.NewRun {
+func (r *Runner) newRun(ctx context.Context, s flow.Start) *flow.NewRun {
 	run := flow.Run{
 		ID: r.ids.NewRun(), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
 		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata, ChildVersions: s.Options.Children,
-		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1,
+		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1, Depth: caller.Depth(ctx),
 	}
 	if slices.Contains(flow.UntrustedTriggers, s.Trigger) {
 		run.Untrusted = flow.UntrustedInputs

@@ -31,7 +31,7 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 	if !parent.State.Ended() {
 		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
 	}
-	n := newRerun(r, s, parent)
+	n := newRerun(ctx, r, s, parent)
 	c, err := r.resolveRerunDocument(ctx, s, parent, n)
 	if err != nil {
 		return flow.Started{}, err
@@ -81,8 +81,8 @@ func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []
 
 // newRerun returns a run that still lacks its document and inputs. It inherits the
 // parent's metadata, retention, time limit and limit in dollars, but not its webhook.
-func newRerun(r *Runner, s flow.Rerun, parent *flow.Run) *flow.NewRun {
-	n := r.newRun(s.Start)
+func newRerun(ctx context.Context, r *Runner, s flow.Rerun, parent *flow.Run) *flow.NewRun {
+	n := r.newRun(ctx, s.Start)
 	n.Run.FlowSlug = parent.FlowSlug
 	n.Run.ParentRunID, n.Run.RerunFrom, n.Run.SkipFailed = parent.ID, s.From, s.SkipFailed
 	switch n.Run.ChildVersions = s.ChildVersions; {

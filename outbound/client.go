@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 )
 
@@ -70,6 +71,7 @@ type Client struct {
 	// There are two connection pools because net/http reuses idle connections by
 	// host and port only: one dialed for a provider must not serve other requests.
 	public, provider *http.Transport
+	own              atomic.Pointer[own] // nil until SetOwn
 }
 
 // New returns a client, or an error if a configured range or endpoint is invalid.

@@ -29,6 +29,11 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	req = validQuery(req)
+	req, err := h.client.markCaller(req)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
 	calls := callsOf(req.Context())
 	if err := calls.ask(req.Context()); err != nil {
 		closeBody(req)

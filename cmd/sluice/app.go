@@ -244,6 +244,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
+	if err := a.models.HTTP.SetOwn(a.url, links.Key); err != nil {
+		return err
+	}
 	book, err := a.cfg.priceBook(a.secrets, a.store.Now)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
 		FlowsAbove: dbconn.EncodeIDs(r.FlowsAbove), MaxNanoUsd: r.MaxUSD, Budgets: dbconn.EncodeIDs(r.Budgets),
 		TriggerID: r.TriggerID, TriggerName: r.TriggerName, ScheduledAt: dbconn.Micros(r.ScheduledAt), EventKey: r.EventKey,
-		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash, CaseRun: encodeCaseRun(r.Case),
+		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash, CaseRun: encodeCaseRun(r.Case), Depth: int64(r.Depth),
 	}
 	if c := r.Caller; c != nil {
 		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
@@ -66,7 +66,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
 		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), SkipFailed: r.SkipFailed != 0, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
-		FlowsAbove: dbconn.DecodeIDs[flow.FlowID](r.FlowsAbove), MaxUSD: r.MaxNanoUsd, Budgets: dbconn.DecodeIDs[flow.RunBudgetID](r.Budgets),
+		FlowsAbove: dbconn.DecodeIDs[flow.FlowID](r.FlowsAbove), MaxUSD: r.MaxNanoUsd, Budgets: dbconn.DecodeIDs[flow.RunBudgetID](r.Budgets), Depth: int(r.Depth),
 		TriggerID: r.TriggerID, TriggerName: r.TriggerName, ScheduledAt: dbconn.TimeOf(r.ScheduledAt), EventKey: r.EventKey,
 		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},

@@ -276,7 +276,7 @@ func (q *Queries) ListChildItems(ctx context.Context, arg ListChildItemsParams) 
 }
 
 const listChildRuns = `-- name: ListChildRuns :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash, case_run FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash, case_run, depth FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
     AND caller_item >= $4 AND caller_item < $5
 ORDER BY caller_item
@@ -373,6 +373,7 @@ func (q *Queries) ListChildRuns(ctx context.Context, arg ListChildRunsParams) ([
 			&i.Continues,
 			&i.ContextHash,
 			&i.CaseRun,
+			&i.Depth,
 		); err != nil {
 			return nil, err
 		}

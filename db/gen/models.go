@@ -480,6 +480,7 @@ type Run struct {
 	Continues       flow.RunID
 	ContextHash     string
 	CaseRun         string
+	Depth           int64
 }
 
 type SecondFactor struct {

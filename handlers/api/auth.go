@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/caller"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 )
@@ -33,6 +34,9 @@ func localKey(h http.Header) *flow.Key {
 func (s *Server) isLocal(r *http.Request) bool {
 	if _, acts := r.Context().Value(actingKey{}).(*flow.Key); acts || s.LocalToken == "" {
 		return false
+	}
+	if _, sent := caller.Of(r.Context()); sent {
+		return false // a run is not the command line
 	}
 	text, err := bearer(r.Header)
 	return err == nil && subtle.ConstantTimeCompare([]byte(text), []byte(s.LocalToken)) == 1
@@ -86,6 +90,9 @@ func (c *Call) authorize() error {
 // checkAccess checks that the key has one of the scopes and may call the flow of the path.
 func (c *Call) checkAccess() error {
 	if !slices.ContainsFunc(c.route.Scopes, c.Key.Has) {
+		if sender, sent := caller.Of(c.Request().Context()); sent {
+			return flow.Errorf(flow.CodeScopeMissing, "This request was sent by run %s of this server. Runs may start others, but not answer questions or change anything, whatever the key may do.", sender.RootRunID)
+		}
 		return ErrMissingScope(c.route.Scopes[0])
 	}
 	return c.checkFlow()
@@ -121,8 +128,22 @@ func (s *Server) FindKey(r *http.Request) (*flow.Key, error) {
 	return s.findKeyWith(r, s.Store.FindKeyByHash)
 }
 
-// findKeyWith is FindKey with another function to find a key by its hash.
+// findKeyWith is FindKey with another function to find a key by its hash. The key of a request that a run has sent to its own
+// server lacks the scopes that would let a flow answer its own questions, or change flows and settings.
 func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, hash string) (*flow.Key, error)) (*flow.Key, error) {
+	key, err := givenKey(s, r, find)
+	if _, sent := caller.Of(r.Context()); err != nil || !sent {
+		return key, err
+	}
+	limited := *key
+	limited.Scopes = slices.DeleteFunc(slices.Clone(key.Scopes), func(s flow.Scope) bool {
+		return s == flow.ScopeApprove || s == flow.ScopeEdit || s == flow.ScopeAdmin
+	})
+	return &limited, nil
+}
+
+// givenKey returns the valid key of a request with all of its scopes.
+func givenKey(s *Server, r *http.Request, find func(ctx context.Context, hash string) (*flow.Key, error)) (*flow.Key, error) {
 	if key, ok := r.Context().Value(actingKey{}).(*flow.Key); ok {
 		return key, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/flow/caller"
 	"sluice/handlers/web/conns"
 )
 
@@ -37,6 +38,8 @@ func NewHTTPServer(handler http.Handler) *conns.Server {
 // limits the time for reading the body, and drains what handlers leave unread.
 type Edge struct {
 	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
+	// CallerKey verifies which run has sent a request; see package caller. Without it, none counts as sent by a run.
+	CallerKey []byte
 
 	next     http.Handler
 	maxDrain int64  // see MaxDrain
@@ -55,6 +58,11 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if e.hsts != "" {
 		w.Header().Set("Strict-Transport-Security", e.hsts)
+	}
+	if value := r.Header.Get(caller.Header); value != "" && len(e.CallerKey) > 0 {
+		if sender, ok := caller.Verify(e.CallerKey, value); ok {
+			r = r.WithContext(caller.Received(r.Context(), sender))
+		}
 	}
 	if r.ContentLength == 0 {
 		e.next.ServeHTTP(w, r)

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/caller"
 )
 
 // Access says who may use a route. The zero value is invalid, so that a test finds
@@ -45,6 +46,12 @@ type Route struct {
 // send. Event streams, whose paths all end in /events, have no HEAD.
 func (r *Route) hasHead() bool {
 	return r.Method == http.MethodGet && !strings.HasSuffix(r.Path, "/events")
+}
+
+// forRuns reports whether a run may send requests to its own server for the route: it may read, and start runs with forms and
+// incoming webhooks.
+func (r *Route) forRuns() bool {
+	return r.Method == http.MethodGet || strings.HasPrefix(r.Path, "/f/") || strings.HasPrefix(r.Path, "/h/")
 }
 
 // isValidText reports whether a URL is valid UTF-8 without NUL; PostgreSQL rejects
@@ -92,6 +99,9 @@ func (s *Site) serve(r *Route) echo.HandlerFunc {
 		defer RecoverPanic(r.Method+" "+r.Path, &err)
 		c := s.NewCall(ec)
 		defer c.release()
+		if sender, sent := caller.Of(c.Ctx()); sent && !r.forRuns() {
+			return NewError(http.StatusForbidden, "This request was sent by run "+sender.RootRunID+" of this server. Runs may start others, but not answer questions or change anything.")
+		}
 		if r.Access != Open {
 			if err := c.Identify(); err != nil && !(r.Access == SignedIn && errors.Is(err, ErrNoWorkspace)) {
 				return c.redirectToSignIn(err)

@@ -69,11 +69,19 @@ var Kinds = sync.OnceValue(func() *flow.Registry { return kindsOn(nil) })
 var model = sync.OnceValue(builtin.New)
 
 // kindsOn returns all node kinds, with the knowledge bases of a store.
-func kindsOn(store *db.Store) *flow.Registry {
+func kindsOn(store *db.Store) *flow.Registry { return kindsWith(store, newClient()) }
+
+// newClient returns a client that may reach servers on the loopback address.
+func newClient() *outbound.Client {
 	client, err := outbound.New(outbound.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	if err != nil {
 		panic(err)
 	}
+	return client
+}
+
+// kindsWith is kindsOn with a client for their requests.
+func kindsWith(store *db.Store, client *outbound.Client) *flow.Registry {
 	d := nodes.Deps{HTTP: client, Providers: providers.NewClient(providers.Guarded(client)), Documents: tables(), Model: model()}
 	if store != nil {
 		d.Knowledge, d.Tests = &store.Bases, store
@@ -95,7 +103,8 @@ func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
 // SetupOn starts a server without users on the given store.
 func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env {
 	t.Helper()
-	h := &Env{T: t, Store: store, Log: &logBuffer{}, kinds: kindsOn(store)}
+	client := newClient()
+	h := &Env{T: t, Store: store, Log: &logBuffer{}, kinds: kindsWith(store, client)}
 	h.Library = &library.Library{Store: h.Store, Kinds: h.kinds, IDs: flow.NewIDs(), CheckArguments: agents.CheckArguments, Rights: h.Store}
 	h.Runner = h.startRunner()
 	h.Http = httptest.NewUnstartedServer(nil)
@@ -113,6 +122,9 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 	cfg.Links = &filelinks.Signer{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
 	for _, f := range set {
 		f(&cfg)
+	}
+	if err := client.SetOwn(cfg.PublicURL, cfg.Links.Key); err != nil {
+		t.Fatal(err)
 	}
 	h.Settings, h.Server = cfg, handlers.New(cfg)
 	h.Store.FlowEdited, h.Store.OnBroadcast = h.Server.FlowEdited, h.Server.OnBroadcast
