@@ -179,18 +179,24 @@ func TestTutorialPDF(t *testing.T) {
 	}
 }
 
-// pdfOf returns a PDF with one page that shows a line of ASCII.
-func pdfOf(line string) []byte {
+// pdfOf returns a PDF with pages that show a line of ASCII each.
+func pdfOf(pages ...string) []byte {
 	var b bytes.Buffer
 	var at []int
 	object := func(text string) { at = append(at, b.Len()); fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(at), text) }
 	b.WriteString("%PDF-1.4\n")
 	object("<< /Type /Catalog /Pages 2 0 R >>")
-	object("<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
-	object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>")
-	content := "BT /F 14 Tf 72 720 Td (" + line + ") Tj ET"
-	object(fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content))
+	kids := ""
+	for i := range pages {
+		kids += fmt.Sprintf("%d 0 R ", 4+2*i)
+	}
+	object(fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids, len(pages)))
 	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+	for i, line := range pages {
+		object(fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources << /Font << /F 3 0 R >> >> >>", 5+2*i))
+		content := "BT /F 14 Tf 72 720 Td (" + line + ") Tj ET"
+		object(fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content))
+	}
 	start := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
 	for _, offset := range at {
