@@ -9,11 +9,10 @@ import (
 
 	"sluice/db"
 	"sluice/db/dbtest"
+	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/knowledge"
 )
-
-func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // onBoth runs a test on both databases.
 func onBoth(t *testing.T, test func(t *testing.T, e *env)) {
@@ -265,10 +264,27 @@ func TestSearchBase_requires_quoted_phrases_and_adds_neighbors(t *testing.T) {
 
 func TestRemoveBaseDocuments_holds_for_searches_that_begin_after_it(t *testing.T) {
 	t.Parallel()
+	removeBesideSearches(t, 60)
+}
+
+// TestRemoveBaseDocuments_holds_for_10000_searches is the long form.
+func TestRemoveBaseDocuments_holds_for_10000_searches(t *testing.T) {
+	need.Slow(t)
+	t.Parallel()
+	removeBesideSearches(t, 10_000)
+}
+
+// removeBesideSearches removes documents one after the other, and searches after each removal for what was removed, beside the removals that follow it.
+func removeBesideSearches(t *testing.T, documents int) {
 	onBoth(t, func(t *testing.T, e *env) {
-		const searchers, documents = 8, 60
+		const searchers = 8
 		for i := range documents {
 			e.put("", fmt.Sprint(i), "the same text for all of them")
+			if i%100 == 99 {
+				if err := e.s.CompactBases(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		removed := make(chan string, documents)
 		errs := make(chan error, searchers)

@@ -3,9 +3,17 @@ package bases
 import (
 	"container/list"
 	"sync"
+
+	"sluice/flow/knowledge"
 )
 
-// cacheKey names a shard of a block, or with -1 its vectors. Blocks never change, and no number is used twice.
+// Shards of a cacheKey that are none.
+const (
+	vectorsOf = -1
+	headOf    = -2
+)
+
+// cacheKey names a shard of a block, its vectors or its head. Blocks never change, and no number is used twice.
 type cacheKey struct {
 	base  string
 	block int64
@@ -24,6 +32,16 @@ type cache struct {
 type cached struct {
 	key  cacheKey
 	data []byte
+	head *knowledge.Head
+}
+
+// size returns the memory of an entry in bytes.
+func (c *cached) size() int64 {
+	n := int64(len(c.data)) + cachedExtra
+	if c.head != nil {
+		n += 16 * int64(len(c.head.Numbers))
+	}
+	return n
 }
 
 // cachedExtra is the memory of an entry besides its data, in bytes.
@@ -35,29 +53,39 @@ func newCache(limit int64) *cache {
 
 // get returns the data of a key, which read returns if it is not in the cache.
 func (c *cache) get(k cacheKey, read func() ([]byte, error)) ([]byte, error) {
-	c.mu.Lock()
-	if e := c.entries[k]; e != nil {
-		c.order.MoveToFront(e)
-		data := e.Value.(*cached).data
-		c.mu.Unlock()
-		return data, nil
+	if e := c.find(k); e != nil {
+		return e.data, nil
 	}
-	c.mu.Unlock()
 	data, err := read()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.keep(&cached{key: k, data: data})
 	}
+	return data, err
+}
+
+// find returns the entry of a key, or nil.
+func (c *cache) find(k cacheKey) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries[k] == nil {
-		c.entries[k] = c.order.PushFront(&cached{k, data})
-		c.bytes += int64(len(data)) + cachedExtra
+	e := c.entries[k]
+	if e == nil {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cached)
+}
+
+// keep adds an entry, and drops those that were not used for the longest time.
+func (c *cache) keep(e *cached) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[e.key] == nil {
+		c.entries[e.key] = c.order.PushFront(e)
+		c.bytes += e.size()
 	}
 	for c.bytes > c.limit && c.order.Len() > 0 {
-		last := c.order.Back()
-		old := c.order.Remove(last).(*cached)
+		old := c.order.Remove(c.order.Back()).(*cached)
 		delete(c.entries, old.key)
-		c.bytes -= int64(len(old.data)) + cachedExtra
+		c.bytes -= old.size()
 	}
-	return data, nil
 }

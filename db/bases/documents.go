@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"sluice/db/core"
@@ -284,13 +285,7 @@ func (s *Bases) ListBaseSources(ctx context.Context, b *knowledge.Base, part, pr
 	if err != nil {
 		return nil, fmt.Errorf("list the sources of %s: %w", b.ID, err)
 	}
-	var list []string
-	for _, r := range rows {
-		if strings.HasPrefix(r.Source, prefix) {
-			list = append(list, r.Source)
-		}
-	}
-	return list, nil
+	return slices.DeleteFunc(rows, func(source string) bool { return !strings.HasPrefix(source, prefix) }), nil
 }
 
 // ListBasePassages returns passages of a document from the one with index from on.

@@ -3,6 +3,7 @@ package bases
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"sluice/db/core"
 	"sluice/db/gen"
@@ -103,24 +104,75 @@ func (x *blocks) open(ctx context.Context, q *gen.Queries, base, part string, al
 	if allParts {
 		any = 1
 	}
-	rows, err := q.ListBlocks(ctx, gen.ListBlocksParams{KnowledgeID: base, Part: part, AnyPart: any})
+	rows, err := q.ListBlockNumbers(ctx, gen.ListBlockNumbersParams{KnowledgeID: base, Part: part, AnyPart: any})
 	if err != nil {
 		return nil, fmt.Errorf("list the blocks of %s: %w", base, err)
 	}
 	list := make([]knowledge.Block, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		head, err := knowledge.DecodeHead(r.Head)
-		if err != nil {
-			return nil, err
-		}
 		list[i] = knowledge.Block{
-			Head: head, Dimensions: int(r.Dimensions),
-			Shard:   func(n int) ([]byte, error) { return x.shard(ctx, q, base, r.Block, n) },
-			Vectors: func() ([]byte, error) { return x.vectors(ctx, q, base, r.Block) },
+			Dimensions: int(r.Dimensions),
+			Shard:      func(n int) ([]byte, error) { return x.shard(ctx, q, base, r.Block, n) },
+			Vectors:    func() ([]byte, error) { return x.vectors(ctx, q, base, r.Block) },
+		}
+		if e := x.cache.find(cacheKey{base, r.Block, headOf}); e != nil {
+			list[i].Head = e.head
 		}
 	}
-	return list, nil
+	return list, x.readHeads(ctx, q, gen.ListHeadsParams{KnowledgeID: base, Part: part, AnyPart: any}, rows, list)
+}
+
+// headsAtOnce is the number of missing heads from which all are read with one statement.
+const headsAtOnce = 8
+
+// readHeads reads the heads that are not in the cache. It returns errMoved for a block that was replaced since it was listed, which no
+// transaction with one state of the database sees.
+func (x *blocks) readHeads(ctx context.Context, q *gen.Queries, p gen.ListHeadsParams, rows []gen.ListBlockNumbersRow, list []knowledge.Block) error {
+	missing := map[int64]int{} // index in the list by number
+	p.FirstBlock, p.LastBlock = math.MaxInt64, 0
+	for i := range list {
+		if n := rows[i].Block; list[i].Head == nil {
+			missing[n], p.FirstBlock, p.LastBlock = i, min(p.FirstBlock, n), max(p.LastBlock, n)
+		}
+	}
+	if len(missing) < headsAtOnce {
+		for n := range missing {
+			p.FirstBlock, p.LastBlock = n, n
+			if err := x.readRange(ctx, q, p, missing, list); err != nil {
+				return err
+			}
+		}
+	} else if err := x.readRange(ctx, q, p, missing, list); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return errMoved
+	}
+	return nil
+}
+
+// readRange reads the heads of a range of blocks, and removes from missing those that it found.
+func (x *blocks) readRange(ctx context.Context, q *gen.Queries, p gen.ListHeadsParams, missing map[int64]int, list []knowledge.Block) error {
+	heads, err := q.ListHeads(ctx, p)
+	if err != nil {
+		return fmt.Errorf("read the blocks of %s: %w", p.KnowledgeID, err)
+	}
+	for i := range heads {
+		n := heads[i].Block
+		at, wanted := missing[n]
+		if !wanted {
+			continue
+		}
+		head, err := knowledge.DecodeHead(heads[i].Head)
+		if err != nil {
+			return err
+		}
+		list[at].Head = head
+		x.cache.keep(&cached{key: cacheKey{p.KnowledgeID, n, headOf}, head: head})
+		delete(missing, n)
+	}
+	return nil
 }
 
 // shard returns a shard of a block.
@@ -139,7 +191,7 @@ func (x *blocks) shard(ctx context.Context, q *gen.Queries, base string, block i
 
 // vectors returns the vectors of a block.
 func (x *blocks) vectors(ctx context.Context, q *gen.Queries, base string, block int64) ([]byte, error) {
-	return x.cache.get(cacheKey{base, block, -1}, func() ([]byte, error) {
+	return x.cache.get(cacheKey{base, block, vectorsOf}, func() ([]byte, error) {
 		pieces, err := q.ListVectors(ctx, gen.ListVectorsParams{KnowledgeID: base, Block: block})
 		if err != nil {
 			return nil, fmt.Errorf("read vectors of block %d of %s: %w", block, base, err)

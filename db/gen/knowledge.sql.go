@@ -645,6 +645,45 @@ func (q *Queries) KnowledgeToCompact(ctx context.Context, maxRows int32) ([]Know
 	return items, nil
 }
 
+const listBlockNumbers = `-- name: ListBlockNumbers :many
+SELECT block, dimensions FROM knowledge_blocks WHERE knowledge_id = $1 AND (part = $2 OR CAST($3 AS BIGINT) = 1) ORDER BY part, block
+`
+
+type ListBlockNumbersParams struct {
+	KnowledgeID string
+	Part        string
+	AnyPart     int64
+}
+
+type ListBlockNumbersRow struct {
+	Block      int64
+	Dimensions int64
+}
+
+// The blocks of a search, without their heads, which are kept in memory.
+func (q *Queries) ListBlockNumbers(ctx context.Context, arg ListBlockNumbersParams) ([]ListBlockNumbersRow, error) {
+	rows, err := q.db.QueryContext(ctx, listBlockNumbers, arg.KnowledgeID, arg.Part, arg.AnyPart)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListBlockNumbersRow
+	for rows.Next() {
+		var i ListBlockNumbersRow
+		if err := rows.Scan(&i.Block, &i.Dimensions); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listBlocks = `-- name: ListBlocks :many
 SELECT knowledge_id, part, block, passages, first_number, last_number, stale, dimensions, head FROM knowledge_blocks WHERE knowledge_id = $1 AND (part = $2 OR CAST($3 AS BIGINT) = 1) ORDER BY part, block
 `
@@ -722,6 +761,53 @@ func (q *Queries) ListFilterFacts(ctx context.Context, arg ListFilterFactsParams
 			&i.FirstNumber,
 			&i.Passages,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listHeads = `-- name: ListHeads :many
+SELECT block, head FROM knowledge_blocks
+WHERE knowledge_id = $1 AND (part = $2 OR CAST($3 AS BIGINT) = 1) AND block >= $4 AND block <= $5
+`
+
+type ListHeadsParams struct {
+	KnowledgeID string
+	Part        string
+	AnyPart     int64
+	FirstBlock  int64
+	LastBlock   int64
+}
+
+type ListHeadsRow struct {
+	Block int64
+	Head  []byte
+}
+
+func (q *Queries) ListHeads(ctx context.Context, arg ListHeadsParams) ([]ListHeadsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listHeads,
+		arg.KnowledgeID,
+		arg.Part,
+		arg.AnyPart,
+		arg.FirstBlock,
+		arg.LastBlock,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListHeadsRow
+	for rows.Next() {
+		var i ListHeadsRow
+		if err := rows.Scan(&i.Block, &i.Head); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1000,42 +1086,28 @@ func (q *Queries) ListPassages(ctx context.Context, arg ListPassagesParams) ([]K
 }
 
 const listSources = `-- name: ListSources :many
-SELECT id, source FROM knowledge_documents
-WHERE knowledge_id = $1 AND workspace_id = $2 AND part = $3 AND source >= $4 AND source < $5 ORDER BY source
+SELECT source FROM knowledge_documents WHERE knowledge_id = $1 AND workspace_id = $2 AND part = $3 ORDER BY source
 `
 
 type ListSourcesParams struct {
 	KnowledgeID string
 	WorkspaceID flow.WorkspaceID
 	Part        string
-	Prefix      string
-	PrefixEnd   string
 }
 
-type ListSourcesRow struct {
-	ID     string
-	Source string
-}
-
-func (q *Queries) ListSources(ctx context.Context, arg ListSourcesParams) ([]ListSourcesRow, error) {
-	rows, err := q.db.QueryContext(ctx, listSources,
-		arg.KnowledgeID,
-		arg.WorkspaceID,
-		arg.Part,
-		arg.Prefix,
-		arg.PrefixEnd,
-	)
+func (q *Queries) ListSources(ctx context.Context, arg ListSourcesParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listSources, arg.KnowledgeID, arg.WorkspaceID, arg.Part)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ListSourcesRow
+	var items []string
 	for rows.Next() {
-		var i ListSourcesRow
-		if err := rows.Scan(&i.ID, &i.Source); err != nil {
+		var source string
+		if err := rows.Scan(&source); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, source)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

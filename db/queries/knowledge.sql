@@ -87,6 +87,14 @@ VALUES (@knowledge_id, @part, @block, @passages, @first_number, @last_number, 0,
 -- name: ListBlocks :many
 SELECT * FROM knowledge_blocks WHERE knowledge_id = @knowledge_id AND (part = @part OR CAST(@any_part AS BIGINT) = 1) ORDER BY part, block;
 
+-- The blocks of a search, without their heads, which are kept in memory.
+-- name: ListBlockNumbers :many
+SELECT block, dimensions FROM knowledge_blocks WHERE knowledge_id = @knowledge_id AND (part = @part OR CAST(@any_part AS BIGINT) = 1) ORDER BY part, block;
+
+-- name: ListHeads :many
+SELECT block, head FROM knowledge_blocks
+WHERE knowledge_id = @knowledge_id AND (part = @part OR CAST(@any_part AS BIGINT) = 1) AND block >= @first_block AND block <= @last_block;
+
 -- Marks blocks that may have passages of a part in a range.
 -- name: MarkStale :exec
 UPDATE knowledge_blocks SET stale = 1
@@ -162,8 +170,7 @@ SELECT source, metadata, first_number, passages FROM knowledge_documents
 WHERE knowledge_id = @knowledge_id AND (part = @part OR CAST(@any_part AS BIGINT) = 1) AND passages > 0;
 
 -- name: ListSources :many
-SELECT id, source FROM knowledge_documents
-WHERE knowledge_id = @knowledge_id AND workspace_id = @workspace_id AND part = @part AND source >= @prefix AND source < @prefix_end ORDER BY source;
+SELECT source FROM knowledge_documents WHERE knowledge_id = @knowledge_id AND workspace_id = @workspace_id AND part = @part ORDER BY source;
 
 -- name: FindWords :one
 SELECT data FROM knowledge_words WHERE knowledge_id = @knowledge_id AND block = @block AND shard = @shard;

@@ -43,10 +43,11 @@ func NewEntry(number int64, heading, text string) Entry {
 	return e
 }
 
-// Head lists the passages of a block: their numbers, ascending, and their lengths.
+// Head lists the passages of a block: their numbers, ascending, and their lengths. Total is the sum of the lengths.
 type Head struct {
 	Numbers []int64
 	Lengths []int
+	Total   int
 }
 
 // Shards returns how many shards a block with n passages has.
@@ -152,8 +153,8 @@ func DecodeHead(data []byte) (*Head, error) {
 	r, h, number := reader{data: data}, &Head{}, int64(0)
 	for len(r.data) > 0 {
 		number += int64(r.number())
-		h.Numbers = append(h.Numbers, number)
-		h.Lengths = append(h.Lengths, r.number())
+		length := r.number()
+		h.Numbers, h.Lengths, h.Total = append(h.Numbers, number), append(h.Lengths, length), h.Total+length
 	}
 	return h, r.err
 }
@@ -258,7 +259,7 @@ func MergeBlocks(blocks []MergeBlock, keep func(number int64) bool) (head *Head,
 	}
 	var before int64
 	for i, p := range places {
-		head.Numbers, head.Lengths = append(head.Numbers, p.number), append(head.Lengths, p.length)
+		head.Numbers, head.Lengths, head.Total = append(head.Numbers, p.number), append(head.Lengths, p.length), head.Total+p.length
 		headData = binary.AppendUvarint(headData, uint64(p.number-before))
 		headData = binary.AppendUvarint(headData, uint64(p.length))
 		before = p.number

@@ -70,9 +70,7 @@ func rankWords(blocks []Block, r *Request) (*best, error) {
 	passages, length := 0, 0
 	for i := range blocks {
 		passages += len(blocks[i].Head.Numbers)
-		for _, n := range blocks[i].Head.Lengths {
-			length += n
-		}
+		length += blocks[i].Head.Total
 	}
 	if passages == 0 {
 		return top, nil

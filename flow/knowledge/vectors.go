@@ -53,23 +53,6 @@ func EachVector(data []byte, dimensions int, f func(at int, scale float32, numbe
 	return nil
 }
 
-// Dot returns the inner product of two vectors of 8-bit numbers of the same length.
-func Dot(a, b []byte) int32 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 int32
-	for len(a) >= 8 && len(b) >= 8 {
-		s0 += int32(int8(a[0]))*int32(int8(b[0])) + int32(int8(a[4]))*int32(int8(b[4]))
-		s1 += int32(int8(a[1]))*int32(int8(b[1])) + int32(int8(a[5]))*int32(int8(b[5]))
-		s2 += int32(int8(a[2]))*int32(int8(b[2])) + int32(int8(a[6]))*int32(int8(b[6]))
-		s3 += int32(int8(a[3]))*int32(int8(b[3])) + int32(int8(a[7]))*int32(int8(b[7]))
-		a, b = a[8:], b[8:]
-	}
-	for i := range a {
-		s0 += int32(int8(a[i])) * int32(int8(b[i]))
-	}
-	return s0 + s1 + s2 + s3
-}
-
 // Unit returns a vector of length 1 with the same direction.
 func Unit[F float32 | float64](v []F) []float32 {
 	var sum float64
