@@ -7,7 +7,7 @@ import (
 	"sluice/flow/knowledge"
 )
 
-// Shards of a cacheKey that are none.
+// Values of cacheKey.shard for what is not a shard.
 const (
 	vectorsOf = -1
 	headOf    = -2
