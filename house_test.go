@@ -118,7 +118,7 @@ var allowed = map[string][]string{
 	"sluice/nodes":                       {"sluice/documents", "sluice/flow", "sluice/flow/contract", "sluice/flow/knowledge", "sluice/flow/media", "sluice/flow/pattern", "sluice/flow/position", "sluice/flow/redaction", "sluice/javascript", "sluice/markdown", "sluice/nodes/agents", "sluice/nodes/bases", "sluice/nodes/batches", "sluice/nodes/errtext", "sluice/nodes/expression", "sluice/nodes/jsonpath", "sluice/nodes/servertools", "sluice/nodes/tests", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted", "sluice/sandbox"},
 	"sluice/nodes/agents":                {"sluice/flow", "sluice/flow/value", "sluice/flow/wording", "sluice/providers"},
 	"sluice/nodes/bases":                 {"sluice/documents", "sluice/flow", "sluice/flow/knowledge", "sluice/flow/value", "sluice/flow/wording", "sluice/nodes/expression", "sluice/nodes/passages", "sluice/providers/builtin"},
-	"sluice/nodes/batches":               {"sluice/flow", "sluice/flow/contract", "sluice/nodes/expression"},
+	"sluice/nodes/batches":               {"sluice/documents", "sluice/flow", "sluice/flow/contract", "sluice/nodes/expression"},
 	"sluice/nodes/errtext":               {"sluice/flow"},
 	"sluice/nodes/expression":            {"sluice/flow", "sluice/flow/pattern", "sluice/nodes/errtext"},
 	"sluice/nodes/jsonpath":              {},

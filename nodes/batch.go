@@ -2,10 +2,7 @@ package nodes
 
 import (
 	"context"
-	"errors"
-	"io"
 
-	"sluice/documents"
 	"sluice/flow"
 	"sluice/nodes/batches"
 )
@@ -40,7 +37,7 @@ func runBatch(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	children, err := in.Children.Start(ctx, flow.ChildRequest{
 		Flow: string(spec.Flow), Version: spec.Version, Concurrency: spec.Concurrency, KeepErrors: spec.OnError != batches.Stop, MaxFailed: spec.MaxFailed,
 		AllRows: !spec.SkipInvalid, MaySkip: true,
-		Rows: func(yield func(flow.ChildRow, error) bool) { eachRow(ctx, d.Documents, in, spec, yield) },
+		Rows: spec.Rows(ctx, d.Documents, in, in.Config["file"]),
 	})
 	if err != nil {
 		return flow.Out{}, err
@@ -57,43 +54,4 @@ func runBatch(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	return flow.Out{Outputs: map[string]any{"total": children.Total, "succeeded": children.Succeeded, "failed": children.Failed}}, nil
-}
-
-// eachRow yields the rows of the file.
-func eachRow(ctx context.Context, d Documents, in *flow.In, spec *batches.Spec, yield func(flow.ChildRow, error) bool) {
-	fail := func(err error) { yield(flow.ChildRow{}, err) }
-	f, content, err := in.OpenFile(ctx, in.Config["file"])
-	if err != nil {
-		fail(err)
-		return
-	}
-	defer content.Close() //nolint:errcheck // it was only read
-	rows, err := d.OpenRows(ctx, string(in.WorkspaceID), f.Name, f.MIME, content)
-	if err != nil {
-		fail(tableError(err))
-		return
-	}
-	defer rows.Close()
-	for n := 0; spec.Sample == 0 || n < spec.Sample; n++ {
-		row, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			fail(tableError(err))
-			return
-		}
-		inputs, wrong := spec.InputsOf(ctx, row.Values)
-		if !yield(flow.ChildRow{Number: row.Number, Inputs: inputs, Error: wrong}, nil) {
-			return
-		}
-	}
-}
-
-// tableError returns what a person can fix about a table with its code.
-func tableError(err error) error {
-	if wrong, ok := errors.AsType[*documents.Error](err); ok {
-		return &flow.Error{Code: flow.CodeBatchInvalid, Message: wrong.Error()}
-	}
-	return err
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/nodes/batches"
 )
 
 // The field of the inputs that get one item each time, and options of the fields "on_item_error" and "results".
@@ -31,8 +33,12 @@ var mapPorts = []string{"results", "file", "errors", "succeeded", "failed"}
 
 // mapFields are the fields of a map node in addition to those of childFields.
 var mapFields = []flow.Field{
-	{Name: loopField, Title: "Loop over", Type: flow.FieldList, Typed: true, Required: true, Min: ptr(1),
+	{Name: loopField, Title: "Loop over", Type: flow.FieldList, Typed: true, Required: true, Unless: "file", Min: ptr(1),
 		Help: "The input that receives each item. If you choose several, their lists must have the same length."},
+	{Name: "file", Title: "Rows of a file", Type: flow.FieldFile, Accept: []string{".csv", ".tsv", ".jsonl", ".ndjson", ".xlsx"},
+		Help: "Instead of lists: a table. Its columns become the inputs of their names, one run for each row."},
+	{Name: "columns", Title: "Columns", Type: flow.FieldMap, Typed: true, More: true,
+		Help: "With a file: by input, another column or an expression over row."},
 	{Name: "concurrency", Title: "Concurrency", Type: flow.FieldInteger, Typed: true, Default: 10, Min: ptr(1), Max: ptr(flow.MaxChildConcurrency), Help: "Items that run at the same time."},
 	{Name: "on_item_error", Title: "If an item fails", Type: flow.FieldSelect, Typed: true, Default: itemFail, Options: []string{itemFail, itemKeep}, Labels: []string{"Stop the run", "Keep going"},
 		Help: "With Keep going, failed items are null in the results."},
@@ -42,7 +48,7 @@ var mapFields = []flow.Field{
 
 // The map kind runs another flow for every item of a list. Each item is a child run. The step
 // waits for them without occupying a worker.
-var _ = register(func(Deps) flow.Kind {
+var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Reads: true, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs a flow for every item of a list.",
@@ -50,6 +56,8 @@ var _ = register(func(Deps) flow.Kind {
 			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Loop over* take lists, the others get the same value for every item.\n\n" +
 			"Every item is a child run with its own steps, cost and page. Nothing is lost or done twice when the server stops in between, and with several servers all of them work on the items. " +
 			"The step waits without holding a worker. A list has at most 100,000 items.\n\n" +
+			"With a `file` (CSV, TSV, JSON Lines or XLSX) every row is an item. Inputs get the column that has their name, or the one or the expression over `row` that `columns` names for them, " +
+			"such as `row.first + ' ' + row.last`; all others get the value of their field. If a row is invalid, the step fails before any item starts; with `on_item_error: keep` that row is a failed item.\n\n" +
 			"`errors` lists the failed items with `index`, `input`, `code` and `message`, the first 1,000 of them. A rerun of the run starts only the items that failed or whose inputs have changed.\n\n" +
 			"All items run the version that is live when the step first starts, even if another is published meanwhile, or the one in `version`.",
 		Fields:        childFields(mapFields...),
@@ -66,7 +74,7 @@ var _ = register(func(Deps) flow.Kind {
 			Config: map[string]any{"flow": "summarize-a-text", "over": []any{"text"}, "input.text": []any{"One text.", "Another text."}},
 		},
 		Check:   checkMap,
-		Run:     runMap,
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return runMap(ctx, d, in) },
 		Cleanup: stopChildren,
 		Partial: func(outputs map[string]any) bool { f, _ := flow.Float(outputs["failed"]); return f > 0 },
 	}
@@ -76,6 +84,9 @@ var _ = register(func(Deps) flow.Kind {
 func mapSchema(n *flow.Node) flow.DynamicSchema {
 	over := portNames(n.Config["over"])
 	shape := childSchema(n, mapPorts, over)
+	for i := range shape.Fields {
+		shape.Fields[i].Unless = "file" // its columns fill them
+	}
 	if shape.Open != "" {
 		for _, name := range over { // lists, even without a contract
 			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == inputPrefix+name })
@@ -108,12 +119,11 @@ func checkMap(n *flow.Node) (problems []flow.Problem) {
 
 // runMap starts the child runs, suspends the step until all have ended, and outputs their
 // results.
-func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
-	items, err := mapItems(in)
+func runMap(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	req, err := mapRequest(ctx, d, in)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	req := childRequest(in, items)
 	req.Concurrency, req.KeepErrors, req.MaySkip = in.Int("concurrency"), in.Text("on_item_error") == itemKeep, true
 	children, err := in.Children.Start(ctx, req)
 	if err != nil {
@@ -129,6 +139,31 @@ func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
 		return mapFile(ctx, in, children)
 	}
 	return mapLists(ctx, in, children)
+}
+
+// mapRequest returns the items of lists, or of the rows of a file.
+func mapRequest(ctx context.Context, d Deps, in *flow.In) (flow.ChildRequest, error) {
+	file := firstSet(in.Ports["file"], in.Config["file"])
+	if file == nil {
+		items, err := mapItems(in)
+		return childRequest(in, items), err
+	}
+	var inputs []contract.Input
+	for _, p := range contractPorts(in.Config, "inputs") {
+		inputs = append(inputs, contract.Input{Name: p.name, Required: p.required})
+	}
+	columns, _ := flow.AsMap(in.Config["columns"])
+	chosen := map[string]string{}
+	for name := range columns {
+		chosen[name] = flow.Text(columns[name])
+	}
+	spec, err := batches.MatchFile(ctx, d.Documents, in, file, inputs, chosen, givenInputs(in))
+	if err != nil {
+		return flow.ChildRequest{}, err
+	}
+	req := childRequest(in, nil)
+	req.Rows, req.AllRows = spec.Rows(ctx, d.Documents, in, file), in.Text("on_item_error") != itemKeep
+	return req, nil
 }
 
 // mapItems returns the inputs of each item: lists are zipped, other values repeated.

@@ -146,12 +146,13 @@ func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
 // required reports required ports and fields without an edge or a value.
 func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
 	fed := v.fed[n.ID]
+	given := func(name string) bool { return name != "" && (fed[name] || n.Config[name] != nil) }
 	for _, p := range flow.InputPorts(n, k) {
 		f := k.Field(p.Name)
 		if n.Tool != nil && flow.CanOpen(p, f) { // the model fills it
 			continue
 		}
-		if !p.Required || fed[p.Name] || f != nil && f.Unless != "" && (fed[f.Unless] || n.Config[f.Unless] != nil) {
+		if !p.Required || fed[p.Name] || f != nil && given(f.Unless) {
 			continue
 		}
 		switch {
@@ -167,7 +168,7 @@ func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
 	}
 	for i := range k.Fields {
 		f := &k.Fields[i]
-		if f.Typed && f.Required && !n.HasValue(f) && f.Default == nil && k.Role != flow.RoleInput {
+		if f.Typed && f.Required && !given(f.Unless) && !n.HasValue(f) && f.Default == nil && k.Role != flow.RoleInput {
 			v.add(at+flow.Pointer(f.Name), "required", n.ID, "%s is required.", cmp.Or(f.Title, f.Name))
 		}
 	}

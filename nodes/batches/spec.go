@@ -1,5 +1,5 @@
 // Package batches describes batches: runs of a flow for each row of a table. It owns how the inputs of the flow are made
-// of a row, and the internal document that a batch executes. It knows nothing about files and databases.
+// of a row, and the internal document that a batch executes. It knows nothing about databases.
 package batches
 
 import (
@@ -39,6 +39,8 @@ type Spec struct {
 	SkipInvalid bool              `json:"skip_invalid,omitempty"`
 	Sample      int               `json:"sample,omitempty"` // only so many rows; 0 means all
 	Columns     []string          `json:"columns"`          // of the table, for results
+
+	given *flow.Object // values of inputs that no column fills; nil in a batch
 }
 
 // Source is where the value of an input comes from: a column, or an expression over the variable row.
@@ -93,7 +95,7 @@ func Match(inputs []contract.Input, columns []string, chosen map[string]string) 
 
 // InputsOf returns the inputs of the run for a row, or what is wrong with it. An empty cell is as if the input were left out.
 func (s *Spec) InputsOf(ctx context.Context, row *flow.Object) (*flow.Object, *flow.Error) {
-	given, scope := &flow.Object{}, (*expression.Scope)(nil)
+	given, scope := s.given.Clone(), (*expression.Scope)(nil)
 	for _, name := range sorting.Keys(s.Inputs) {
 		from := s.Inputs[name]
 		value := row.Get(from.Column)
