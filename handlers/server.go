@@ -24,6 +24,7 @@ import (
 	"sluice/handlers/api"
 	"sluice/handlers/automation"
 	"sluice/handlers/bases"
+	"sluice/handlers/cases"
 	"sluice/handlers/console"
 	"sluice/handlers/docs"
 	"sluice/handlers/editor"
@@ -122,6 +123,7 @@ type Server struct {
 
 	Automation *automation.Server
 	Bases      *bases.Server
+	Cases      *cases.Server
 }
 
 // New returns the server and starts recording the use of keys.
@@ -168,7 +170,8 @@ func New(cfg Config) *Server {
 	s.Hooks = receiver.New(s.Site, receiver.Config{Runner: cfg.Runner, Scope: cfg.Scope, MaxFile: cfg.MaxFile})
 	s.Automation = automation.New(s.Site, automation.Config{Runner: cfg.Runner, Providers: cfg.Providers, Tables: cfg.Tables, MaxFile: cfg.MaxFile, API: s.API.ServeAs, Scope: cfg.Scope, Compile: cfg.Compile, Evaluate: cfg.Evaluate})
 	s.Bases = bases.New(s.Site, bases.Config{Runner: cfg.Runner, MaxFile: cfg.MaxFile, Embed: cfg.Embed, Filter: cfg.Filter, API: s.API.ServeAs})
-	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Bases, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {
+	s.Cases = cases.New(s.Site, cases.Config{Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile})
+	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Bases, s.Cases, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {
 		s.Site.Mount(pages.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)

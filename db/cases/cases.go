@@ -45,6 +45,15 @@ func (s *Cases) FindCaseFile(ctx context.Context, ws flow.WorkspaceID, flowID fl
 	return f, sources, nil
 }
 
+// CountCases returns how many cases a flow has.
+func (s *Cases) CountCases(ctx context.Context, flowID flow.FlowID) (int, error) {
+	n, err := s.DB.Reads.CountCases(ctx, flowID)
+	if err != nil {
+		return 0, fmt.Errorf("count the cases of %s: %w", flowID, err)
+	}
+	return int(n), nil
+}
+
 // caseOf reads a stored case.
 func caseOf(body string) (*cases.Case, error) {
 	v, err := flow.DecodeJSON([]byte(body))

@@ -104,6 +104,9 @@ func (c *Call) flowFacts(f *flow.Flow) components.FlowFacts {
 	if triggers, runs, err := c.s.Store.FlowCounts(c.Ctx(), f.WorkspaceID, f.ID, components.MaxCountedRuns); err == nil {
 		facts.Triggers, facts.Runs = triggers, runs
 	}
+	if n, err := c.s.Store.CountCases(c.Ctx(), f.ID); err == nil {
+		facts.Tests = n
+	}
 	if !facts.Changed {
 		return facts
 	}

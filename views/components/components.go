@@ -160,7 +160,7 @@ type StateSign struct {
 	Tone Tone
 }
 
-// stateSigns has the states of runs, steps and deliveries.
+// stateSigns has the states of runs, steps, deliveries and cases.
 var stateSigns = map[string]StateSign{
 	"queued":    {"clock", ToneNone},
 	"pending":   {"circle-dashed", ToneNone},
@@ -168,6 +168,9 @@ var stateSigns = map[string]StateSign{
 	"retrying":  {"refresh-cw", ToneWait},
 	"waiting":   {"pause", ToneWait},
 	"succeeded": {"check", ToneOK},
+	"passed":    {"check", ToneOK},
+	"errored":   {"triangle-alert", ToneWait},
+	"stale":     {"history", ToneWait},
 	"delivered": {"check", ToneOK},
 	"reused":    {"repeat", ToneOK},
 	"skipped":   {"skip-forward", ToneNone},

@@ -29,14 +29,14 @@ type flowTab struct {
 // flowTabs returns the pages of a flow in order.
 func flowTabs(flowID string) []flowTab {
 	return []flowTab{
-		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"Triggers", FlowURL(flowID, "/triggers")}, {"Batches", FlowURL(flowID, "/batches")}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
+		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"Tests", FlowURL(flowID, "/tests")}, {"Triggers", FlowURL(flowID, "/triggers")}, {"Batches", FlowURL(flowID, "/batches")}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
 		{"Webhooks", FlowURL(flowID, "/webhooks")}, {"Form", FlowURL(flowID, "/form")}, {"Settings", FlowURL(flowID, "/settings")},
 	}
 }
 
 // count returns the number beside a tab, or "".
 func (f FlowFacts) count(tab string) string {
-	n := map[string]int{"Runs": f.Runs, "Triggers": f.Triggers}[tab]
+	n := map[string]int{"Runs": f.Runs, "Tests": f.Tests, "Triggers": f.Triggers}[tab]
 	if n == 0 {
 		return ""
 	}

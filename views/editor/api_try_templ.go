@@ -161,7 +161,7 @@ func tryForm(t APITry) templ.Component {
 			}
 		}
 		for i := range t.Fields {
-			templ_7745c5c3_Err = runField(t.Fields[i]).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.RunInput(t.Fields[i]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

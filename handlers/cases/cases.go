@@ -1,0 +1,527 @@
+package cases
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/cases"
+	"sluice/flow/document"
+	"sluice/flow/items"
+	"sluice/flow/library"
+	"sluice/handlers/web"
+	view "sluice/views/cases"
+	"sluice/views/components"
+	"sluice/views/layout"
+)
+
+// Sizes of lists.
+const (
+	maxShown     = cases.MaxCases
+	shownTests   = 8
+	latestTests  = 50 // that may have the result of a case
+	latestLoaded = 5  // of these, whose verdicts are read
+	liveItems    = 1_000
+	shownTags    = 6
+	shownMessage = 140 // characters
+)
+
+// listCases is GET tests: the page or, for the script, the part of it that changes.
+func listCases(c *call, f *flow.Flow) error {
+	page, err := c.listPage(f)
+	if err != nil {
+		return err
+	}
+	if c.QueryParam("part") == "body" {
+		return c.Render(http.StatusOK, view.ListBody(*page))
+	}
+	return c.Render(http.StatusOK, view.List(c.Page("Tests of "+f.Name, layout.SectionFlows), *page))
+}
+
+// latest is the newest result of a case.
+type latest struct {
+	test      *cases.Test
+	result    *cases.CaseResult
+	candidate int
+	old       bool
+	verdict   *cases.Verdict // of the run of the result
+	state     string         // of a run in progress; "" otherwise
+}
+
+// listPage fills in the list of cases.
+func (c *call) listPage(f *flow.Flow) (*view.ListPage, error) {
+	file, _, err := c.s.Store.FindCaseFile(c.Ctx(), f.WorkspaceID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	page := &view.ListPage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), Now: c.s.Now(), Total: len(file.Cases), Filter: c.filter(), Mode: string(flow.CaseFill), MoreCandidates: f.LiveVersion > 0}
+	if file.Gate != nil {
+		page.Gate = gateText(file.Gate)
+	}
+	tests, err := c.s.Store.ListTests(c.Ctx(), f.WorkspaceID, f.ID, "", latestTests)
+	if err != nil {
+		return nil, err
+	}
+	if len(tests) > 0 {
+		page.Mode = string(tests[0].Spec.Mode)
+	}
+	found, err := c.latest(f, file, tests)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.addLive(f, page, found); err != nil {
+		return nil, err
+	}
+	c.fillRows(f, file, page, found)
+	for i := range tests[:min(len(tests), shownTests)] {
+		row, err := c.reportRow(&tests[i])
+		if err != nil {
+			return nil, err
+		}
+		if row != nil {
+			page.Reports = append(page.Reports, *row)
+		}
+	}
+	return page, nil
+}
+
+// filter reads which cases are listed.
+func (c *call) filter() view.Filter {
+	f := view.Filter{State: c.QueryParam("state"), Tag: c.QueryParam("tag"), Open: c.QueryParam("case"), Show: view.ShownCases}
+	if !slices.Contains([]string{string(cases.Passed), string(cases.Failed), string(cases.Errored), string(cases.Stale)}, f.State) {
+		f.State = ""
+	}
+	if n, err := strconv.Atoi(c.QueryParam("show")); err == nil {
+		f.Show = min(max(n, view.ShownCases), maxShown)
+	}
+	return f
+}
+
+// latest returns the newest result of each case with the draft.
+func (c *call) latest(f *flow.Flow, file *cases.File, tests []cases.Test) (map[string]*latest, error) {
+	found := map[string]*latest{}
+	hash, loaded := draftHash(f), 0
+	for i := range tests {
+		t := &tests[i]
+		unseen := slices.ContainsFunc(t.Spec.Cases, func(id string) bool { return found[id] == nil && file.Find(id) != nil })
+		k := candidateOfDraft(t, hash)
+		if loaded == latestLoaded || len(found) == len(file.Cases) {
+			break
+		}
+		if t.RunID == "" || k < 0 || !unseen {
+			continue
+		}
+		loaded++
+		plan, report, verdicts, err := c.tests().Report(c.Ctx(), t)
+		if flow.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		byRun := map[flow.RunID]*cases.Verdict{}
+		for v := range verdicts {
+			if verdicts[v].Candidate == k {
+				byRun[verdicts[v].RunID] = &verdicts[v]
+			}
+		}
+		for r := range report.Cases {
+			row := &report.Cases[r]
+			now, then := file.Find(row.ID), plan.File.Find(row.ID)
+			if now == nil || found[row.ID] != nil || row.Results[k].State == cases.Pending {
+				continue
+			}
+			found[row.ID] = &latest{test: t, result: &row.Results[k], candidate: k, verdict: byRun[row.Results[k].RunID], old: t.Spec.Candidates[k].Hash != hash || !now.Same(then) || !file.SameSettings(&cases.File{Defaults: plan.File.Defaults, Gate: file.Gate})}
+		}
+	}
+	return found, nil
+}
+
+// draftHash returns the hash by which tests name the draft.
+func draftHash(f *flow.Flow) string {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil {
+		return ""
+	}
+	return flow.DocumentHash(d.Compact())
+}
+
+// candidateOfDraft returns which candidate of a test is the draft, or was it at that time; -1 for none.
+func candidateOfDraft(t *cases.Test, hash string) int {
+	if i := slices.IndexFunc(t.Spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(t.Spec.Candidates, func(c cases.Candidate) bool { return c.Draft && len(c.Set) == 0 })
+}
+
+// addLive adds the test in progress, with the states of its runs.
+func (c *call) addLive(f *flow.Flow, page *view.ListPage, found map[string]*latest) error {
+	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Trigger: flow.TriggerTest, States: []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting}, Limit: 1})
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	t, err := c.s.Store.FindTestOfRun(c.Ctx(), f.WorkspaceID, runs[0].ID)
+	if flow.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	page.Live, err = c.progress(t)
+	if err != nil {
+		return err
+	}
+	k := max(0, candidateOfDraft(t, draftHash(f)))
+	states, err := c.itemStates(t, k)
+	if err != nil {
+		return err
+	}
+	for id, state := range states {
+		if l := found[id]; l == nil || l.test.ID != t.ID {
+			found[id] = &latest{test: t, candidate: k, state: state}
+		}
+	}
+	return nil
+}
+
+// progress returns how far a test is.
+func (c *call) progress(t *cases.Test) (*view.Progress, error) {
+	set, err := c.s.Store.FindCaseSet(c.Ctx(), t.WorkspaceID, t.Spec.Set)
+	if err != nil {
+		return nil, err
+	}
+	p := &view.Progress{TestID: t.ID, Total: len(t.Spec.Items(set)) * len(t.Spec.Candidates)}
+	list, err := c.s.Store.ListChildren(c.Ctx(), t.WorkspaceID, t.RunID)
+	for i := range list {
+		p.Done += list[i].Succeeded + list[i].Failed
+	}
+	return p, err
+}
+
+// itemStates returns the states of the cases of a candidate whose runs are in progress.
+func (c *call) itemStates(t *cases.Test, candidate int) (map[string]string, error) {
+	set, err := c.s.Store.FindCaseSet(c.Ctx(), t.WorkspaceID, t.Spec.Set)
+	if err != nil {
+		return nil, err
+	}
+	states, plan := map[string]string{}, t.Spec.Items(set)
+	for i := range plan {
+		states[plan[i].Case.ID] = "pending"
+	}
+	list, err := c.s.Store.ListChildren(c.Ctx(), t.WorkspaceID, t.RunID)
+	at := slices.IndexFunc(list, func(k flow.Children) bool { return k.Caller.Path == cases.Step(candidate) })
+	if err != nil || at < 0 || len(plan) > liveItems {
+		return states, err
+	}
+	cells, err := c.s.Store.Strip(c.Ctx(), list[at].Caller, 1)
+	for i := range min(len(cells), len(plan)) {
+		switch cells[i].State() {
+		case items.Waiting:
+		case items.Running:
+			states[plan[i].Case.ID] = "running"
+		default:
+			states[plan[i].Case.ID] = "ended"
+		}
+	}
+	return states, err
+}
+
+// order sorts failed cases first, then stale ones.
+var order = []string{string(cases.Failed), string(cases.Errored), string(cases.Stale)}
+
+// fillRows fills in the filters and the cases that match.
+func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, found map[string]*latest) {
+	counts, tags := map[string]int{}, map[string]int{}
+	var rows []view.Row
+	for i := range file.Cases {
+		k := &file.Cases[i]
+		row := caseRow(k, found[k.ID])
+		counts[row.State]++
+		for _, t := range k.Tags {
+			tags[t]++
+		}
+		if slices.Contains(order, row.State) {
+			page.Failed++
+		}
+		if page.Filter.State != "" && row.State != page.Filter.State || page.Filter.Tag != "" && !slices.Contains(k.Tags, page.Filter.Tag) {
+			continue
+		}
+		rows = append(rows, row)
+	}
+	rank := func(state string) int {
+		if at := slices.Index(order, state); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(rows, func(a, b view.Row) int { return rank(a.State) - rank(b.State) })
+	page.Matching = len(rows)
+	if at := slices.IndexFunc(rows, func(r view.Row) bool { return r.ID == page.Filter.Open }); at >= 0 {
+		page.Filter.Show = min(max(page.Filter.Show, at+1), maxShown)
+		rows[at].Detail = c.detail(f, file, file.Find(rows[at].ID), found[rows[at].ID])
+	}
+	page.Rows = rows[:min(len(rows), page.Filter.Show)]
+	page.Pills = []view.Pill{{Label: "All", Count: len(file.Cases)}}
+	for _, p := range []view.Pill{{Label: "Failed", State: string(cases.Failed)}, {Label: "Error", State: string(cases.Errored)}, {Label: "Stale", State: string(cases.Stale)}, {Label: "Passed", State: string(cases.Passed)}} {
+		if p.Count = counts[p.State]; p.Count > 0 || p.State == page.Filter.State {
+			page.Pills = append(page.Pills, p)
+		}
+	}
+	names := make([]string, 0, len(tags))
+	for t := range tags {
+		names = append(names, t)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(tags[b]-tags[a], strings.Compare(a, b)) })
+	for _, t := range names[:min(len(names), shownTags)] {
+		page.Pills = append(page.Pills, view.Pill{Label: t, Tag: t, Count: tags[t]})
+	}
+}
+
+// caseRow returns the row of a case.
+func caseRow(k *cases.Case, l *latest) view.Row {
+	row := view.Row{ID: k.ID, Title: cmp.Or(k.Name, k.ID), Tags: k.Tags, FromRun: k.FromRun != ""}
+	switch {
+	case l == nil:
+	case l.result == nil:
+		row.State = l.state
+	default:
+		row.State, row.Old, row.Micros, row.Took = string(l.result.State), l.old, l.result.USD.Micros(), time.Duration(l.result.MS)*time.Millisecond
+		row.Message = short(l.result.Message)
+		if v := l.verdict; v != nil {
+			row.Checks = len(v.Checks)
+			for i := range v.Checks {
+				if v.Checks[i].State == cases.Passed {
+					row.Passed++
+				}
+			}
+		}
+		if l.result.Runs > 1 && l.result.Passes > 0 && l.result.Passes < l.result.Runs {
+			row.Message = fmt.Sprintf("Flaky: passed %d of %d", l.result.Passes, l.result.Runs)
+		}
+	}
+	return row
+}
+
+// detail returns what an open case shows.
+func (c *call) detail(f *flow.Flow, file *cases.File, k *cases.Case, l *latest) *view.Detail {
+	d := &view.Detail{Notes: k.Notes, Source: string(k.FromRun)}
+	d.Inputs = valuesOf(k.Inputs)
+	var v *cases.Verdict
+	if l != nil {
+		v = l.verdict
+	}
+	d.Checks = results(file, k, v)
+	if l == nil || l.result == nil || l.result.RunID == "" {
+		return d
+	}
+	run, err := c.s.Store.FindRun(c.Ctx(), f.WorkspaceID, f.ID, l.result.RunID)
+	if err != nil { // it was deleted
+		return d
+	}
+	d.RunID, d.Expect = string(run.ID), c.MayEdit() && run.State == flow.RunSucceeded && run.Erased == "" && run.Outputs.Len() > 0
+	d.Outputs = valuesOf(run.Outputs)
+	d.Picture = c.picture(run, v)
+	return d
+}
+
+// valuesOf returns the members of an object for a page.
+func valuesOf(o *flow.Object) (list []components.ValueView) {
+	values := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(flow.EncodeJSON(o)))
+	d.UseNumber()
+	if o == nil || d.Decode(&values) != nil {
+		return nil
+	}
+	for name := range o.All() {
+		list = append(list, components.ValueView{Name: name, Value: values[name]})
+	}
+	return list
+}
+
+// picture draws the flow with the states of its nodes in a run. An output with a failed check is drawn as failed.
+func (c *call) picture(run *flow.Run, v *cases.Verdict) components.Picture {
+	data, err := c.s.Store.FindDocument(c.Ctx(), run.WorkspaceID, run.DocumentHash)
+	if err != nil {
+		return components.Picture{}
+	}
+	d, _ := document.ParseDocument(data)
+	steps, err := c.s.Store.FindSteps(c.Ctx(), run.WorkspaceID, run.ID)
+	if d == nil || err != nil {
+		return components.Picture{}
+	}
+	states := map[string]string{}
+	for i := range steps {
+		states[steps[i].Path] = string(steps[i].State)
+	}
+	drawing := c.s.NewDrawing("The flow in this run, with the state of each step")
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		state, ran := states[n.ID]
+		if !ran {
+			continue
+		}
+		if flow.RoleOf(c.s.Kinds, n) == flow.RoleOutput && v != nil && slices.ContainsFunc(v.Checks, func(o cases.Outcome) bool {
+			return o.State == cases.Failed && strings.HasPrefix(o.Check+" ", flow.NameOf(n)+" ")
+		}) {
+			state = string(flow.StepFailed)
+		}
+		drawing.Node(n, state)
+	}
+	for _, e := range d.Edges {
+		mark := "carried"
+		if states[e.ToNode()] == string(flow.StepSkipped) || states[e.FromNode()] == string(flow.StepSkipped) {
+			mark = "idle"
+		}
+		drawing.Edge(e, mark)
+	}
+	return drawing.Done()
+}
+
+// reportRow returns a test in the list of reports; nil if its run was deleted.
+func (c *call) reportRow(t *cases.Test) (*view.ReportRow, error) {
+	run, err := c.s.Store.FindRun(c.Ctx(), t.WorkspaceID, t.FlowID, t.RunID)
+	if flow.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	row := &view.ReportRow{ID: t.ID, Mode: string(t.Spec.Mode), Cases: len(t.Spec.Cases), At: t.CreatedAt, State: string(run.State)}
+	var parts []string
+	for i := range t.Spec.Candidates {
+		text := candidateName(&t.Spec.Candidates[i])
+		total, _ := flow.Float(run.Outputs.Get(fmt.Sprintf("total-%d", i)))
+		passed, counted := flow.Float(run.Outputs.Get(fmt.Sprintf("passed-%d", i)))
+		if counted {
+			text += fmt.Sprintf(" %d of %d", int(passed), int(total))
+		}
+		if counted && run.State == flow.RunSucceeded && i != t.Spec.Baseline {
+			if passed < total {
+				row.State = string(cases.Failed)
+			} else if row.State == string(run.State) {
+				row.State = string(cases.Passed)
+			}
+		}
+		parts = append(parts, text)
+	}
+	row.Summary = strings.Join(parts, ", ")
+	return row, nil
+}
+
+// candidateName names a candidate, such as Draft or v7.
+func candidateName(k *cases.Candidate) string {
+	name := "Draft"
+	switch {
+	case k.Version > 0:
+		name = "v" + strconv.FormatInt(k.Version, 10)
+	case !k.Draft && len(k.Set) == 0:
+		name = "Document"
+	}
+	var values []string
+	for _, field := range sortedKeys(k.Set) {
+		values = append(values, short(flow.Text(k.Set[field])))
+	}
+	if len(values) > 0 {
+		name += " with " + strings.Join(values, ", ")
+	}
+	return name
+}
+
+// runCases is POST tests: it runs one case, all, those with a tag, or those that did not pass, with the draft.
+func runCases(c *call, f *flow.Flow) error {
+	r := library.TestRequest{Candidates: []library.CandidateRequest{{Draft: true}}, Mode: flow.CaseMode(cmp.Or(c.FormValue("mode"), string(flow.CaseFill)))}
+	if !slices.Contains(flow.CaseModes, r.Mode) {
+		r.Mode = flow.CaseFill
+	}
+	back := url.Values{}
+	if id := c.FormValue("case"); id != "" {
+		r.Cases = []string{id}
+		back.Set("case", id)
+	}
+	if tag := c.FormValue("tag"); tag != "" {
+		r.Tags = []string{tag}
+		back.Set("tag", tag)
+	}
+	if c.FormValue("only") == "failed" {
+		ids, err := c.notPassed(f)
+		if err != nil {
+			return err
+		}
+		r.Cases = ids
+	}
+	_, err := c.start(f, r)
+	return c.backToList(f, back, err)
+}
+
+// start starts a test of the signed-in person.
+func (c *call) start(f *flow.Flow, r library.TestRequest) (*cases.Test, error) {
+	t, _, err := c.tests().StartTest(c.Ctx(), c.Actor(), nil, c.Member.UserID, f, r)
+	return t, err
+}
+
+// backToList redirects to the list, with a message if something was refused.
+func (c *call) backToList(f *flow.Flow, query url.Values, err error) error {
+	if err := c.refused(err); err != nil {
+		return err
+	}
+	to := view.ListPath(string(f.ID))
+	if len(query) > 0 {
+		to += "?" + query.Encode()
+	}
+	return c.Redirect(to)
+}
+
+// refused shows an error that the person can do something about as a toast, and returns all others.
+func (c *call) refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || web.StatusOf(e.Code) >= 500 {
+		return err
+	}
+	text := e.Message
+	if len(e.Fields) > 0 && e.Code == flow.CodeDocumentInvalid {
+		text = "The draft has problems. Fix them, then test it."
+	}
+	c.Toast(components.ToneBad, text)
+	return nil
+}
+
+// notPassed returns the cases whose latest result with the draft did not pass.
+func (c *call) notPassed(f *flow.Flow) (ids []string, err error) {
+	file, _, err := c.s.Store.FindCaseFile(c.Ctx(), f.WorkspaceID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	tests, err := c.s.Store.ListTests(c.Ctx(), f.WorkspaceID, f.ID, "", latestTests)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.latest(f, file, tests)
+	for id, l := range found {
+		if l.result.State != cases.Passed {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// cancelTest is POST cancel.
+func cancelTest(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
+	if !run.State.Ended() {
+		if _, err := c.s.Runner.CancelRun(c.Ctx(), t.WorkspaceID, t.FlowID, t.RunID); err != nil {
+			return err
+		}
+	}
+	return c.Redirect(view.ListPath(string(f.ID)))
+}

@@ -1,0 +1,144 @@
+package cases_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/flow/cases"
+	"sluice/handlers/webtest"
+)
+
+// env is a server with a published flow, and an editor.
+type env struct {
+	*webtest.Env
+	flow string
+	b    *webtest.Browser
+}
+
+func setup(t *testing.T) *env {
+	t.Helper()
+	h := webtest.Setup(t)
+	return &env{h, h.PublishedFlow(webtest.Greeting), h.As(flow.MemberEditor)}
+}
+
+func (e *env) path(rest string) string { return "/flows/" + e.flow + "/tests" + rest }
+
+// file returns the cases of the flow.
+func (e *env) file() *cases.File {
+	e.T.Helper()
+	f, _, err := e.Store.FindCaseFile(e.T.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return f
+}
+
+// send sends the form of a case.
+func (e *env) send(path string, fields map[string]string) *webtest.Answer {
+	e.T.Helper()
+	return e.b.SendForm(path, fields, nil)
+}
+
+// ended waits for the end of the newest test, and returns it.
+func (e *env) ended() *cases.Test {
+	e.T.Helper()
+	list, err := e.Store.ListTests(e.T.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow), "", 1)
+	if err != nil || len(list) == 0 {
+		e.T.Fatalf("%d tests: %v", len(list), err)
+	}
+	e.Ended(list[0].RunID)
+	return &list[0]
+}
+
+// add adds a case in which Ada is greeted.
+func (e *env) add(name, want string) {
+	e.T.Helper()
+	e.send(e.path("/new"), map[string]string{"name": name, "in.who": "Ada", "in.count": "2", "checks": "1", "check.0.output": "text", "check.0.kind": "equals", "check.0.value": want}).Is(http.StatusSeeOther)
+}
+
+func TestCases_are_added_changed_and_deleted(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.b.Get(e.path("")).Is(http.StatusOK).Has("No cases yet", "Add a case")
+	e.b.Get(e.path("/new")).Is(http.StatusOK).Has("New case", "in.who", "Whom to greet.", "check.1.kind").Lacks("Delete case")
+	fields := map[string]string{"name": "Greets Ada", "tags": "must, short", "in.who": "Ada", "in.count": "2", "checks": "3", "check.0.output": "text", "check.0.kind": "contains", "check.0.value": "Ada\n2 times", "check.1.kind": "limits", "check.1.value": "usd: 0", "check.1.watch": "on",
+		"expected.0.value": "Hello Ada, 2 times", "repeat": "2", "notes": "From the manual."}
+	e.send(e.path("/new"), fields).RedirectsTo(e.path("?case=greets-ada"))
+	k := e.file().Find("greets-ada")
+	want := `{"id":"greets-ada","name":"Greets Ada","inputs":{"who":"Ada","count":2},"expected":{"text":"Hello Ada, 2 times"},"checks":[{"output":"text","contains":["Ada","2 times"]},{"limits":{"usd":0},"watch":true}],"repeat":2,"tags":["must","short"],"notes":"From the manual."}`
+	if got := string(flow.EncodeJSON(k.Object())); got != want {
+		t.Fatalf("stored %s", got)
+	}
+	e.b.Get(e.path("/cases/greets-ada")).Is(http.StatusOK).Has("Greets Ada", "Ada\n2 times", "usd: 0", "Hello Ada, 2 times", "From the manual.", "Delete case")
+	fields["name"], fields["expected.0.value"], fields["check.1.kind"], fields["check.1.value"] = "Greets", "", "", ""
+	e.send(e.path("/cases/greets-ada"), fields).RedirectsTo(e.path("?case=greets-ada"))
+	if k = e.file().Find("greets-ada"); k.Name != "Greets" || len(k.Checks) != 1 || k.Expected.Len() != 0 {
+		t.Fatalf("changed to %s", flow.EncodeJSON(k.Object()))
+	}
+	e.b.Get(e.path("?case=greets-ada")).Has("Greets", "contains “Ada”, “2 times”", "Not run yet", "From the manual.")
+	e.b.Post(e.path("/cases/greets-ada/delete"), nil).RedirectsTo(e.path(""))
+	e.b.Get(e.path("")).Has("No cases yet", "was deleted")
+	e.b.Get(e.path("/cases/greets-ada")).Is(http.StatusNotFound)
+}
+
+func TestCases_say_what_is_wrong_and_keep_what_was_typed(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	fields := map[string]string{"name": "!", "in.who": "Ada", "checks": "2", "check.0.output": "text", "check.0.kind": "matches", "check.0.value": "(", "check.1.output": "text", "check.1.kind": "schema", "check.1.value": "{"}
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Use letters or digits in the name.", "This is not JSON")
+	fields["name"], fields["check.1.value"] = "ok", "{}"
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Must be a regular expression (RE2).", `>(</textarea>`, ">Ada</textarea>")
+	fields["check.0.value"], fields["repeat"], fields["pass"] = "a", "2", "3"
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Must be at most repeat.")
+	fields["pass"], fields["act"] = "", "add"
+	e.send(e.path("/new"), fields).Is(http.StatusOK).Has("check.2.kind", "in.who")
+	if n := len(e.file().Cases); n != 0 {
+		t.Fatalf("stored %d cases", n)
+	}
+	delete(fields, "act")
+	e.send(e.path("/new"), fields).Is(http.StatusSeeOther)
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("There is a case ok. Choose another name.")
+	v := e.As(flow.MemberViewer)
+	v.Get(e.path("")).Is(http.StatusOK).Lacks("Run all", "Rerun")
+	v.Get(e.path("/new")).Is(http.StatusForbidden)
+	v.Post(e.path(""), url.Values{}).Is(http.StatusForbidden)
+}
+
+func TestCases_run_with_the_draft_and_show_what_failed(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("good", "Hello Ada, 2 times")
+	e.add("bad", "Good day Ada")
+	e.b.Post(e.path(""), url.Values{"mode": {"replay"}}).RedirectsTo(e.path(""))
+	first := e.ended()
+	if first.Spec.Mode != flow.CaseReplay || !first.Spec.Candidates[0].Draft {
+		t.Fatalf("spec %+v", first.Spec)
+	}
+	page := e.b.Get(e.path("")).Is(http.StatusOK).Has("Failed", "Passed", "Rerun 1 that didn’t pass", "1 of 2", "2 of 2", "Draft 1 of 2").Lacks("data-hx-get")
+	if bad, good := strings.Index(page.Body, `id="case-bad"`), strings.Index(page.Body, `id="case-good"`); bad < 0 || good < bad {
+		t.Errorf("the failed case is not the first: %d, %d", bad, good)
+	}
+	e.b.Get(e.path("?state=failed")).Has("case-bad").Lacks("case-good")
+	e.b.Get(e.path("?case=bad")).Has("is Good day Ada", "Hello Ada, 2 times", "Use as expected", "Open run", "Say hello")
+	e.b.Post(e.path(""), url.Values{"only": {"failed"}}).RedirectsTo(e.path(""))
+	if again := e.ended(); len(again.Spec.Cases) != 1 || again.Spec.Cases[0] != "bad" {
+		t.Fatalf("reran %v", again.Spec.Cases)
+	}
+	e.b.Post(e.path(""), url.Values{"case": {"good"}}).RedirectsTo(e.path("?case=good"))
+	one := e.ended()
+	report, _, verdicts, err := e.Library.Tests.Report(t.Context(), one)
+	_ = report
+	if err != nil || len(verdicts) != 1 || verdicts[0].State != cases.Passed {
+		t.Fatalf("%+v, %v", verdicts, err)
+	}
+	e.b.Post(e.path("/cases/good/expect"), url.Values{"run": {string(verdicts[0].RunID)}}).RedirectsTo(e.path("?case=good"))
+	if k := e.file().Find("good"); k.Expected.Get("text") != "Hello Ada, 2 times" || k.Checks[len(k.Checks)-1].Kind != cases.Expected {
+		t.Errorf("expects %s", flow.EncodeJSON(k.Object()))
+	}
+	e.b.Get(e.path("")).Has("before the last change")
+	e.b.Post(e.path(""), url.Values{"case": {"none"}}).RedirectsTo(e.path("?case=none"))
+	e.b.Get(e.path("")).Has("the flow has no case")
+}

@@ -1,0 +1,9 @@
+package cases_test
+
+import (
+	"testing"
+
+	"sluice/handlers/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }

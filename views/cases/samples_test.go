@@ -1,0 +1,87 @@
+package cases
+
+import (
+	"testing"
+	"time"
+
+	"sluice/views/components"
+	"sluice/views/layout"
+	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
+)
+
+var samples = viewtest.Merge(caseSamples)
+
+func TestMain(m *testing.M) { viewtest.Main(m, samples) }
+
+func TestGolden(t *testing.T) { viewtest.Golden(t, samples) }
+
+func TestMarkup(t *testing.T) { viewtest.Markup(t, samples) }
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	viewtest.Templates(t)
+}
+
+func sampleList() ListPage {
+	return ListPage{
+		FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, MayEdit: true, Filter: Filter{Open: "refund-late", Show: ShownCases}, Total: 43, Matching: 6, Failed: 3, Mode: "fill", Now: viewtest.Noon, AtMost: "at most $0.02",
+		Gate:  "Publishing needs every case tagged must to pass.",
+		Pills: []Pill{{Label: "All", Count: 43}, {Label: "Failed", State: "failed", Count: 2}, {Label: "Stale", State: "stale", Count: 1}, {Label: "Passed", State: "passed", Count: 40}, {Label: "must", Tag: "must", Count: 12}},
+		Rows: []Row{
+			{ID: "refund-late", Title: "refund-late", State: "failed", Message: "team equals: wanted \"billing\", got \"account\"", Tags: []string{"must"}, Passed: 2, Checks: 4, Took: 2200 * time.Millisecond, Micros: 300, Detail: &Detail{
+				Inputs: []components.ValueView{{Name: "ticket", Value: "You promised the money two weeks ago. Where is it?"}, {Name: "customer", Value: "Mia"}},
+				Checks: []CheckResult{
+					{Subject: "team", Text: "is billing", Reason: "Wanted \"billing\", got \"account\".", State: "failed"}, {Subject: "reply", Text: "says when the money arrives", Reason: "No date in the reply.", State: "errored", Watch: true},
+					{Subject: "reply", Text: "doesn’t contain “unfortunately”", State: "passed"}, {Subject: "run", Text: "costs at most $0.002", State: "passed"},
+				},
+				Outputs: []components.ValueView{{Name: "team", Value: "account"}}, RunID: "run_1", Expect: true, Notes: "From a complaint in May.", Source: "run_2",
+			}},
+			{ID: "vat-id", Title: "VAT number", State: "failed", Message: "reply contains: no VAT number", Passed: 2, Checks: 3, Took: 1900 * time.Millisecond, Micros: 300, Old: true},
+			{ID: "two-topics", Title: "two-topics", State: "stale", Message: "answer: input prompt changed at character 212"},
+			{ID: "charged-twice", Title: "charged-twice", State: "passed", Tags: []string{"must"}, Passed: 4, Checks: 4, Took: 2 * time.Second, FromRun: true},
+			{ID: "parcel-lost", Title: "parcel-lost", State: "running"},
+			{ID: "empty-ticket", Title: "empty-ticket"},
+		},
+		Reports: []ReportRow{{ID: "test_1", State: "failed", Summary: "Draft 41 of 43, v7 43 of 43", Mode: "fill", Cases: 43, At: viewtest.Noon.Add(-time.Hour)}, {ID: "test_0", State: "passed", Summary: "Draft 43 of 43", Mode: "replay", Cases: 43, At: viewtest.Noon.Add(-48 * time.Hour)}},
+	}
+}
+
+func sampleForm() FormPage {
+	options := []components.Option{{Value: "team", Label: "team"}, {Value: "reply", Label: "reply"}}
+	return FormPage{
+		FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, ID: "refund-late", Title: "Refund is late", Name: "Refund is late", Tags: "must, refunds", Errors: components.Errors{},
+		Inputs: []InputField{
+			{RunField: components.RunField{Type: "text", Field: components.Field{ID: "run-ticket", Name: "in.ticket", Label: "ticket", Value: "Where is my money?"}}},
+			{RunField: components.RunField{Type: "secret", Field: components.Field{ID: "run-token", Name: "in.token", Label: "token", Value: "crm"}}, Credentials: []components.Option{{Value: "", Label: "No credential"}, {Value: "crm", Label: "crm"}}},
+		},
+		Gone: []string{"customer"}, Outputs: options,
+		Checks:   []CheckRow{{Output: "team", Kind: "equals", Value: "billing"}, {Output: "reply", Kind: "not_contains", Value: "unfortunately", Watch: true}, {Kind: "limits", Value: "usd: 0.002"}, {}},
+		Expected: []ValueField{{Name: "team", Value: "billing"}, {Name: "reply"}},
+		Answers:  []AnswerField{{Node: "ask", Label: "Refund?", Decision: "approved", Values: `{"amount":5}`}},
+		Stubs:    []StubField{{Node: "post", Label: "Post the refund", Mode: "outputs", Value: `{"status":200}`}, {Node: "answer", Label: "Answer"}},
+		Repeat:   "3", Pass: "2", Now: "2026-01-01T12:00:00Z", Notes: "From a complaint in May.",
+	}
+}
+
+func caseSamples(theme layout.Theme) map[string]templ.Component {
+	p := viewtest.Page("Tests of Route a support ticket", layout.SectionFlows, theme)
+	list := sampleList()
+	live := list
+	live.Live, live.Filter = &Progress{TestID: "test_2", Done: 12, Total: 43}, Filter{State: "failed"}
+	live.Rows, live.Matching = list.Rows[1:2], 120
+	viewer := list
+	viewer.MayEdit, viewer.Reports = false, nil
+	filtered := list
+	filtered.Rows, filtered.Filter, filtered.Problem = nil, Filter{State: "stale", Tag: "must"}, "Reply: Choose a model."
+	form := sampleForm()
+	fresh := FormPage{FlowID: "flow_1", Flow: "Route a support ticket", Errors: components.Errors{}, Checks: []CheckRow{{}, {}}, FromRun: "run_1"}
+	wrong := form
+	wrong.Errors, wrong.Problems = components.Errors{"": "The case is invalid.", "name": "Enter a name.", "repeat": "Enter a whole number."}, []string{"The flow has no node refund."}
+	wrong.Checks = []CheckRow{{Output: "team", Kind: "matches", Value: "(", Error: "Must be a regular expression (RE2)."}}
+	return map[string]templ.Component{
+		"cases": List(p, list), "cases-live": List(p, live), "cases-viewer": List(p, viewer), "cases-filtered": List(p, filtered), "cases-none": List(p, ListPage{FlowID: "flow_1", Flow: "Route a support ticket", MayEdit: true, Now: viewtest.Noon}),
+		"case": Form(p, form), "case-new": Form(p, fresh), "case-errors": Form(p, wrong),
+	}
+}
