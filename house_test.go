@@ -87,7 +87,7 @@ var allowed = map[string][]string{
 	"sluice/flow/signature":              {},
 	"sluice/flow/sorting":                {},
 	"sluice/flow/wording":                {},
-	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/filelinks", "sluice/flow/hooks", "sluice/flow/inflight", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/automation", "sluice/handlers/bases", "sluice/handlers/cases", "sluice/handlers/console", "sluice/handlers/docs", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/hooks", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web", "sluice/outbound/oidc"},
+	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/cases", "sluice/flow/filelinks", "sluice/flow/hooks", "sluice/flow/inflight", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/automation", "sluice/handlers/bases", "sluice/handlers/cases", "sluice/handlers/console", "sluice/handlers/docs", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/hooks", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web", "sluice/outbound/oidc"},
 	"sluice/flow/value":                  {},
 	"sluice/handlers/factor":             {},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/wording", "sluice/handlers/factor", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/outbound/oidc", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},

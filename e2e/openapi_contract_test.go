@@ -115,22 +115,24 @@ func (k *contract) ask(key, method, path string, body any, headers ...string) *r
 	return a
 }
 
-// template returns the described path that matches a path.
+// template returns the described path that matches a path: of several, the one with the fewest parameters.
 func (k *contract) template(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	if k.document["paths"].(object)[path] != nil {
 		return path // such as /v1/flow/validate, which /v1/flow/{flow_id} matches too
 	}
-	parts := strings.Split(path, "/")
+	parts, found := strings.Split(path, "/"), path
 	for template := range k.document["paths"].(object) {
 		names := strings.Split(template, "/")
 		if len(names) == len(parts) && !slices.ContainsFunc(slices.Collect(indexes(names)), func(i int) bool {
 			return names[i] != parts[i] && !strings.HasPrefix(names[i], "{")
 		}) {
-			return template
+			if found == path || strings.Count(template, "{") < strings.Count(found, "{") {
+				found = template
+			}
 		}
 	}
-	return path
+	return found
 }
 
 func indexes(list []string) func(yield func(int) bool) {

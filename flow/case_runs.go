@@ -40,6 +40,7 @@ type CaseSetting struct {
 	Case    string   // ID
 	Repeat  int      // of the case, from 0
 	Now     time.Time
+	Seed    string                // begins the seeds of random numbers; empty: the case and the repeat
 	Answers map[string]CaseAnswer // by the ID of an approval, or of a tool that needs one
 	Stubs   map[string]CaseStub   // by node ID; nil for flows below
 	Secrets map[string]string     // by secret input: the name of a credential; "" without one

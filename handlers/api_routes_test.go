@@ -286,6 +286,7 @@ var writes = map[string]struct{ path, body string }{
 	"POST /v1/flow/:flow_id/triggers/:trigger/now":       {"/v1/flow/TELLING/triggers/daily/now", ""},
 	"DELETE /v1/flow/:flow_id/triggers/:trigger":         {"/v1/flow/TELLING/triggers/daily", ""},
 	"PUT /v1/flow/:flow_id/cases/:case":                  {"/v1/flow/FLOW/cases/one", `{"inputs": {"who": "Ada"}}`},
+	"POST /v1/flow/:flow_id/cases/from-runs":             {"/v1/flow/FLOW/cases/from-runs", `{"filter": {"status": ["succeeded"]}}`},
 	"DELETE /v1/flow/:flow_id/cases/:case":               {"/v1/flow/FLOW/cases/one", ""},
 	"PUT /v1/timezone":                                   {"/v1/timezone", `{"timezone": "Europe/Berlin"}`},
 	"POST /v1/flow/import":                               {"/v1/flow/import", `{"documents": [` + webtest.PublishGreeting + `]}`},

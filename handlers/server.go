@@ -15,6 +15,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	testcases "sluice/flow/cases"
 	"sluice/flow/filelinks"
 	"sluice/flow/hooks"
 	"sluice/flow/inflight"
@@ -88,6 +89,9 @@ type Config struct {
 	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
 
+	// Past finds what a run that has ended gives to a test case.
+	Past func(ctx context.Context, run *flow.Run) (*testcases.Past, error)
+
 	// Welcome adds sample flows to a workspace that never had a flow, and returns
 	// the one to show first, or "".
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID flow.FlowID, err error)
@@ -155,7 +159,7 @@ func New(cfg Config) *Server {
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
 	admin.New(s.API, admin.Config{
-		Store: cfg.Store, IDs: s.Site.IDs, Mails: cfg.Mail != nil, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Embed: cfg.Embed, Filter: cfg.Filter,
+		Store: cfg.Store, IDs: s.Site.IDs, Mails: cfg.Mail != nil, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Embed: cfg.Embed, Filter: cfg.Filter, Past: cfg.Past,
 	})
 	s.Docs = docs.New(s.Site, s.API.ServeAs)
 	s.Console = console.New(s.Site, console.Config{

@@ -86,6 +86,9 @@ func (r *Runner) originOfCase(ctx context.Context, run *flow.Run, path string) (
 			break
 		}
 	}
+	if s.Seed != "" && s.Repeat == 0 {
+		return flow.Origin{Time: s.Now, Seed: s.Seed + seed}, nil
+	}
 	return flow.Origin{Time: s.Now, Seed: fmt.Sprintf("%s[%d]:%s", s.Case, s.Repeat, seed)}, nil
 }
 

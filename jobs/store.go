@@ -70,6 +70,8 @@ type runStore interface {
 	SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error
 	TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, path string, now time.Time) (*flow.Decision, error)
 
+	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Approval, error)
+
 	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
 	// TreeDocuments returns the root of the tree that a run belongs to, and the hashes of the
 	// documents that the runs of the tree execute, that of the root first.

@@ -281,7 +281,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.exposed = exposed(bound)
 	a.web = handlers.New(handlers.Config{
 		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Tables: a.documents, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
-		Evaluate: expression.Evaluate, Filter: bases.Filter,
+		Evaluate: expression.Evaluate, Filter: bases.Filter, Past: jobs.PastOf(a.runner),
 		Embed: func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error) {
 			return bases.EmbedQuery(ctx, model, ws, text)
 		},

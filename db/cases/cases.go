@@ -108,6 +108,15 @@ func keepFiles(tx *core.Tx, ws flow.WorkspaceID, v any) error {
 	return nil
 }
 
+// ListCasesOfRun returns the cases that were made from a run.
+func (s *Cases) ListCasesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]cases.OfRun, error) {
+	rows, err := s.DB.Reads.ListCasesOfRun(ctx, gen.ListCasesOfRunParams{FromRun: string(runID), WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("list the cases of %s: %w", runID, err)
+	}
+	return dbconn.MapRows(rows, func(r gen.ListCasesOfRunRow) cases.OfRun { return cases.OfRun{FlowID: r.FlowID, ID: r.ID} }), nil
+}
+
 // SetCaseSource records where a case was applied from.
 func (s *Cases) SetCaseSource(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id, source string) error {
 	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {

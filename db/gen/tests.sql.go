@@ -400,6 +400,43 @@ func (q *Queries) ListCases(ctx context.Context, arg ListCasesParams) ([]Case, e
 	return items, nil
 }
 
+const listCasesOfRun = `-- name: ListCasesOfRun :many
+SELECT flow_id, id FROM cases WHERE from_run = $1 AND from_run <> '' AND workspace_id = $2 ORDER BY flow_id, id
+`
+
+type ListCasesOfRunParams struct {
+	FromRun     string
+	WorkspaceID flow.WorkspaceID
+}
+
+type ListCasesOfRunRow struct {
+	FlowID flow.FlowID
+	ID     string
+}
+
+func (q *Queries) ListCasesOfRun(ctx context.Context, arg ListCasesOfRunParams) ([]ListCasesOfRunRow, error) {
+	rows, err := q.db.QueryContext(ctx, listCasesOfRun, arg.FromRun, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListCasesOfRunRow
+	for rows.Next() {
+		var i ListCasesOfRunRow
+		if err := rows.Scan(&i.FlowID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listTests = `-- name: ListTests :many
 SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at FROM tests WHERE flow_id = $1 AND workspace_id = $2 AND run_id <> '' AND (id < $3 OR $3 = '')
 ORDER BY id DESC LIMIT $4

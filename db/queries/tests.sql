@@ -4,6 +4,9 @@ SELECT * FROM cases WHERE flow_id = @flow_id AND workspace_id = @workspace_id OR
 -- name: FindCase :one
 SELECT * FROM cases WHERE flow_id = @flow_id AND id = @id AND workspace_id = @workspace_id;
 
+-- name: ListCasesOfRun :many
+SELECT flow_id, id FROM cases WHERE from_run = @from_run AND from_run <> '' AND workspace_id = @workspace_id ORDER BY flow_id, id;
+
 -- name: CountCases :one
 SELECT count(*) FROM cases WHERE flow_id = @flow_id;
 

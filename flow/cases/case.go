@@ -30,6 +30,7 @@ const (
 	MaxVerdicts   = 20_000 // of a test
 	maxTags       = 20
 	maxText       = 200 // characters of a name or a tag
+	maxSeed       = 4096
 )
 
 // Case is one example of what a flow does: inputs, and statements about the run with them.
@@ -45,7 +46,9 @@ type Case struct {
 	FromRun  flow.RunID
 	Notes    string
 	// Now is the time of code in the run, and determines its random numbers together with the ID of the case.
-	Now          time.Time
+	Now time.Time
+	// Seed begins the seeds of random numbers instead of the ID, in a case that was made from a run.
+	Seed         string
 	Repeat, Pass int // how often the case runs, and how many of these must pass; 0 is the default
 }
 
@@ -109,14 +112,19 @@ func (f *File) Find(id string) *Case {
 	return nil
 }
 
-// Select returns the IDs of the cases with one of the tags, or of all cases.
+// Select returns the IDs of the cases with one of the tags, or of all cases. Cases that wait for a person to say what is right do not count.
 func (f *File) Select(tags []string) (ids []string) {
 	for i := range f.Cases {
-		if c := &f.Cases[i]; len(tags) == 0 || slices.ContainsFunc(c.Tags, func(t string) bool { return slices.Contains(tags, t) }) {
+		if c := &f.Cases[i]; !c.Incomplete() && (len(tags) == 0 || slices.ContainsFunc(c.Tags, func(t string) bool { return slices.Contains(tags, t) })) {
 			ids = append(ids, c.ID)
 		}
 	}
 	return ids
+}
+
+// Incomplete reports whether a check compares with expected outputs, and the case has none yet.
+func (c *Case) Incomplete() bool {
+	return c.Expected.Len() == 0 && slices.ContainsFunc(c.Checks, func(k Check) bool { return k.Kind == Expected && k.Output == "" })
 }
 
 // Object returns the JSON of a case.
@@ -144,8 +152,9 @@ func (c *Case) Object() *flow.Object {
 	setText(o, "from_run", string(c.FromRun))
 	setText(o, "notes", c.Notes)
 	if !c.Now.IsZero() {
-		o.Set("now", c.Now.UTC().Format(time.RFC3339))
+		o.Set("now", c.Now.UTC().Format(time.RFC3339Nano))
 	}
+	setText(o, "seed", c.Seed)
 	return o
 }
 
@@ -309,13 +318,16 @@ func ParseCase(v any, check func(source string, names ...string) error) (Case, [
 	if len(flow.EncodeJSON(p.o)) > MaxCase {
 		return Case{}, []flow.Problem{{Code: "too_long", Detail: "must be at most 1 MiB"}}
 	}
-	c := Case{ID: p.text("id"), Name: p.text("name"), Inputs: p.object("inputs"), Expected: p.object("expected"), Checks: p.checks(), Tags: p.texts("tags", maxTags), FromRun: flow.RunID(p.text("from_run")), Notes: p.text("notes")}
+	c := Case{ID: p.text("id"), Name: p.text("name"), Inputs: p.object("inputs"), Expected: p.object("expected"), Checks: p.checks(), Tags: p.texts("tags", maxTags), FromRun: flow.RunID(p.text("from_run")), Notes: p.text("notes"), Seed: p.text("seed")}
 	c.Repeat, c.Pass = p.repeats()
 	if !ValidID(c.ID) {
 		p.fail("invalid", "must have 1 to 64 lower-case letters, digits, hyphens and underscores", "id")
 	}
 	if len([]rune(c.Name)) > maxText {
 		p.fail("too_long", fmt.Sprintf("must have at most %d characters", maxText), "name")
+	}
+	if len(c.Seed) > maxSeed {
+		p.fail("too_long", fmt.Sprintf("must have at most %d bytes", maxSeed), "seed")
 	}
 	if c.FromRun != "" && !flow.ValidID(flow.PrefixRun, c.FromRun) {
 		p.fail("invalid", "must be the ID of a run", "from_run")

@@ -139,7 +139,7 @@ func (p *Plan) Setting(at *flow.CaseRun) *flow.CaseSetting {
 		return nil
 	}
 	item := &p.Items[at.Item]
-	s := &flow.CaseSetting{Mode: p.Spec.Mode, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Answers: item.Case.Answers, Secrets: map[string]string{}}
+	s := &flow.CaseSetting{Mode: p.Spec.Mode, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Seed: item.Case.Seed, Answers: item.Case.Answers, Secrets: map[string]string{}}
 	if s.Now.IsZero() {
 		s.Now = DefaultNow
 	}

@@ -69,7 +69,7 @@ func (c *execution) beginCase(ctx context.Context, a Action) (context.Context, *
 	switch k := a.def.kind; {
 	case k.WaitsFor == flow.WaitsForApproval:
 		s.answer()
-	case k.Class != flow.Outside, k.StartsRuns() && k.Reads:
+	case !a.def.leavesProcess():
 	default:
 		calls, err := s.outside(ctx)
 		if err != nil || calls {
@@ -102,14 +102,14 @@ func (s *caseStep) refuseRequests(ctx context.Context) context.Context {
 // outside finds the result of a step that leaves the process, or decides whether it may call its service.
 func (s *caseStep) outside(ctx context.Context) (calls bool, err error) {
 	n, in := s.a.def, s.a.In
-	writes, mode := s.writes(), s.setting.Mode
+	writes, mode := n.writes(), s.setting.Mode
 	if mode == flow.CaseLive && (!writes || s.setting.Allows(s.node)) {
 		return true, nil
 	}
-	if !writes && s.readsStoredFile() { // it needs no service
+	if !writes && n.readsStoredFile(in) { // it needs no service
 		return false, nil
 	}
-	hash, err := s.inputHash(ctx)
+	hash, err := n.recordingHash(ctx, s.c.Files, in)
 	if err != nil {
 		return false, err
 	}
@@ -122,7 +122,7 @@ func (s *caseStep) outside(ctx context.Context) (calls bool, err error) {
 		return false, nil
 	}
 	if mode == flow.CaseFill && !writes {
-		if !s.feedsSecret() {
+		if !s.c.plan.g.feedsSecret(n) {
 			input, _ := n.recorded(in)
 			s.record = &flow.Recording{WorkspaceID: in.WorkspaceID, FlowID: s.setting.FlowID, NodeHash: n.hash, InputHash: hash, Repeat: s.setting.Repeat, Node: s.node, Input: input, RunID: in.RunID}
 		}
@@ -131,9 +131,15 @@ func (s *caseStep) outside(ctx context.Context) (calls bool, err error) {
 	return false, s.notRecorded(ctx)
 }
 
-// readsStoredFile reports whether the step reads a file that is stored.
-func (s *caseStep) readsStoredFile() bool {
-	k, in := s.a.def.kind, s.a.In
+// leavesProcess reports whether the steps of a node need a recording in a test. Steps that run other flows do not: those are in a test, too.
+func (n *graphNode) leavesProcess() bool {
+	k := n.kind
+	return k.Class == flow.Outside && k.WaitsFor != flow.WaitsForApproval && !(k.StartsRuns() && k.Reads)
+}
+
+// readsStoredFile reports whether a step with an input reads a file that is stored.
+func (n *graphNode) readsStoredFile(in *flow.In) bool {
+	k := n.kind
 	for i := range k.Fields {
 		if f := &k.Fields[i]; k.Reads && f.Type == flow.FieldFile {
 			if _, stored := flow.FileID(in.Config[f.Name]); stored {
@@ -144,9 +150,8 @@ func (s *caseStep) readsStoredFile() bool {
 	return false
 }
 
-// writes reports whether the step may change something outside.
-func (s *caseStep) writes() bool {
-	n := s.a.def
+// writes reports whether steps of the node may change something outside.
+func (n *graphNode) writes() bool {
 	switch k := n.kind; {
 	case k.Charge != nil, k.Reads:
 		return false
@@ -165,16 +170,15 @@ func (s *caseStep) replay(r *flow.Recording) {
 	}}
 }
 
-// inputHash returns the hash of the input of the step in which files count by their content and secret inputs by their name.
-func (s *caseStep) inputHash(ctx context.Context) (string, error) {
-	n, in := s.a.def, s.a.In
+// recordingHash returns the hash of the input of a step in which files count by their content and secret inputs by their name.
+func (n *graphNode) recordingHash(ctx context.Context, files flow.FileStore, in *flow.In) (string, error) {
 	if n.sub != nil && n.sub.InputHash != "" {
 		return n.sub.InputHash, nil
 	}
 	var failed error
 	byContent := func(v any) any {
 		return flow.MapFiles(v, func(id string, file map[string]any) map[string]any {
-			f, content, err := s.c.Files.OpenFile(ctx, in.WorkspaceID, id)
+			f, content, err := files.OpenFile(ctx, in.WorkspaceID, id)
 			switch {
 			case flow.IsNotFound(err):
 				return map[string]any{"sha256": "", "file_id": id}
@@ -221,13 +225,12 @@ func bySecretName(v any) any {
 	return v
 }
 
-// feedsSecret reports whether an edge leads from the step to a field for a secret. Such a result is not recorded.
-func (s *caseStep) feedsSecret() bool {
-	if s.a.def.sub != nil {
+// feedsSecret reports whether an edge leads from a node to a field for a secret. Such a result is not recorded.
+func (g *Graph) feedsSecret(n *graphNode) bool {
+	if n.sub != nil {
 		return false
 	}
-	g := s.c.plan.g
-	for _, end := range s.a.def.ends {
+	for _, end := range n.ends {
 		to := &g.nodes[end.node]
 		if f := to.kind.Field(to.in[end.edge].toPort); f != nil && f.Type == flow.FieldSecret {
 			return true
@@ -320,7 +323,7 @@ func (s *caseStep) finish(ctx context.Context, out flow.Out) (flow.Out, error) {
 		return out, nil
 	}
 	r := s.record
-	r.Outputs, _ = flow.AsMap(withoutSecrets(out.Outputs))
+	r.Outputs, _ = flow.AsMap(withoutSecrets(out.Outputs, func(string) {}))
 	r.Untrusted, r.Usage, r.Duration = out.Untrusted, out.Usage, s.c.Now().Sub(s.begun)
 	stored, err := s.c.Recordings.SaveRecording(ctx, r)
 	if err != nil {
@@ -330,20 +333,26 @@ func (s *caseStep) finish(ctx context.Context, out flow.Out) (flow.Out, error) {
 	return out, nil
 }
 
-// withoutSecrets replaces the texts under names of secrets, such as Set-Cookie and Authorization.
-func withoutSecrets(v any) any {
+// withoutSecrets replaces the texts under names of secrets, such as Set-Cookie and Authorization. It calls removed with each.
+func withoutSecrets(v any, removed func(text string)) any {
 	member := func(name string, item any) any {
 		if text, isText := item.(string); isText && text != "" && flow.IsSecretMember(name, item) {
+			removed(text)
 			return removedSecret
 		}
 		if list, isList := item.([]any); isList && flow.IsSecretName(name) {
+			texts := 0
 			for _, entry := range list {
-				if _, isText := entry.(string); isText {
-					return []any{removedSecret}
+				if text, isText := entry.(string); isText {
+					removed(text)
+					texts++
 				}
 			}
+			if texts > 0 {
+				return []any{removedSecret}
+			}
 		}
-		return withoutSecrets(item)
+		return withoutSecrets(item, removed)
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -361,7 +370,7 @@ func withoutSecrets(v any) any {
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = withoutSecrets(v[i])
+			list[i] = withoutSecrets(v[i], removed)
 		}
 		return list
 	}
@@ -369,13 +378,13 @@ func withoutSecrets(v any) any {
 }
 
 // removedSecret takes the place of secrets in recordings.
-const removedSecret = "[removed]"
+const removedSecret = flow.Redacted
 
 // notRecorded returns the error of a step without a recorded result. It says what differs from the last recording of the node.
 func (s *caseStep) notRecorded(ctx context.Context) error {
 	e := &flow.Error{Code: flow.CodeNotRecorded, Message: fmt.Sprintf("%s has no recorded result.", s.node)}
 	what := "Run the test with the mode fill, or add a stub to the case."
-	if s.writes() {
+	if s.a.def.writes() {
 		what = "It may change something, so a test does not execute it. Add a stub to the case."
 	}
 	r, err := s.c.Recordings.FindLastRecording(ctx, s.a.In.WorkspaceID, s.setting.FlowID, s.node)

@@ -34,6 +34,12 @@ type CaseStore interface {
 	ListTests(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]cases.Test, error)
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error)
+	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
+	FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error)
+	FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error)
+	// ListCasesOfRun returns the cases that were made from a run.
+	ListCasesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]cases.OfRun, error)
+	SaveRecording(ctx context.Context, r *flow.Recording) (*flow.Recording, error)
 }
 
 // Tests changes the cases of flows, and starts tests.
@@ -43,6 +49,8 @@ type Tests struct {
 	Now     func() time.Time
 	Library *Library // finds and checks documents; nil for acts on cases only
 	Start   func(ctx context.Context, s flow.Start) (flow.Started, error)
+	// Past finds what a run that has ended gives to a case; nil if cases cannot be made from runs.
+	Past func(ctx context.Context, run *flow.Run) (*cases.Past, error)
 	// CheckExpression returns an error for a wrong expression over variables.
 	CheckExpression func(source string, names ...string) error
 }
@@ -294,7 +302,7 @@ func selectCases(spec *cases.Spec, file *cases.File, r *TestRequest) error {
 	if len(spec.Cases) == 0 {
 		detail := "the flow has no cases; add one first"
 		if len(file.Cases) > 0 {
-			detail = "no case has one of these tags"
+			detail = "no case has one of these tags and the outputs that are expected"
 		}
 		return testInvalid("/tags", "unknown", detail)
 	}

@@ -16,6 +16,8 @@ import (
 var testNames = map[reflect.Type]string{
 	reflect.TypeFor[CaseList]():      "CaseList",
 	reflect.TypeFor[CaseSaved]():     "CaseSaved",
+	reflect.TypeFor[CaseFromRun]():   "CaseFromRun",
+	reflect.TypeFor[CasesFromRuns](): "CasesMade",
 	reflect.TypeFor[TestObject]():    "Test",
 	reflect.TypeFor[TestReport]():    "TestReport",
 	reflect.TypeFor[TestList]():      "TestList",
@@ -208,7 +210,7 @@ func (s testServer) routes() api.Extension {
 	}, {
 		Method: http.MethodDelete, Path: list + "/:case", Scopes: edits, Handle: s.deleteCase, Role: flow.MemberEditor, Audit: []string{"case.delete"},
 		Doc: openapi.Operation{ID: "deleteCase", Tag: tag, Summary: "Delete a test case", Text: "Reports of tests that ran it stay.", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.NoContent("Deleted.")},
-	}, {
+	}, s.fromRunsRoute(list, tag), {
 		Method: http.MethodPost, Path: tests, Scopes: runs, Handle: s.startTest, Role: flow.MemberEditor,
 		Doc: openapi.Operation{ID: "startTest", Tag: tag, Summary: "Run the test cases of a flow",
 			Text: "A test is a run whose child runs are the cases, for each candidate. They count against dollars and concurrent runs, not against runs per day. Webhooks are not sent, approvals get the answers of the case, and delays end at once.",

@@ -226,17 +226,57 @@ func (s *Server) eraseRun(c *Call) error {
 	if err != nil {
 		return err
 	}
+	casesToo := c.QueryParam("cases")
+	switch {
+	case casesToo != "" && casesToo != eraseCases:
+		return Invalid(flow.Problem{Pointer: "/cases", Code: "invalid", Detail: "wanted erase"})
+	case casesToo != "" && !c.Key.Has(flow.ScopeEdit):
+		return flow.Errorf(flow.CodeScopeMissing, "Deleting test cases needs a key with the scope edit.")
+	}
 	continued, err := s.runs.Erase(ctx, c.Actor(), run)
 	if err != nil {
 		return err
 	}
-	if len(continued) == 0 {
+	made, err := casesOf(s, c, append([]flow.RunID{run.ID}, continued...), casesToo != "")
+	if err != nil {
+		return err
+	}
+	if len(continued)+len(made) == 0 {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return c.WriteJSON(http.StatusOK, erasedRuns{continued})
+	return c.WriteJSON(http.StatusOK, erasedRuns{append([]flow.RunID{}, continued...), made})
 }
 
 // erasedRuns is the JSON of an erasure that includes other runs.
 type erasedRuns struct {
 	Continued []flow.RunID `json:"continued" doc:"The runs that continued the conversation, directly or not, and were erased with it."`
+	Cases     []erasedCase `json:"cases" doc:"The test cases that were made from these runs. They still have content of them unless they were erased, too."`
+}
+
+// erasedCase is the JSON of a case that was made from a run.
+type erasedCase struct {
+	FlowID flow.FlowID `json:"flow_id"`
+	ID     string      `json:"id"`
+	Erased bool        `json:"erased" doc:"The case was deleted, too."`
+}
+
+// eraseCases is the value of the query parameter cases that deletes the test cases made from an erased run.
+const eraseCases = "erase"
+
+// casesOf lists the test cases that were made from runs. With erase, it deletes them.
+func casesOf(s *Server, c *Call, runs []flow.RunID, erase bool) ([]erasedCase, error) {
+	list := []erasedCase{}
+	if s.Library.Tests == nil {
+		return list, nil
+	}
+	for _, id := range runs {
+		made, err := s.Library.Tests.OfRun(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, id, erase)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range made {
+			list = append(list, erasedCase(m))
+		}
+	}
+	return list, nil
 }

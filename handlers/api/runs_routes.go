@@ -46,9 +46,10 @@ func (s *Server) runRoutes() []Route {
 		Method: http.MethodDelete, Path: "/v1/flow/:flow_id/run/:run_id", Scopes: scopesManage, Handle: s.eraseRun,
 		Audit: []string{"run.erase"},
 		Doc: openapi.Operation{ID: "eraseRun", Tag: "Runs", Summary: "Erase the content of a run that has ended",
-			Text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. Runs that continue the conversation of the run are canceled and erased, too, and the answer lists them. IDs, status, times, error code, usage and cost stay for 400 days.",
-			Problems: []flow.Code{flow.CodeRunNotEnded, flow.CodeChildRun},
-			Answers:  append(openapi.NoContent("Erased."), openapi.Answer{Status: 200, Text: "Erased, with runs that continued it.", JSON: erasedRuns{}})},
+			Text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. Runs that continue the conversation of the run are canceled and erased, too, and the answer lists them, as well as the test cases that were made from the run: these stay unless they are erased, too, which needs the scope edit. IDs, status, times, error code, usage and cost stay for 400 days.",
+			Params:   []string{"erase_cases"},
+			Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeRunNotEnded, flow.CodeChildRun},
+			Answers:  append(openapi.NoContent("Erased."), openapi.Answer{Status: 200, Text: "Erased, with runs that continued it; or it has test cases.", JSON: erasedRuns{}})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/flow/:flow_id/run/:run_id/result", Scopes: scopesSee, Handle: s.showResult,
 		Role: flow.MemberViewer,

@@ -30,6 +30,7 @@ import (
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
+	"sluice/javascript"
 	"sluice/jobs"
 	"sluice/nodes"
 	"sluice/nodes/agents"
@@ -68,6 +69,9 @@ var Kinds = sync.OnceValue(func() *flow.Registry { return kindsOn(nil) })
 // model is the built-in one.
 var model = sync.OnceValue(builtin.New)
 
+// code runs programs.
+var code = sync.OnceValue(javascript.New)
+
 // kindsOn returns all node kinds, with the knowledge bases of a store.
 func kindsOn(store *db.Store) *flow.Registry { return kindsWith(store, newClient()) }
 
@@ -82,7 +86,7 @@ func newClient() *outbound.Client {
 
 // kindsWith is kindsOn with a client for their requests.
 func kindsWith(store *db.Store, client *outbound.Client) *flow.Registry {
-	d := nodes.Deps{HTTP: client, Providers: providers.NewClient(providers.Guarded(client)), Documents: tables(), Model: model()}
+	d := nodes.Deps{HTTP: client, Providers: providers.NewClient(providers.Guarded(client)), Documents: tables(), Model: model(), Code: code()}
 	if store != nil {
 		d.Knowledge, d.Tests = &store.Bases, store
 	}
@@ -113,7 +117,7 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 		Log:    slog.New(slog.NewTextHandler(h.Log, nil)),
 		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store}, Catalog: FakeCatalog{},
 		Compile:  func(source string, names ...string) error { _, err := expression.Compile(source, names...); return err },
-		Evaluate: expression.Evaluate, Filter: bases.Filter,
+		Evaluate: expression.Evaluate, Filter: bases.Filter, Past: jobs.PastOf(h.Runner),
 		Embed: func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error) {
 			return bases.EmbedQuery(ctx, model(), ws, text)
 		},

@@ -25,6 +25,7 @@ var params = map[string]Schema{
 	"cursor":         queryParam("cursor", "next_cursor of an earlier response.", Schema{"type": "string"}),
 	"under":          queryParam("under", "The steps inside of this node, or inside of a step of it such as agent.3.", Schema{"type": "string"}),
 	"contents":       queryParam("contents", "With under: include input, output, tries and log.", Schema{"type": "boolean", "default": false}),
+	"erase_cases":    queryParam("cases", "erase: deletes the test cases that were made from the run, too.", Schema{"type": "string", "enum": []string{"erase"}}),
 	"created_after":  queryParam("created_after", "Only runs created after this time.", Schema{"type": "string", "format": "date-time"}),
 	"created_before": queryParam("created_before", "Only runs created before this time.", Schema{"type": "string", "format": "date-time"}),
 	"status":         statusParam(),
