@@ -148,7 +148,7 @@ func TestFlyStart(t *testing.T) {
 	_, err := exec.LookPath("setpriv")
 	need.Tool(t, "only root can start as on Fly", err == nil && os.Getuid() == 0)
 	litestream := need.Program(t, "github.com/benbjohnson/litestream/cmd/litestream@v0.5.18")
-	bucket := startS3(t)
+	bucket, stored := startS3(t)
 
 	base, err := os.MkdirTemp("", "sluice-fly-")
 	if err != nil {
@@ -188,6 +188,12 @@ func TestFlyStart(t *testing.T) {
 	if owner, err := exec.Command("stat", "-c", "%u %U", filepath.Join(s.dir, "sluice.db")).Output(); err != nil || !strings.HasPrefix(string(owner), "65532 ") {
 		t.Errorf("the database belongs to %s: %v", owner, err)
 	}
+	// Litestream looks at the database for the first time after a second. A database that was closed before has no log left,
+	// and is copied with the next start.
+	waitUntil(t, "Litestream copies the database", func() bool {
+		found, err := os.ReadDir(filepath.Join(stored, "sluice"))
+		return err == nil && len(found) > 0
+	})
 	flow, c := s.publish(greeting()), s.client(s.key())
 	c.succeed(flow, object{"name": "Ada"})
 	s.stop()
@@ -206,8 +212,8 @@ func TestFlyStart(t *testing.T) {
 
 const s3Key, s3Secret = "test-access-key", "test-secret-of-the-access-key"
 
-// startS3 starts an S3 server with the bucket files, and returns its URL.
-func startS3(t *testing.T) string {
+// startS3 starts an S3 server with the bucket files, and returns its URL and the directory of the bucket.
+func startS3(t *testing.T) (base, bucket string) {
 	t.Helper()
 	program := need.Program(t, "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
 	dir := t.TempDir()
@@ -230,7 +236,7 @@ func startS3(t *testing.T) string {
 		}
 		return err == nil
 	})
-	return "http://" + addr
+	return "http://" + addr, filepath.Join(dir, "files")
 }
 
 // copyProgram copies a program to where every user can run it.

@@ -46,7 +46,7 @@ func (c *call) findInvitation(token string) (*invitation, error) {
 	if v.account, err = c.userOrNil(c.s.Store.FindUserByEmail(c.Ctx(), i.Email)); err != nil {
 		return nil, err
 	}
-	if id := c.s.Sessions.GetString(c.Ctx(), web.SessionUser); id != "" {
+	if id := c.UserOfSession(); id != "" {
 		v.currentUser, err = c.userOrNil(c.s.Store.FindUser(c.Ctx(), id))
 	}
 	if u := v.currentUser; v.account == nil && u != nil && u.Unverified && u.Email == i.Email {

@@ -184,7 +184,7 @@ func (c *call) signOutURL() (name, to string) {
 	method := c.s.Sessions.GetString(c.Ctx(), web.SessionMethod)
 	for _, p := range c.s.Providers {
 		if method == web.MethodProvider+p.ID {
-			return p.Name, p.SignOutURL(c.s.Sessions.GetString(c.Ctx(), web.SessionIDToken), c.s.PublicURL+"/sign-in")
+			return p.Name, p.SignOutURL(c.Ctx(), c.s.Sessions.GetString(c.Ctx(), web.SessionIDToken), c.s.PublicURL+"/sign-in")
 		}
 	}
 	return "", ""

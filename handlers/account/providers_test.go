@@ -253,15 +253,17 @@ func TestPasswordsOff_ends_sessions(t *testing.T) {
 	max, owner := h.SignIn("max@example.com"), h.SignIn("founder@example.com")
 	h.Settings.PasswordsOff = true
 	off := handlers.New(h.Settings)
-	for b, want := range map[*webtest.Browser]int{max: http.StatusSeeOther, owner: http.StatusOK} {
-		r, _ := http.NewRequest("GET", b.Base+"/flows", nil)
-		for _, c := range b.Client.Jar.Cookies(r.URL) {
-			r.AddCookie(c)
-		}
-		w := httptest.NewRecorder()
-		off.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("%d, not %d", w.Code, want)
+	for path, statuses := range map[string][2]int{"/flows": {http.StatusSeeOther, http.StatusOK}, "/sign-in": {http.StatusOK, http.StatusSeeOther}} {
+		for i, b := range []*webtest.Browser{max, owner} {
+			r, _ := http.NewRequest("GET", b.Base+path, nil)
+			for _, c := range b.Client.Jar.Cookies(r.URL) {
+				r.AddCookie(c)
+			}
+			w := httptest.NewRecorder()
+			off.ServeHTTP(w, r)
+			if w.Code != statuses[i] {
+				t.Errorf("%s of %d: %d, not %d", path, i, w.Code, statuses[i])
+			}
 		}
 	}
 }

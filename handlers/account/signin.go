@@ -33,8 +33,11 @@ func (s *Server) home(c *call) error { return c.Redirect("/flows") }
 
 // showSignIn is GET /sign-in. It redirects if the user is already signed in.
 func (s *Server) showSignIn(c *call) error {
-	if s.Sessions.GetString(c.Ctx(), web.SessionUser) != "" {
+	switch err := c.Identify(); {
+	case err == nil || errors.Is(err, web.ErrNoWorkspace):
 		return c.Redirect(web.LocalPath(c.QueryParam("next")))
+	case !errors.Is(err, web.ErrSignedOut):
+		return err
 	}
 	return c.renderSignIn(http.StatusOK, accountview.SignInForm{Next: c.QueryParam("next")})
 }

@@ -129,12 +129,21 @@ func (c *Call) StartSession(userID string, ws flow.WorkspaceID, method string) e
 // SessionID returns the ID of the session, or "".
 func (c *Call) SessionID() string { return c.s.Sessions.GetString(c.Ctx(), sessionID) }
 
+// UserOfSession returns the ID of the user whose session the request belongs to, or "".
+func (c *Call) UserOfSession() string {
+	user := c.s.Sessions.GetString(c.Ctx(), SessionUser)
+	if user != "" && c.s.PasswordsOff && !c.keepsPassword(user) {
+		return ""
+	}
+	return user
+}
+
 // Identify sets Member to the user of the session with the current role. A user who
 // was removed from the workspace is moved to another.
 func (c *Call) Identify() error {
 	m := c.s.Sessions
-	user := m.GetString(c.Ctx(), SessionUser)
-	if user == "" || c.s.PasswordsOff && !c.keepsPassword(user) {
+	user := c.UserOfSession()
+	if user == "" {
 		return ErrSignedOut
 	}
 	found, err := c.s.Store.FindMember(c.Ctx(), flow.WorkspaceID(m.GetString(c.Ctx(), SessionWorkspace)), user)

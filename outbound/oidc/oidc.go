@@ -291,15 +291,19 @@ func text(v any, limit int) string {
 	return s
 }
 
+// signOutPatience is how long signing out waits for the metadata of a provider.
+const signOutPatience = 3 * time.Second
+
 // SignOutURL returns the URL at which a person signs out of the provider and comes back to a page, or "" if the
-// provider has none or is not known yet.
-func (p *Provider) SignOutURL(idToken, back string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.found == nil || p.found.EndSession == "" {
+// provider has none or cannot be reached.
+func (p *Provider) SignOutURL(ctx context.Context, idToken, back string) string {
+	ctx, cancel := context.WithTimeout(ctx, signOutPatience)
+	defer cancel()
+	m, err := p.discover(ctx)
+	if err != nil || m.EndSession == "" {
 		return ""
 	}
-	u, err := url.Parse(p.found.EndSession)
+	u, err := url.Parse(m.EndSession)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return ""
 	}

@@ -1171,7 +1171,7 @@ func documents(b BasePage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Documents").Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Table("List of documents").Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
