@@ -27,6 +27,8 @@ type KnowledgeStore interface {
 	SearchBase(ctx context.Context, b *knowledge.Base, q *knowledge.Query) (*knowledge.Found, error)
 	RemoveBaseDocuments(ctx context.Context, b *knowledge.Base, part string, sources []string) ([]knowledge.Document, error)
 	SaveFile(ctx context.Context, f flow.NewFile, content io.Reader) (*flow.File, error)
+	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id flow.RunID) (*flow.Run, error)
+	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, code flow.Code) error
 }
 
 // Knowledge changes and searches knowledge bases.
@@ -222,7 +224,7 @@ func (s *Knowledge) Add(ctx context.Context, by flow.Actor, caller *flow.Key, us
 	return started, record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.add", b.ID, b.Slug+": "+source), nothing)
 }
 
-// Remove removes the document with a source. It returns nil for an unknown source.
+// Remove removes the document with a source, and erases the run that indexed it, which has its content, too. It returns nil for an unknown source.
 func (s *Knowledge) Remove(ctx context.Context, by flow.Actor, b *knowledge.Base, part, source string) (removed *knowledge.Document, err error) {
 	e := entry(b.WorkspaceID, "knowledge.remove", b.ID, b.Slug+": "+source)
 	err = record(ctx, s.Store, by, e, func(ctx context.Context) error {
@@ -231,10 +233,23 @@ func (s *Knowledge) Remove(ctx context.Context, by flow.Actor, b *knowledge.Base
 			e.Action = "" // nothing to record
 		} else if err == nil {
 			removed = &list[0]
+			err = s.eraseIndexing(ctx, b, removed.RunID)
 		}
 		return err
 	})
 	return removed, err
+}
+
+// eraseIndexing erases a run that indexed a document. Runs that another run started are erased with that one.
+func (s *Knowledge) eraseIndexing(ctx context.Context, b *knowledge.Base, id flow.RunID) error {
+	run, err := s.Store.FindRun(ctx, b.WorkspaceID, b.FlowID, id)
+	if id == "" || flow.IsNotFound(err) || err == nil && (run.Caller != nil || !run.State.Ended()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.Store.EraseRun(ctx, b.WorkspaceID, b.FlowID, id, flow.CodeResultNotSaved)
 }
 
 // queryWait is how long a search waits for the vector of its query.
