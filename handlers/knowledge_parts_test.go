@@ -91,7 +91,7 @@ func TestParts_never_leak_through_routes_nodes_and_tools(t *testing.T) {
 				said, _, _ = strings.Cut(after, "</section>")
 			case "list":
 				_, _, said = e.send("GET", "/v1/knowledge/help/documents?"+url.Values{"part": {customers[i]}, "source": {[]string{"", "contract.md", other}[rng.IntN(3)]}}.Encode(), "")
-			case "none": // documents without a part: there are none
+			case "none": // documents without a part do not exist
 				delete(body, "part")
 				_, _, said = e.send("POST", "/v1/knowledge/help/search", string(flow.EncodeJSON(body)))
 				i = -1
