@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"sluice/flow/codes":                  {"sluice/flow"},
 	"sluice/flow/alarms":                 {"sluice/flow", "sluice/flow/companion"},
 	"sluice/flow/cases":                  {"sluice/flow", "sluice/flow/companion", "sluice/flow/pattern"},
+	"sluice/flow/cases/reports":          {"sluice/flow", "sluice/flow/cases"},
 	"sluice/flow/companion":              {"sluice/flow"},
 	"sluice/flow/contract":               {"sluice/flow", "sluice/flow/media", "sluice/flow/pattern"},
 	"sluice/flow/cputime":                {},
@@ -86,12 +87,13 @@ var allowed = map[string][]string{
 	"sluice/flow/schedule":               {},
 	"sluice/flow/signature":              {},
 	"sluice/flow/sorting":                {},
+	"sluice/flow/textdiff":               {},
 	"sluice/flow/wording":                {},
 	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/cases", "sluice/flow/filelinks", "sluice/flow/hooks", "sluice/flow/inflight", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/automation", "sluice/handlers/bases", "sluice/handlers/cases", "sluice/handlers/console", "sluice/handlers/docs", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/hooks", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web", "sluice/outbound/oidc"},
 	"sluice/flow/value":                  {},
 	"sluice/handlers/factor":             {},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/wording", "sluice/handlers/factor", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/outbound/oidc", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
-	"sluice/handlers/admin":              {"sluice/db", "sluice/flow", "sluice/flow/alarms", "sluice/flow/cases", "sluice/flow/companion", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/hooks", "sluice/flow/knowledge", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/triggers", "sluice/handlers/api", "sluice/handlers/api/openapi", "sluice/handlers/passwords"},
+	"sluice/handlers/admin":              {"sluice/db", "sluice/flow", "sluice/flow/alarms", "sluice/flow/cases", "sluice/flow/cases/reports", "sluice/flow/companion", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/hooks", "sluice/flow/knowledge", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/triggers", "sluice/handlers/api", "sluice/handlers/api/openapi", "sluice/handlers/passwords"},
 	"sluice/handlers/api":                {"sluice/documents", "sluice/nodes/batches", "sluice/flow", "sluice/flow/caller", "sluice/flow/codes", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/inflight", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/api/openapi", "sluice/handlers/api/uses", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/outbound"},
 	"sluice/handlers/api/openapi":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/handlers/api/uses":           {"sluice/flow"},
@@ -161,7 +163,7 @@ var allowed = map[string][]string{
 }
 
 // leaves lists packages of general use, which any other may import. They import only each other.
-var leaves = []string{"sluice/flow/cache", "sluice/flow/sorting", "sluice/flow/value", "sluice/flow/wording"}
+var leaves = []string{"sluice/flow/cache", "sluice/flow/sorting", "sluice/flow/textdiff", "sluice/flow/value", "sluice/flow/wording"}
 
 // knowsEveryone lists the packages that may import all others, because they wire, test
 // or measure them.

@@ -45,6 +45,8 @@ func (k *contract) tests() {
 		return strings.Contains("succeeded failed canceled", status)
 	})
 	k.ask("all", "GET", test+"?case=one", nil)
+	k.ask("all", "GET", test+"?format=json", nil)
+	k.ask("all", "GET", test+"?format=pdf", nil)
 	k.ask("all", "GET", flow+"/tests/none", nil)
 	k.ask("all", "POST", flow+"/tests/none/cancel", nil)
 	k.ask("all", "POST", test+"/cancel", nil)

@@ -227,6 +227,19 @@ func TestTests_compare_candidates(t *testing.T) {
 		if len(r.Verdicts) != 2 || r.Verdicts[0].Checks[1].Reason != `wanted "Hello Ann, 3 times", got "Bye Ann, 3 times"` {
 			t.Errorf("verdicts: %+v", r.Verdicts)
 		}
+		for format, want := range map[string][]string{
+			"json": {`"summary":"1 case got worse`}, "csv": {"one,,,the draft with words.template,false,failed,0,1,0.5,0,"},
+			"junit":    {`<failure message="text equals: wanted`, `tests="2" failures="1" errors="0"`},
+			"markdown": {":** 1 case got worse than version 1 (one). 1 of 2 pass.", "<pre>text: <del>Hello</del><ins>Bye</ins> Ann, 3 times</pre>"},
+		} {
+			raw := c.must(200, "GET", "/tests/"+r.ID+"?format="+format, "")
+			for _, text := range want {
+				if !strings.Contains(raw, text) {
+					t.Errorf("the report as %s lacks %s:\n%s", format, text, raw)
+				}
+			}
+		}
+		c.must(422, "GET", "/tests/"+r.ID+"?format=pdf", "")
 		if _, _, raw := c.send("GET", "/v1/flow/"+c.flow+"/tests", ""); !strings.Contains(raw, r.ID) {
 			t.Errorf("the list of tests lacks %s: %s", r.ID, raw)
 		}

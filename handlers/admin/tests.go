@@ -28,9 +28,10 @@ var testNames = map[reflect.Type]string{
 }
 
 var testParams = map[string]map[string]any{
-	"case":      {"name": "case", "in": "path", "required": true, "description": "ID of the case.", "schema": schema{"type": "string"}},
-	"test":      {"name": "test", "in": "path", "required": true, "description": "ID of the test.", "schema": schema{"type": "string"}},
-	"with_case": {"name": "case", "in": "query", "description": "Adds the verdicts on the runs of this case, with the reasons of its checks.", "schema": schema{"type": "string"}},
+	"case":          {"name": "case", "in": "path", "required": true, "description": "ID of the case.", "schema": schema{"type": "string"}},
+	"test":          {"name": "test", "in": "path", "required": true, "description": "ID of the test.", "schema": schema{"type": "string"}},
+	"report_format": {"name": "format", "in": "query", "description": "The format; default json. junit is XML for CI servers, markdown a comment for pull requests.", "schema": schema{"type": "string", "enum": []string{"json", "csv", "junit", "markdown"}}},
+	"with_case":     {"name": "case", "in": "query", "description": "Adds the verdicts on the runs of this case, with the reasons of its checks.", "schema": schema{"type": "string"}},
 }
 
 // testServer serves the routes of cases and tests.
@@ -221,7 +222,7 @@ func (s testServer) routes() api.Extension {
 		Doc: openapi.Operation{ID: "listTests", Tag: tag, Summary: "List tests, newest first", Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid}, Answers: openapi.OK("One page of tests.", TestList{})},
 	}, {
 		Method: get, Path: tests + "/:test", Scopes: reads, Handle: s.showTest, Role: flow.MemberViewer,
-		Doc: openapi.Operation{ID: "showTest", Tag: tag, Summary: "Get the report of a test", Text: "At any time; cases whose runs have not ended are pending.", Params: []string{"with_case"}, Answers: openapi.OK("The report.", TestReport{})},
+		Doc: openapi.Operation{ID: "showTest", Tag: tag, Summary: "Get the report of a test", Text: "At any time; cases whose runs have not ended are pending.", Params: []string{"report_format", "with_case"}, Problems: []flow.Code{flow.CodeInputInvalid}, Answers: openapi.OK("The report.", TestReport{})},
 	}, {
 		Method: http.MethodPost, Path: tests + "/:test/cancel", Scopes: runs, Handle: s.cancelTest, Role: flow.MemberEditor,
 		Doc: openapi.Operation{ID: "cancelTest", Tag: tag, Summary: "Cancel a test", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.OK("The test.", TestObject{})},
@@ -403,19 +404,6 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 		}
 	}
 	return o, r, nil
-}
-
-// showTest is GET test.
-func (s testServer) showTest(c *api.Call) error {
-	t, run, err := s.findTest(c)
-	if err != nil {
-		return err
-	}
-	_, r, err := s.object(c, t, run)
-	if err != nil {
-		return err
-	}
-	return c.WriteJSON(http.StatusOK, r)
 }
 
 // listTests is GET tests.

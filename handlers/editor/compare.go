@@ -5,13 +5,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"sluice/flow"
 	"sluice/flow/cputime"
 	"sluice/flow/document"
+	"sluice/flow/textdiff"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -119,99 +117,14 @@ func valueText(v any) string {
 	return string(flow.EncodeJSON(v))
 }
 
-// maxWordDiff is the total size, in bytes, up to which two texts are compared word
-// by word. Larger ones are compared line by line: by words it would take seconds.
-const maxWordDiff = 64 << 10
-
-// textDiff compares two texts word by word. The diff library compares runes, so
-// each distinct word is encoded as one rune.
-func textDiff(before, after string) []editorview.Piece {
-	d := diffmatchpatch.New()
-	d.DiffTimeout = 200 * time.Millisecond
-	split := splitWords
-	if len(before)+len(after) > maxWordDiff {
-		split = func(s string) []string { return strings.SplitAfter(s, "\n") }
-	}
-	a, b, parts := encodeParts(split(before), split(after))
-	var pieces []editorview.Piece
-	for _, piece := range d.DiffMainRunes(a, b, false) {
-		var text strings.Builder
-		for _, r := range piece.Text {
-			text.WriteString(parts[decodeIndex(r)])
-		}
-		pieces = append(pieces, editorview.Piece{Change: pieceChanges[piece.Type], Text: text.String()})
+// textDiff compares two texts word by word.
+func textDiff(before, after string) (pieces []editorview.Piece) {
+	for _, p := range textdiff.Words(before, after) {
+		pieces = append(pieces, editorview.Piece{Change: pieceChanges[p.Change], Text: p.Text})
 	}
 	return pieces
 }
 
-// pieceChanges maps the operations of the text diff to changes. The change of an equal piece
+// pieceChanges maps the changes of a text to those of documents. The change of an equal piece
 // is "", the zero value.
-var pieceChanges = map[diffmatchpatch.Operation]string{
-	diffmatchpatch.DiffInsert: document.ChangeAdded, diffmatchpatch.DiffDelete: document.ChangeRemoved,
-}
-
-// splitWords splits a text into words, spaces and punctuation.
-func splitWords(s string) (list []string) {
-	begin := 0
-	for i, r := range s {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		if !isWordRune(r) {
-			if begin < i {
-				list = append(list, s[begin:i])
-			}
-			list = append(list, s[i:i+size])
-			begin = i + size
-		}
-	}
-	if begin < len(s) {
-		list = append(list, s[begin:])
-	}
-	return list
-}
-
-// isWordRune reports whether a character belongs to a word. Every character outside ASCII
-// does, so text without spaces, such as Chinese, is compared as one word.
-func isWordRune(r rune) bool {
-	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
-}
-
-// encodeParts encodes each distinct part as a rune, so that a diff of the runes is
-// a diff of the parts.
-func encodeParts(before, after []string) (a, b []rune, parts []string) {
-	index := map[string]rune{}
-	encode := func(list []string) []rune {
-		runes := make([]rune, len(list))
-		for i, part := range list {
-			n, ok := index[part]
-			if !ok {
-				n = rune(len(parts))
-				index[part] = n
-				parts = append(parts, part)
-			}
-			runes[i] = encodeIndex(n)
-		}
-		return runes
-	}
-	a, b = encode(before), encode(after)
-	return a, b, parts
-}
-
-// surrogates and surrogateCount are the range of UTF-16 surrogates. They are not
-// valid runes, so a string would lose them.
-const surrogates, surrogateCount = 0xd800, 0x800
-
-// encodeIndex returns the rune for an index. It skips the surrogates.
-func encodeIndex(n rune) rune {
-	if n >= surrogates {
-		return n + surrogateCount
-	}
-	return n
-}
-
-// decodeIndex is the inverse of encodeIndex.
-func decodeIndex(r rune) int {
-	if r >= surrogates+surrogateCount {
-		return int(r - surrogateCount)
-	}
-	return int(r)
-}
+var pieceChanges = map[textdiff.Change]string{textdiff.Added: document.ChangeAdded, textdiff.Removed: document.ChangeRemoved}

@@ -125,9 +125,7 @@ func (w *Results) safe(cells []string) []string {
 	}
 	out := make([]string, len(cells))
 	for i, s := range cells {
-		if out[i] = s; s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) && !value.IsNumber(strings.TrimPrefix(s, "+")) {
-			out[i] = "'" + s
-		}
+		out[i] = value.SafeCell(s)
 	}
 	return out
 }
