@@ -17,7 +17,7 @@ var named = regexp.MustCompile(`\b(?:([a-z][a-z0-9]*)\.)?([A-Z][a-z0-9]+[A-Z]\w*
 
 // properNames have the form of identifiers but are names of products, formats and terms, or examples.
 var properNames = []string{
-	"CommonMark", "CtxStore", "DevTools", "DigitalOcean", "EventSource", "GitHub", "LibreOffice", "QuickJS", "ReplyText", "SentencePiece",
+	"CommonMark", "CtxStore", "DevTools", "DigitalOcean", "EventSource", "GitHub", "LibreOffice", "OpenTelemetry", "QuickJS", "ReplyText", "SentencePiece",
 	"SmartArt", "SpreadsheetML", "TeX", "W3C", "WireServer", "WordprocessingML", "exprList", "keyCreate", "onLine",
 }
 

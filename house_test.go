@@ -90,6 +90,7 @@ var allowed = map[string][]string{
 	"sluice/flow/textdiff":               {},
 	"sluice/flow/wording":                {},
 	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/cases", "sluice/flow/filelinks", "sluice/flow/hooks", "sluice/flow/inflight", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/automation", "sluice/handlers/bases", "sluice/handlers/cases", "sluice/handlers/console", "sluice/handlers/docs", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/hooks", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web", "sluice/outbound/oidc"},
+	"sluice/flow/trace":                  {},
 	"sluice/flow/value":                  {},
 	"sluice/handlers/factor":             {},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/wording", "sluice/handlers/factor", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/outbound/oidc", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
@@ -147,6 +148,7 @@ var allowed = map[string][]string{
 	"sluice/sandbox":                     {},
 	"sluice/snippets":                    {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/static":                      {},
+	"sluice/telemetry":                   {"sluice/flow"},
 	"sluice/views":                       {},
 	"sluice/views/account":               {"sluice/views/components", "sluice/views/layout"},
 	"sluice/views/automation":            {"sluice/flow/schedule", "sluice/views/components", "sluice/views/layout"},
@@ -163,7 +165,7 @@ var allowed = map[string][]string{
 }
 
 // leaves lists packages of general use, which any other may import. They import only each other.
-var leaves = []string{"sluice/flow/cache", "sluice/flow/sorting", "sluice/flow/textdiff", "sluice/flow/value", "sluice/flow/wording"}
+var leaves = []string{"sluice/flow/cache", "sluice/flow/sorting", "sluice/flow/textdiff", "sluice/flow/trace", "sluice/flow/value", "sluice/flow/wording"}
 
 // knowsEveryone lists the packages that may import all others, because they wire, test
 // or measure them.

@@ -25,6 +25,15 @@ func TestStartRun(t *testing.T) {
 	})
 }
 
+func TestStartRun_keeps_the_trace(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		const header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+		r := w.start(func(n *flow.NewRun) { n.Run.Traceparent = header })
+		wantEqual(t, "traceparent of the accepted run", r.Traceparent, header)
+		wantEqual(t, "traceparent", w.find(r.ID).Traceparent, header)
+	})
+}
+
 func TestStartRun_of_a_flow_of_another_workspace(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.tryStart(func(n *flow.NewRun) { n.Run.WorkspaceID = "ws_other" })

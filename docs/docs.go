@@ -29,7 +29,7 @@ var sections = []Section{
 	{"Build", names("flows", "nodes", "agents", "mcp-client", "expressions", "models", "publishing", "ci", "form", "triggers", "alarms")},
 	{"Call", names("runs", "batches", "tests", "knowledge", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "chat", "mcp", "cli")},
-	{"Operate", names("configuration", "deploy", "sign-in", "scaling", "fly", "upgrading", "backup", "security")},
+	{"Operate", names("configuration", "deploy", "telemetry", "sign-in", "scaling", "fly", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},
 }
 

@@ -138,7 +138,7 @@ func TestFind(t *testing.T) {
 	for query, want := range map[string]string{
 		"run_failed": "/docs/errors#run_failed", "provider_rate_limited": "/docs/errors#provider_rate_limited", "idempotency mismatch": "/docs/errors#idempotency_mismatch",
 		"pagination": "/docs/runs#list-page-by-page", "CORS": "/docs/not-possible#cors-calls-from-a-browser", "SSO": "/docs/not-possible#sso", "okta": "/docs/not-possible#sso",
-		"tracing": "/docs/not-possible#tracing", "opentelemetry": "/docs/not-possible#tracing", "cron": "/docs/triggers#schedule-a-flow-with-cron", "SDK": "/docs/not-possible#sdk",
+		"tracing": "/docs/telemetry#traces", "opentelemetry": "/docs/telemetry#traces", "cron": "/docs/triggers#schedule-a-flow-with-cron", "SDK": "/docs/not-possible#sdk",
 		"n8n": "/docs/coming-from#from-n8n", "zapier": "/docs/tutorial-zapier#zapier", "CEL": "/docs/expressions",
 		"http_request": "/docs/nodes#http_request", "Start a run": "/docs/api#start-a-run", "destination block": "/docs/errors#destination_blocked",
 	} {

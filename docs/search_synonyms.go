@@ -8,7 +8,7 @@ import "strings"
 var synonyms = map[string][]string{
 	"pagination": {"next_cursor"}, "paging": {"next_cursor"}, "paginate": {"next_cursor"}, "offset": {"next_cursor"},
 	"oidc": {"sso"}, "saml": {"sso"}, "okta": {"sso"}, "oauth": {"sso", "credentials"}, "ldap": {"sso"}, "scim": {"sso"},
-	"opentelemetry": {"tracing"}, "otel": {"tracing"}, "trace": {"tracing", "waterfall"}, "traces": {"tracing", "waterfall"}, "observability": {"tracing", "metrics"},
+	"tracing": {"traces"}, "opentelemetry": {"traces"}, "otel": {"traces"}, "trace": {"traces", "waterfall"}, "traces": {"waterfall"}, "observability": {"traces", "metrics"},
 	"monitoring": {"metrics"}, "grafana": {"metrics", "prometheus"},
 	"schedule": {"cron"}, "scheduler": {"cron"}, "scheduled": {"cron"}, "timer": {"cron"}, "interval": {"cron"},
 	"morning": {"cron"}, "night": {"cron"}, "nightly": {"cron"}, "daily": {"cron"}, "hourly": {"cron"}, "weekly": {"cron"}, "daylight": {"clocks"},

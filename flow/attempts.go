@@ -26,6 +26,11 @@ type Attempt struct {
 	OutputTokens int64   `json:"output_tokens,omitempty"`
 	CostNanoUSD  NanoUSD `json:"cost_nano_usd,omitempty"`
 	Unpriced     bool    `json:"unpriced,omitempty"`
+	// CachedTokens and ReasoningTokens are in the numbers above.
+	CachedTokens    int64 `json:"cached_tokens,omitempty"`
+	ReasoningTokens int64 `json:"reasoning_tokens,omitempty"`
+	// Answer is what the provider told about the answer of a model; nil without one.
+	Answer *Answer `json:"answer,omitempty"`
 	// Lost means that the attempt called a paid model and that its bill is unknown.
 	Lost bool `json:"lost,omitempty"`
 	// Recorded is what the step used when its result was recorded, if a case run took it from there.
@@ -34,9 +39,17 @@ type Attempt struct {
 	Next int `json:"next,omitempty"`
 }
 
+// Answer describes the answer of a model beside its content.
+type Answer struct {
+	Model            string `json:"model,omitempty"`  // that answered, as the provider reports it
+	Finish           string `json:"finish,omitempty"` // why it ended
+	FirstChunkMicros int64  `json:"first_chunk_us,omitempty"`
+}
+
 // Charge adds usage to the attempt.
 func (a *Attempt) Charge(u Usage) {
 	a.InputTokens, a.OutputTokens, a.CostNanoUSD = a.InputTokens+u.InputTokens, a.OutputTokens+u.OutputTokens, a.CostNanoUSD+u.CostNanoUSD
+	a.CachedTokens, a.ReasoningTokens = a.CachedTokens+u.CachedTokens, a.ReasoningTokens+u.ReasoningTokens
 	a.Unpriced = a.Unpriced || u.UnpricedSteps > 0
 }
 

@@ -111,6 +111,7 @@ type ChildTemplate struct {
 	Untrusted     bool          `json:"untrusted,omitempty"` // the inputs have content from outside
 	Batch         bool          `json:"batch,omitempty"`     // the items are rows of a batch
 	Case          *CaseRun      `json:"case,omitempty"`      // see Run; the items of a test are its cases
+	Traceparent   string        `json:"traceparent,omitempty"`
 }
 
 // ChildItem is an item that has no run yet.

@@ -37,7 +37,8 @@ type Delivery struct {
 	CreatedAt        time.Time
 	NextAt           time.Time // when it is due; zero once ended
 	EndedAt          time.Time
-	Erased           Code // why the content was erased; empty while it exists
+	Erased           Code   // why the content was erased; empty while it exists
+	Traceparent      string // of its run; set only for workers
 }
 
 // Test marks a message sent to test a receiver. It is sent once.

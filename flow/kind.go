@@ -359,6 +359,8 @@ type Out struct {
 	// Unanswered means that a request was sent and no answer came, so that it is unknown whether it took
 	// effect.
 	Unanswered bool
+	// Answer describes the answer of a model; the engine sets it.
+	Answer *Answer
 }
 
 // Suspension ends an attempt and starts the next one later. A long wait needs no worker.

@@ -194,6 +194,7 @@ type Run struct {
 	Continues RunID  // the run whose conversations this one continues
 	// ContextHash identifies these conversations, and Context has them by node ID. It is loaded for a worker only.
 	ContextHash     string
+	Traceparent     string // trace context that the run belongs to; empty if it begins a trace. See package trace
 	Context         map[string]any
 	ChildVersions   ChildVersions
 	SkipFailed      bool // see Rerun.SkipFailed

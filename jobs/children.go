@@ -207,6 +207,7 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 	template := flow.ChildTemplate{
 		Version: children.Version, Draft: c.run.ChildVersions == flow.ChildrenDraft, FlowsAbove: flowsAbove(c.run, children.FlowID), Budgets: c.budgets(), StepBudget: c.budget, KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
 		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(), MaxFailed: req.MaxFailed, Untrusted: c.untrusted, Batch: c.run.Trigger == flow.TriggerBatch, Case: c.caseOf(req),
+		Traceparent: childTraceparent(c.r, c.run, c.step.Path),
 	}
 	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
 		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)

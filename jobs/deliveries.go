@@ -83,6 +83,7 @@ func (r deliverer) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow
 		return err
 	}
 	r.runner.cfg.Observe(Observation{Delivery: outcome.State, Latency: a.Latency})
+	r.runner.cfg.Tracer.DeliveryAttempted(d, a)
 	if outcome.State != flow.DeliveryPending {
 		r.runner.hasUnsaved.Store(true) // a run with save: false is erased after its last delivery
 	}

@@ -35,6 +35,9 @@ func (r deliverer) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *
 	for _, h := range a.Headers() {
 		req.Header.Set(h.Name, h.Value)
 	}
+	if header := r.runner.cfg.Tracer.DeliveryTraceparent(d, a.StartedAt); header != "" {
+		req.Header.Set("Traceparent", header)
+	}
 	if custom != "" && d.Header != "" {
 		req.Header.Set(d.Header, custom)
 	}

@@ -82,6 +82,8 @@ type Config struct {
 	Mail Mailer
 	// PublicURL is the URL of the dashboard for links in messages, or "".
 	PublicURL string
+	// Tracer writes traces. Default: a traceparent that came with the start of a run is only passed on.
+	Tracer Tracer
 	// Observe is called for each event that metrics count; it must not block.
 	// Default: nothing.
 	Observe func(Observation)
@@ -173,6 +175,9 @@ func New(cfg Config) *Runner {
 		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r),
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
+	if r.engine.Traceparent = cfg.Tracer.Traceparent; cfg.Tracer != (passOn{}) {
+		r.engine.RunEnded = cfg.Tracer.RunEnded
+	}
 	if cfg.Shared {
 		r.engine.MayCall = r.checkRunHeld
 	}
@@ -198,6 +203,9 @@ func withDefaults(cfg Config) Config {
 	}
 	if cfg.EndpointBackoff == nil {
 		cfg.EndpointBackoff = fairness.EndpointPause
+	}
+	if cfg.Tracer == nil {
+		cfg.Tracer = passOn{}
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}

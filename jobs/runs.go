@@ -82,6 +82,7 @@ func (r *Runner) failRun(ctx context.Context, runID flow.RunID, attempt int64) e
 	}
 	r.broker.publish(&flow.RunWrite{Run: run, End: true})
 	r.runEnded(run)
+	r.cfg.Tracer.RunEnded(run, nil)
 	return nil
 }
 

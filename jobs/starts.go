@@ -12,6 +12,7 @@ import (
 	"sluice/flow/caller"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/trace"
 )
 
 // StartRun starts a run: it resolves the document, checks the inputs and commits
@@ -106,6 +107,7 @@ func (r *Runner) newRun(ctx context.Context, s flow.Start) *flow.NewRun {
 		ID: r.ids.NewRun(), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
 		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata, ChildVersions: s.Options.Children,
 		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1, Depth: caller.Depth(ctx),
+		Traceparent: trace.ParentOf(ctx),
 	}
 	if slices.Contains(flow.UntrustedTriggers, s.Trigger) {
 		run.Untrusted = flow.UntrustedInputs

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow/position"
+	"sluice/flow/trace"
 )
 
 // hop holds the limits of one request for http.Client. It is the client's transport
@@ -41,7 +42,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	calls.report(false)
 	ctx, wait := startFirstByte(req.Context(), h.firstByte)
-	resp, err := h.transport().RoundTrip(onceOnly(acceptCodings(req.WithContext(ctx))))
+	resp, err := h.transport().RoundTrip(traced(onceOnly(acceptCodings(req.WithContext(ctx)))))
 	wait.arrived()
 	if err != nil {
 		failure := classify(ctx, err, req.URL.Hostname())
@@ -111,6 +112,14 @@ func onceOnly(req *http.Request) *http.Request {
 			delete(req.Header, name)
 			req.Header[strings.ToLower(name)] = values
 		}
+	}
+	return req
+}
+
+// traced adds the trace context of a request's context, unless the request has one of its own. The header map must be a copy.
+func traced(req *http.Request) *http.Request {
+	if header := trace.HeaderOf(req.Context()); header != "" && req.Header.Get("Traceparent") == "" {
+		req.Header.Set("Traceparent", header)
 	}
 	return req
 }

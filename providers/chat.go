@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sluice/flow/wording"
 	"strings"
+
+	"sluice/flow/trace"
+	"sluice/flow/wording"
 )
 
 // ChatRequest is one turn: an optional system text, a prompt, images.
@@ -73,10 +75,19 @@ type ChatResult struct {
 // do not match, are refused or break off. Otherwise the result is nil.
 func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit func(text string)) (*ChatResult, error) {
 	r, err := c.converse(ctx, ep, TurnRequest{ChatRequest: req}, false, emit)
+	recordCall(ctx, r)
 	if r == nil {
 		return nil, err
 	}
 	return &ChatResult{Text: r.text, JSON: r.value, Model: r.model, Stop: r.stop, Usage: r.usage}, err
+}
+
+// recordCall records what a result does not keep, for traces and metrics.
+func recordCall(ctx context.Context, r *reply) {
+	if r != nil {
+		call := trace.CallOf(ctx)
+		call.Model, call.Finish = r.model, r.stop
+	}
 }
 
 // converse makes a call of Chat or, with agent, of Turn.

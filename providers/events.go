@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/flow/trace"
 	"sluice/flow/value"
 
 	"sluice/providers/eventstream"
@@ -30,6 +31,8 @@ const (
 // "ping". An object that is an error ends the answer; see session.errorIn.
 type events struct {
 	session *session
+	call    *trace.Call // receives the time of the first object
+	start   time.Time   // of the request
 	body    io.Closer
 	in      *bufio.Reader
 	stream  *eventstream.Reader
@@ -63,11 +66,12 @@ func (s *session) stream(ctx context.Context, target string, body map[string]any
 	if key != "" {
 		req.Header.Set("Idempotency-Key", idempotencyKey(key))
 	}
+	start := time.Now()
 	resp, err := s.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	return &events{session: s, body: resp.Body, in: bufio.NewReader(resp.Body), html: isHTML(resp)}, nil
+	return &events{session: s, call: trace.CallOf(ctx), start: start, body: resp.Body, in: bufio.NewReader(resp.Body), html: isHTML(resp)}, nil
 }
 
 // close closes the response.
@@ -117,6 +121,9 @@ func (e *events) accept(data []byte) bool {
 	case json.Valid(data):
 		e.data = data
 		isObject := data[0] == '{'
+		if isObject && !e.began && e.call.FirstChunk == 0 {
+			e.call.FirstChunk = time.Since(e.start)
+		}
 		e.began = e.began || isObject
 		return isObject
 	case e.began:

@@ -135,6 +135,7 @@ func callsOf(items []Item) (list []*ToolCall) {
 // so it is the same for the same request and answer.
 func (c *Client) Turn(ctx context.Context, ep Endpoint, req TurnRequest, emit func(text string)) (*TurnResult, error) {
 	r, err := c.converse(ctx, ep, req, true, emit)
+	recordCall(ctx, r)
 	if r == nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ import (
 	"sluice/outbound"
 	"sluice/providers/builtin"
 	"sluice/providers/hosted"
+	"sluice/telemetry"
 )
 
 // How long a shutdown may take after SLUICE_DRAIN_DELAY. Steps and requests may
@@ -71,12 +72,13 @@ type app struct {
 	code      *javascript.Runner
 	documents *documents.Reader
 	metrics   *metrics
-	peers     *instances // nil without connections to other instances
-	url       string     // base URL for clients: SLUICE_PUBLIC_URL, or local
-	local     string     // base URL for programs on this machine
-	exposed   bool       // other machines can connect
-	token     string     // authenticates the command line on this machine; see db.EngineInfo
-	failed    chan error // receives the error of a part that stopped; ends the process
+	tracer    *telemetry.Tracer // nil without traces
+	peers     *instances        // nil without connections to other instances
+	url       string            // base URL for clients: SLUICE_PUBLIC_URL, or local
+	local     string            // base URL for programs on this machine
+	exposed   bool              // other machines can connect
+	token     string            // authenticates the command line on this machine; see db.EngineInfo
+	failed    chan error        // receives the error of a part that stopped; ends the process
 
 	memory memory.Plan
 	values *inflight.Budget // memory of values in flight
@@ -117,6 +119,7 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) 
 			err = errors.Join(err, a.server.Close())
 		}
 		a.peers.close()
+		a.tracer.Close()
 		return nil, errors.Join(store.Advise(err), store.Close())
 	}
 	return a, nil
@@ -255,6 +258,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
+	if err := a.startTracer(); err != nil {
+		return err
+	}
 	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
 		ProviderOf: nodes.ProviderOf,
@@ -268,7 +274,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Busy:            busyMarks, Calls: outbound.WithCalls,
 		Evaluate: expression.Evaluate,
 		Mail:     ofAlarms(mailer), PublicURL: a.url,
-		Log: a.log, Observe: a.metrics.observe,
+		Log: a.log, Observe: a.metrics.observe, Tracer: a.jobsTracer(),
 	})
 	providers, err := a.cfg.identityProviders(a.models.HTTP, a.store.Now)
 	if err != nil {
@@ -366,5 +372,6 @@ func (a *app) close() error {
 	a.peers.close()
 	a.servers.Stop()
 	a.models.HTTP.Close()
+	a.tracer.Close() // before the store, which it reads
 	return a.store.Close()
 }

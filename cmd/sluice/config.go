@@ -80,6 +80,7 @@ type Config struct {
 	OIDC             string `env:"SLUICE_OIDC" name:"oidc" help:"Identity providers to sign in with, over OpenID Connect; a JSON file." placeholder:"FILE" type:"path"`
 	Passwords        string `env:"SLUICE_PASSWORDS" default:"on" enum:"on,off" help:"Whether people may sign in with a password; off lets only the first owner."`
 	TwoStep          string `env:"SLUICE_TWO_STEP" name:"two-step" default:"optional" enum:"optional,viewer,editor,owner" help:"Least role that needs a code besides the password."`
+	OTelContent      string `env:"SLUICE_OTEL_CONTENT" name:"otel-content" default:"off" enum:"on,off" help:"Whether traces have the inputs and outputs of runs and steps."`
 	AuditLog         string `env:"SLUICE_AUDIT_LOG" name:"audit-log" default:"off" enum:"off,stderr" help:"Whether entries of the audit logs are also written to standard error, one JSON object per line."`
 }
 
@@ -217,6 +218,9 @@ func (c *Config) check() error {
 	}
 	if n := countSet(c.MasterKey, c.MasterKeyFile, c.MasterKeyCommand); n > 1 && c.MasterKeyCommand != "" {
 		return usageError("SLUICE_MASTER_KEY_COMMAND, SLUICE_MASTER_KEY and SLUICE_MASTER_KEY_FILE exclude each other; keep one")
+	}
+	if _, err := c.traces(); err != nil {
+		return usageError(err.Error())
 	}
 	if err := c.checkSignIn(); err != nil {
 		return err

@@ -51,6 +51,7 @@ func (c *Config) examine(ctx context.Context, o doctorCmd) findings {
 	f.files(ctx, c)
 	f.signIn(ctx, c)
 	f.proxy(ctx, c)
+	f.traces(ctx, c)
 	c.examineAddress(ctx, &f)
 	if !c.examineDirectory(&f) {
 		return f

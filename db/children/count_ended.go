@@ -222,7 +222,7 @@ func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, in
 		Case: of, ID: tx.Store.IDs().NewRun(), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, ChildVersions: versions, DocumentHash: c.DocumentHash,
 		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, Depth: c.Depth, FlowsAbove: t.FlowsAbove, Budgets: t.Budgets, Inputs: inputs, Metadata: t.Metadata,
 		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
-		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1, Untrusted: untrusted,
+		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1, Untrusted: untrusted, Traceparent: t.Traceparent,
 	}
 }
 

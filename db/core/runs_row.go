@@ -35,7 +35,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeObject(r.Metadata), Inputs: dbconn.EncodeObject(r.Inputs),
 		FlowsAbove: dbconn.EncodeIDs(r.FlowsAbove), MaxNanoUsd: r.MaxUSD, Budgets: dbconn.EncodeIDs(r.Budgets),
 		TriggerID: r.TriggerID, TriggerName: r.TriggerName, ScheduledAt: dbconn.Micros(r.ScheduledAt), EventKey: r.EventKey,
-		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash, CaseRun: encodeCaseRun(r.Case), Depth: int64(r.Depth),
+		Untrusted: int64(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash, CaseRun: encodeCaseRun(r.Case), Depth: int64(r.Depth), Traceparent: r.Traceparent,
 	}
 	if c := r.Caller; c != nil {
 		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
@@ -71,7 +71,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
 		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: DurationOf(r.Timeout),
-		Untrusted: flow.Untrusted(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash,
+		Untrusted: flow.Untrusted(r.Untrusted), Continues: r.Continues, ContextHash: r.ContextHash, Traceparent: r.Traceparent,
 		CancelRequested: r.CancelRequested != 0, StopRequested: r.StopRequested != 0, Crashes: int(r.Crashes),
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),

@@ -212,6 +212,29 @@ func (s Execution) FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID
 	return steps, nil
 }
 
+// FindTracedSteps returns what a trace shows of the steps of a run: without input, outputs and saved state, in the order of
+// flow.CompareSubSteps.
+func (s Execution) FindTracedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
+	rows, err := s.DB.Reads.ListTracedSteps(ctx, gen.ListTracedStepsParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
+	}
+	steps := make([]flow.Step, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		steps[i], err = stepOf(&gen.Step{
+			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Attempts: r.Attempts, Error: r.Error,
+			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
+			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		})
+		if err != nil {
+			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
+		}
+	}
+	sorting.By(steps, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
+	return steps, nil
+}
+
 // FindCaseSteps returns the steps of a run of a test case, with the outputs of webhooks only, in the order of flow.CompareSubSteps.
 func (s Execution) FindCaseSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	rows, err := s.DB.Reads.ListCaseSteps(ctx, gen.ListCaseStepsParams{RunID: runID, WorkspaceID: ws})

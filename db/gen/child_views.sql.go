@@ -221,7 +221,7 @@ func (q *Queries) ListChildRunFailures(ctx context.Context, arg ListChildRunFail
 }
 
 const listReusedChildRuns = `-- name: ListReusedChildRuns :many
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.depth, i.item
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.traceparent, runs.depth, i.item
 FROM child_items i JOIN runs ON runs.id = i.reused
 WHERE i.run_id = $1 AND i.path = $2 AND i.round = $3 AND i.reused <> ''
     AND (CAST($4 AS TEXT) = '' OR lower(runs.inputs) LIKE CAST($4 AS TEXT) ESCAPE '\' OR lower(runs.outputs) LIKE CAST($4 AS TEXT) ESCAPE '\')
@@ -324,6 +324,7 @@ func (q *Queries) ListReusedChildRuns(ctx context.Context, arg ListReusedChildRu
 			&i.Run.Continues,
 			&i.Run.ContextHash,
 			&i.Run.CaseRun,
+			&i.Run.Traceparent,
 			&i.Run.Depth,
 			&i.Item,
 		); err != nil {
@@ -398,7 +399,7 @@ func (q *Queries) ListShownChildItems(ctx context.Context, arg ListShownChildIte
 }
 
 const listShownChildRuns = `-- name: ListShownChildRuns :many
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.depth, CAST(COALESCE((SELECT max(s.failures) FROM steps s WHERE s.run_id = runs.id), 0) AS BIGINT) AS failures
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.traceparent, runs.depth, CAST(COALESCE((SELECT max(s.failures) FROM steps s WHERE s.run_id = runs.id), 0) AS BIGINT) AS failures
 FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
     AND (CAST($4 AS BIGINT) = 1 AND state = 'failed' OR CAST($5 AS BIGINT) = 1 AND state = 'canceled' OR CAST($6 AS BIGINT) = 1 AND place > 0 OR CAST($7 AS BIGINT) = 1 AND state = 'succeeded')
@@ -514,6 +515,7 @@ func (q *Queries) ListShownChildRuns(ctx context.Context, arg ListShownChildRuns
 			&i.Run.Continues,
 			&i.Run.ContextHash,
 			&i.Run.CaseRun,
+			&i.Run.Traceparent,
 			&i.Run.Depth,
 			&i.Failures,
 		); err != nil {

@@ -276,7 +276,7 @@ func (q *Queries) ListChildItems(ctx context.Context, arg ListChildItemsParams) 
 }
 
 const listChildRuns = `-- name: ListChildRuns :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash, case_run, depth FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash, case_run, traceparent, depth FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
     AND caller_item >= $4 AND caller_item < $5
 ORDER BY caller_item
@@ -373,6 +373,7 @@ func (q *Queries) ListChildRuns(ctx context.Context, arg ListChildRunsParams) ([
 			&i.Continues,
 			&i.ContextHash,
 			&i.CaseRun,
+			&i.Traceparent,
 			&i.Depth,
 		); err != nil {
 			return nil, err
@@ -473,6 +474,87 @@ func (q *Queries) ListOpenChildRuns(ctx context.Context, arg ListOpenChildRunsPa
 	for rows.Next() {
 		var i ListOpenChildRunsRow
 		if err := rows.Scan(&i.ID, &i.FlowID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTracedChildRuns = `-- name: ListTracedChildRuns :many
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.state, runs.run_trigger, runs.error, runs.cost_nano_usd, runs.save, runs.created_at, runs.ended_at, runs.caller_path, runs.traceparent,
+    CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+FROM runs
+WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
+    AND caller_item >= $4 AND caller_item < $5
+ORDER BY caller_item
+`
+
+type ListTracedChildRunsParams struct {
+	CallerRunID flow.RunID
+	CallerPath  string
+	CallerRound int64
+	FromItem    int64
+	ToItem      int64
+}
+
+type ListTracedChildRunsRow struct {
+	ID          flow.RunID
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	Version     int64
+	Draft       int64
+	State       string
+	RunTrigger  string
+	Error       string
+	CostNanoUsd flow.NanoUSD
+	Save        int64
+	CreatedAt   int64
+	EndedAt     int64
+	CallerPath  string
+	Traceparent string
+	FlowSlug    string
+}
+
+// Child runs for the trace that they belong to, without their content.
+func (q *Queries) ListTracedChildRuns(ctx context.Context, arg ListTracedChildRunsParams) ([]ListTracedChildRunsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listTracedChildRuns,
+		arg.CallerRunID,
+		arg.CallerPath,
+		arg.CallerRound,
+		arg.FromItem,
+		arg.ToItem,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListTracedChildRunsRow
+	for rows.Next() {
+		var i ListTracedChildRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.FlowID,
+			&i.Version,
+			&i.Draft,
+			&i.State,
+			&i.RunTrigger,
+			&i.Error,
+			&i.CostNanoUsd,
+			&i.Save,
+			&i.CreatedAt,
+			&i.EndedAt,
+			&i.CallerPath,
+			&i.Traceparent,
+			&i.FlowSlug,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -78,7 +78,9 @@ func (q *Queries) FindDelivery(ctx context.Context, arg FindDeliveryParams) (Del
 }
 
 const findHeldDelivery = `-- name: FindHeldDelivery :one
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries WHERE id = $1 AND fence = $2 AND place <> 1 AND ended_at = 0 AND due_at = 0
+SELECT deliveries.id, deliveries.workspace_id, deliveries.flow_id, deliveries.run_id, deliveries.node, deliveries.url, deliveries.header, deliveries.secret, deliveries.signature, deliveries.state, deliveries.attempt, deliveries.tries, deliveries.fence, deliveries.created_at, deliveries.due_at, deliveries.next_at, deliveries.ended_at, deliveries.erased, deliveries.body, deliveries.endpoint_id, deliveries.place, deliveries.position, deliveries.signer, CAST(COALESCE((SELECT r.traceparent FROM runs r WHERE r.id = deliveries.run_id), '') AS TEXT) AS traceparent
+FROM deliveries
+WHERE deliveries.id = $1 AND deliveries.fence = $2 AND deliveries.place <> 1 AND deliveries.ended_at = 0 AND deliveries.due_at = 0
 `
 
 type FindHeldDeliveryParams struct {
@@ -86,36 +88,42 @@ type FindHeldDeliveryParams struct {
 	Fence int64
 }
 
+type FindHeldDeliveryRow struct {
+	Delivery    Delivery
+	Traceparent string
+}
+
 // A delivery belongs to a worker or a job if it has not ended and is neither
 // queued nor due later. The place column alone is not enough: during an upgrade an
 // instance of version 0.1.0 may still run, and it does not write that column.
-func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryParams) (Delivery, error) {
+func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryParams) (FindHeldDeliveryRow, error) {
 	row := q.db.QueryRowContext(ctx, findHeldDelivery, arg.ID, arg.Fence)
-	var i Delivery
+	var i FindHeldDeliveryRow
 	err := row.Scan(
-		&i.ID,
-		&i.WorkspaceID,
-		&i.FlowID,
-		&i.RunID,
-		&i.Node,
-		&i.Url,
-		&i.Header,
-		&i.Secret,
-		&i.Signature,
-		&i.State,
-		&i.Attempt,
-		&i.Tries,
-		&i.Fence,
-		&i.CreatedAt,
-		&i.DueAt,
-		&i.NextAt,
-		&i.EndedAt,
-		&i.Erased,
-		&i.Body,
-		&i.EndpointID,
-		&i.Place,
-		&i.Position,
-		&i.Signer,
+		&i.Delivery.ID,
+		&i.Delivery.WorkspaceID,
+		&i.Delivery.FlowID,
+		&i.Delivery.RunID,
+		&i.Delivery.Node,
+		&i.Delivery.Url,
+		&i.Delivery.Header,
+		&i.Delivery.Secret,
+		&i.Delivery.Signature,
+		&i.Delivery.State,
+		&i.Delivery.Attempt,
+		&i.Delivery.Tries,
+		&i.Delivery.Fence,
+		&i.Delivery.CreatedAt,
+		&i.Delivery.DueAt,
+		&i.Delivery.NextAt,
+		&i.Delivery.EndedAt,
+		&i.Delivery.Erased,
+		&i.Delivery.Body,
+		&i.Delivery.EndpointID,
+		&i.Delivery.Place,
+		&i.Delivery.Position,
+		&i.Delivery.Signer,
+		&i.Traceparent,
 	)
 	return i, err
 }

@@ -480,6 +480,7 @@ type Run struct {
 	Continues       flow.RunID
 	ContextHash     string
 	CaseRun         string
+	Traceparent     string
 	Depth           int64
 }
 

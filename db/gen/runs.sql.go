@@ -13,7 +13,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash, case_run, depth
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models, skip_failed, trigger_id, trigger_name, scheduled_at, event_key, untrusted, max_nano_usd, budgets, stop_requested, continues, context_hash, case_run, traceparent, depth
 `
 
 type ClaimRunParams struct {
@@ -93,13 +93,14 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.Continues,
 		&i.ContextHash,
 		&i.CaseRun,
+		&i.Traceparent,
 		&i.Depth,
 	)
 	return i, err
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.depth, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.traceparent, runs.depth, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
 FROM runs WHERE runs.id = $1 AND runs.attempt = $2 AND runs.place > 0
 `
 
@@ -184,6 +185,7 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (FindH
 		&i.Run.Continues,
 		&i.Run.ContextHash,
 		&i.Run.CaseRun,
+		&i.Run.Traceparent,
 		&i.Run.Depth,
 		&i.FlowSlug,
 	)
@@ -226,7 +228,7 @@ func (q *Queries) FindReleased(ctx context.Context, id flow.RunID) (FindReleased
 }
 
 const findRun = `-- name: FindRun :one
-SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.depth, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, runs.skip_failed, runs.trigger_id, runs.trigger_name, runs.scheduled_at, runs.event_key, runs.untrusted, runs.max_nano_usd, runs.budgets, runs.stop_requested, runs.continues, runs.context_hash, runs.case_run, runs.traceparent, runs.depth, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
 FROM runs
 WHERE runs.id = $1 AND runs.workspace_id = $2 AND (runs.flow_id = $3 OR $3 = '')
 `
@@ -313,6 +315,7 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (FindRunRow, e
 		&i.Run.Continues,
 		&i.Run.ContextHash,
 		&i.Run.CaseRun,
+		&i.Run.Traceparent,
 		&i.Run.Depth,
 		&i.FlowSlug,
 	)
@@ -358,12 +361,12 @@ INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, stat
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
     waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live, skip_failed,
-    caller_run_id, caller_path, caller_round, caller_item, flows_above, trigger_id, trigger_name, scheduled_at, event_key, max_nano_usd, budgets, untrusted, continues, context_hash, case_run, depth)
+    caller_run_id, caller_path, caller_round, caller_item, flows_above, trigger_id, trigger_name, scheduled_at, event_key, max_nano_usd, budgets, untrusted, continues, context_hash, case_run, depth, traceparent)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, 0, 0, 0, $16, $17,
     $18, $19, 0, $20, $21, 0, 0, $22, 0, 0, 0, $23,
     0, '', $24, $25, $26, '', $27, $28, '', $29, $30, $31,
-    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47)
+    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48)
 `
 
 type InsertRunParams struct {
@@ -414,6 +417,7 @@ type InsertRunParams struct {
 	ContextHash   string
 	CaseRun       string
 	Depth         int64
+	Traceparent   string
 }
 
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
@@ -465,6 +469,7 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.ContextHash,
 		arg.CaseRun,
 		arg.Depth,
+		arg.Traceparent,
 	)
 	return err
 }

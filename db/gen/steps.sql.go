@@ -522,6 +522,74 @@ func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, e
 	return items, nil
 }
 
+const listTracedSteps = `-- name: ListTracedSteps :many
+SELECT path, node, kind, state, attempt, attempts, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, started_at, ended_at
+FROM steps WHERE run_id = $1 AND workspace_id = $2
+`
+
+type ListTracedStepsParams struct {
+	RunID       flow.RunID
+	WorkspaceID flow.WorkspaceID
+}
+
+type ListTracedStepsRow struct {
+	Path            string
+	Node            string
+	Kind            string
+	State           string
+	Attempt         int64
+	Attempts        string
+	Error           string
+	InputTokens     int64
+	OutputTokens    int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	CostNanoUsd     flow.NanoUSD
+	StartedAt       int64
+	EndedAt         int64
+}
+
+// The steps of a run for its trace: without input and outputs.
+func (q *Queries) ListTracedSteps(ctx context.Context, arg ListTracedStepsParams) ([]ListTracedStepsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listTracedSteps, arg.RunID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListTracedStepsRow
+	for rows.Next() {
+		var i ListTracedStepsRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Node,
+			&i.Kind,
+			&i.State,
+			&i.Attempt,
+			&i.Attempts,
+			&i.Error,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
+			&i.CostNanoUsd,
+			&i.StartedAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listWaitingSteps = `-- name: ListWaitingSteps :many
 SELECT kind, CAST(CASE WHEN saved = '' THEN 0 ELSE 1 END AS BIGINT) AS has_state FROM steps
 WHERE run_id = $1 AND workspace_id = $2 AND state = 'waiting'

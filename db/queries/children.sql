@@ -68,6 +68,15 @@ WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @
     AND caller_item >= @from_item AND caller_item < @to_item
 ORDER BY caller_item;
 
+-- Child runs for the trace that they belong to, without their content.
+-- name: ListTracedChildRuns :many
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.state, runs.run_trigger, runs.error, runs.cost_nano_usd, runs.save, runs.created_at, runs.ended_at, runs.caller_path, runs.traceparent,
+    CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+FROM runs
+WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round
+    AND caller_item >= @from_item AND caller_item < @to_item
+ORDER BY caller_item;
+
 -- name: ListOpenChildRuns :many
 SELECT id, flow_id FROM runs
 WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round AND place > 0

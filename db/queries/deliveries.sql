@@ -12,7 +12,9 @@ SELECT * FROM deliveries WHERE id = @id AND workspace_id = @workspace_id;
 -- queued nor due later. The place column alone is not enough: during an upgrade an
 -- instance of version 0.1.0 may still run, and it does not write that column.
 -- name: FindHeldDelivery :one
-SELECT * FROM deliveries WHERE id = @id AND fence = @fence AND place <> 1 AND ended_at = 0 AND due_at = 0;
+SELECT sqlc.embed(deliveries), CAST(COALESCE((SELECT r.traceparent FROM runs r WHERE r.id = deliveries.run_id), '') AS TEXT) AS traceparent
+FROM deliveries
+WHERE deliveries.id = @id AND deliveries.fence = @fence AND deliveries.place <> 1 AND deliveries.ended_at = 0 AND deliveries.due_at = 0;
 
 -- name: ListDeliveries :many
 SELECT * FROM deliveries

@@ -3,12 +3,12 @@ INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, stat
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
     waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live, skip_failed,
-    caller_run_id, caller_path, caller_round, caller_item, flows_above, trigger_id, trigger_name, scheduled_at, event_key, max_nano_usd, budgets, untrusted, continues, context_hash, case_run, depth)
+    caller_run_id, caller_path, caller_round, caller_item, flows_above, trigger_id, trigger_name, scheduled_at, event_key, max_nano_usd, budgets, untrusted, continues, context_hash, case_run, depth, traceparent)
 VALUES (@id, @workspace_id, @flow_id, @version, @draft, @document_hash, @state, @place, @attempt, @instance_id, @run_trigger,
     @key_id, @user_id, @parent_run_id, @rerun_from, 0, 0, 0, @progress_done, @progress_total,
     @seq, @run_seq, 0, @save, @timeout, 0, 0, @created_at, 0, 0, 0, @deadline_at,
     0, '', @gist, @webhook, @secrets, '', @metadata, @inputs, '', @busy, @children_live, @skip_failed,
-    @caller_run_id, @caller_path, @caller_round, @caller_item, @flows_above, @trigger_id, @trigger_name, @scheduled_at, @event_key, @max_nano_usd, @budgets, @untrusted, @continues, @context_hash, @case_run, @depth);
+    @caller_run_id, @caller_path, @caller_round, @caller_item, @flows_above, @trigger_id, @trigger_name, @scheduled_at, @event_key, @max_nano_usd, @budgets, @untrusted, @continues, @context_hash, @case_run, @depth, @traceparent);
 
 -- name: FindRun :one
 SELECT sqlc.embed(runs), CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug

@@ -33,6 +33,11 @@ SELECT * FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id AND 
 SELECT path, node, kind, state, attempt, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, seq, started_at, ended_at, wait_until, untrusted
 FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id AND substr(path, 1, CAST(@prefix_length AS INTEGER)) = CAST(@prefix AS TEXT);
 
+-- The steps of a run for its trace: without input and outputs.
+-- name: ListTracedSteps :many
+SELECT path, node, kind, state, attempt, attempts, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, started_at, ended_at
+FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id;
+
 -- The sub-steps of a run for the list on its page: without outputs, and with inputs and attempts only if they are short.
 -- name: ListStepOutlines :many
 SELECT path, node, kind, state, attempt, failures, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, seq, started_at, ended_at, wait_until, untrusted,

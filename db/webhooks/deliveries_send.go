@@ -17,15 +17,16 @@ import (
 // attempt of the job is no longer current. Delivery.Attempt includes the attempt
 // that is about to be made.
 func (s *Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
-	row, err := s.DB.Reads.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
+	found, err := s.DB.Reads.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil, dbconn.ErrFenced
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find delivery %s: %w", id, dbconn.Classify(err))
 	}
-	d := deliveryOf(&row)
+	d, row := deliveryOf(&found.Delivery), &found.Delivery
 	d.Attempt++
+	d.Traceparent = found.Traceparent
 	if d.EndpointFailures, err = s.DB.Reads.EndpointFailures(ctx, row.EndpointID); err != nil && !dbconn.IsNoRows(err) {
 		return nil, fmt.Errorf("find the endpoint of %s: %w", id, err)
 	}

@@ -100,6 +100,17 @@ func logAttempt(s *flow.Step, log string) {
 	appendAttempt(s, last)
 }
 
+// answerAttempt stores what is known of the answer of a model in the current attempt. An attempt that called a paid model is
+// stored in any case, because traces read the model from it.
+func answerAttempt(s *flow.Step, answer *flow.Answer, paid bool) {
+	if answer == nil && !paid {
+		return
+	}
+	last := takeAttempt(s)
+	last.Answer = answer
+	appendAttempt(s, last)
+}
+
 // appendAttempt appends to a copy, because rows that are being written share the list. It
 // drops the oldest attempts above flow.MaxAttempts.
 func appendAttempt(s *flow.Step, a flow.Attempt) {

@@ -83,6 +83,11 @@ type Engine struct {
 	// MayCall returns an error if the worker may have lost the run, so that it
 	// must not call an external service; nil allows all calls.
 	MayCall func(ctx context.Context, runID flow.RunID, attempt int64) error
+	// Traceparent returns the trace context for the requests that an attempt at a step sends, or "". Nil returns "".
+	Traceparent func(run *flow.Run, path, kind string, attempt int) string
+	// RunEnded receives each run whose end this engine has recorded, with all of its steps; it may be nil. It must not block,
+	// nor change or keep what it receives.
+	RunEnded func(run *flow.Run, steps []flow.Step)
 	// Report receives errors that no input of a run caused, such as panics of kinds and
 	// failed writes that are retried.
 	Report func(err error)
@@ -183,6 +188,9 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 			}
 			p.Recorded()
 			c.resolvePendingSaves(nil)
+			if a.Write.End && c.RunEnded != nil {
+				c.RunEnded(a.Write.Run, stepsOf(p))
+			}
 		case ActAbandon:
 			if err := c.record(ctx, p.Fence()); err != nil { // another worker may be using the external work
 				return HandedBack, err
@@ -406,6 +414,7 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 	}()
 	ctx, done := c.track(flow.OutlastOutages(ctx), a)
 	defer done()
+	ctx, call := c.traceCalls(ctx, a)
 	secrets, flushText := c.bindCapabilities(ctx, a)
 	defer c.limitCalls(ctx, a)()
 	outside := a.class == flow.Outside
@@ -423,6 +432,7 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 		out = *ofCase.out
 	} else if err == nil {
 		out, err = c.callKind(ctx, a, run)
+		out.Answer = answerOf(call, secrets)
 	}
 	if outside && ctx.Err() == nil { // runs of the tree may have used more meanwhile
 		err = cmp.Or(err, c.loadSecrets(ctx))

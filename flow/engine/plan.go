@@ -187,6 +187,25 @@ func (p *Plan) restore(i int, s flow.Step) {
 // not change it.
 func (p *Plan) Run() *flow.Run { return &p.run }
 
+// stepsOf returns the steps of the run, sub-steps included. Those that had ended before the plan was made are not among its nodes.
+func stepsOf(p *Plan) []flow.Step {
+	list := make([]flow.Step, len(p.nodes), len(p.nodes)+len(p.subs.recorded))
+	placed := map[string]bool{}
+	for i := range p.nodes {
+		if list[i] = p.nodes[i].step; p.isSub(i) {
+			placed[list[i].Path] = true
+		}
+	}
+	for _, rows := range p.subs.recorded {
+		for _, row := range rows {
+			if !placed[row.Path] {
+				list = append(list, row)
+			}
+		}
+	}
+	return list
+}
+
 // Next returns the next action. It has no effect outside the plan, and returns ActRecord again
 // until Recorded is called.
 func (p *Plan) Next(now time.Time) Action {

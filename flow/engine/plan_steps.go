@@ -31,6 +31,7 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	}
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	logAttempt(&n.step, out.Log)
+	answerAttempt(&n.step, out.Answer, n.def.kind.Charge != nil && n.step.Model() != "")
 	if err != nil && n.actsOnce() && out.Unanswered {
 		p.failStep(i, outcomeUnknown(), now, true)
 		return

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/flow/caller"
+	"sluice/flow/trace"
 	"sluice/handlers/web/conns"
 )
 
@@ -76,10 +77,14 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.drainBody(w, r, body)
 }
 
-// SplitAPI serves the paths of the API with api and all others with pages.
+// SplitAPI serves the paths of the API with api and all others with pages. Runs that a request to the API starts belong to the
+// trace that it names; those of pages and forms do not, because anyone could choose their trace.
 func SplitAPI(api, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isAPIPath(r.URL.Path) {
+			if header := r.Header.Get("Traceparent"); header != "" {
+				r = r.WithContext(trace.WithParent(r.Context(), header))
+			}
 			api.ServeHTTP(w, r)
 		} else {
 			pages.ServeHTTP(w, r)
