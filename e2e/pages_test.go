@@ -57,12 +57,18 @@ func (d *dashboard) signIn(t *testing.T, email, path string) *chrome.Tab {
 // cookies signs the owner in without a browser and returns the cookies.
 func (d *dashboard) cookies() string {
 	d.t.Helper()
+	return d.cookiesOf(ownerEmail)
+}
+
+// cookiesOf is cookies for somebody else.
+func (d *dashboard) cookiesOf(email string) string {
+	d.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	c := &http.Client{Transport: plain.Transport, Jar: jar, CheckRedirect: plain.CheckRedirect}
-	resp, err := c.PostForm(d.base()+"/sign-in", url.Values{"email": {ownerEmail}, "password": {passphrase}})
+	resp, err := c.PostForm(d.base()+"/sign-in", url.Values{"email": {email}, "password": {passphrase}})
 	if err != nil {
 		d.t.Fatal(err)
 	}

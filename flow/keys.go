@@ -107,6 +107,8 @@ type KeyMaker struct {
 type KeyHandover struct {
 	HeirID string // the member who takes them over; their secrets keep working
 	By     Actor  // author of the decision, for the audit log
+	// KeepConnections leaves the user's sign-ins to MCP servers in use. By default they end.
+	KeepConnections bool
 }
 
 // KeyState is the state of a key.

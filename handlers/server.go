@@ -147,7 +147,8 @@ func New(cfg Config) *Server {
 		PasswordsOff: cfg.PasswordsOff, RequireFactor: cfg.RequireFactor,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	})
-	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome, Providers: cfg.SignIn})
+	connector, _ := cfg.Providers.(library.Connector)
+	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome, Providers: cfg.SignIn, Connector: connector})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, LocalInfo: cfg.LocalInfo, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Tables: cfg.Tables, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,

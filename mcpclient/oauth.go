@@ -34,6 +34,8 @@ type Addresses struct {
 	Token     string `json:"token"`
 	Register  string `json:"register,omitempty"` // empty: a client ID is needed
 	Scope     string `json:"scope,omitempty"`
+	// Document means that the authorization server reads who a client is at the URL that is the ID of the client.
+	Document bool `json:"document,omitempty"`
 	// NamesIssuer means that every answer to a sign-in names the issuer (RFC 9207).
 	NamesIssuer bool `json:"names_issuer,omitempty"`
 	// SecretInBody means that the secret of the client is sent in the form and not as a header.
@@ -143,6 +145,18 @@ func ReadConnection(secret string) *Connection {
 		return o.OAuth
 	}
 	return nil
+}
+
+// Disconnect returns the secret of a connection without its tokens. why completes "The connection has ended: ". Another secret is
+// returned as it is.
+func Disconnect(secret, why string) string {
+	o := readOAuth(secret)
+	if o == nil || o.OAuth == nil {
+		return secret
+	}
+	o.Pending, o.OAuth.Attempt = nil, nil
+	o.OAuth.Access, o.OAuth.Refresh, o.OAuth.Dead = "", "", why
+	return o.write()
 }
 
 // plainSecret returns the secret that is sent while a first sign-in is pending.

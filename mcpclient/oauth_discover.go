@@ -57,6 +57,7 @@ func (c *Client) Discover(ctx context.Context, s Server) (*Addresses, error) {
 		return nil, unsafe(&s, "has an authorization server without PKCE (S256), which is not secure")
 	}
 	a.Authorize, a.Token, a.Register = flow.Text(about.Get("authorization_endpoint")), flow.Text(about.Get("token_endpoint")), flow.Text(about.Get("registration_endpoint"))
+	a.Document = about.Get("client_id_metadata_document_supported") == true
 	a.NamesIssuer = about.Get("authorization_response_iss_parameter_supported") == true
 	if ways, isList := about.Get("token_endpoint_auth_methods_supported").([]any); isList {
 		a.SecretInBody = !slices.Contains(ways, any("client_secret_basic")) && slices.Contains(ways, any("client_secret_post"))

@@ -10,6 +10,17 @@ import (
 // refreshLease bounds how long one instance refreshes before another one may try.
 const refreshLease = tokenTimeout + 10*time.Second
 
+// recheck is how long a token is used without looking whether somebody has disconnected the server.
+const recheck = 10 * time.Second
+
+// earliest returns the earlier of two times.
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // refreshPoll is how often an instance looks whether another one has refreshed.
 const refreshPoll = 250 * time.Millisecond
 
@@ -75,7 +86,7 @@ func (c *Client) connectionToken(ctx context.Context, s Server, refused string) 
 				return "", err
 			}
 		}
-		held.now = token{text: n.Access, until: n.Until}
+		held.now = token{text: n.Access, until: earliest(n.Until, c.now().Add(recheck))}
 		return n.Access, nil
 	}
 }

@@ -394,3 +394,45 @@ func TestDiscover_refuses_hostile_servers(t *testing.T) {
 		t.Errorf("another server was asked for %s", <-reached)
 	}
 }
+
+// TestDisconnect erases the tokens of a connection. Each instance notices within seconds, and says why.
+func TestDisconnect(t *testing.T) {
+	t.Parallel()
+	a, client, now := newSignIn(t), newClient(t), time.Now()
+	mcpclient.SetClock(client, func() time.Time { return now })
+	v := a.connect(t, client)
+	if err := a.tools(t, client, v); err != nil {
+		t.Fatal(err)
+	}
+	before := mcpclient.ReadConnection(v.secret)
+	v.mu.Lock()
+	v.secret = mcpclient.Disconnect(v.secret, "Ada has left.")
+	v.mu.Unlock()
+	now = now.Add(11 * time.Second)
+	if err := a.tools(t, client, v); err == nil || !strings.Contains(err.Error(), "has ended: Ada has left. Open") {
+		t.Errorf("after Disconnect: %v", err)
+	}
+	n := mcpclient.ReadConnection(v.secret)
+	if n.By != before.By || n.Issuer != before.Issuer || n.Access != "" || n.Refresh != "" || before.Access == "" || strings.Contains(v.secret, before.Access) {
+		t.Errorf("left is %s", v.secret)
+	}
+	if a.tokens != 1 {
+		t.Errorf("%d requests for tokens, want 1", a.tokens)
+	}
+	if got := mcpclient.Disconnect("X-Key: abc", "why"); got != "X-Key: abc" {
+		t.Errorf("another secret became %q", got)
+	}
+}
+
+// TestDiscover_finds_client_ID_documents of authorization servers that read who a client is.
+func TestDiscover_finds_client_ID_documents(t *testing.T) {
+	t.Parallel()
+	for _, supported := range []bool{true, false} {
+		a := newSignIn(t)
+		a.metadata = map[string]any{"client_id_metadata_document_supported": supported}
+		found, err := newClient(t).Discover(t.Context(), a.server(nil))
+		if err != nil || found.Document != supported {
+			t.Errorf("%v: %+v, %v", supported, found, err)
+		}
+	}
+}

@@ -19,12 +19,16 @@ type Connector interface {
 	Take(c flow.Credential, secret string, a ConnectAnswer) (changed string, finish func(ctx context.Context) (secret string, err error), err error)
 	// Connected describes the connection in a secret; nil for another secret.
 	Connected(secret string) *Connected
+	// Disconnect returns the secret of a connection without its tokens; why completes "The connection has ended: ". Another secret is
+	// returned as it is.
+	Disconnect(secret, why string) string
 }
 
 // SignIn is where a person signs in to a server.
 type SignIn struct {
 	Issuer, Authorize, Token string
-	Register                 string   // empty: a client ID is needed
+	Register                 string   // empty: a client ID is needed, unless Document
+	Document                 bool     // the authorization server reads who Sluice is at a URL of Sluice
 	Hosts                    []string // of all addresses
 	Digest                   string   // identifies the addresses
 	Addresses                any      // of the Connector
@@ -34,6 +38,7 @@ type SignIn struct {
 type ConnectBegin struct {
 	ClientID, ClientSecret   string // empty: Sluice registers itself
 	State, Session, Redirect string
+	Document                 string // URL that describes Sluice; empty if authorization servers cannot read it
 }
 
 // ConnectAnswer is what an authorization server answers.

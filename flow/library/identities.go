@@ -18,7 +18,10 @@ type IdentityStore interface {
 }
 
 // Identities signs in people whom an identity provider vouches for.
-type Identities struct{ Store IdentityStore }
+type Identities struct {
+	Store       IdentityStore
+	Connections *Connections // of people who lose their role; nil if there are none
+}
 
 // Identity is a person of an identity provider at one sign-in.
 type Identity struct {
@@ -156,7 +159,20 @@ func (s *Identities) applyRole(ctx context.Context, ip string, u *flow.User, p I
 	if p.Role == "" {
 		e = entry(p.WorkspaceID, "member.remove", u.Email, "by "+p.Provider)
 	}
+	end := nothing
+	if !p.Role.AtLeast(flow.MemberEditor) {
+		why := endedByRole
+		if p.Role == "" {
+			why = endedByLeave
+		}
+		if end, err = s.Connections.leaving(ctx, p.WorkspaceID, u.ID, why, handover); err != nil {
+			return err
+		}
+	}
 	err = record(ctx, s.Store, by, e, func(ctx context.Context) error {
+		if err := end(ctx); err != nil {
+			return err
+		}
 		if !p.Role.AtLeast(m.Role) {
 			if _, err := s.Store.EndSessions(ctx, u.ID, ""); err != nil {
 				return err

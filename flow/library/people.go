@@ -31,7 +31,10 @@ type PeopleStore interface {
 }
 
 // Members changes who belongs to a workspace.
-type Members struct{ Store PeopleStore }
+type Members struct {
+	Store       PeopleStore
+	Connections *Connections // of members who leave; nil if there are none
+}
 
 // Add makes a user a member. It creates a user without an ID.
 func (s *Members) Add(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, u *flow.User, role flow.MemberRole) error {
@@ -52,19 +55,37 @@ func (s *Members) Add(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, u
 // SetRole changes the role of a member. keys says what happens to the keys of a member who loses the
 // right to create them.
 func (s *Members) SetRole(ctx context.Context, by flow.Actor, m *flow.Member, role flow.MemberRole, keys flow.KeyHandover) error {
+	end := nothing
+	if !role.AtLeast(flow.MemberEditor) {
+		var err error
+		if end, err = s.Connections.leaving(ctx, m.WorkspaceID, m.UserID, endedByRole, keys); err != nil {
+			return err
+		}
+	}
 	return record(ctx, s.Store, by, entry(m.WorkspaceID, "member.role", m.Email, string(m.Role)+" to "+string(role)), func(ctx context.Context) error {
-		return s.Store.SetRole(ctx, m.WorkspaceID, m.UserID, role, keys)
+		if err := s.Store.SetRole(ctx, m.WorkspaceID, m.UserID, role, keys); err != nil {
+			return err
+		}
+		return end(ctx)
 	})
 }
 
-// Remove ends a membership. The account stays, for other workspaces.
+// Remove ends a membership. The account stays, for other workspaces. keys says what happens to the keys of the member, and to the
+// connections to MCP servers.
 func (s *Members) Remove(ctx context.Context, by flow.Actor, m *flow.Member, keys flow.KeyHandover) error {
 	action := "member.remove"
 	if by.ID == m.UserID {
 		action = "member.leave"
 	}
+	end, err := s.Connections.leaving(ctx, m.WorkspaceID, m.UserID, endedByLeave, keys)
+	if err != nil {
+		return err
+	}
 	return record(ctx, s.Store, by, entry(m.WorkspaceID, action, m.Email, ""), func(ctx context.Context) error {
-		return s.Store.RemoveMember(ctx, m.WorkspaceID, m.UserID, keys)
+		if err := s.Store.RemoveMember(ctx, m.WorkspaceID, m.UserID, keys); err != nil {
+			return err
+		}
+		return end(ctx)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"sluice/flow"
@@ -91,10 +92,17 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 	if err != nil {
 		return err
 	}
+	connections, err := c.s.connections.Of(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
 	for i := range rows {
 		row := &rows[i]
 		if !row.You && c.Member.Role != flow.MemberOwner {
 			continue
+		}
+		for _, n := range connections[row.UserID] {
+			row.Connections = append(row.Connections, accountview.MemberConnection{Name: n.Credential, Href: "/credentials/" + url.PathEscape(n.Credential), Issuer: n.Issuer})
 		}
 		makers := []string{row.UserID}
 		for _, k := range flow.KeysMadeBy(row.UserID, keys) {
@@ -115,7 +123,7 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 // readKeyHandover reads from the form what happens to the keys of a member who
 // loses the right to create them. The default is to revoke them.
 func (c *call) readKeyHandover() flow.KeyHandover {
-	handover := flow.KeyHandover{By: c.Actor()}
+	handover := flow.KeyHandover{By: c.Actor(), KeepConnections: c.FormValue("connections") == "keep"}
 	if c.FormValue("keys") == "handover" {
 		handover.HeirID = cmp.Or(c.FormValue("heir"), "none") // no user has this ID, so the choice is rejected
 	}
@@ -125,8 +133,12 @@ func (c *call) readKeyHandover() flow.KeyHandover {
 // mustAskAboutKeys reports whether the form must still ask what happens to a
 // member's keys.
 func (c *call) mustAskAboutKeys(userID string, role flow.MemberRole) (bool, error) {
-	if role != flow.MemberViewer || c.FormValue("keys") != "" {
+	if role != flow.MemberViewer || c.FormValue("keys") != "" || c.FormValue("connections") != "" {
 		return false, nil
+	}
+	connections, err := c.s.connections.Of(c.Ctx(), c.WorkspaceID())
+	if err != nil || len(connections[userID]) > 0 {
+		return true, err
 	}
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	return slices.ContainsFunc(flow.KeysMadeBy(userID, keys), func(k flow.Key) bool { return k.RevokedAt.IsZero() }), err

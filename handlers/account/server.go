@@ -26,24 +26,28 @@ type Config struct {
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID flow.FlowID, err error)
 	// Providers are the identity providers that people sign in with.
 	Providers []*oidc.Provider
+	// Connector ends the connections of members who leave; nil if there are none.
+	Connector library.Connector
 }
 
 // Server serves users and workspaces.
 type Server struct {
 	*web.Site
 	Config
-	members    library.Members
-	workspaces library.Workspaces
-	sessions   library.Sessions
-	identities library.Identities
-	factors    library.Factors
-	hasOwner   atomic.Bool // set once a user is known to exist
+	members     library.Members
+	connections *library.Connections
+	workspaces  library.Workspaces
+	sessions    library.Sessions
+	identities  library.Identities
+	factors     library.Factors
+	hasOwner    atomic.Bool // set once a user is known to exist
 }
 
 // New returns the account pages of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg, members: library.Members{Store: site.Store}, workspaces: library.Workspaces{Store: site.Store}, sessions: library.Sessions{Store: site.Store},
-		identities: library.Identities{Store: site.Store}, factors: library.Factors{Store: site.Store}}
+	connections := &library.Connections{Store: site.Store, Connector: cfg.Connector}
+	return &Server{Site: site, Config: cfg, connections: connections, members: library.Members{Store: site.Store, Connections: connections}, workspaces: library.Workspaces{Store: site.Store}, sessions: library.Sessions{Store: site.Store},
+		identities: library.Identities{Store: site.Store, Connections: connections}, factors: library.Factors{Store: site.Store}}
 }
 
 // call is one request to this package.

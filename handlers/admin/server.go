@@ -55,7 +55,7 @@ func New(a *api.Server, cfg Config) *Server {
 	s := &Server{Config: cfg, now: a.Now, kinds: a.Kinds, serveAs: a.ServeAs,
 		schema:      sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) }),
 		credentials: library.Credentials{Store: cfg.Store, Kinds: a.Kinds, Providers: cfg.Providers},
-		limits:      library.Limits{Store: cfg.Store}, members: library.Members{Store: cfg.Store},
+		limits:      library.Limits{Store: cfg.Store}, members: library.Members{Store: cfg.Store, Connections: connectionsOf(cfg)},
 		prices: library.Prices{Store: cfg.Store}, secrets: library.WebhookSecrets{Store: cfg.Store},
 		publicURL: a.PublicURL, hooks: library.Hooks{Store: cfg.Store, Now: a.Now, IDs: cfg.IDs, Compile: cfg.Compile},
 		knowledge: library.Knowledge{Store: cfg.Store, Start: a.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter},
@@ -81,3 +81,9 @@ func queryParam(name, text string, schema map[string]any) map[string]any {
 
 // get is the method of routes that read.
 const get = http.MethodGet
+
+// connectionsOf returns the sign-ins of people to MCP servers.
+func connectionsOf(cfg Config) *library.Connections {
+	connector, _ := cfg.Providers.(library.Connector)
+	return &library.Connections{Store: cfg.Store, Connector: connector}
+}

@@ -30,6 +30,8 @@ func (s *Server) credentialRoutes() []route {
 		{http.MethodPost, "/credentials/:name/hosts", web.Editor, web.Posted(web.With(findCredential, setCredentialHosts))},
 		{http.MethodPost, "/credentials/:name/secret", web.Editor, web.Posted(web.With(findCredential, replaceSecret))},
 		{http.MethodPost, "/credentials/:name/connect", web.Editor, web.Posted(web.With(findCredential, connectCredential))},
+		{http.MethodPost, "/credentials/:name/disconnect", web.Editor, web.Posted(web.With(findCredential, disconnectCredential))},
+		{http.MethodGet, clientDocument, web.Open, showClientDocument},
 		{http.MethodGet, oauthCallback, web.Editor, finishConnect},
 		{http.MethodPost, "/credentials/:name/remove", web.Editor, web.Posted(web.With(findCredential, removeCredential))},
 		{http.MethodGet, "/flows/:flow/credentials", web.Editor, newCredential},

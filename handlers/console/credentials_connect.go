@@ -60,6 +60,8 @@ func connectCredential(c *call, k flow.Credential) error {
 		page.Errors[""] = flow.AsError(err).Message
 		return render(http.StatusUnprocessableEntity)
 	}
+	document := c.s.clientDocumentURL()
+	page.Known = page.ClientID == "" && s.Document && document != ""
 	page.Issuer, page.Authorize, page.Token, page.Register, page.Hosts, page.Digest = s.Issuer, s.Authorize, s.Token, s.Register, strings.Join(s.Hosts, ", "), s.Digest
 	switch seen := c.FormValue("digest"); {
 	case seen == "":
@@ -67,7 +69,7 @@ func connectCredential(c *call, k flow.Credential) error {
 	case seen != s.Digest:
 		page.Errors[""] = "The server names other addresses than before. Check them again."
 		return render(http.StatusUnprocessableEntity)
-	case s.Register == "" && page.ClientID == "":
+	case s.Register == "" && page.ClientID == "" && !page.Known:
 		page.Errors["client_id"] = "Enter the client ID that the service gave you."
 		return render(http.StatusUnprocessableEntity)
 	}
@@ -85,7 +87,7 @@ func connectCredential(c *call, k flow.Credential) error {
 			return render(http.StatusUnprocessableEntity)
 		}
 	}
-	begin := library.ConnectBegin{ClientID: page.ClientID, ClientSecret: c.Trimmed("client_secret"), Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback,
+	begin := library.ConnectBegin{ClientID: page.ClientID, ClientSecret: c.Trimmed("client_secret"), Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback, Document: document,
 		State: rand.Text() + "." + base64.RawURLEncoding.EncodeToString([]byte(k.Name))}
 	change, address, err := to.Begin(c.Ctx(), k, s, begin)
 	if err != nil {
@@ -133,4 +135,43 @@ func finishConnect(c *call) error {
 		c.Toast(components.ToneOK, "“"+k.Name+"” is connected.")
 	}
 	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
+}
+
+// disconnectCredential is POST /credentials/{name}/disconnect.
+func disconnectCredential(c *call, k flow.Credential) error {
+	to, err := connector(c, &k)
+	if err != nil {
+		return err
+	}
+	ends := library.Connections{Store: c.s.Store, Connector: to}
+	if err := ends.End(c.Ctx(), c.Actor(), k.WorkspaceID, k.Name); err != nil {
+		return err
+	}
+	c.Toast(components.ToneOK, "“"+k.Name+"” is disconnected.")
+	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
+}
+
+// clientDocument is the path at which authorization servers read who Sluice is, instead of registering it.
+const clientDocument = "/oauth/client.json"
+
+// clientDocumentURL returns the URL of the document, which is the ID of Sluice as a client; "" if authorization servers cannot read it,
+// because Sluice has no https address.
+func (s *Server) clientDocumentURL() string {
+	if strings.HasPrefix(s.PublicURL, "https://") {
+		return s.PublicURL + clientDocument
+	}
+	return ""
+}
+
+// showClientDocument is GET /oauth/client.json.
+func showClientDocument(c *call) error {
+	at := c.s.clientDocumentURL()
+	if at == "" {
+		return web.ErrNotFound
+	}
+	c.Response().Header().Set("Cache-Control", "public, max-age=3600")
+	return c.JSONBlob(http.StatusOK, flow.EncodeJSON(map[string]any{
+		"client_id": at, "client_name": "Sluice", "client_uri": c.s.PublicURL, "redirect_uris": []any{c.s.PublicURL + oauthCallback},
+		"grant_types": []any{"authorization_code", "refresh_token"}, "response_types": []any{"code"}, "token_endpoint_auth_method": "none",
+	}))
 }

@@ -18,6 +18,8 @@ type MemberRow struct {
 	// Keys are the person's keys that are not revoked. They are set only if the
 	// current user may act on them.
 	Keys []MemberKey
+	// Connections are the MCP servers that the person has connected. Owners see those of all members, others only their own.
+	Connections []MemberConnection
 	// Triggers are those that the person or the keys above created. They stay. They are set only if Keys are.
 	Triggers []MemberTrigger
 	// MayReset is set if the viewer may create a password reset link for the person.
@@ -32,6 +34,9 @@ type MemberKey struct {
 	Name, Prefix string
 	LastUsedAt   time.Time
 }
+
+// MemberConnection is an MCP server that a member has connected.
+type MemberConnection struct{ Name, Href, Issuer string }
 
 // MemberTrigger is a trigger that a member created.
 type MemberTrigger struct{ Name, Href string }

@@ -49,7 +49,7 @@ func peopleSamples(theme layout.Theme) map[string]templ.Component {
 func sampleMembers() []MemberRow {
 	return []MemberRow{
 		{UserID: "user_1", Name: "Ada Kowalski", Email: "ada@example.com", Role: "owner", JoinedAt: viewtest.Noon.Add(-90 * 24 * time.Hour), You: true, Last: true},
-		{UserID: "user_2", Name: "Lin Chen", Email: "lin@example.com", Role: "editor", JoinedAt: viewtest.Noon.Add(-26 * time.Hour), MayReset: true, Keys: []MemberKey{{"Website", "slu_ab12cd", viewtest.Noon.Add(-time.Hour)}, {"Nightly report", "slu_ef34gh", time.Time{}}}, Triggers: []MemberTrigger{{"nightly", "/flows/flow_1/triggers/trg_1"}}},
+		{UserID: "user_2", Name: "Lin Chen", Email: "lin@example.com", Role: "editor", JoinedAt: viewtest.Noon.Add(-26 * time.Hour), MayReset: true, Keys: []MemberKey{{"Website", "slu_ab12cd", viewtest.Noon.Add(-time.Hour)}, {"Nightly report", "slu_ef34gh", time.Time{}}}, Triggers: []MemberTrigger{{"nightly", "/flows/flow_1/triggers/trg_1"}}, Connections: []MemberConnection{{"issues", "/credentials/issues", "https://auth.example.com"}}},
 		{UserID: "user_3", Name: "maximilian.mustermann-schmidt@a-rather-long-company-name.example", Email: "maximilian.mustermann-schmidt@a-rather-long-company-name.example", Role: "viewer", JoinedAt: viewtest.Noon.Add(-3 * time.Minute)},
 	}
 }

@@ -100,6 +100,7 @@ type ConnectPage struct {
 	Hosts, Digest                      string
 	Redirect                           string // address that the service sends people back to
 	ClientID                           string // as typed
+	Known                              bool   // the service reads who Sluice is, so no client ID is needed
 	NeedsPassword                      bool
 	Errors                             components.Errors
 	Continue                           string // where the person signs in, once that has begun

@@ -24,13 +24,16 @@ func (p *Credentials) Discover(ctx context.Context, c flow.Credential) (*library
 	if err != nil {
 		return nil, mcpclient.AsFlowError(err)
 	}
-	return &library.SignIn{Issuer: a.Issuer, Authorize: a.Authorize, Token: a.Token, Register: a.Register, Hosts: a.Hosts(), Digest: a.Digest(), Addresses: a}, nil
+	return &library.SignIn{Issuer: a.Issuer, Authorize: a.Authorize, Token: a.Token, Register: a.Register, Document: a.Document, Hosts: a.Hosts(), Digest: a.Digest(), Addresses: a}, nil
 }
 
 // Begin implements library.Connector.
 func (p *Credentials) Begin(ctx context.Context, c flow.Credential, s *library.SignIn, b library.ConnectBegin) (change func(secret string) string, address string, err error) {
 	a, _ := s.Addresses.(*mcpclient.Addresses)
 	client := mcpclient.OAuthClient{ID: b.ClientID, Secret: b.ClientSecret}
+	if client.ID == "" && a.Document {
+		client.ID = b.Document
+	}
 	if client.ID == "" {
 		if client, err = p.upstreams.Servers.Register(ctx, serverOf(&c), a, b.Redirect); err != nil {
 			return nil, "", mcpclient.AsFlowError(err)
@@ -69,3 +72,6 @@ func (p *Credentials) Connected(secret string) *library.Connected {
 	}
 	return &library.Connected{Issuer: n.Issuer, By: n.By, At: n.At, Dead: n.Dead}
 }
+
+// Disconnect implements library.Connector.
+func (p *Credentials) Disconnect(secret, why string) string { return mcpclient.Disconnect(secret, why) }
