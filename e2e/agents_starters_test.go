@@ -1,15 +1,20 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/providers/scripted"
 )
@@ -165,5 +170,83 @@ func TestTutorialAgent_works_as_written(t *testing.T) {
 	}
 	if hits.Load() != 1 {
 		t.Errorf("the site got %d requests", hits.Load())
+	}
+}
+
+// repositoryHost is an MCP server with the issues of a repository. A comment is written only by comment_on_issue.
+func repositoryHost(t *testing.T, comments *atomic.Int64) *httptest.Server {
+	t.Helper()
+	server := sdk.NewServer(&sdk.Implementation{Name: "repositories", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "search_issues", Description: "Searches the issues of a repository.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+			Repository string `json:"repository"`
+			Query      string `json:"query"`
+		}) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Repository + "#41 Sign-in fails behind a proxy (" + in.Query + ")"}}}, nil, nil
+		})
+	sdk.AddTool(server, &sdk.Tool{Name: "comment_on_issue", Description: "Adds a comment to an issue."},
+		func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+			Number int    `json:"number"`
+			Text   string `json:"text"`
+		}) (*sdk.CallToolResult, any, error) {
+			comments.Add(1)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Added."}}}, nil, nil
+		})
+	at := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(at.Close)
+	return at
+}
+
+// TestStarterOfRepository_runs_from_a_fresh_install: make a flow of the template, add the server, choose tools, publish, run; on all wires. A
+// comment, after content from outside, waits for a person.
+func TestStarterOfRepository_runs_from_a_fresh_install(t *testing.T) {
+	t.Parallel()
+	var comments atomic.Int64
+	host := repositoryHost(t, &comments)
+	model := scripted.New(func(r *scripted.Request) scripted.Answer {
+		switch r.Turn {
+		case 0:
+			return scripted.Answer{Reasoning: "I search.", Calls: []scripted.Call{{ID: "c1", Name: "search_issues", Arguments: `{"repository": "acme/shop", "query": "sign-in"}`}}}
+		case 1:
+			return scripted.Answer{Calls: []scripted.Call{{ID: "c2", Name: "comment_on_issue", Arguments: `{"number": 41, "text": "Seen."}`}}}
+		}
+		return scripted.Answer{Text: "I found: " + r.Given["c1"] + " and then: " + r.Given["c2"]}
+	})
+	d := &dashboard{server: wireServer(t, model)}
+	d.person(ownerEmail, "owner")
+	cookies := d.cookies()
+	c, desk := d.client(d.key("--scope", "run,read,edit,manage,admin")), d.client(d.key("--scope", "approve", "--name", "Desk"))
+	made := d.client("").want(303, "POST", "/flows", []byte(url.Values{"template": {"answer-about-a-repository"}}.Encode()), "Cookie: "+cookies, "Content-Type: application/x-www-form-urlencoded")
+	id := path.Base(made.header.Get("Location"))
+	if r := c.do("POST", "/v1/flow/"+id+"/publish", object{}); r.status != 422 || !strings.Contains(string(r.body), "choose at least one tool") {
+		t.Errorf("without tools: %d %s", r.status, r.body)
+	}
+	if r := d.commandWith("", "credential", "add", "--name", "repository-host", "--provider", "mcp", "--base-url", host.URL); r.code != 0 {
+		t.Fatal(r.errs)
+	}
+	checked := c.want(200, "POST", "/v1/credentials/repository-host/tools/check", object{}).object(t)["tools"].([]any)
+	before := int64(0)
+	for _, wire := range agentWires {
+		doc := c.want(200, "GET", "/v1/flow/"+id+"/document?version=draft", nil).object(t)
+		for _, n := range doc["nodes"].([]any) {
+			switch config := n.(object)["config"].(object); n.(object)["kind"] {
+			case "agent":
+				config["model"] = wire.model
+			case "mcp":
+				config["tools"] = storedTools(checked)
+			}
+		}
+		c.replaceDraft(id, doc)
+		c.want(200, "POST", "/v1/flow/"+id+"/publish", object{})
+		r := c.start(id, object{"question": "Which open issues are about sign-in?", "repository": "acme/shop"})
+		asked(t, d.server, desk, r, "agent.2.1.ask")
+		if comments.Load() != before {
+			t.Errorf("%s commented without a person", wire.model)
+		}
+		desk.want(200, "POST", r.path()+"/approvals/agent.2.1.ask", object{"decision": "approved"})
+		before++
+		if end := c.await(r); end.Status != "succeeded" || !strings.Contains(fmt.Sprint(end.Outputs["answer"]), "acme/shop#41 Sign-in fails behind a proxy (sign-in)") || !strings.Contains(fmt.Sprint(end.Outputs["answer"]), "Added.") || comments.Load() != before {
+			t.Errorf("%s: the run is %s: %v %v, %d comments", wire.model, end.Status, end.Outputs, end.Error, comments.Load())
+		}
 	}
 }

@@ -39,6 +39,7 @@ var starterList = []console.Starter{
 	{ID: "ask-a-document", Answer: []string{"Three months, to the end of a quarter."}, Icon: "book-open", Needs: "a chat model"},
 	{ID: "support-with-orders", Answer: []string{"Order 1017 is on its way and arrives on Tuesday."}, Icon: "bot", Needs: "a chat model"},
 	{ID: "research-within-a-budget", Answer: []string{"It is for use in examples and documents. https://example.com/"}, Icon: "bot", Needs: "a chat model"},
+	{ID: "answer-about-a-repository", Answer: []string{"Two: #41 “Sign-in fails behind a proxy” and #38 “Passkeys”."}, Icon: "bot", Needs: "a chat model and an MCP server"},
 	{ID: "draw-a-picture", Answer: []string{"picture.webp"}, Icon: "image", Needs: "Replicate"},
 }
 

@@ -64,6 +64,9 @@ func Check(n *flow.Node) []flow.Problem {
 	for i := range problems {
 		problems[i].Pointer = flow.Pointer("tools") + problems[i].Pointer
 	}
+	if _, isList := n.Config["tools"].([]any); isList && len(problems) == 0 && n.Tool != nil && len(list) == 0 {
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer("tools"), Code: "required", Detail: "choose at least one tool of the server, or the agent has none of it"})
+	}
 	if _, isList := n.Config["tools"].([]any); isList && len(problems) == 0 && n.Tool == nil && len(list) != 1 {
 		problems = append(problems, flow.Problem{Pointer: flow.Pointer("tools"), Code: "invalid",
 			Detail: fmt.Sprintf("a step calls exactly one tool, and this one lists %d; connect it to an agent to offer several", len(list))})
