@@ -174,7 +174,25 @@ func (s *Versions) ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID 
 }
 
 func versionOf(r gen.Version) flow.Version {
+	reach, _ := dbconn.Decode[map[string]flow.ToolReach](r.Reach) // unreadable: not compared
 	return flow.Version{
-		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, By: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt),
+		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, By: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), Reach: reach,
 	}
+}
+
+// SetVersionReach records what the flows that are tools of a version can do.
+func (s *Versions) SetVersionReach(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, n int64, reach map[string]flow.ToolReach) error {
+	text := dbconn.EncodeAny(reach)
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.SetVersionReach(tx.Ctx, gen.SetVersionReachParams{FlowID: flowID, Number: n, WorkspaceID: ws, Reach: text})
+	})
+}
+
+// ListLiveReach returns the flows of a workspace whose live versions have recorded reach, by name.
+func (s *Versions) ListLiveReach(ctx context.Context, ws flow.WorkspaceID) ([]flow.LiveReach, error) {
+	rows, err := s.DB.Reads.ListLiveReach(ctx, ws)
+	return dbconn.ConvertRows(rows, err, func(r gen.ListLiveReachRow) flow.LiveReach {
+		reach, _ := dbconn.Decode[map[string]flow.ToolReach](r.Reach)
+		return flow.LiveReach{FlowID: r.ID, Slug: r.Slug, Name: r.Name, DocumentHash: r.DocumentHash, Reach: reach}
+	}, "list the reach of live versions of %s", ws)
 }

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -125,5 +126,33 @@ func TestWriteRun_keeps_attempts_of_steps(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		wantEqual(t, "of a step that needed one", len(steps[1].Attempts), 0)
+	})
+}
+
+// TestVersionReach is kept with its version, and listed for live versions of flows that are not archived.
+func TestVersionReach(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		v, _, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(`{"schema":"sluice.flow/v1"}`), "First.", "user_1")
+		w.must(err)
+		want := map[string]flow.ToolReach{"look": {Effect: flow.EffectWrite, Open: true, Hosts: []string{"a.example.com"}}}
+		w.must(w.SetVersionReach(w.ctx, ws, w.flow.ID, v.Number, want))
+		w.must(w.SetVersionReach(w.ctx, "ws_other", w.flow.ID, v.Number, map[string]flow.ToolReach{}))
+		found, err := w.FindVersion(w.ctx, ws, w.flow.ID, v.Number)
+		w.must(err)
+		wantEqual(t, "the reach", fmt.Sprint(found.Reach), fmt.Sprint(want))
+		list, err := w.ListLiveReach(w.ctx, ws)
+		w.must(err)
+		if len(list) != 1 || list[0].FlowID != w.flow.ID || list[0].DocumentHash != v.DocumentHash || fmt.Sprint(list[0].Reach) != fmt.Sprint(want) {
+			t.Errorf("listed %+v", list)
+		}
+		again, created, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(`{"schema":"sluice.flow/v1"}`), "Again.", "user_1")
+		w.must(err)
+		if created || fmt.Sprint(again.Reach) != fmt.Sprint(want) {
+			t.Errorf("publishing again made %+v, %v", again, created)
+		}
+		w.must(w.ArchiveFlow(w.ctx, ws, w.flow.ID))
+		list, err = w.ListLiveReach(w.ctx, ws)
+		w.must(err)
+		wantEqual(t, "of archived flows", len(list), 0)
 	})
 }

@@ -19,7 +19,7 @@ const (
 	turnCalls = 4
 )
 
-// longAgent runs an agent with longTurns turns of turnCalls calls, the last of which is a write. It returns the run.
+// longAgent runs an agent with longTurns turns of turnCalls calls. The last call of each turn is a write. It returns the run.
 func longAgent(t *testing.T, d *dashboard) *run {
 	t.Helper()
 	shop := newRefundShop(t)

@@ -22,7 +22,7 @@ const deskTurns = 3
 
 // crashDesk is an MCP server with a tool that reads and one that writes, and the people who allow its calls.
 type crashDesk struct {
-	*agentWorld // of which calls are by tool and idempotency key
+	*agentWorld // calls has tools with idempotency keys
 	servers     []*server
 	key         string // of a program that starts runs
 	people      []string

@@ -54,6 +54,7 @@ type AskedCall struct {
 	Reason      string          `json:"reason,omitempty"`      // what the model said beside the call
 	Schema      any             `json:"schema,omitempty"`      // JSON Schema of the arguments
 	Untrusted   bool            `json:"untrusted,omitempty"`   // the conversation has content from outside
+	Wider       []string        `json:"wider,omitempty"`       // what the flow that is the tool can do, and could not when the agent was published
 	All         bool            `json:"all,omitempty"`         // all calls of the tool can be allowed at once
 }
 

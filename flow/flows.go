@@ -41,6 +41,17 @@ type Version struct {
 	Summary      string
 	By           string // user ID of the publisher, or the name of a program
 	CreatedAt    time.Time
+	// Reach is what the flows that are tools could do when the version was published, by node. It is nil without such tools, or if an
+	// earlier release published the version.
+	Reach map[string]ToolReach
+}
+
+// LiveReach is a flow whose live version has tools that run flows.
+type LiveReach struct {
+	FlowID       FlowID
+	Slug, Name   string
+	DocumentHash string
+	Reach        map[string]ToolReach // see Version
 }
 
 // CallerPeriod is how far back a comparison of versions looks for keys that call a flow.

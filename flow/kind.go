@@ -249,6 +249,9 @@ type In struct {
 	// Boundary returns what encloses content from outside in requests of the node; see FillBoundary. It is the same in
 	// reruns.
 	Boundary func(ctx context.Context) (string, error)
+	// Widened returns the tools of the run's flow that run flows which can do more than when the flow was published: by node, what
+	// they do now. It is nil for none, and for drafts.
+	Widened func(ctx context.Context) (map[string][]string, error)
 	// Sessions are the connections that the steps of the run share on this worker; nil keeps none.
 	Sessions *Sessions
 	// TakeCall begins a call with a credential that may have limits. It returns a *DelayError,

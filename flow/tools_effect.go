@@ -18,6 +18,32 @@ func Writes(n *Node, k *Kind) bool {
 	return k.Tool.Effect(n) == EffectWrite
 }
 
+// ToolReach is what a call of a tool that runs a flow can do outside of the run, with all flows below it.
+type ToolReach struct {
+	Effect Effect   `json:"effect"`
+	Open   bool     `json:"open,omitempty"`  // it sends data to hosts that no document names, or to a server of tools
+	Hosts  []string `json:"hosts,omitempty"` // others that it sends data to, sorted
+}
+
+// Wider returns what a tool can do now and could not do before, as phrases for people; nil if that is nothing.
+func (r ToolReach) Wider(now ToolReach) (more []string) {
+	if r.Effect != EffectWrite && now.Effect == EffectWrite {
+		more = append(more, "changes something")
+	}
+	if r.Open {
+		return more
+	}
+	if now.Open {
+		return append(more, "sends data to hosts that are not fixed")
+	}
+	for _, host := range now.Hosts {
+		if !slices.Contains(r.Hosts, host) {
+			more = append(more, "sends data to "+host)
+		}
+	}
+	return more
+}
+
 // loosenedToRead is what Loosened notes of a tool that changes something although its setting says that it only reads.
 const loosenedToRead = "effect read"
 

@@ -54,6 +54,8 @@ type Config struct {
 	// Busy records which runs are at work in this process, for the recovery after a
 	// crash; by default the marks do not survive a crash.
 	Busy *busy.Marks
+	// Widened is flow.Engine.Widened.
+	Widened func(ctx context.Context, run *flow.Run) (map[string][]string, error)
 	// Calls is flow.Engine.Calls.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
 	// Memory bounds the memory of the runs that have a worker; nil means that it is unlimited.
@@ -172,7 +174,7 @@ func New(cfg Config) *Runner {
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: rowBudgets{cfg.Store}, Costs: engine.NewCosts(), Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, UsedSecrets: r.secrets.ofRun, Approvals: r.approvals,
 		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,
 		Cases: r.tests.setting, Recordings: cfg.Store,
-		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r),
+		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r), Widened: cfg.Widened,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
 	if r.engine.Traceparent = cfg.Tracer.Traceparent; cfg.Tracer != (passOn{}) {

@@ -17,7 +17,7 @@ func turnKind(d Deps) flow.Kind {
 		Name: "agent_turn", Title: "Turn", Group: groupModels, Icon: "bot", Class: flow.Outside, Timeout: flow.ModelTimeout, Internal: true,
 		Summary: "Asks the model of an agent what comes next.",
 		Fields:  []flow.Field{modelField(taskChat, ""), credentialField},
-		Outputs: []flow.Port{{Name: "items", Type: flow.TypeList}, {Name: "text", Type: flow.TypeText}, {Name: "stop", Type: flow.TypeText}, {Name: "json", Type: flow.TypeJSON, Optional: true}},
+		Outputs: []flow.Port{{Name: "items", Type: flow.TypeList}, {Name: "text", Type: flow.TypeText}, {Name: "stop", Type: flow.TypeText}, {Name: "json", Type: flow.TypeJSON, Optional: true}, {Name: agents.Wider, Type: flow.TypeJSON, Optional: true}},
 		Charge: func(config map[string]any) (flow.Charge, bool) {
 			c, paid := chargeChat(config)
 			tokens, _ := flow.Float(config[agents.ContextTokens])
@@ -67,5 +67,5 @@ func runTurn(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if object, ok := flow.AsObject(answer.JSON); ok {
 		out.Outputs["json"] = object
 	}
-	return out, nil
+	return out, agents.NoteWider(ctx, in, out.Outputs)
 }

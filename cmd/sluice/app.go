@@ -225,7 +225,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		HTTP: a.models.HTTP, Documents: a.documents, Model: model, Providers: a.models.Providers, Local: a.servers, Host: a.models.Host, Models: directory,
 		ToolServers: servertools.New(a.models.Servers), Knowledge: &a.store.Bases, Tests: a.store, MaxFile: int64(a.cfg.MaxFile),
 	})
-	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound(), CheckArguments: agents.CheckArguments, Rights: a.store}
+	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound(), CheckArguments: agents.CheckArguments, Rights: a.store, Reach: a.store}
 	var busyMarks *busy.Marks
 	if !a.idle {
 		if err := a.becomeInstance(); err != nil {
@@ -272,6 +272,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
 		Busy:            busyMarks, Calls: outbound.WithCalls,
+		Widened: func(ctx context.Context, run *flow.Run) (map[string][]string, error) {
+			return library.WidenedTools(ctx, a.library, run.WorkspaceID, run.FlowID, run.Version)
+		},
 		Evaluate: expression.Evaluate,
 		Mail:     ofAlarms(mailer), PublicURL: a.url,
 		Log: a.log, Observe: a.metrics.observe, Tracer: a.jobsTracer(),

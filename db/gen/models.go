@@ -641,6 +641,7 @@ type Version struct {
 	Summary      string
 	CreatedBy    string
 	CreatedAt    int64
+	Reach        string
 }
 
 type WebhookSecret struct {

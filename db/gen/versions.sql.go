@@ -28,7 +28,7 @@ func (q *Queries) FindDocument(ctx context.Context, arg FindDocumentParams) (str
 }
 
 const findVersion = `-- name: FindVersion :one
-SELECT flow_id, number, workspace_id, document_hash, summary, created_by, created_at FROM versions WHERE flow_id = $1 AND number = $2 AND workspace_id = $3
+SELECT flow_id, number, workspace_id, document_hash, summary, created_by, created_at, reach FROM versions WHERE flow_id = $1 AND number = $2 AND workspace_id = $3
 `
 
 type FindVersionParams struct {
@@ -48,13 +48,14 @@ func (q *Queries) FindVersion(ctx context.Context, arg FindVersionParams) (Versi
 		&i.Summary,
 		&i.CreatedBy,
 		&i.CreatedAt,
+		&i.Reach,
 	)
 	return i, err
 }
 
 const insertVersion = `-- name: InsertVersion :exec
-INSERT INTO versions (flow_id, number, workspace_id, document_hash, summary, created_by, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO versions (flow_id, number, workspace_id, document_hash, summary, created_by, created_at, reach)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertVersionParams struct {
@@ -65,6 +66,7 @@ type InsertVersionParams struct {
 	Summary      string
 	CreatedBy    string
 	CreatedAt    int64
+	Reach        string
 }
 
 func (q *Queries) InsertVersion(ctx context.Context, arg InsertVersionParams) error {
@@ -76,12 +78,13 @@ func (q *Queries) InsertVersion(ctx context.Context, arg InsertVersionParams) er
 		arg.Summary,
 		arg.CreatedBy,
 		arg.CreatedAt,
+		arg.Reach,
 	)
 	return err
 }
 
 const latestVersion = `-- name: LatestVersion :one
-SELECT flow_id, number, workspace_id, document_hash, summary, created_by, created_at FROM versions WHERE flow_id = $1 AND workspace_id = $2 ORDER BY number DESC LIMIT 1
+SELECT flow_id, number, workspace_id, document_hash, summary, created_by, created_at, reach FROM versions WHERE flow_id = $1 AND workspace_id = $2 ORDER BY number DESC LIMIT 1
 `
 
 type LatestVersionParams struct {
@@ -100,6 +103,7 @@ func (q *Queries) LatestVersion(ctx context.Context, arg LatestVersionParams) (V
 		&i.Summary,
 		&i.CreatedBy,
 		&i.CreatedAt,
+		&i.Reach,
 	)
 	return i, err
 }
@@ -163,8 +167,52 @@ func (q *Queries) ListCallers(ctx context.Context, arg ListCallersParams) ([]Lis
 	return items, nil
 }
 
+const listLiveReach = `-- name: ListLiveReach :many
+SELECT f.id, f.slug, f.name, v.document_hash, v.reach
+FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.workspace_id = $1 AND f.archived_at = 0 AND v.reach <> ''
+ORDER BY f.name, f.id
+`
+
+type ListLiveReachRow struct {
+	ID           flow.FlowID
+	Slug         string
+	Name         string
+	DocumentHash string
+	Reach        string
+}
+
+func (q *Queries) ListLiveReach(ctx context.Context, workspaceID flow.WorkspaceID) ([]ListLiveReachRow, error) {
+	rows, err := q.db.QueryContext(ctx, listLiveReach, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLiveReachRow
+	for rows.Next() {
+		var i ListLiveReachRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Slug,
+			&i.Name,
+			&i.DocumentHash,
+			&i.Reach,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listVersions = `-- name: ListVersions :many
-SELECT flow_id, number, workspace_id, document_hash, summary, created_by, created_at FROM versions WHERE flow_id = $1 AND workspace_id = $2 ORDER BY number DESC
+SELECT flow_id, number, workspace_id, document_hash, summary, created_by, created_at, reach FROM versions WHERE flow_id = $1 AND workspace_id = $2 ORDER BY number DESC
 `
 
 type ListVersionsParams struct {
@@ -189,6 +237,7 @@ func (q *Queries) ListVersions(ctx context.Context, arg ListVersionsParams) ([]V
 			&i.Summary,
 			&i.CreatedBy,
 			&i.CreatedAt,
+			&i.Reach,
 		); err != nil {
 			return nil, err
 		}
@@ -261,6 +310,27 @@ type SetVersionDocumentParams struct {
 func (q *Queries) SetVersionDocument(ctx context.Context, arg SetVersionDocumentParams) error {
 	_, err := q.db.ExecContext(ctx, setVersionDocument,
 		arg.DocumentHash,
+		arg.FlowID,
+		arg.Number,
+		arg.WorkspaceID,
+	)
+	return err
+}
+
+const setVersionReach = `-- name: SetVersionReach :exec
+UPDATE versions SET reach = $1 WHERE flow_id = $2 AND number = $3 AND workspace_id = $4
+`
+
+type SetVersionReachParams struct {
+	Reach       string
+	FlowID      flow.FlowID
+	Number      int64
+	WorkspaceID flow.WorkspaceID
+}
+
+func (q *Queries) SetVersionReach(ctx context.Context, arg SetVersionReachParams) error {
+	_, err := q.db.ExecContext(ctx, setVersionReach,
+		arg.Reach,
 		arg.FlowID,
 		arg.Number,
 		arg.WorkspaceID,

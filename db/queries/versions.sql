@@ -15,8 +15,17 @@ SELECT * FROM versions WHERE flow_id = @flow_id AND workspace_id = @workspace_id
 SELECT * FROM versions WHERE flow_id = @flow_id AND workspace_id = @workspace_id ORDER BY number DESC LIMIT 1;
 
 -- name: InsertVersion :exec
-INSERT INTO versions (flow_id, number, workspace_id, document_hash, summary, created_by, created_at)
-VALUES (@flow_id, @number, @workspace_id, @document_hash, @summary, @created_by, @created_at);
+INSERT INTO versions (flow_id, number, workspace_id, document_hash, summary, created_by, created_at, reach)
+VALUES (@flow_id, @number, @workspace_id, @document_hash, @summary, @created_by, @created_at, @reach);
+
+-- name: SetVersionReach :exec
+UPDATE versions SET reach = @reach WHERE flow_id = @flow_id AND number = @number AND workspace_id = @workspace_id;
+
+-- name: ListLiveReach :many
+SELECT f.id, f.slug, f.name, v.document_hash, v.reach
+FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.workspace_id = @workspace_id AND f.archived_at = 0 AND v.reach <> ''
+ORDER BY f.name, f.id;
 
 -- name: SetLiveVersion :execrows
 UPDATE flows SET live_version = @number, updated_at = @updated_at

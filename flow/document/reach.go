@@ -31,6 +31,11 @@ func (r *Reach) Effect() flow.Effect {
 	return flow.EffectWrite
 }
 
+// Tool returns what is stored of the reach of a tool.
+func (r *Reach) Tool() flow.ToolReach {
+	return flow.ToolReach{Effect: r.Effect(), Open: r.Open != "", Hosts: r.Hosts}
+}
+
 // Below returns the flow that a node runs and its document. The document is nil if the flow cannot run.
 type Below func(n *flow.Node) (f *flow.Flow, d *flow.Document, err error)
 

@@ -102,6 +102,12 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		}
 		return c.Boundary(ctx, &c.plan.run, in.Node)
 	}
+	in.Widened = func(ctx context.Context) (map[string][]string, error) {
+		if c.Widened == nil {
+			return nil, nil
+		}
+		return c.Widened(ctx, &c.plan.run)
+	}
 	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}

@@ -70,6 +70,8 @@ type Engine struct {
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
 	// Boundary returns the boundary of content from outside in requests of a node of a run; see flow.In.
 	Boundary func(ctx context.Context, run *flow.Run, node string) (string, error)
+	// Widened implements flow.In.Widened. A nil Widened finds nothing.
+	Widened func(ctx context.Context, run *flow.Run) (map[string][]string, error)
 	// Emit receives the text that a step streams while it runs. Secrets are redacted in it.
 	Emit func(runID flow.RunID, path string, attempt int, text string)
 	Now  func() time.Time

@@ -89,6 +89,9 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := recordApplied(ctx, l, plans); err != nil {
+			return nil, nil, err
+		}
 	}
 	list, beside := make([]Applied, len(plans)), make([]AppliedCompanion, len(files))
 	for i, p := range plans {

@@ -20,7 +20,7 @@ type IdentityStore interface {
 // Identities signs in people whom an identity provider vouches for.
 type Identities struct {
 	Store       IdentityStore
-	Connections *Connections // of people who lose their role; nil if there are none
+	Connections *Connections // of people who lose their role; may be nil
 }
 
 // Identity is a person of an identity provider at one sign-in.

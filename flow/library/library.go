@@ -21,6 +21,7 @@ type Library struct {
 	// Tests checks the gates of flows before publishing. Without it, no flow has a gate.
 	Tests  *Tests
 	Rights RightsStore // nil lets everybody publish tools that do not ask
+	Reach  ReachStore  // nil records no reach of tools, so none gets wider
 	// CheckArguments returns what is wrong with the arguments of a call, by the JSON Schema of its tool. Nil refuses
 	// changes of arguments.
 	CheckArguments func(ctx context.Context, schema any, arguments *flow.Object) (wrong string, err error)
@@ -283,12 +284,19 @@ func publishDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, 
 	if f.Rev > rev+1 { // it was edited concurrently
 		return v, false, errDraftOutdated
 	}
+	widened, err := WidenedTools(ctx, l, f.WorkspaceID, f.ID, f.LiveVersion)
+	if err != nil {
+		return v, false, err
+	}
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) (err error) {
 		if v, created, err = l.publish(ctx, f, by, note); err != nil {
 			return err
 		}
 		if v.Number == f.LiveVersion { // it was live before
-			return nil
+			if len(widened) == 0 {
+				return nil
+			}
+			return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: accepted what its tools can do now", v.Number))
 		}
 		return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
 	})
@@ -309,6 +317,9 @@ func (l *Library) publish(ctx context.Context, f *flow.Flow, by flow.Actor, note
 		note = l.summary(ctx, f, d)
 	}
 	if v, created, err = l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Compact(), note, by.ID); err != nil {
+		return v, created, err
+	}
+	if err := recordReach(ctx, l, f, v, d); err != nil {
 		return v, created, err
 	}
 	return v, created, recordLoosened(ctx, l, f, by, loosened)

@@ -23,6 +23,8 @@ type Review struct {
 	// run the live version. Both are set only if Diff breaks callers.
 	Callers   []flow.Caller
 	Followers []Follower
+	// Widened are tools of other flows that can do more with the newer document.
+	Widened []WidenedCaller
 	// Alias is set if the document has a former slug of another flow.
 	Alias *Alias
 }
@@ -60,6 +62,9 @@ func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Docum
 	r, err := l.compare(ctx, f, old, now, at)
 	if err == nil && len(r.Diff.Breaking) > 0 {
 		r.Followers, err = l.Followers(ctx, f, now)
+	}
+	if err == nil {
+		r.Widened, err = WidenedCallers(ctx, l, f, now)
 	}
 	return r, err
 }

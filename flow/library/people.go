@@ -33,7 +33,7 @@ type PeopleStore interface {
 // Members changes who belongs to a workspace.
 type Members struct {
 	Store       PeopleStore
-	Connections *Connections // of members who leave; nil if there are none
+	Connections *Connections // of members who leave; may be nil
 }
 
 // Add makes a user a member. It creates a user without an ID.

@@ -26,7 +26,7 @@ type Config struct {
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID flow.FlowID, err error)
 	// Providers are the identity providers that people sign in with.
 	Providers []*oidc.Provider
-	// Connector ends the connections of members who leave; nil if there are none.
+	// Connector ends the connections of members who leave; may be nil.
 	Connector library.Connector
 }
 

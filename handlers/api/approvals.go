@@ -36,6 +36,7 @@ type askedCall struct {
 	Bound       []approvalValue `json:"bound" doc:"What the flow sets of the call. It cannot be edited."`
 	Reason      string          `json:"reason" doc:"What the model said beside the call."`
 	Untrusted   bool            `json:"untrusted" doc:"The conversation has content from outside."`
+	Wider       []string        `json:"wider" doc:"What the flow that is the tool can do, and could not when the agent was published, such as sends data to api.example.com."`
 	All         bool            `json:"all" doc:"An approval can cover all calls of the tool in this run."`
 }
 
@@ -74,7 +75,7 @@ func newApprovalObject(a *flow.Approval) approvalObject {
 		o.Values = append(o.Values, approvalValue(v))
 	}
 	if c := a.Question.Call; c != nil {
-		o.Call = &askedCall{Tool: c.Tool, Node: c.Node, Effect: c.Effect, Destination: c.Destination, Bound: []approvalValue{}, Reason: c.Reason, Untrusted: c.Untrusted, All: c.All}
+		o.Call = &askedCall{Tool: c.Tool, Node: c.Node, Effect: c.Effect, Destination: c.Destination, Bound: []approvalValue{}, Reason: c.Reason, Untrusted: c.Untrusted, Wider: append([]string{}, c.Wider...), All: c.All}
 		for _, v := range c.Bound {
 			o.Call.Bound = append(o.Call.Bound, approvalValue(v))
 		}

@@ -31,6 +31,7 @@ type diffObject struct {
 	Breaking []contractChange `json:"breaking" doc:"Those that break callers."`
 	Keys     []noticingKey    `json:"keys" doc:"Keys that called the flow in the last 30 days, if something breaks."`
 	Flows    []followingFlow  `json:"flows" doc:"Nodes of other flows that run the live version of this one, if something breaks."`
+	Widened  []widenedTool    `json:"widened" doc:"Tools of agents in other flows that run this one and can do more with the newer side than when their flow was published. They ask people before each call, until their flow is published again."`
 	Alias    *takenAlias      `json:"alias,omitempty" doc:"The former slug of another flow that the document takes. Absent for other documents."`
 }
 
@@ -50,6 +51,15 @@ type followingFlow struct {
 	Name    string      `json:"name"`
 	Node    string      `json:"node"`
 	Dropped []string    `json:"dropped" doc:"Connections of the node that lose their port, such as each.double > out.value."`
+}
+
+// widenedTool is a tool of another flow that can do more.
+type widenedTool struct {
+	FlowID flow.FlowID `json:"flow_id"`
+	Slug   string      `json:"slug"`
+	Name   string      `json:"name"`
+	Node   string      `json:"node"`
+	More   []string    `json:"more" doc:"What it can do and could not before, such as changes something, or sends data to api.example.com."`
 }
 
 // nodeChange is a node that was added, changed or removed.
@@ -89,6 +99,9 @@ func newDiffObject(from, to string, r *library.Review) diffObject {
 		Keys: newNoticingKeys(r.Callers),
 		Flows: convert(r.Followers, func(f *library.Follower) followingFlow {
 			return followingFlow{f.FlowID, f.Slug, f.Name, f.Node, convert(f.Dropped, func(e *flow.Edge) string { return e.From + " > " + e.To })}
+		}),
+		Widened: convert(r.Widened, func(w *library.WidenedCaller) widenedTool {
+			return widenedTool{w.FlowID, w.Slug, w.Name, w.Node, w.More}
 		})}
 	if a := r.Alias; a != nil {
 		o.Alias = &takenAlias{a.Slug, a.Flow.ID, a.Flow.Slug, a.Flow.Name, newNoticingKeys(a.Callers)}

@@ -53,7 +53,8 @@ func publishState(c *call, f *flow.Flow) (editorview.PublishState, error) {
 		}
 		state.Draft = diffOf(changes)
 	}
-	return state, nil
+	state.Widened, err = widenedTools(c, f)
+	return state, err
 }
 
 // setVersions sets the live version, and the one that publishing the draft would make live. If
@@ -136,6 +137,9 @@ func publishForm(c *call, f *flow.Flow) (form editorview.PublishForm, err error)
 			return form, err
 		}
 		if form.Agents, err = agentWrites(c, d); err != nil {
+			return form, err
+		}
+		if form.Widened, err = widenedCallers(c, f, d); err != nil {
 			return form, err
 		}
 	}
@@ -249,6 +253,9 @@ func publishDraft(c *call, f *flow.Flow, form editorview.PublishForm) error {
 		return err
 	}
 	message := editorview.VersionName(v.Number) + " was already live. Nothing changed."
+	if !created && len(form.State.Widened) > 0 {
+		message = "The tools of " + editorview.VersionName(v.Number) + " may do what they can do now."
+	}
 	if created || f.LiveVersion != v.Number {
 		message = editorview.VersionName(v.Number) + " of “" + f.Name + "” is live."
 	}

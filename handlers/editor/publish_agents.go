@@ -2,7 +2,10 @@ package editor
 
 import (
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/flow/library"
+	"sluice/flow/sorting"
+	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 )
 
@@ -24,4 +27,30 @@ func agentWrites(c *call, d *flow.Document) (list []editorview.AgentWrites, err 
 		list = append(list, v)
 	}
 	return list, err
+}
+
+// widenedCallers returns the tools of other flows that can do more once a document of f is live.
+func widenedCallers(c *call, f *flow.Flow, d *flow.Document) (list []editorview.WidenedTool, err error) {
+	found, err := library.WidenedCallers(c.Ctx(), c.s.Library, f, d)
+	for _, t := range found {
+		list = append(list, editorview.WidenedTool{FlowID: string(t.FlowID), Name: t.Name, Tool: t.Node, More: t.More})
+	}
+	return list, err
+}
+
+// widenedTools returns the tools of the live version of f that can do more than when it was published.
+func widenedTools(c *call, f *flow.Flow) (list []editorview.WidenedTool, err error) {
+	found, err := library.WidenedTools(c.Ctx(), c.s.Library, f.WorkspaceID, f.ID, f.LiveVersion)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	d, _ := document.ParseDocument(f.Draft)
+	for _, node := range sorting.Keys(found) {
+		t := editorview.WidenedTool{Tool: node, More: found[node]}
+		if d != nil {
+			t.Tool = web.NodeTitle(d, c.s.Kinds, node)
+		}
+		list = append(list, t)
+	}
+	return list, nil
 }

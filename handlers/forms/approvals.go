@@ -242,7 +242,7 @@ func callView(c *flow.AskedCall) *formsview.ApprovalCall {
 		return nil
 	}
 	view := &formsview.ApprovalCall{
-		Tool: c.Tool, Destination: flow.ShowInvisible(c.Destination), Write: c.Effect == flow.EffectWrite, Reason: flow.ShowInvisible(c.Reason), Untrusted: c.Untrusted, All: c.All,
+		Tool: c.Tool, Destination: flow.ShowInvisible(c.Destination), Write: c.Effect == flow.EffectWrite, Reason: flow.ShowInvisible(c.Reason), Untrusted: c.Untrusted, All: c.All, Wider: c.Wider,
 	}
 	for _, v := range c.Bound {
 		view.Bound = append(view.Bound, formsview.ApprovalText{Name: v.Name, Text: plainText(v.Value)})

@@ -109,7 +109,7 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 	t.Helper()
 	client := newClient()
 	h := &Env{T: t, Store: store, Log: &logBuffer{}, kinds: kindsWith(store, client)}
-	h.Library = &library.Library{Store: h.Store, Kinds: h.kinds, IDs: flow.NewIDs(), CheckArguments: agents.CheckArguments, Rights: h.Store}
+	h.Library = &library.Library{Store: h.Store, Kinds: h.kinds, IDs: flow.NewIDs(), CheckArguments: agents.CheckArguments, Rights: h.Store, Reach: h.Store}
 	h.Runner = h.startRunner()
 	h.Http = httptest.NewUnstartedServer(nil)
 	cfg := handlers.Config{
@@ -152,6 +152,9 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 	r := jobs.New(jobs.Config{
 		ProviderOf: nodes.ProviderOf, Calls: outbound.WithCalls,
+		Widened: func(ctx context.Context, run *flow.Run) (map[string][]string, error) {
+			return library.WidenedTools(ctx, h.Library, run.WorkspaceID, run.FlowID, run.Version)
+		},
 		Store: h.Store, Queue: queue, Kinds: h.kinds, Secrets: &flow.Resolver{Store: h.Store}, Prices: FakePrices{}, Files: h.Store, HTTP: http.DefaultClient,
 		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
 	})

@@ -43,6 +43,9 @@ const askSuffix = flow.SubSeparator + "ask"
 
 // asks reports whether people must allow a call. It follows from earlier turns and the call alone.
 func (a *agent) asks(c *agentCall, arguments *flow.Object) bool {
+	if len(a.wider[c.tool.Node.ID]) > 0 {
+		return true
+	}
 	switch t := c.tool.Node.Tool; t.Approval {
 	case flow.ApprovalAlways:
 		return true
@@ -87,7 +90,7 @@ func (a *agent) askStep(c *agentCall, arguments *flow.Object, reason string) flo
 	q.Call = &flow.AskedCall{
 		Node: node.ID, Tool: c.Name, Effect: c.tool.offer.Effect, Destination: c.destination, Bound: c.tool.Bound,
 		Reason: wording.Truncate(strings.TrimSpace(reason), maxReason), Schema: c.tool.Parameters,
-		Untrusted: a.untrusted, All: node.Tool.Approval != flow.ApprovalAlways,
+		Untrusted: a.untrusted, All: node.Tool.Approval != flow.ApprovalAlways && len(a.wider[node.ID]) == 0, Wider: a.wider[node.ID],
 	}
 	return flow.SubStep{
 		Name: c.name + askSuffix, Kind: a.Ask, Config: map[string]any{"expires_after": a.in.Config[AskExpires], "url": a.in.Config[AskURL]},

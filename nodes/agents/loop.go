@@ -95,7 +95,8 @@ type agent struct {
 	last    []providers.Item // of the turn that ended the agent
 	// untrusted means that the conversation has content from outside.
 	untrusted bool
-	allowed   map[string]string // destinations of tools all of whose calls people have allowed, by name
+	wider     map[string][]string // of the current turn; see Wider
+	allowed   map[string]string   // destinations of tools all of whose calls people have allowed, by name
 }
 
 // agentTool is a tool as the model sees it.
@@ -146,6 +147,7 @@ func (l *Loop) Expand(in *flow.In, so *flow.Expansion) (flow.Next, error) {
 			a.untrusted = a.untrusted || r.Untrusted
 			return a.finish(r, items)
 		}
+		a.wider = widerTools(r.Outputs)
 		t := a.callTurn(so, calls, reasonOf(items))
 		if len(t.steps) > 0 || t.err != nil {
 			return flow.Next{Steps: t.steps}, t.err

@@ -162,3 +162,27 @@ func TestLeaks_through_flows_and_servers(t *testing.T) {
 		}
 	}
 }
+
+// TestAgent_asks_before_calls_of_flows_that_do_more: the turn records what a tool can do by now, and people are asked whatever the setting
+// of the tool says. The question covers one call only.
+func TestAgent_asks_before_calls_of_flows_that_do_more(t *testing.T) {
+	t.Parallel()
+	w := script(t, "lookup {\"id\": \"1\"}", "Done.")
+	p := saying(approved)
+	w.people = p
+	w.widened = map[string][]string{"lookup": {"changes something", "sends data to api.example.com"}}
+	r := w.ask(t, "", `, "approval": "never"`)
+	q := p.asked["n.1.1.ask"]
+	if r.State != flow.StepSucceeded || q.Call == nil || q.Call.All || strings.Join(q.Call.Wider, ", ") != "changes something, sends data to api.example.com" {
+		t.Fatalf("%s: %+v, the question is %+v", r.State, r.Error, q)
+	}
+	has(t, string(flow.EncodeJSON(r.rows["n.1"].Outputs)), `"wider":{"lookup":["changes something","sends data to api.example.com"]}`)
+	if outputs := string(flow.EncodeJSON(r.rows["n.2"].Outputs)); strings.Contains(outputs, "wider") {
+		t.Errorf("a turn without calls recorded %s", outputs)
+	}
+	w = script(t, "lookup {\"id\": \"1\"}", "Done.")
+	w.people = saying(approved)
+	if w.ask(t, "", `, "approval": "never"`); len(w.people.asked) != 0 {
+		t.Errorf("asked %v although nothing got wider", w.people.asked)
+	}
+}

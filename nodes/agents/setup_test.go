@@ -62,7 +62,8 @@ type world struct {
 	desk    string // URL of the MCP server; see withDesk
 	servers *mcpclient.Client
 	people  *people
-	memory  map[string]any // conversations that the next run continues; see remembered
+	memory  map[string]any      // conversations that the next run continues; see remembered
+	widened map[string][]string // tools whose flows can do more than when the flow was published
 }
 
 func newWorld(t *testing.T, answer func(r *scripted.Request) string) *world {
@@ -168,7 +169,8 @@ func (w *world) execute(t *testing.T, lines string, inputs map[string]any, befor
 		}
 		reuse, run.ParentRunID = engine.NewReuse(g, steps, ""), "run_0"
 	}
-	e := &engine.Engine{Journal: r, Now: time.Now, Boundary: boundary, Report: func(err error) { t.Logf("reported: %v", err) }, Secrets: &flow.Resolver{Store: w}, Prices: w, Approvals: w.people}
+	e := &engine.Engine{Journal: r, Now: time.Now, Boundary: boundary, Report: func(err error) { t.Logf("reported: %v", err) }, Secrets: &flow.Resolver{Store: w}, Prices: w, Approvals: w.people,
+		Widened: func(context.Context, *flow.Run) (map[string][]string, error) { return w.widened, nil }}
 	if w.files != nil {
 		e.Files = w.files
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/views/components"
@@ -24,6 +25,8 @@ type PublishState struct {
 	// nil before the first publish.
 	Changed bool
 	Draft   *Diff
+	// Widened are the tools of the live version whose flows can do more than when it was published. Publishing accepts that.
+	Widened []WidenedTool
 	// Problems is the number of problems that prevent publishing.
 	Problems int
 	// Ran is set once a run of the flow has succeeded: then the next step is to publish.
@@ -44,7 +47,9 @@ func (s PublishState) beside() templ.Attributes {
 }
 
 // publishable reports whether the user can publish the draft now.
-func (s PublishState) publishable() bool { return s.Changed && s.Problems == 0 && !s.ReadOnly }
+func (s PublishState) publishable() bool {
+	return (s.Changed || len(s.Widened) > 0) && s.Problems == 0 && !s.ReadOnly
+}
 
 // hindrance says why the draft can't be published.
 func (s PublishState) hindrance() string {
@@ -99,7 +104,9 @@ type PublishForm struct {
 	// Followers are nodes of other flows that run the live version.
 	Followers []Follower
 	// Agents are those that can change something.
-	Agents   []AgentWrites
+	Agents []AgentWrites
+	// Widened are the tools of other flows that can do more once the draft is live.
+	Widened  []WidenedTool
 	Problems []PublishProblem
 	Note     string
 	Error    string
@@ -122,6 +129,16 @@ type Follower struct {
 	Dropped            []string // edges of that node that lose their port
 }
 
+// WidenedTool is a tool of an agent that runs a flow, which can do more than when the flow of the agent was published. FlowID and Name
+// are of the agent's flow; empty for the flow that is shown.
+type WidenedTool struct {
+	FlowID, Name, Tool string
+	More               []string
+}
+
+// what says what the tool can do now.
+func (t WidenedTool) what() string { return strings.Join(t.More, ", and ") }
+
 // PublishProblem prevents the draft from being published.
 type PublishProblem struct{ Node, Label, Text string }
 
@@ -133,6 +150,8 @@ func (f PublishForm) title() string {
 		return VersionName(f.State.Live) + " is live"
 	case len(f.Problems) > 0:
 		return "Not ready to publish"
+	case !f.State.Changed && len(f.State.Widened) > 0:
+		return "Publish " + VersionName(f.State.Live) + " again"
 	case !f.State.Changed:
 		return "Nothing to publish"
 	case f.State.Live == 0:

@@ -18,11 +18,14 @@ func versionsSamples(theme layout.Theme) map[string]templ.Component {
 	problems.Problems = []PublishProblem{{"write", "Write a reply", "Nothing is typed here."}, {"", "", "A flow needs at least one output."}}
 	done.Done, done.State.Live, done.State.Changed = true, 4, false
 	same.State.Changed = false
+	wider := same
+	wider.Diff, wider.Note, wider.State.Next = &Diff{}, "", 3
+	wider.Agents, wider.Widened, wider.Callers, wider.State.Widened = nil, nil, nil, []WidenedTool{{Tool: "Look", More: []string{"sends data to hosts that are not fixed"}}}
 	viewer := full
 	viewer.State.ReadOnly, viewer.Restored = true, 0
 	return map[string]templ.Component{
 		"publish": PublishPage(p, form), "publish-first": PublishPage(p, first), "publish-problems": PublishPage(p, problems),
-		"publish-done": PublishPage(p, done), "publish-same": PublishPage(p, same),
+		"publish-done": PublishPage(p, done), "publish-same": PublishPage(p, same), "publish-wider": PublishPage(p, wider),
 		"versions": Versions(p, full), "versions-viewer": Versions(p, viewer), "versions-none": Versions(p, VersionsPage{FlowID: "flow_1", Name: "New flow", State: first.State, EditedAt: viewtest.Noon, Now: viewtest.Noon}),
 		"version-live": MakeLive(p, LiveForm{FlowID: "flow_1", Name: "Route a support ticket", Live: 3, Number: 2, Diff: form.Diff, Callers: form.Callers}),
 		"compare":      Compare(p, sampleCompare(form)),
@@ -38,6 +41,7 @@ func samplePublish() PublishForm {
 			{Title: "Refund", Approval: "always"}, {Title: "Note", Approval: "never"}, {Title: "Close", Approval: "amount > 50"},
 			{Title: "Book", ClaimsRead: true, More: 2, Nodes: []WritingNode{{Flow: "flow_2", FlowName: "Book a room", Title: "Take the money"}, {Title: "Tell the guest"}}},
 		}}},
+		Widened: []WidenedTool{{FlowID: "flow_3", Name: "Support", Tool: "look", More: []string{"changes something", "sends data to api.example.com"}}},
 	}
 }
 

@@ -42,9 +42,10 @@ type ApprovalCall struct {
 	Tool, Destination string
 	Write             bool
 	Bound             []ApprovalText
-	Reason            string // what the model said
-	Untrusted         bool   // the conversation has content from outside
-	All               bool   // all calls of the tool can be allowed at once
+	Reason            string   // what the model said
+	Untrusted         bool     // the conversation has content from outside
+	Wider             []string // what the flow that is the tool can do, and could not when the agent was published
+	All               bool     // all calls of the tool can be allowed at once
 }
 
 // ApprovalText is a named plain text.

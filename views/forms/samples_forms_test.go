@@ -67,7 +67,7 @@ func callApproval() ApprovalPage {
 	a := sampleApproval()
 	a.Title, a.Message, a.AskName = "Allow Refund?", "", false
 	a.Call = &ApprovalCall{
-		Tool: "refund", Destination: "api.shop.example", Write: true, Untrusted: true, All: true,
+		Tool: "refund", Destination: "api.shop.example", Write: true, Untrusted: true, All: true, Wider: []string{"changes something", "sends data to api.example.com"},
 		Bound: []ApprovalText{{"order", "o-1017"}}, Reason: "The lamp was **broken**, see [the order](https://evil.example).⟨U+200B⟩",
 	}
 	a.Values = []ApprovalField{

@@ -55,7 +55,16 @@ type Diff struct {
 		Name  string `json:"name"`
 		Calls int64  `json:"calls_30d"`
 	} `json:"keys"`
-	Alias *Alias `json:"alias"` // nil unless the document takes a former slug
+	// Widened are tools of agents in other flows that can do more with the newer side.
+	Widened []WidenedTool `json:"widened"`
+	Alias   *Alias        `json:"alias"` // nil unless the document takes a former slug
+}
+
+// WidenedTool is a tool of an agent that runs a flow which can do more.
+type WidenedTool struct {
+	Slug string   `json:"slug"` // of the agent's flow
+	Node string   `json:"node"`
+	More []string `json:"more"`
 }
 
 // Alias is a former slug of a flow that a document claims, with the keys that used it in the

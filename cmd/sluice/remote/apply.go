@@ -226,6 +226,13 @@ func (c Diff) RunAPI(ctx context.Context, api *client.Client, s *Streams) error 
 	return nil
 }
 
+// printWidened prints the tools of other flows that can do more.
+func printWidened(w io.Writer, list []client.WidenedTool) {
+	for _, t := range list {
+		fmt.Fprintf(w, "  The tool %s of %s now %s, and asks people before each call until %s is published again.\n", t.Node, t.Slug, strings.Join(t.More, " and "), t.Slug)
+	}
+}
+
 // printDiffs prints the changes of each flow as sentences, which can be posted as a comment on
 // a pull request. It only counts flows without changes, since a repository may have hundreds.
 func printDiffs(w io.Writer, list []client.Diff) error {
@@ -241,6 +248,7 @@ func printDiffs(w io.Writer, list []client.Diff) error {
 		for _, change := range d.Changes {
 			fmt.Fprintln(w, "  "+change)
 		}
+		printWidened(w, d.Widened)
 		if len(d.Breaking) > 0 {
 			breaking = append(breaking, *d)
 		}
@@ -269,8 +277,13 @@ func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string,
 	if asJSON {
 		return PrintRaw(s.Out, raw)
 	}
-	_, err = fmt.Fprintf(s.Out, "Version %d is live.\n", number)
-	return err
+	var published struct{ Diff client.Diff }
+	if err := json.Unmarshal(raw, &published); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "Version %d is live.\n", number)
+	printWidened(s.Out, published.Diff.Widened)
+	return nil
 }
 
 // publish publishes the draft of a flow and returns the response and the number of the live
