@@ -175,7 +175,7 @@ func New(cfg Config) *Server {
 	s.Hooks = receiver.New(s.Site, receiver.Config{Runner: cfg.Runner, Scope: cfg.Scope, MaxFile: cfg.MaxFile})
 	s.Automation = automation.New(s.Site, automation.Config{Runner: cfg.Runner, Providers: cfg.Providers, Tables: cfg.Tables, MaxFile: cfg.MaxFile, API: s.API.ServeAs, Scope: cfg.Scope, Compile: cfg.Compile, Evaluate: cfg.Evaluate})
 	s.Bases = bases.New(s.Site, bases.Config{Runner: cfg.Runner, MaxFile: cfg.MaxFile, Embed: cfg.Embed, Filter: cfg.Filter, API: s.API.ServeAs})
-	s.Cases = cases.New(s.Site, cases.Config{Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile})
+	s.Cases = cases.New(s.Site, cases.Config{Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, API: s.API.ServeAs})
 	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Bases, s.Cases, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {
 		s.Site.Mount(pages.Routes())
 	}

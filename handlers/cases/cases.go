@@ -276,12 +276,7 @@ func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, fou
 			page.Pills = append(page.Pills, p)
 		}
 	}
-	names := make([]string, 0, len(tags))
-	for t := range tags {
-		names = append(names, t)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(tags[b]-tags[a], strings.Compare(a, b)) })
-	for _, t := range names[:min(len(names), shownTags)] {
+	for _, t := range mostUsed(tags) {
 		page.Pills = append(page.Pills, view.Pill{Label: t, Tag: t, Count: tags[t]})
 	}
 }

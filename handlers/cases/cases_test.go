@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/library"
 	"sluice/handlers/webtest"
 )
 
@@ -141,4 +142,51 @@ func TestCases_run_with_the_draft_and_show_what_failed(t *testing.T) {
 	e.b.Get(e.path("")).Has("before the last change")
 	e.b.Post(e.path(""), url.Values{"case": {"none"}}).RedirectsTo(e.path("?case=none"))
 	e.b.Get(e.path("")).Has("the flow has no case")
+}
+
+func TestReport_compares_the_draft_with_the_live_version(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("same", "Hello Ada, 2 times")
+	e.send(e.path("/new"), map[string]string{"name": "worse", "tags": "must", "in.who": "Ada", "in.count": "2", "checks": "1", "check.0.output": "text", "check.0.kind": "contains", "check.0.value": "Hello"}).Is(http.StatusSeeOther)
+	e.Replace(flow.FlowID(e.flow), strings.Replace(webtest.Greeting, "Hello {{who}}", "Bye {{who}}", 1))
+	f, err := e.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, _, err := e.Library.Tests.StartTest(t.Context(), flow.Actor{ID: "user"}, nil, "", f, library.TestRequest{Mode: flow.CaseReplay, Candidates: []library.CandidateRequest{{Draft: true}, {Draft: true, Set: map[string]any{"words.template": "Hello {{who}}, {{count}} times!"}}}, Baseline: &library.CandidateRequest{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ended()
+	report := e.path("/reports/" + started.ID)
+	page := e.b.Get(report).Is(http.StatusOK).Has("2 cases got worse than version 1", "Draft with Hello {{who}}, {{count}} times!", "live, baseline", "Worse", "Make this the draft", "Rerun 2 that didn’t pass").Lacks("data-hx-get")
+	if n := strings.Count(page.Body, "Make this the draft"); n != 2 {
+		t.Errorf("%d candidates can become the draft, wanted the changed draft and the live version", n)
+	}
+	e.b.Get(report+"?case=worse").Has("<del>Hello</del>", "<ins>Bye</ins>", "contains “Hello”", "Open run", "Edit case", "Use as expected")
+	e.b.Get(report + "?case=worse&with=1").Has("<ins>!</ins>")
+	e.b.Get(report+"?cases=worse&tag=must").Has("?cases=worse", "Rerun these 1").Lacks(">same</a>")
+	e.b.Get(report + "?cases=stale").Has("No cases match.")
+	e.b.Get(report + "/download?format=json").Is(http.StatusOK).Has(`"summary"`)
+	e.As(flow.MemberViewer).Get(report+"?case=worse").Is(http.StatusOK).Lacks("Rerun", "Make this the draft", "Use as expected")
+
+	again := e.b.Post(report+"/rerun", url.Values{"tag": {"must"}}).Is(http.StatusSeeOther).Header.Get("Location")
+	second := e.ended()
+	if again != e.path("/reports/"+second.ID) || len(second.Spec.Cases) != 1 || len(second.Spec.Candidates) != 3 || second.Spec.Baseline != 2 || second.Spec.Mode != flow.CaseReplay {
+		t.Fatalf("reran %+v at %s", second.Spec, again)
+	}
+	e.b.Post(report+"/expect", url.Values{"case": {"worse"}, "candidate": {"0"}}).Is(http.StatusSeeOther)
+	if k := e.file().Find("worse"); k.Expected.Get("text") != "Bye Ada, 2 times" {
+		t.Errorf("expects %s", flow.EncodeJSON(k.Expected))
+	}
+	e.b.Post(report+"/draft", url.Values{"candidate": {"1"}}).RedirectsTo("/flows/" + e.flow)
+	if got := e.Config(e.flow, "words", "template"); got != `"Hello {{who}}, {{count}} times!"` {
+		t.Errorf("the draft says %q", got)
+	}
+	e.b.Post(report+"/draft", url.Values{"candidate": {"2"}}).RedirectsTo("/flows/" + e.flow)
+	if got := e.Config(e.flow, "words", "template"); got != `"Hello {{who}}, {{count}} times"` {
+		t.Errorf("the draft of version 1 says %q", got)
+	}
+	e.b.Get(e.path("/reports/test_01m7z26njgm1r68xj6qyhfyvty")).Is(http.StatusNotFound)
 }

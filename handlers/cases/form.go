@@ -527,15 +527,20 @@ func deleteCase(c *call, f *flow.Flow, _ *cases.File, k *cases.Case) error {
 
 // expectOutputs is POST expect: the outputs of a run of the case become the expected ones.
 func expectOutputs(c *call, f *flow.Flow, _ *cases.File, k *cases.Case) error {
-	run, err := c.s.Store.FindRun(c.Ctx(), f.WorkspaceID, f.ID, flow.RunID(c.FormValue("run")))
+	return c.backToList(f, url.Values{"case": {k.ID}}, c.expect(f, k, flow.RunID(c.FormValue("run"))))
+}
+
+// expect makes the outputs of a run of a case the expected ones. A case without a check for them gets one.
+func (c *call) expect(f *flow.Flow, k *cases.Case, id flow.RunID) error {
+	run, err := c.s.Store.FindRun(c.Ctx(), f.WorkspaceID, f.ID, id)
 	if err != nil {
 		return err
 	}
+	if run.Outputs.Len() == 0 || run.Erased != "" || run.Case == nil {
+		return flow.Errorf(flow.CodeInputInvalid, "The run has no outputs.")
+	}
 	now := *k
 	now.Expected = run.Outputs.Clone()
-	if run.Outputs.Len() == 0 || run.Erased != "" || run.Case == nil {
-		return c.backToList(f, url.Values{"case": {k.ID}}, flow.Errorf(flow.CodeInputInvalid, "The run has no outputs."))
-	}
 	if !slices.ContainsFunc(now.Checks, func(k cases.Check) bool { return k.Kind == cases.Expected }) {
 		now.Checks = append(slices.Clone(now.Checks), cases.Check{Kind: cases.Expected, Value: true})
 	}
@@ -543,5 +548,5 @@ func expectOutputs(c *call, f *flow.Flow, _ *cases.File, k *cases.Case) error {
 	if err == nil {
 		c.Toast(components.ToneOK, "These outputs are expected from now on.")
 	}
-	return c.backToList(f, url.Values{"case": {k.ID}}, err)
+	return err
 }

@@ -15,7 +15,8 @@ import (
 type Config struct {
 	Library *library.Library
 	Runner  web.Runner
-	MaxFile int64 // bytes of an input file; zero means the store's own limit
+	MaxFile int64                                                       // bytes of an input file; zero means the store's own limit
+	API     func(key *flow.Key, w http.ResponseWriter, r *http.Request) // serves a request to the API as if it had been sent with a key
 }
 
 // Server serves the pages.
@@ -50,6 +51,11 @@ func (s *Server) Routes() (list []web.Route) {
 		{http.MethodPost, one, web.Editor, onCase(changeCase)},
 		{http.MethodPost, one + "/delete", web.Editor, web.Posted(onCase(deleteCase))},
 		{http.MethodPost, one + "/expect", web.Editor, web.Posted(onCase(expectOutputs))},
+		{http.MethodGet, report, web.Viewer, onTest(showReport)},
+		{http.MethodGet, report + "/download", web.Viewer, onTest(downloadReport)},
+		{http.MethodPost, report + "/rerun", web.Editor, web.Posted(onTest(rerunTest))},
+		{http.MethodPost, report + "/expect", web.Editor, web.Posted(onTest(expectResult))},
+		{http.MethodPost, report + "/draft", web.Editor, web.Posted(onTest(draftCandidate))},
 		{http.MethodPost, report + "/cancel", web.Editor, web.Posted(onTest(cancelTest))},
 	} {
 		list = append(list, web.Route{Method: r.method, Path: r.path, Access: r.access, Handle: func(c *web.Call) error { return r.handle(&call{c, s}) }})

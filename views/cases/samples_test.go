@@ -82,6 +82,56 @@ func caseSamples(theme layout.Theme) map[string]templ.Component {
 	wrong.Checks = []CheckRow{{Output: "team", Kind: "matches", Value: "(", Error: "Must be a regular expression (RE2)."}}
 	return map[string]templ.Component{
 		"cases": List(p, list), "cases-live": List(p, live), "cases-viewer": List(p, viewer), "cases-filtered": List(p, filtered), "cases-none": List(p, ListPage{FlowID: "flow_1", Flow: "Route a support ticket", MayEdit: true, Now: viewtest.Noon}),
+		"report": Report(p, sampleReport()), "report-live": Report(p, liveReport()), "report-expected": Report(p, expectedReport()),
 		"case": Form(p, form), "case-new": Form(p, fresh), "case-errors": Form(p, wrong),
 	}
+}
+
+func sampleReport() ReportPage {
+	cell := func(state string, passed, checks int) ReportCell {
+		return ReportCell{State: state, Passed: passed, Checks: checks, Took: 2300 * time.Millisecond, Micros: 300}
+	}
+	return ReportPage{
+		FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, MayEdit: true, ID: "test_1", RunID: "run_1", State: "succeeded", At: viewtest.Noon.Add(-time.Hour), Now: viewtest.Noon, Mode: "fill", Cases: 43, Spent: 210_000, Baseline: 1,
+		Summary: "2 cases got worse than version 7 (refund-late, vat-id). 41 of 43 pass. $0.12, +9 %. p95 2.1 s, -0.3 s.",
+		Candidates: []CandidateCard{
+			{Label: "Draft", Passed: 41, Total: 43, Worse: 2, Compared: true, Clear: true, Micros: 120_000, Cost: "+9 %", P95: 2100 * time.Millisecond, Time: "-0.3 s"},
+			{Label: "v7", About: "live, baseline", Passed: 43, Total: 43, Micros: 110_000, P95: 2400 * time.Millisecond, Recorded: true},
+			{Label: "Draft with anthropic/claude-haiku-4.5", Passed: 42, Total: 43, Worse: 1, Compared: true, Micros: 50_000, Cost: "-55 %", P95: 1400 * time.Millisecond, Time: "-1.0 s", MayDraft: true},
+		},
+		Pills:  []ReportPill{{Label: "All", Count: 43}, {Label: "Worse", Cases: "worse", Count: 2}, {Label: "Stale", Cases: "stale", Count: 1}, {Label: "Passed", Cases: "passed", Count: 40}, {Label: "must", Tag: "must", Count: 12}},
+		Filter: ReportFilter{Open: "refund-late", Show: ShownCases}, Matching: 43, Again: 2,
+		Rows: []ReportCase{
+			{ID: "refund-late", Title: "refund-late", Tags: []string{"must"}, Cells: []ReportCell{cell("failed", 2, 4), cell("passed", 4, 4), cell("failed", 3, 4)}, Change: "worse"},
+			{ID: "two-topics", Title: "two-topics", Cells: []ReportCell{{State: "stale"}, cell("passed", 2, 2), {State: "errored"}}},
+			{ID: "angry", Title: "Angry customer", Cells: []ReportCell{cell("passed", 3, 3), cell("failed", 2, 3), cell("passed", 3, 3)}, Change: "better"},
+		},
+		Open: &OpenCase{
+			ID: "refund-late", Title: "refund-late", Tags: []string{"must"}, Exists: true, Inputs: []components.ValueView{{Name: "ticket", Value: "You promised the money two weeks ago. Where is it?"}}, Before: "v7", BeforeRun: "run_2", After: "Draft", AfterRun: "run_3", State: "failed",
+			Message: "Team equals: wanted \"billing\", got \"account\".", Next: "two-topics", Previous: "angry", Expect: true, Choices: []Choice{{Label: "Draft", Current: true}, {Label: "Draft with anthropic/claude-haiku-4.5", Candidate: 2}},
+			Outputs: []OutputDiff{{Name: "reply", Before: []Piece{{Text: "Hello Mia,\n\nYour refund of $42.00 "}, {Text: "left us on October 14.", Changed: true}}, After: []Piece{{Text: "Hello Mia,\n\nYour refund of $42.00 "}, {Text: "is being looked at.", Changed: true}}}},
+			Checks: []CheckPair{
+				{Subject: "team", Text: "is billing", Before: &CheckResult{State: "passed"}, After: &CheckResult{State: "failed", Reason: "Wanted \"billing\", got \"account\"."}},
+				{Subject: "reply", Text: "says when the money arrives", After: &CheckResult{State: "failed", Reason: "No date.", Score: "0.2", Watch: true}},
+			},
+		},
+	}
+}
+
+func liveReport() ReportPage {
+	r := sampleReport()
+	r.Live, r.Open, r.State, r.Rows, r.Filter = &Progress{TestID: "test_1", Done: 40, Total: 129}, nil, "waiting", nil, ReportFilter{Cases: "worse"}
+	return r
+}
+
+func expectedReport() ReportPage {
+	r := sampleReport()
+	r.Baseline, r.Candidates, r.MayEdit, r.State, r.Matching, r.Filter = -1, r.Candidates[:1], false, "canceled", 300, ReportFilter{Tag: "must", Open: "refund-late", With: 1}
+	open := *r.Open
+	open.Before, open.BeforeRun, open.Choices, open.Outputs = "", "", nil, nil
+	r.Open = &open
+	for i := range r.Rows {
+		r.Rows[i].Cells = r.Rows[i].Cells[:1]
+	}
+	return r
 }
