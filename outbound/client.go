@@ -68,6 +68,7 @@ type Config struct {
 type Client struct {
 	guard     *guard
 	userAgent string
+	proxy     *Proxy // or nil
 	// There are two connection pools because net/http reuses idle connections by
 	// host and port only: one dialed for a provider must not serve other requests.
 	public, provider *http.Transport
@@ -90,9 +91,9 @@ func New(cfg Config) (*Client, error) {
 	g.setEndpoints(cfg.AllowEndpoints)
 	return &Client{
 		guard:     g,
-		userAgent: cmp.Or(cfg.UserAgent, defaultUserAgent),
-		public:    newTransport(cfg, g, false),
-		provider:  newTransport(cfg, g, true),
+		userAgent: cmp.Or(cfg.UserAgent, defaultUserAgent), proxy: cfg.Proxy,
+		public:   newTransport(cfg, g, false),
+		provider: newTransport(cfg, g, true),
 	}, nil
 }
 

@@ -74,6 +74,11 @@ func (p *Proxy) isDirect(address string) bool {
 	return err == nil && to == nil
 }
 
+// PassesNames reports whether the name of a host and port is passed to a proxy although it does not resolve here.
+func (c *Client) PassesNames(address string) bool {
+	return c.proxy != nil && !c.proxy.Strict && !c.proxy.isDirect(address)
+}
+
 // proxyDialer connects to hosts through a proxy.
 type proxyDialer struct {
 	proxy    *Proxy

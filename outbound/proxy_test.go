@@ -139,13 +139,19 @@ func TestProxy_never_gets_refused_addresses(t *testing.T) {
 			return []string{"93.184.216.34", "10.0.0.1"}
 		case strings.HasPrefix(name, "six"):
 			return []string{"fd00:ec2::254"}
+		case strings.HasSuffix(name, "example.com"):
+			return []string{"93.184.216.34"}
 		}
-		return []string{"93.184.216.34"}
+		return []string{"127.0.0.1"}
 	})
-	for _, to := range []string{
+	spellings := forbidden()
+	for i, host := range spellings {
+		spellings[i] = "http://" + host + "/"
+	}
+	for _, to := range append(spellings,
 		"http://metadata.internal/", "https://mixed.example.com/", "http://six.example.com/", "http://169.254.169.254/latest", "http://10.0.0.1/", "http://[::ffff:10.0.0.1]/",
 		"http://[fd00::1]/", "http://0x7f000001/", "http://2130706433/", "http://[64:ff9b::a9fe:a9fe]/", "http://100.100.100.200/",
-	} {
+	) {
 		if _, err := get(t, c, to); err == nil {
 			t.Errorf("%s was reached", to)
 		}
