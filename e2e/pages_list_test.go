@@ -107,7 +107,7 @@ type place struct{ name, path string }
 func (s *seeded) open() []place {
 	return []place{
 		{"sign-in", "/sign-in"}, {"not-found", "/nothing"}, {"form", "/f/" + s.flow},
-		{"docs", "/docs"}, {"docs-nodes", "/docs/nodes"}, {"docs-none", "/docs?q=xyzzy"},
+		{"docs", "/docs"}, {"docs-nodes", "/docs/nodes"}, {"docs-none", "/docs?q=xyzzy"}, {"licenses", "/licenses"},
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *seeded) private() []place {
 		{"knowledge", "/knowledge"}, {"knowledge-new", "/knowledge/+new"}, {"base", s.knowledge() + "?q=refund&expect=refund"}, {"base-settings", s.knowledge() + "/settings"},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"credential-choose", "/credentials?add="}, {"credential-new", "/credentials?add=openai"}, {"models", "/models"}, {"models-speech", "/models?category=text-to-speech"}, {"model", "/models/black-forest-labs/flux-schnell"},
 		{"deliveries", "/deliveries"}, {"delivery", "/deliveries/" + s.delivery}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
-		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
+		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"two-step", "/settings/two-step"}, {"audit", "/settings/audit"}, {"password", "/password"},
 		{"docs-webhooks", "/docs/webhooks"}, {"docs-api", "/docs/api"}, {"docs-errors", "/docs/errors"}, {"docs-search", "/docs?q=idempotency"},
 	}
 }

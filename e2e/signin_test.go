@@ -131,12 +131,20 @@ type visitor struct {
 	*chrome.Tab
 	t    *testing.T
 	base string
+	axe  string // the script of axe; "" for a browser without scripts
 }
 
 // visit opens a page in a new profile.
 func visit(t *testing.T, base, path string, scripts bool) visitor {
 	t.Helper()
-	v := visitor{chrome.Start(t).Open(t, base+"/docs"), t, base}
+	v := visitor{Tab: chrome.Start(t).Open(t, base+"/docs"), t: t, base: base}
+	if scripts {
+		axe, err := os.ReadFile(filepath.Join(judges(t), "axe-core", "axe.min.js"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.axe = string(axe)
+	}
 	v.Allow("status of 4")          // wrong codes and passwords on purpose
 	v.Allow("fonts.googleapis.com") // on the pages of the provider
 	if !scripts {
@@ -178,6 +186,29 @@ func (v visitor) follow(selector, text string) {
 func (v visitor) at(path string) {
 	v.t.Helper()
 	v.Until(fmt.Sprintf(`location.href.split("?")[0] === %q && document.readyState === "complete"`, v.base+path))
+}
+
+// look checks a page with axe, wide and dark, and narrow and light.
+func (v visitor) look(name string) {
+	v.t.Helper()
+	if v.axe == "" {
+		return
+	}
+	for _, c := range []struct {
+		theme string
+		width int64
+	}{{"dark", 1440}, {"light", 375}} {
+		v.Theme(c.theme)
+		v.Size(c.width, 900)
+		v.Shot(name + "-" + c.theme)
+		for _, f := range violations(v.Tab, v.axe) {
+			v.t.Errorf("%s, %s: %s", name, c.theme, f)
+		}
+		if wide := chrome.Value[int64](v.Tab, "document.documentElement.scrollWidth"); wide > c.width {
+			v.t.Errorf("%s is %d wide on a screen of %d", name, wide, c.width)
+		}
+	}
+	v.Size(1440, 900)
 }
 
 // withProvider signs a person in at the provider; before is called while the provider asks for consent.
@@ -272,9 +303,11 @@ func signInJourney(t *testing.T, scripts bool) {
 	ada.at("/settings/two-step")
 	ada.Go(two.front.URL + "/flows")
 	ada.at("/settings/two-step") // nothing else is open until it is on
+	ada.look("two-step-required")
 	ada.fill("#begin-password", passphrase)
 	ada.Keys("\r")
 	ada.There("#confirm code")
+	ada.look("two-step-key")
 	secret := strings.ReplaceAll(chrome.Value[string](ada.Tab, `document.querySelector("#confirm code").textContent`), " ", "")
 	code := func(later int64) string {
 		t.Helper()
@@ -295,6 +328,7 @@ func signInJourney(t *testing.T, scripts bool) {
 	if len(codes) != factor.RecoveryCodes {
 		t.Fatalf("recovery codes: %v", codes)
 	}
+	ada.look("recovery-codes")
 
 	// Without the phone a recovery code works, once; then a code of the app.
 	enter := func(code string) {
@@ -310,6 +344,7 @@ func signInJourney(t *testing.T, scripts bool) {
 	ada.at("/flows")
 	enter(codes[3])
 	ada.There("#code-form [aria-invalid=true], #code-form .error")
+	ada.look("code-wrong")
 	ada.fill("#code-form [name=code]", code(1))
 	ada.Keys("\r")
 	ada.at("/flows")
@@ -328,6 +363,7 @@ func signInJourney(t *testing.T, scripts bool) {
 	again := visit(t, two.front.URL, "/sign-in", scripts)
 	again.withProvider(ownerEmail, func() {})
 	again.at("/sign-in/confirm")
+	again.look("confirm-owner")
 	again.fill("#confirm-form [name=password]", passphrase)
 	again.Keys("\r")
 	again.at("/sign-in/code")
@@ -346,6 +382,7 @@ func signInJourney(t *testing.T, scripts bool) {
 	max.at("/sign-in")
 	max.withPassword("max@example.com")
 	max.Has("body", "has to sign in with a provider")
+	max.look("passwords-off")
 	max.Go(two.front.URL + "/flows")
 	max.at("/sign-in")
 	again.Go(two.front.URL + "/flows")
@@ -357,6 +394,7 @@ func signInJourney(t *testing.T, scripts bool) {
 	again.signOut()
 	again.follow("button", "Yes, sign me out")
 	again.at("/sign-in")
+	again.look("sign-in-with-provider")
 	if resp, err := plain.Get(company.issuer + "/.well-known/openid-configuration"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("the provider: %v %v", resp, err)
 	} else {
