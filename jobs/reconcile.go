@@ -102,10 +102,10 @@ func (r *Runner) endOverdueRun(ctx context.Context, h flow.Hold) {
 			return // it has ended, or another instance is ending it
 		}
 		if err != nil {
-			r.log.Error("cannot take over an overdue run", "run", h.ID, "error", err)
+			r.log.Error("cannot take over an overdue run", "run_id", h.ID, "error", err)
 			return
 		}
-		r.log.Warn("took an overdue run from its holder", "run", h.ID)
+		r.log.Warn("took an overdue run from its holder", "run_id", h.ID)
 		r.startJob(flow.Job{Kind: flow.JobRun, ID: h.ID, Attempt: attempt})(ctx)
 	})
 }

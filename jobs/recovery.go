@@ -177,7 +177,7 @@ func (r suspectRetrier) calls() func(ctx context.Context, before func(context.Co
 			}
 			lists := map[bool][]flow.RunID{busy: {runID}}
 			if err := r.runner.store.SaveBusy(ctx, lists[true], lists[false]); err != nil && ctx.Err() == nil {
-				r.runner.log.Warn("cannot mark a run on trial", "run", runID, "error", err)
+				r.runner.log.Warn("cannot mark a run on trial", "run_id", runID, "error", err)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ type Config struct {
 }
 
 // Observation is an event that metrics count: the end of a run (Run is set), the end of
-// a step inside a node (Step), a rejected start (Rejected), or a finished delivery attempt (Delivery).
+// a step (Step), a rejected start (Rejected), or a finished delivery attempt (Delivery).
 type Observation struct {
 	Run      *flow.Run
 	Step     *flow.Step
@@ -239,6 +239,13 @@ func (r *Runner) Draining() bool {
 	default:
 		return false
 	}
+}
+
+// Busy returns how many workers of this process have a run.
+func (r *Runner) Busy() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.active)
 }
 
 // Accepts reports whether runs may be started here. An instance that shuts down

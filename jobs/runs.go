@@ -30,7 +30,11 @@ func (r *Runner) startJob(j flow.Job) func(context.Context) {
 // another worker and the failure is expected.
 func (r *Runner) logJobError(ctx context.Context, j flow.Job, err error) {
 	if err != nil && !errors.Is(err, flow.ErrFenced) && ctx.Err() == nil {
-		r.log.Error("job failed", "kind", j.Kind, "id", j.ID, "error", err)
+		id := "run_id"
+		if j.Kind == flow.JobDelivery {
+			id = "delivery_id"
+		}
+		r.log.Error("job failed", id, j.ID, "error", err)
 	}
 }
 
@@ -203,7 +207,7 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	}
 	r.broker.publish(&w)
 	for i := range w.Steps {
-		if s := &w.Steps[i]; flow.IsSubStep(s.Path) && s.State.Ended() && s.State != flow.StepReused {
+		if s := &w.Steps[i]; s.State.Ended() {
 			r.cfg.Observe(Observation{Step: s})
 		}
 	}

@@ -1,6 +1,9 @@
 package outbound
 
-import "errors"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // ErrorClass is the machine-readable reason of an Error.
 type ErrorClass string
@@ -70,7 +73,18 @@ func (e *Error) Timeout() bool { return e.Class == ClassTimeout }
 
 // blocked returns the error for an address that requests must not reach. The message
 // never names the address, so that flows cannot explore the network.
-func blocked() *Error              { return &Error{Class: ClassBlocked, Message: blockedMessage} }
+func blocked() *Error {
+	refused.Add(1)
+	return &Error{Class: ClassBlocked, Message: blockedMessage}
+}
+
+// refused counts the errors of blocked.
+var refused atomic.Int64
+
+// Refused returns how often this process has refused an address because it is private or reserved.
+func Refused() int64 { return refused.Load() }
+
+// badURL returns the error for a URL that cannot be used.
 func badURL(message string) *Error { return &Error{Class: ClassBadURL, Message: message} }
 
 // badRequest returns the error for a request that is rejected before it is sent, for

@@ -59,3 +59,6 @@ var operations = map[string]string{
 var providerNames = map[string]string{
 	"gemini": "gcp.gemini", "google": "gcp.gemini", "mistral": "mistral_ai", "xai": "x_ai", "azure": "azure.ai.openai", "bedrock": "aws.bedrock",
 }
+
+// CallsModel reports whether the steps of a kind call a model.
+func CallsModel(kind string) bool { return operations[kind] != "" }

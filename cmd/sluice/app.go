@@ -99,11 +99,12 @@ type appOptions struct {
 // runs that a crash interrupted. It returns once the server accepts requests.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) (*app, error) {
 	a := newApp(cfg, log)
+	a.log = log.With("instance", a.instance)
 	a.secrets = o.secrets
 	if o.userCache {
 		a.cacheDir = ""
 	}
-	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
+	store, err := cfg.openStore(ctx, a.log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +243,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if !a.idle {
 		a.store.UseQueue(queue) // from now on, writes that start runs insert their jobs
 	}
-	a.metrics = newMetrics(a.store)
+	a.metrics = newMetrics(a.store, a.cfg.MetricsLabels == "flow")
 	links, err := a.fileLinks(ctx)
 	if err != nil {
 		return err
@@ -306,6 +307,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	})
 	// The store must not know handlers, so it calls them through these functions.
 	a.store.RunEnded, a.store.FlowEdited, a.store.OnBroadcast = a.web.RunEnded, a.web.FlowEdited, a.web.OnBroadcast
+	a.observe(kinds)
 	if !a.idle {
 		_, err = a.addStarters(ctx, flow.DefaultWorkspace)
 	}

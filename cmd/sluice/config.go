@@ -80,6 +80,8 @@ type Config struct {
 	OIDC             string `env:"SLUICE_OIDC" name:"oidc" help:"Identity providers to sign in with, over OpenID Connect; a JSON file." placeholder:"FILE" type:"path"`
 	Passwords        string `env:"SLUICE_PASSWORDS" default:"on" enum:"on,off" help:"Whether people may sign in with a password; off lets only the first owner."`
 	TwoStep          string `env:"SLUICE_TWO_STEP" name:"two-step" default:"optional" enum:"optional,viewer,editor,owner" help:"Least role that needs a code besides the password."`
+	MetricsLabels    string `env:"SLUICE_METRICS_LABELS" name:"metrics-labels" default:"none" enum:"none,flow" help:"Whether metrics of runs have the slug of the flow as a label: none or flow. Of the first 200 flows; the others are other."`
+	AccessLog        string `env:"SLUICE_ACCESS_LOG" name:"access-log" default:"off" enum:"on,off" help:"Whether each request is logged, without its path and query."`
 	OTelContent      string `env:"SLUICE_OTEL_CONTENT" name:"otel-content" default:"off" enum:"on,off" help:"Whether traces have the inputs and outputs of runs and steps."`
 	AuditLog         string `env:"SLUICE_AUDIT_LOG" name:"audit-log" default:"off" enum:"off,stderr" help:"Whether entries of the audit logs are also written to standard error, one JSON object per line."`
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,28 +27,41 @@ type metrics struct {
 	registry   *prometheus.Registry
 	runs       *prometheus.CounterVec
 	children   *prometheus.CounterVec
-	duration   prometheus.Histogram
+	duration   *prometheus.HistogramVec
 	deliveries *prometheus.CounterVec
 	refused    *prometheus.CounterVec
 	turns      *prometheus.CounterVec
 	calls      *prometheus.CounterVec
 	unknown    prometheus.Counter
+	steps      *prometheus.CounterVec
+	models     *modelMetrics
+	flows      *labelSet // slugs; nil without that label
 	server     *http.Server
 }
 
 // newMetrics registers the metrics. Open runs are counted by a query at every scrape, so the
 // number is correct after a restart and the same at every instance. All other metrics
 // cover this process.
-func newMetrics(store *db.Store) *metrics {
+//
+// byFlow adds the slug of the flow to the metrics of runs. Every series with few labels exists from the start, at 0: an alert on its
+// increase would miss the first event otherwise.
+func newMetrics(store *db.Store, byFlow bool) *metrics {
+	of := func(labels ...string) []string { return labels }
+	if byFlow {
+		of = func(labels ...string) []string { return append(labels, "flow") }
+	}
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_runs_ended_total", Help: "Runs that ended, by state and error code."}, []string{"state", "code"}),
+			Name: "sluice_runs_ended_total", Help: "Runs that ended, by state and error code."}, of("state", "code")),
 		children: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_child_runs_ended_total", Help: "Runs that ended and were started by a step of another run, by state and error code."}, []string{"state", "code"}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "sluice_child_runs_ended_total", Help: "Runs that ended and were started by a step of another run, by state and error code."}, of("state", "code")),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sluice_run_duration_seconds", Help: "Time from accepting a run to its end.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}),
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}, of()),
+		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_steps_ended_total", Help: "Steps that ended, by kind of node, state and error code."}, []string{"kind", "state", "code"}),
+		models: newModelMetrics(),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_delivery_attempts_total", Help: "Webhook attempts, by the resulting state of the delivery."}, []string{"state"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -70,7 +84,11 @@ func newMetrics(store *db.Store) *metrics {
 			return float64(n)
 		}
 	}
-	m.registry.MustRegister(m.runs, m.children, m.duration, m.deliveries, m.refused, m.turns, m.calls, m.unknown, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if byFlow {
+		m.flows = newLabelSet(maxFlowLabels)
+	}
+	m.models.register(m.registry)
+	m.registry.MustRegister(m.steps, m.runs, m.children, m.duration, m.deliveries, m.refused, m.turns, m.calls, m.unknown, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}},
@@ -129,20 +147,29 @@ func (m *metrics) observe(o jobs.Observation) {
 	if o.Run.Error != nil {
 		code = string(o.Run.Error.Code)
 	}
+	labels := []string{string(o.Run.State), code}
+	if m.flows != nil {
+		labels = append(labels, m.flows.of(cmp.Or(o.Run.FlowSlug, string(o.Run.FlowID))))
+	}
 	if o.Run.Caller != nil {
-		m.children.WithLabelValues(string(o.Run.State), code).Inc()
+		m.children.WithLabelValues(labels...).Inc()
 		return
 	}
-	m.runs.WithLabelValues(string(o.Run.State), code).Inc()
-	m.duration.Observe(o.Latency.Seconds())
+	m.runs.WithLabelValues(labels...).Inc()
+	m.duration.WithLabelValues(labels[2:]...).Observe(o.Latency.Seconds())
 }
 
-// observeStep counts an ended turn or call of an agent. Questions to people are neither.
+// observeStep counts an ended step and, in an agent, a turn or call. Questions to people are neither.
 func (m *metrics) observeStep(s *flow.Step) {
 	code := flow.Code("")
 	if s.Error != nil && s.State == flow.StepFailed {
 		code = s.Error.Code
 	}
+	m.steps.WithLabelValues(s.Kind, string(s.State), string(code)).Inc()
+	if s.State == flow.StepReused {
+		return
+	}
+	m.models.observe(s)
 	switch strings.Count(s.Path, flow.SubSeparator) {
 	case 1:
 		m.turns.WithLabelValues(string(s.State), string(code)).Inc()

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"os"
 
+	"sluice/flow"
+	"sluice/handlers/web"
 	"sluice/jobs"
 	"sluice/outbound"
 	"sluice/telemetry"
@@ -43,6 +45,26 @@ func (a *app) startTracer() error {
 	}
 	a.tracer = telemetry.New(cfg, a.store, client.HTTPClient(outbound.ClientOptions{FirstByteTimeout: cfg.Timeout}), a.log, version(), a.instance)
 	return nil
+}
+
+// observe connects metrics and the access log to the parts, if they are on. Without them, nothing is measured.
+func (a *app) observe(kinds *flow.Registry) {
+	var list []func(*web.Served)
+	if a.cfg.MetricsAddr != "" && !a.idle {
+		a.metrics.addParts(a)
+		a.metrics.prefill(kinds)
+		list = append(list, a.metrics.addRequests())
+	}
+	if a.cfg.AccessLog == "on" && !a.idle {
+		list = append(list, func(s *web.Served) { s.Log(a.log) })
+	}
+	if len(list) > 0 {
+		a.web.Observe = func(s *web.Served) {
+			for _, f := range list {
+				f(s)
+			}
+		}
+	}
 }
 
 // jobsTracer returns the tracer, and nil without one.

@@ -175,6 +175,9 @@ type DB struct {
 	// or empty. Heartbeat records it. It is set at wiring.
 	PeerAddr string
 
+	// Committed is called with the duration of each commit of a write; nil is not called. It must return quickly.
+	Committed atomic.Pointer[func(time.Duration)]
+
 	// RunEnded returns the type ("run.succeeded") and the data (the run as JSON) of
 	// the per-run webhook. It is set at wiring, before the first run.
 	RunEnded func(run *flow.Run) (typ string, data []byte)

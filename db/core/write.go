@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -150,4 +151,16 @@ func recoverPanic(fn func(*Tx) error, tx *Tx) (err error) {
 		}
 	}()
 	return fn(tx)
+}
+
+// timed commits and reports how long that took.
+func timed(s *DB, commit func() error) error {
+	observe := s.Committed.Load()
+	if observe == nil {
+		return commit()
+	}
+	start := time.Now()
+	err := commit()
+	(*observe)(time.Since(start))
+	return err
 }

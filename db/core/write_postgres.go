@@ -94,9 +94,9 @@ func (w *postgresWriter) writeOnce(ctx context.Context, m *member) error {
 		return err
 	}
 	if m.set != nil { // ExecuteAlone finds out whether an earlier attempt was committed
-		err = m.set.commitFailed(w.s, t.Commit(limited))
+		err = m.set.commitFailed(w.s, timed(w.s, func() error { return t.Commit(limited) }))
 	} else {
-		err = w.s.commit(ctx, limited, t, id)
+		err = timed(w.s, func() error { return w.s.commit(ctx, limited, t, id) })
 	}
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)

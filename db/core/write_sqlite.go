@@ -129,7 +129,7 @@ func (w *GroupWriter) runMembers(ctx context.Context, t *sql.Tx, group []*member
 	if err := dbconn.FirstError(func() error { return tx.flush(t) }, tx.flushCounters); err != nil {
 		return &lostError{err}
 	}
-	if err := t.Commit(); err != nil {
+	if err := timed(w.s, t.Commit); err != nil {
 		return &lostError{fmt.Errorf("commit: %w", err)}
 	}
 	w.cache.store(tx, group)

@@ -77,6 +77,7 @@ func (c *Call) authorize() error {
 		return c.rejectKey(err)
 	}
 	c.Key = key
+	web.NoteCall(r.Context(), c.route.Path, key.ID)
 	if err := c.limitRate(); err != nil {
 		return err
 	}

@@ -68,6 +68,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
+// keyID returns the ID of the key of a call, or "".
+func keyID(c web.Exchange) string {
+	if call, ok := c.(*Call); ok && call.Key != nil {
+		return call.Key.ID
+	}
+	return ""
+}
+
 // PublicError returns the error to show to the client. It logs the details of an internal error,
 // which the client does not see.
 func (s *Server) PublicError(err error, c web.Exchange) *flow.Error {
@@ -86,7 +94,7 @@ func (s *Server) PublicError(err error, c web.Exchange) *flow.Error {
 	case web.IsClientGone(err, r):
 		s.Log.Debug("client disconnected", "request_id", id, "error", err)
 	default:
-		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)
+		s.Log.Error("request failed", append(web.LogFields(r, id, keyID(c)), "method", r.Method, "path", instance(r), "error", err)...)
 		if ok && e.Code == flow.CodeInternal {
 			return e
 		}

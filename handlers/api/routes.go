@@ -121,6 +121,7 @@ func (s *Server) serve(r *Route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
 		defer web.RecoverPanic(r.Method+" "+r.Path, &err)
 		c := &Call{Exchange: ec, s: s, route: r}
+		web.NoteCall(ec.Request().Context(), r.Path, "")
 		defer func() { c.memory.Close() }()
 		if r.Operator && !c.Operator() {
 			return errNotFound

@@ -41,6 +41,8 @@ type Edge struct {
 	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
 	// CallerKey verifies which run has sent a request; see package caller. Without it, none counts as sent by a run.
 	CallerKey []byte
+	// Observe receives each request once it has been served. It must be set before the first; nil receives none.
+	Observe func(*Served)
 
 	next     http.Handler
 	maxDrain int64  // see MaxDrain
@@ -55,6 +57,15 @@ func NewEdge(next http.Handler, publicURL string) *Edge {
 
 // ServeHTTP prepares a request and passes it to the next handler.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.Observe != nil {
+		e.serveObserved(w, r)
+		return
+	}
+	e.serve(w, r)
+}
+
+// serve serves a request; see ServeHTTP.
+func (e *Edge) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", RequestID(r))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if e.hsts != "" {

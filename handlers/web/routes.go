@@ -97,6 +97,7 @@ func (c *Call) redirectToFactor() error {
 func (s *Site) serve(r *Route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
 		defer RecoverPanic(r.Method+" "+r.Path, &err)
+		noteRoute(ec.Request().Context(), r.Path)
 		c := s.NewCall(ec)
 		defer c.release()
 		if sender, sent := caller.Of(c.Ctx()); sent && !r.forRuns() {
