@@ -28,6 +28,8 @@ type CaseRun struct {
 	Candidate int    `json:"candidate"`
 	// Item counts the cases and their repeats. It is -1 in the template of the child runs of a test, whose items are the cases.
 	Item int `json:"item"`
+	// Check is the number of the group of checks that the run answers, from 1; 0 for the run of a case.
+	Check int `json:"check,omitempty"`
 	// Below reports that another flow was called by the flow under test.
 	Below bool `json:"below,omitempty"`
 }

@@ -58,6 +58,7 @@ const (
 	CodeToolChanged         Code = "tool_changed"
 	CodeOutcomeUnknown      Code = "outcome_unknown"
 	CodeNotRecorded         Code = "not_recorded"
+	CodeJudgeFailed         Code = "judge_failed"
 	CodeStepTimeout         Code = "step_timeout"
 	CodeRunTimeout          Code = "run_timeout"
 	CodeInputInvalid        Code = "input_invalid"

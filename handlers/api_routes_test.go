@@ -303,6 +303,7 @@ var unaudited = map[string]string{
 	"POST /v1/flow/:flow_id/run/:run_id/rerun":          "the run has the key",
 	"POST /v1/flow/:flow_id/batches":                    "the run has the key",
 	"POST /v1/flow/:flow_id/tests":                      "the run has the key",
+	"POST /v1/flow/:flow_id/tests/:test/marks":          "the mark has the key",
 	"POST /v1/flow/:flow_id/tests/:test/cancel":         "only stops a test",
 	"POST /v1/flow/:flow_id/triggers/:trigger/backfill": "the run has the key",
 	"PATCH /v1/flow/:flow_id/batches/:run_id":           "only changes when rows start",

@@ -107,6 +107,7 @@ func TestCases_from_a_run_replay_to_passed(t *testing.T) {
 				break
 			}
 		}
+		c.must(409, "POST", "/cases/from-runs", `{"runs":["`+string(id)+`"]}`)
 		if status, _, raw := c.send("POST", "/v1/flow/"+c.flow+"/run/"+string(id)+"/approvals/ask", `{"decision":"approved","values":{"draft":"Edited"},"comment":"fine"}`); status != 200 {
 			t.Fatalf("%d %s", status, raw)
 		}

@@ -66,6 +66,10 @@ func (c *testCache) setting(ctx context.Context, run *flow.Run) (*flow.CaseSetti
 	if err != nil {
 		return nil, fmt.Errorf("find the test of %s: %w", run.ID, err)
 	}
+	if run.Case.Check > 0 {
+		vote, _ := flow.Float(run.Inputs.Get("vote"))
+		return p.CheckSetting(max(0, int(vote)-1)), nil
+	}
 	return p.Setting(run.Case), nil
 }
 

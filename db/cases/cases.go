@@ -246,8 +246,30 @@ func (s *Cases) FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash strin
 	return f, nil
 }
 
+// SaveJudgeMark stores what a person said of the verdict of a judge. Another mark of the same verdict replaces it.
+func (s *Cases) SaveJudgeMark(ctx context.Context, t *cases.Test, m *cases.JudgeMark) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.Queries.SaveJudgeMark(tx.Ctx, gen.SaveJudgeMarkParams{
+			TestID: t.ID, Candidate: int64(m.Candidate), CaseID: m.Case, N: int64(m.Repeat), CheckLabel: m.Check, WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Judge: m.Judge, Agrees: dbconn.BoolInt(m.Right), MadeBy: m.By, CreatedAt: s.DB.NowMicros(),
+		})
+	})
+}
+
+// CountJudgeMarks returns how many verdicts of each judge of a flow people marked, and how many of these as right.
+func (s *Cases) CountJudgeMarks(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (map[string]cases.Agreement, error) {
+	rows, err := s.DB.Reads.CountJudgeMarks(ctx, gen.CountJudgeMarksParams{FlowID: flowID, WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("count the marks of judges of %s: %w", flowID, err)
+	}
+	m := map[string]cases.Agreement{}
+	for _, r := range rows {
+		m[r.Judge] = cases.Agreement{Marks: int(r.Marks), Agreed: int(r.Agreed)}
+	}
+	return m, nil
+}
+
 const (
-	verdictColumns = "test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id"
+	verdictColumns = "test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id, judge_nano_usd, judge_spent_nano_usd"
 	verdictsAtOnce = 100
 )
 
@@ -262,7 +284,7 @@ func (s *Cases) SaveVerdicts(ctx context.Context, t *cases.Test, first int, list
 			return fmt.Errorf("encode a verdict: %w", err)
 		}
 		rows = append(rows, t.ID, int64(v.Candidate), int64(first+i), string(t.WorkspaceID), v.Case, int64(v.Repeat), string(v.State), flow.FormatNumber(v.Score), dbconn.ValidText(v.Message), dbconn.ValidText(string(checks)),
-			int64(v.USD), int64(v.Spent), v.Tokens, v.MS, dbconn.BoolInt(v.Recorded), string(v.RunID))
+			int64(v.USD), int64(v.Spent), v.Tokens, v.MS, dbconn.BoolInt(v.Recorded), string(v.RunID), int64(v.JudgeUSD), int64(v.JudgeSpent))
 	}
 	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for len(rows) > 0 {
@@ -286,7 +308,7 @@ func (s *Cases) ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdic
 	for i := range rows {
 		r := &rows[i]
 		list[i] = cases.Verdict{
-			Candidate: int(r.Candidate), Case: r.CaseID, Repeat: int(r.N), State: cases.State(r.State), Message: r.Message, Checks: []cases.Outcome{}, USD: r.CostNanoUsd, Spent: r.SpentNanoUsd, Tokens: r.Tokens, MS: r.Ms, Recorded: r.Recorded != 0, RunID: r.RunID,
+			Candidate: int(r.Candidate), Case: r.CaseID, Repeat: int(r.N), State: cases.State(r.State), Message: r.Message, Checks: []cases.Outcome{}, USD: r.CostNanoUsd, Spent: r.SpentNanoUsd, Tokens: r.Tokens, MS: r.Ms, Recorded: r.Recorded != 0, RunID: r.RunID, JudgeUSD: r.JudgeNanoUsd, JudgeSpent: r.JudgeSpentNanoUsd,
 		}
 		list[i].Score, _ = flow.Float(json.Number(r.Score))
 		if r.Checks != "" {

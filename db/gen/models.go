@@ -615,22 +615,24 @@ type User struct {
 }
 
 type Verdict struct {
-	TestID       string
-	Candidate    int64
-	Item         int64
-	WorkspaceID  flow.WorkspaceID
-	CaseID       string
-	N            int64
-	State        string
-	Score        string
-	Message      string
-	Checks       string
-	CostNanoUsd  flow.NanoUSD
-	SpentNanoUsd flow.NanoUSD
-	Tokens       int64
-	Ms           int64
-	Recorded     int64
-	RunID        flow.RunID
+	TestID            string
+	Candidate         int64
+	Item              int64
+	WorkspaceID       flow.WorkspaceID
+	CaseID            string
+	N                 int64
+	State             string
+	Score             string
+	Message           string
+	Checks            string
+	CostNanoUsd       flow.NanoUSD
+	SpentNanoUsd      flow.NanoUSD
+	Tokens            int64
+	Ms                int64
+	Recorded          int64
+	RunID             flow.RunID
+	JudgeNanoUsd      flow.NanoUSD
+	JudgeSpentNanoUsd flow.NanoUSD
 }
 
 type Version struct {

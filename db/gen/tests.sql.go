@@ -22,6 +22,45 @@ func (q *Queries) CountCases(ctx context.Context, flowID flow.FlowID) (int64, er
 	return count, err
 }
 
+const countJudgeMarks = `-- name: CountJudgeMarks :many
+SELECT judge, count(*) AS marks, CAST(sum(agrees) AS BIGINT) AS agreed FROM judge_marks
+WHERE flow_id = $1 AND workspace_id = $2 GROUP BY judge ORDER BY judge
+`
+
+type CountJudgeMarksParams struct {
+	FlowID      flow.FlowID
+	WorkspaceID flow.WorkspaceID
+}
+
+type CountJudgeMarksRow struct {
+	Judge  string
+	Marks  int64
+	Agreed int64
+}
+
+func (q *Queries) CountJudgeMarks(ctx context.Context, arg CountJudgeMarksParams) ([]CountJudgeMarksRow, error) {
+	rows, err := q.db.QueryContext(ctx, countJudgeMarks, arg.FlowID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountJudgeMarksRow
+	for rows.Next() {
+		var i CountJudgeMarksRow
+		if err := rows.Scan(&i.Judge, &i.Marks, &i.Agreed); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const deleteCase = `-- name: DeleteCase :one
 DELETE FROM cases WHERE flow_id = $1 AND id = $2 AND workspace_id = $3
 RETURNING CAST(octet_length(body) AS BIGINT) AS bytes
@@ -487,7 +526,7 @@ func (q *Queries) ListTests(ctx context.Context, arg ListTestsParams) ([]Test, e
 }
 
 const listVerdicts = `-- name: ListVerdicts :many
-SELECT test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id FROM verdicts WHERE test_id = $1 AND workspace_id = $2 ORDER BY candidate, item
+SELECT test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id, judge_nano_usd, judge_spent_nano_usd FROM verdicts WHERE test_id = $1 AND workspace_id = $2 ORDER BY candidate, item
 `
 
 type ListVerdictsParams struct {
@@ -521,6 +560,8 @@ func (q *Queries) ListVerdicts(ctx context.Context, arg ListVerdictsParams) ([]V
 			&i.Ms,
 			&i.Recorded,
 			&i.RunID,
+			&i.JudgeNanoUsd,
+			&i.JudgeSpentNanoUsd,
 		); err != nil {
 			return nil, err
 		}
@@ -577,6 +618,43 @@ type SaveCaseSettingsParams struct {
 
 func (q *Queries) SaveCaseSettings(ctx context.Context, arg SaveCaseSettingsParams) error {
 	_, err := q.db.ExecContext(ctx, saveCaseSettings, arg.FlowID, arg.WorkspaceID, arg.Body)
+	return err
+}
+
+const saveJudgeMark = `-- name: SaveJudgeMark :exec
+INSERT INTO judge_marks (test_id, candidate, case_id, n, check_label, workspace_id, flow_id, judge, agrees, made_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (test_id, candidate, case_id, n, check_label) DO UPDATE SET agrees = excluded.agrees, made_by = excluded.made_by, created_at = excluded.created_at
+`
+
+type SaveJudgeMarkParams struct {
+	TestID      string
+	Candidate   int64
+	CaseID      string
+	N           int64
+	CheckLabel  string
+	WorkspaceID flow.WorkspaceID
+	FlowID      flow.FlowID
+	Judge       string
+	Agrees      int64
+	MadeBy      string
+	CreatedAt   int64
+}
+
+func (q *Queries) SaveJudgeMark(ctx context.Context, arg SaveJudgeMarkParams) error {
+	_, err := q.db.ExecContext(ctx, saveJudgeMark,
+		arg.TestID,
+		arg.Candidate,
+		arg.CaseID,
+		arg.N,
+		arg.CheckLabel,
+		arg.WorkspaceID,
+		arg.FlowID,
+		arg.Judge,
+		arg.Agrees,
+		arg.MadeBy,
+		arg.CreatedAt,
+	)
 	return err
 }
 

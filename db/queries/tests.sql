@@ -74,5 +74,14 @@ SELECT * FROM tests WHERE run_id = @run_id AND workspace_id = @workspace_id;
 SELECT * FROM tests WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND run_id <> '' AND (id < @before_id OR @before_id = '')
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: SaveJudgeMark :exec
+INSERT INTO judge_marks (test_id, candidate, case_id, n, check_label, workspace_id, flow_id, judge, agrees, made_by, created_at)
+VALUES (@test_id, @candidate, @case_id, @n, @check_label, @workspace_id, @flow_id, @judge, @agrees, @made_by, @created_at)
+ON CONFLICT (test_id, candidate, case_id, n, check_label) DO UPDATE SET agrees = excluded.agrees, made_by = excluded.made_by, created_at = excluded.created_at;
+
+-- name: CountJudgeMarks :many
+SELECT judge, count(*) AS marks, CAST(sum(agrees) AS BIGINT) AS agreed FROM judge_marks
+WHERE flow_id = @flow_id AND workspace_id = @workspace_id GROUP BY judge ORDER BY judge;
+
 -- name: ListVerdicts :many
 SELECT * FROM verdicts WHERE test_id = @test_id AND workspace_id = @workspace_id ORDER BY candidate, item;

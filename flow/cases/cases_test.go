@@ -171,7 +171,7 @@ func TestEvaluate_decides_each_check(t *testing.T) {
 			t.Errorf("%s: %v", check, problems)
 			continue
 		}
-		if v := Evaluate(t.Context(), f, &f.Cases[0], r, tools); v.State != want {
+		if v := Evaluate(t.Context(), f, &f.Cases[0], r, tools, nil); v.State != want {
 			t.Errorf("%s: %s (%s), wanted %s", check, v.State, v.Message, want)
 		}
 	}
@@ -196,7 +196,7 @@ func TestEvaluate_tells_failures_from_errors_and_missing_recordings(t *testing.T
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		if v := Evaluate(t.Context(), f, &f.Cases[0], &c.result, tools); v.State != c.want {
+		if v := Evaluate(t.Context(), f, &f.Cases[0], &c.result, tools, nil); v.State != c.want {
 			t.Errorf("%s: %s (%s), wanted %s", c.name, v.State, v.Message, c.want)
 		}
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 // checkKinds are all kinds, cheap ones first.
-var checkKinds = []string{Status, StepsCheck, Equals, Expected, OneOf, Contains, NotContains, Matches, SchemaCheck, Sends, LimitsCheck, ExprCheck}
+var checkKinds = []string{Status, StepsCheck, Equals, Expected, OneOf, Contains, NotContains, Matches, SchemaCheck, Sends, LimitsCheck, ExprCheck, Similar, FlowCheck, Judge}
 
 // variables are the names in expressions.
 var variables = []string{"inputs", "outputs", "expected", "steps", "run"}
@@ -42,6 +42,10 @@ type Check struct {
 	Min    float64 // least score of an expression that gives one
 	HasMin bool
 	Watch  bool // it does not decide
+	// Model is that of a judge, or the embedding model of a check similar. Votes is how often a judge is asked: the majority decides.
+	Model   string
+	Votes   int
+	Against string // of a judge: empty, or AgainstBaseline
 }
 
 // Object returns the JSON of a check.
@@ -58,6 +62,11 @@ func (c *Check) Object() *flow.Object {
 	if c.HasMin {
 		o.Set("min", flow.Number(c.Min))
 	}
+	setText(o, "model", c.Model)
+	if c.Votes > 0 {
+		o.Set("votes", flow.Number(c.Votes))
+	}
+	setText(o, "against", c.Against)
 	if c.Watch {
 		o.Set("watch", true)
 	}
@@ -111,11 +120,12 @@ func (p *parser) members(c *Check) {
 		}
 	case Status:
 		c.Code = p.text("code")
-	case ExprCheck:
+	case ExprCheck, Similar, FlowCheck, Judge:
 		c.Min, c.HasMin = p.number("min", 0, 1)
 	}
+	p.asked(c)
 	switch c.Kind {
-	case Equals, Contains, NotContains, Matches, OneOf, SchemaCheck:
+	case Similar, Equals, Contains, NotContains, Matches, OneOf, SchemaCheck:
 		if c.Output == "" {
 			p.fail("required", "must be the name of an output", "output")
 		}
@@ -123,7 +133,7 @@ func (p *parser) members(c *Check) {
 		if c.Value != true {
 			wrong("must be true")
 		}
-	case Status, StepsCheck, Sends, LimitsCheck, ExprCheck:
+	case Status, StepsCheck, Sends, LimitsCheck, ExprCheck, FlowCheck:
 		if c.Output != "" {
 			p.fail("invalid", "only checks of one output have it", "output")
 		}
@@ -171,6 +181,35 @@ func (p *parser) members(c *Check) {
 			if err := p.check(source, variables...); err != nil {
 				wrong(flow.AsError(err).Message)
 			}
+		}
+	}
+}
+
+// asked reads the members of checks that ask.
+func (p *parser) asked(c *Check) {
+	text, isText := c.Value.(string)
+	switch c.Kind {
+	case Similar:
+		if c.Model = p.text("model"); c.Value != true && text == "" {
+			p.fail("invalid", "must be true for the expected output, or a text", c.Kind)
+		}
+	case FlowCheck:
+		if text == "" {
+			p.fail("invalid", "must be the slug or the ID of a flow", c.Kind)
+		}
+	case Judge:
+		if c.Model = p.text("model"); c.Model == "" {
+			p.fail("required", "must be a model such as openai/gpt-5-mini", "model")
+		}
+		votes, _ := p.number("votes", 1, 9)
+		if c.Votes = int(votes); votes != float64(c.Votes) || c.Votes > 0 && c.Votes%2 == 0 {
+			p.fail("invalid", "must be 1, 3, 5, 7 or 9", "votes")
+		}
+		if c.Against = p.text("against"); c.Against != "" && c.Against != AgainstBaseline {
+			p.fail("invalid", "must be baseline", "against")
+		}
+		if !isText || text == "" || len(text) > maxRubric {
+			p.fail("invalid", fmt.Sprintf("must be a rubric of at most %d bytes", maxRubric), c.Kind)
 		}
 	}
 }

@@ -68,10 +68,13 @@ type Verdict struct {
 	Checks    []Outcome    `json:"checks"`
 	USD       flow.NanoUSD `json:"-"`
 	Spent     flow.NanoUSD `json:"-"`
-	Tokens    int64        `json:"tokens"`
-	MS        int64        `json:"ms"`
-	Recorded  bool         `json:"recorded"`
-	RunID     flow.RunID   `json:"run_id"`
+	// JudgeUSD and JudgeSpent are what the checks cost that ask: with recordings, and now.
+	JudgeUSD   flow.NanoUSD `json:"-"`
+	JudgeSpent flow.NanoUSD `json:"-"`
+	Tokens     int64        `json:"tokens"`
+	MS         int64        `json:"ms"`
+	Recorded   bool         `json:"recorded"`
+	RunID      flow.RunID   `json:"run_id"`
 }
 
 // transient are codes of failures that say nothing about the flow.
@@ -79,8 +82,9 @@ var transient = []flow.Code{
 	flow.CodeProviderRateLimited, flow.CodeProviderUnavailable, flow.CodeProviderAuth, flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeRunTimeout, flow.CodePoisoned, flow.CodeInternal, flow.CodeOutcomeUnknown,
 }
 
-// Evaluate returns the verdict on a run, by the checks of the case after those of the file.
-func Evaluate(ctx context.Context, f *File, c *Case, r *Result, tools Tools) Verdict {
+// Evaluate returns the verdict on a run, by the checks of the case after those of the file. judged has the outcomes of checks that ask,
+// by index in that order; those without an outcome are left out.
+func Evaluate(ctx context.Context, f *File, c *Case, r *Result, tools Tools, judged map[int]Outcome) Verdict {
 	v := Verdict{Case: c.ID, Checks: []Outcome{}, USD: r.USD, Spent: r.Spent, Tokens: r.Tokens, MS: r.MS, Recorded: r.Recorded, RunID: r.RunID}
 	switch {
 	case r.Missing != "":
@@ -90,7 +94,7 @@ func Evaluate(ctx context.Context, f *File, c *Case, r *Result, tools Tools) Ver
 		v.State, v.Message = Errored, "The run was canceled."
 		return v
 	}
-	checks := slices.Concat(f.Defaults.Checks, c.Checks)
+	checks := slices.DeleteFunc(f.checksOf(c), func(c Check) bool { return c.asks() })
 	expectsEnd := slices.ContainsFunc(checks, func(c Check) bool { return c.Kind == Status && !c.Watch })
 	if r.State != flow.RunSucceeded && r.Error != nil && slices.Contains(transient, r.Error.Code) && !expectsCode(checks, r.Error.Code) {
 		v.State, v.Message = Errored, fmt.Sprintf("%s: %s", r.Error.Code, r.Error.Message)
@@ -105,6 +109,12 @@ func Evaluate(ctx context.Context, f *File, c *Case, r *Result, tools Tools) Ver
 		o := e.check(&checks[i])
 		o.Check, o.Kind, o.Watch = checks[i].Label(), checks[i].Kind, checks[i].Watch
 		v.Checks = append(v.Checks, o)
+	}
+	for k, check := range f.checksOf(c) {
+		if o, asked := judged[k]; asked {
+			o.Check, o.Kind, o.Watch = check.Label(), check.Kind, check.Watch
+			v.Checks = append(v.Checks, o)
+		}
 	}
 	v.decide()
 	return v
@@ -128,6 +138,8 @@ func (v *Verdict) decide() {
 		switch {
 		case o.State == Failed:
 			v.State = Failed
+		case o.State == Stale && v.State != Failed:
+			v.State = Stale
 		case o.State == Errored && v.State == Passed:
 			v.State = Errored
 		}

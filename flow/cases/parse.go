@@ -157,6 +157,15 @@ func (p *parser) checks() (checks []Check) {
 		}
 		checks = append(checks, c)
 	}
+	judges := 0
+	for i := range checks {
+		if checks[i].Kind == Judge {
+			judges++
+		}
+	}
+	if judges > maxJudges {
+		p.fail("too_many", fmt.Sprintf("has %d judges; the limit is %d", judges, maxJudges), "checks")
+	}
 	return checks
 }
 

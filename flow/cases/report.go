@@ -39,6 +39,7 @@ type CandidateReport struct {
 	Passed, Failed, Errored, Stale, Pending int
 	Low, High                               float64 // 95 % interval of the pass rate
 	USD, Spent                              flow.NanoUSD
+	JudgeUSD, JudgeSpent                    flow.NanoUSD // of the checks that ask; not part of USD and Spent
 	P95                                     time.Duration
 	Timed                                   int      // runs that P95 is of
 	Recorded                                bool     // cost and time are from recordings
@@ -71,6 +72,7 @@ func NewReport(p *Plan, verdicts []Verdict) *Report {
 		byCase[v.Case][v.Candidate] = append(byCase[v.Case][v.Candidate], v)
 		c := &r.Candidates[v.Candidate]
 		c.USD, c.Spent, c.Recorded = c.USD+v.USD, c.Spent+v.Spent, c.Recorded || v.Recorded
+		c.JudgeUSD, c.JudgeSpent = c.JudgeUSD+v.JudgeUSD, c.JudgeSpent+v.JudgeSpent
 		if v.State != Stale {
 			times[v.Candidate] = append(times[v.Candidate], v.MS)
 		}

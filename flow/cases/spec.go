@@ -31,6 +31,7 @@ type Spec struct {
 	Concurrency int           `json:"concurrency"`
 	Tags        []string      `json:"tags,omitempty"`
 	MaxUSD      flow.NanoUSD  `json:"max_nano_usd,omitempty"`
+	Groups      []Group       `json:"groups,omitempty"` // of the checks that ask
 }
 
 // Test is a test of a flow: a run with cases as items.
@@ -83,15 +84,44 @@ const Kind = "test_cases"
 // Step returns the path of the step that runs the cases for a candidate.
 func Step(candidate int) string { return fmt.Sprintf("candidate-%d", candidate) }
 
-// Document returns the internal document of a test.
+// CheckStep returns the path of the step that answers the checks of a group for a candidate.
+func CheckStep(candidate, group int) string { return fmt.Sprintf("check-%d-%d", candidate, group) }
+
+// Document returns the internal document of a test: for each candidate a node that runs the cases, one for each group of checks that ask,
+// and one that stores the verdicts. Without such checks, the first does all.
 func (t *Test) Document(name string) []byte {
 	nodes, edges := []any{}, []any{}
+	node := func(id string, candidate int, more string, value any) {
+		config := map[string]any{"test": t.ID, "candidate": candidate}
+		if more != "" {
+			config[more] = value
+		}
+		nodes = append(nodes, map[string]any{"id": id, "kind": Kind, "config": config})
+	}
+	after := func(id, before string) {
+		edges = append(edges, map[string]any{"from": before + ".total", "to": id + ".after"})
+	}
 	for i := range t.Spec.Candidates {
-		nodes = append(nodes, map[string]any{"id": Step(i), "kind": Kind, "config": map[string]any{"test": t.ID, "candidate": i}})
+		last := Step(i)
+		node(last, i, "", nil)
+		if len(t.Spec.Groups) > 0 {
+			last = fmt.Sprintf("verdicts-%d", i)
+			node(last, i, "verdicts", true)
+			after(last, Step(i))
+		}
+		for g := range t.Spec.Groups {
+			id := CheckStep(i, g)
+			node(id, i, "check", g+1)
+			after(id, Step(i))
+			after(last, id)
+			if b := t.Spec.Baseline; t.Spec.Groups[g].Against && b >= 0 && b != i {
+				after(id, Step(b))
+			}
+		}
 		for _, port := range []string{"total", "passed"} {
 			id := fmt.Sprintf("%s-%d", port, i)
 			nodes = append(nodes, map[string]any{"id": id, "kind": "output", "config": map[string]any{"name": id}})
-			edges = append(edges, map[string]any{"from": Step(i) + "." + port, "to": id + ".value"})
+			edges = append(edges, map[string]any{"from": last + "." + port, "to": id + ".value"})
 		}
 	}
 	text, err := json.Marshal(map[string]any{"schema": flow.Schema, "name": name, "nodes": nodes, "edges": edges})
@@ -132,6 +162,16 @@ type Plan struct {
 
 // NewPlan returns the plan of a test.
 func NewPlan(t *Test, f *File) *Plan { return &Plan{t, f, t.Spec.Items(f)} }
+
+// CheckSetting returns what the steps of a run that answers a check need. Such a run changes nothing outside, and its results are
+// recorded also in the mode live: the same question has the same answer. n is the vote, from 0.
+func (p *Plan) CheckSetting(n int) *flow.CaseSetting {
+	s := &flow.CaseSetting{Mode: p.Spec.Mode, FlowID: p.FlowID, Case: "check", Repeat: n, Now: DefaultNow, Secrets: map[string]string{}}
+	if s.Mode == flow.CaseLive {
+		s.Mode = flow.CaseFill
+	}
+	return s
+}
 
 // Setting returns what the steps of a run of a case need; nil if the test has no such case.
 func (p *Plan) Setting(at *flow.CaseRun) *flow.CaseSetting {

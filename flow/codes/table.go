@@ -397,6 +397,13 @@ var table = []Facts{
 		Request: "The report of this document does not pass the [gate](tests.md#gate) of the flow. `errors` lists the cases and limits. Fix the flow or the cases, then publish again.",
 	},
 	{
+		Code:          flow.CodeJudgeFailed,
+		Run:           "A judge of a [test](tests.md) answered with something else than the JSON object that it was asked for, so there is no verdict. The check is errored, which is neither a pass nor a fail. Run the test again, or choose another model for the judge.",
+		Advice:        "The judge gave no verdict. Choose another model for it.",
+		BuilderAdvice: "Choose another model for the judge.",
+		FormFailure:   inputsUnusable,
+	},
+	{
 		Code: flow.CodeNotRecorded,
 		Run: "A run of a [test case](tests.md) needs the result of a step that is not recorded, or the answer to an approval that the case does not have. The message says what differs from " +
 			"the last recording. Run the test once in the mode `fill`, or add a stub to the case.",

@@ -128,7 +128,11 @@ func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash
 	if baseline >= 0 && t.Spec.Candidates[baseline].Hash != f.LiveHash {
 		baseline = -1
 	}
-	problems := file.Gate.Judge(report, candidate, baseline, ids)
+	marks, err := s.Store.CountJudgeMarks(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return err
+	}
+	problems := append(file.Gate.Judge(report, candidate, baseline, ids), undecided(file, ids, marks)...)
 	if len(problems) == 0 {
 		return nil
 	}

@@ -39,6 +39,9 @@ type CaseStore interface {
 	FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error)
 	// ListCasesOfRun returns the cases that were made from a run.
 	ListCasesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]cases.OfRun, error)
+	SaveJudgeMark(ctx context.Context, t *cases.Test, m *cases.JudgeMark) error
+	// CountJudgeMarks returns the marks of the judges of a flow, by cases.Check.JudgeHash.
+	CountJudgeMarks(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (map[string]cases.Agreement, error)
 	SaveRecording(ctx context.Context, r *flow.Recording) (*flow.Recording, error)
 }
 
@@ -231,6 +234,10 @@ func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 		Mode: cmp.Or(r.Mode, flow.CaseFill), Allow: r.Allow, Repeat: r.Repeat, Concurrency: min(max(cmp.Or(r.Concurrency, testConcurrency), 1), flow.MaxChildConcurrency), Tags: r.Tags, MaxUSD: r.MaxUSD, Baseline: -1,
 	}}
 	if err := selectCases(&t.Spec, file, &r); err != nil {
+		return nil, nil, err
+	}
+	t.Spec.Groups = file.Groups(t.Spec.Cases)
+	if err := s.mayAskFlows(ctx, key, f, t.Spec.Groups); err != nil {
 		return nil, nil, err
 	}
 	documents := map[string][]byte{}

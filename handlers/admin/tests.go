@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -17,6 +18,8 @@ var testNames = map[reflect.Type]string{
 	reflect.TypeFor[CaseList]():      "CaseList",
 	reflect.TypeFor[CaseSaved]():     "CaseSaved",
 	reflect.TypeFor[CaseFromRun]():   "CaseFromRun",
+	reflect.TypeFor[JudgeObject]():   "Judge",
+	reflect.TypeFor[JudgeList]():     "JudgeList",
 	reflect.TypeFor[CasesFromRuns](): "CasesMade",
 	reflect.TypeFor[TestObject]():    "Test",
 	reflect.TypeFor[TestReport]():    "TestReport",
@@ -57,26 +60,28 @@ type CaseSaved struct {
 
 // TestCandidate is the JSON of a candidate with what the test found.
 type TestCandidate struct {
-	Label    string         `json:"label"`
-	Version  int64          `json:"version" doc:"0 for the draft or another document."`
-	Draft    bool           `json:"draft"`
-	Set      map[string]any `json:"set" doc:"Fields with other values than in the document."`
-	Hash     string         `json:"hash" doc:"Of the document."`
-	Passed   int            `json:"passed" doc:"Cases, like the next four."`
-	Failed   int            `json:"failed"`
-	Errored  int            `json:"errored" doc:"Nothing can be said, such as after an outage."`
-	Stale    int            `json:"stale" doc:"A result is not recorded."`
-	Pending  int            `json:"pending"`
-	PassRate float64        `json:"pass_rate"`
-	Low      float64        `json:"pass_rate_low" doc:"95 % interval."`
-	High     float64        `json:"pass_rate_high"`
-	USD      float64        `json:"usd" doc:"What all runs cost, with recorded results at their cost."`
-	SpentUSD float64        `json:"spent_usd" doc:"What the test itself spent."`
-	P95MS    int64          `json:"p95_ms" doc:"Time along the longest path."`
-	Recorded bool           `json:"recorded" doc:"Cost and time are those of recorded results."`
-	Worse    []string       `json:"worse" doc:"Cases that the baseline passes."`
-	Better   []string       `json:"better" doc:"Cases that the baseline fails."`
-	Clear    bool           `json:"clear" doc:"The difference is more than chance."`
+	Label         string         `json:"label"`
+	Version       int64          `json:"version" doc:"0 for the draft or another document."`
+	Draft         bool           `json:"draft"`
+	Set           map[string]any `json:"set" doc:"Fields with other values than in the document."`
+	Hash          string         `json:"hash" doc:"Of the document."`
+	Passed        int            `json:"passed" doc:"Cases, like the next four."`
+	Failed        int            `json:"failed"`
+	Errored       int            `json:"errored" doc:"Nothing can be said, such as after an outage."`
+	Stale         int            `json:"stale" doc:"A result is not recorded."`
+	Pending       int            `json:"pending"`
+	PassRate      float64        `json:"pass_rate"`
+	Low           float64        `json:"pass_rate_low" doc:"95 % interval."`
+	High          float64        `json:"pass_rate_high"`
+	USD           float64        `json:"usd" doc:"What all runs cost, with recorded results at their cost."`
+	SpentUSD      float64        `json:"spent_usd" doc:"What the test itself spent."`
+	JudgeUSD      float64        `json:"judge_usd" doc:"What the checks cost that ask a model or a flow, with recorded results at their cost. Not part of usd."`
+	JudgeSpentUSD float64        `json:"judge_spent_usd" doc:"What these spent now. Not part of spent_usd."`
+	P95MS         int64          `json:"p95_ms" doc:"Time along the longest path."`
+	Recorded      bool           `json:"recorded" doc:"Cost and time are those of recorded results."`
+	Worse         []string       `json:"worse" doc:"Cases that the baseline passes."`
+	Better        []string       `json:"better" doc:"Cases that the baseline fails."`
+	Clear         bool           `json:"clear" doc:"The difference is more than chance."`
 }
 
 // TestObject is the JSON of a test.
@@ -114,7 +119,8 @@ type TestCase struct {
 // TestVerdict is the JSON of the verdict on one run.
 type TestVerdict struct {
 	cases.Verdict
-	USD float64 `json:"usd"`
+	USD      float64 `json:"usd"`
+	JudgeUSD float64 `json:"judge_usd"`
 }
 
 // TestReport is the JSON of the report of a test.
@@ -198,7 +204,7 @@ func readCandidates(v any) (list []library.CandidateRequest, problems []flow.Pro
 func (s testServer) routes() api.Extension {
 	const list, tests, tag = "/v1/flow/:flow_id/cases", "/v1/flow/:flow_id/tests", "Tests"
 	reads, edits, runs := []flow.Scope{flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage}, []flow.Scope{flow.ScopeEdit}, []flow.Scope{flow.ScopeRun}
-	return api.Extension{Names: testNames, Params: testParams, Routes: []api.Route{{
+	return api.Extension{Names: testNames, Params: testParams, Routes: append(s.judgeRoutes(tests, tag), []api.Route{{
 		Method: get, Path: list, Scopes: reads, Handle: s.listCases, Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listCases", Tag: tag, Summary: "List the test cases of a flow", Answers: openapi.OK("The cases, by ID.", CaseList{})},
 	}, {
@@ -226,7 +232,7 @@ func (s testServer) routes() api.Extension {
 	}, {
 		Method: http.MethodPost, Path: tests + "/:test/cancel", Scopes: runs, Handle: s.cancelTest, Role: flow.MemberEditor,
 		Doc: openapi.Operation{ID: "cancelTest", Tag: tag, Summary: "Cancel a test", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.OK("The test.", TestObject{})},
-	}}}
+	}}...)}
 }
 
 // listCases is GET cases.
@@ -374,14 +380,16 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 		}
 		o.Done = 0
 		for i := range list {
-			o.Done += list[i].Succeeded + list[i].Failed
+			if !strings.HasPrefix(list[i].Caller.Path, "check-") {
+				o.Done += list[i].Succeeded + list[i].Failed
+			}
 		}
 	}
 	for i := range report.Candidates {
 		k := &report.Candidates[i]
 		o.Candidates = append(o.Candidates, TestCandidate{
 			Label: k.Label, Version: k.Version, Draft: k.Draft, Set: k.Set, Hash: k.Hash, Passed: k.Passed, Failed: k.Failed, Errored: k.Errored, Stale: k.Stale, Pending: k.Pending,
-			PassRate: k.PassRate(), Low: k.Low, High: k.High, USD: k.USD.Dollars(), SpentUSD: k.Spent.Dollars(), P95MS: k.P95.Milliseconds(), Recorded: k.Recorded, Worse: append([]string{}, k.Worse...), Better: append([]string{}, k.Better...), Clear: k.Clear,
+			PassRate: k.PassRate(), Low: k.Low, High: k.High, USD: k.USD.Dollars(), SpentUSD: k.Spent.Dollars(), JudgeUSD: k.JudgeUSD.Dollars(), JudgeSpentUSD: k.JudgeSpent.Dollars(), P95MS: k.P95.Milliseconds(), Recorded: k.Recorded, Worse: append([]string{}, k.Worse...), Better: append([]string{}, k.Better...), Clear: k.Clear,
 		})
 		if o.Candidates[i].Set == nil {
 			o.Candidates[i].Set = map[string]any{}
@@ -399,7 +407,7 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 	if id := c.QueryParam("case"); id != "" {
 		for _, v := range verdicts {
 			if v.Case == id {
-				r.Verdicts = append(r.Verdicts, TestVerdict{v, v.USD.Dollars()})
+				r.Verdicts = append(r.Verdicts, TestVerdict{v, v.USD.Dollars(), v.JudgeUSD.Dollars()})
 			}
 		}
 	}

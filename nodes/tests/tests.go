@@ -42,7 +42,10 @@ func (d Deps) Kind(group string) flow.Kind {
 		Fields: []flow.Field{
 			{Name: "test", Title: "Test", Type: flow.FieldText, Typed: true, Required: true, Help: "ID of the test."},
 			{Name: "candidate", Title: "Candidate", Type: flow.FieldInteger, Typed: true, Required: true, Help: "Index of the candidate."},
+			{Name: "check", Title: "Check", Type: flow.FieldInteger, Typed: true, Help: "Number of the group of checks to answer, instead of running the cases."},
+			{Name: "verdicts", Title: "Verdicts", Type: flow.FieldBoolean, Typed: true, Help: "Stores the verdicts, instead of running the cases."},
 		},
+		Inputs: []flow.Port{{Name: "after", Title: "After", Type: flow.TypeAny, List: true, Optional: true, Help: "The steps that must have ended."}},
 		Outputs: []flow.Port{
 			{Name: "total", Title: "Total", Type: flow.TypeNumber, Help: "How many runs there are."},
 			{Name: "passed", Title: "Passed", Type: flow.TypeNumber, Help: "How many of them pass."},
@@ -52,7 +55,7 @@ func (d Deps) Kind(group string) flow.Kind {
 	}
 }
 
-// run starts a child run for each case and repeat, and stores the verdicts once all have ended.
+// run starts a child run for each case and repeat. It stores the verdicts once all have ended, unless other steps of the test answer checks.
 func (d Deps) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	t, err := d.Store.FindTest(ctx, in.WorkspaceID, in.Text("test"))
 	if err != nil {
@@ -63,6 +66,12 @@ func (d Deps) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	p, candidate := cases.NewPlan(t, f), in.Int("candidate")
+	switch {
+	case in.Config["verdicts"] == true:
+		return d.storeVerdicts(ctx, in, p, candidate)
+	case in.Int("check") > 0:
+		return d.answerChecks(ctx, in, p, candidate, in.Int("check")-1)
+	}
 	document, err := d.Store.FindDocument(ctx, in.WorkspaceID, t.Spec.Candidates[candidate].Hash)
 	if err != nil {
 		return flow.Out{}, err
@@ -83,6 +92,9 @@ func (d Deps) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if done, err := d.Await(ctx, in, children); !done || err != nil {
 		return flow.Out{Suspend: d.Suspension(in)}, err
 	}
+	if len(t.Spec.Groups) > 0 {
+		return flow.Out{Outputs: map[string]any{"total": children.Total, "passed": 0}}, nil
+	}
 	passed, err := d.judge(ctx, in, p, candidate)
 	if err != nil {
 		return flow.Out{}, err
@@ -95,6 +107,11 @@ const judgedAtOnce = 200
 
 // judge stores the verdicts on all runs of a candidate. It returns how many passed.
 func (d Deps) judge(ctx context.Context, in *flow.In, p *cases.Plan, candidate int) (passed int, err error) {
+	return d.judgeEach(ctx, in, p, candidate, nil)
+}
+
+// judgeEach is judge with the outcomes of checks that other steps answered, for runs that pass all cheaper checks.
+func (d Deps) judgeEach(ctx context.Context, in *flow.In, p *cases.Plan, candidate int, judged func(item int, v *cases.Verdict) map[int]cases.Outcome) (passed int, err error) {
 	var page []cases.Verdict
 	first := 0
 	save := func() error {
@@ -106,7 +123,13 @@ func (d Deps) judge(ctx context.Context, in *flow.In, p *cases.Plan, candidate i
 		return err
 	}
 	c := collector{store: d.Store, ws: in.WorkspaceID, paths: map[string]paths{}}
-	err = in.Children.Read(ctx, func(r *flow.ChildResult) error {
+	read := in.Children.Read // of this step, which also keeps the files of the results
+	if judged != nil {
+		read = func(ctx context.Context, each func(*flow.ChildResult) error) error {
+			return d.eachChild(ctx, in, cases.Step(candidate), each)
+		}
+	}
+	err = read(ctx, func(r *flow.ChildResult) error {
 		if r.Item >= len(p.Items) {
 			return fmt.Errorf("the test %s has no item %d", p.ID, r.Item)
 		}
@@ -115,7 +138,12 @@ func (d Deps) judge(ctx context.Context, in *flow.In, p *cases.Plan, candidate i
 			return err
 		}
 		item := &p.Items[r.Item]
-		v := cases.Evaluate(ctx, p.File, item.Case, result, Tools)
+		v := cases.Evaluate(ctx, p.File, item.Case, result, Tools, nil)
+		if judged != nil && v.State == cases.Passed {
+			asked := cases.Verdict{}
+			v = cases.Evaluate(ctx, p.File, item.Case, result, Tools, judged(r.Item, &asked))
+			v.JudgeUSD, v.JudgeSpent = asked.JudgeUSD, asked.JudgeSpent
+		}
 		v.Candidate, v.Repeat = candidate, item.Repeat
 		if v.State == cases.Passed {
 			passed++

@@ -1,0 +1,98 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sluice/flow"
+	"sluice/flow/cases"
+	"sluice/flow/document"
+)
+
+// mayAskFlows returns an error if checks run flows that a key with a list of flows does not have.
+func (s *Tests) mayAskFlows(ctx context.Context, key *flow.Key, f *flow.Flow, groups []cases.Group) error {
+	if key == nil || len(key.Flows) == 0 {
+		return nil
+	}
+	for _, g := range groups {
+		if g.Kind != cases.FlowCheck {
+			continue
+		}
+		id := flow.FlowID(g.Flow)
+		if document.ValidSlug(g.Flow) {
+			found, err := s.Library.Store.FindFlowID(ctx, f.WorkspaceID, g.Flow)
+			if err != nil && !flow.IsNotFound(err) {
+				return err
+			}
+			id = found
+		}
+		if id != "" && !key.Allows(id) {
+			return flow.Errorf(flow.CodeFlowNotAllowed, "A check runs the flow %s, which this key may not use.", g.Flow)
+		}
+	}
+	return nil
+}
+
+// JudgeState is a judge of a flow with what people said of its verdicts.
+type JudgeState struct {
+	cases.Check
+	cases.Agreement
+}
+
+// Judges returns the judges in the cases of a flow.
+func (s *Tests) Judges(ctx context.Context, f *flow.Flow) ([]JudgeState, error) {
+	file, _, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := s.Store.CountJudgeMarks(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(file.Cases))
+	for i := range file.Cases {
+		ids[i] = file.Cases[i].ID
+	}
+	var list []JudgeState
+	for _, judge := range file.Judges(ids) {
+		list = append(list, JudgeState{judge, marks[judge.JudgeHash()]})
+	}
+	return list, nil
+}
+
+// MarkVerdict stores whether the verdict of a judge in a test is right. Another mark of the same verdict replaces it.
+func (s *Tests) MarkVerdict(ctx context.Context, by flow.Actor, t *cases.Test, m cases.JudgeMark) error {
+	p, _, verdicts, err := s.Report(ctx, t)
+	if err != nil {
+		return err
+	}
+	c := p.File.Find(m.Case)
+	i := slices.IndexFunc(verdicts, func(v cases.Verdict) bool {
+		return v.Candidate == m.Candidate && v.Case == m.Case && v.Repeat == m.Repeat
+	})
+	if c == nil || i < 0 {
+		return testInvalid("/case", "unknown", fmt.Sprintf("the test has no verdict on the case %q for this candidate and repeat", m.Case))
+	}
+	judge := p.File.JudgeOf(c, m.Check)
+	given := slices.ContainsFunc(verdicts[i].Checks, func(o cases.Outcome) bool {
+		return o.Kind == cases.Judge && o.Check == m.Check && (o.State == cases.Passed || o.State == cases.Failed)
+	})
+	if judge == nil || !given {
+		return testInvalid("/check", "unknown", fmt.Sprintf("the verdict has no judge %q that passed or failed", m.Check))
+	}
+	m.Judge, m.By = judge.JudgeHash(), by.ID
+	return s.Store.SaveJudgeMark(ctx, t, &m)
+}
+
+// undecided returns the problems of cases that only judges decide whose verdicts people do not agree with, or have not checked.
+func undecided(file *cases.File, ids []string, marks map[string]cases.Agreement) (problems []flow.Problem) {
+	for _, id := range ids {
+		for _, judge := range file.DecidedByJudges(file.Find(id)) {
+			if a := marks[judge.JudgeHash()]; !a.MayDecide() {
+				problems = append(problems, flow.Problem{Pointer: flow.Pointer("cases", id), Code: "judge", Detail: fmt.Sprintf("only the judge %q decides it, and people marked %d of its verdicts, %d of them as right; it needs 20 marks and 95 %%, or another check", judge.Label(), a.Marks, a.Agreed)})
+			}
+		}
+	}
+	return problems
+}
