@@ -48,10 +48,10 @@ func contextError(ctx context.Context, host string) *Error {
 		message := host + " did not answer within " + time.Duration(late).String() + "."
 		return &Error{Class: ClassTimeout, Message: message, retryable: true, cause: cause}
 	}
-	switch ctx.Err() {
-	case nil:
+	switch {
+	case ctx.Err() == nil:
 		return nil
-	case context.DeadlineExceeded:
+	case errors.Is(cause, context.DeadlineExceeded):
 		message := "The request to " + host + " took longer than allowed."
 		return &Error{Class: ClassTimeout, Message: message, retryable: true, cause: ctx.Err()}
 	default:

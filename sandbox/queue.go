@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"sluice/flow/worktime"
 )
 
 // Queue is a semaphore for long computations, such as child processes, that shares its slots
@@ -40,6 +42,12 @@ func NewQueue(slots int) *Queue {
 // error of ctx if that ends first; then there is nothing to release.
 func (q *Queue) Acquire(ctx context.Context, group string) error {
 	turn := q.join(group)
+	select {
+	case <-turn:
+		return nil
+	default:
+	}
+	defer worktime.Wait(ctx)() // the step does not work meanwhile
 	select {
 	case <-turn:
 		return nil

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"sluice/flow/worktime"
 )
 
 // TestQueue proves that one workspace cannot hold up another with much work, and that
@@ -13,6 +16,22 @@ import (
 // refuse all of that work until it is restarted.
 func TestQueue(t *testing.T) {
 	t.Parallel()
+	t.Run("stop the clock of who waits", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := NewQueue(1)
+			if err := q.Acquire(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(time.Hour, func() { q.Release("a") })
+			ctx, stop := worktime.WithLimit(t.Context(), time.Second)
+			defer stop()
+			if err := q.Acquire(ctx, "b"); err != nil || ctx.Err() != nil {
+				t.Errorf("%v, %v", err, ctx.Err())
+			}
+			q.Release("b")
+		})
+	})
 	t.Run("take turns between workspaces", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

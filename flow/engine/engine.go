@@ -13,6 +13,7 @@ import (
 	"sluice/flow/busy"
 	"sluice/flow/inflight"
 	"sluice/flow/redaction"
+	"sluice/flow/worktime"
 )
 
 // Journal persists the progress of runs.
@@ -332,7 +333,7 @@ func (c *execution) start(ctx context.Context, a Action) {
 		c.saves = make(chan saveRequest)
 	}
 	whole, abort := context.WithCancel(ctx)
-	limited, stop := context.WithTimeout(whole, a.def.timeLimit())
+	limited, stop := worktime.WithLimit(whole, a.def.timeLimit())
 	c.aborts[a.Node] = func() { stop(); abort() }
 	if a.class == flow.Compute || a.def.kind.Repeatable {
 		c.computing[a.Node] = c.Now()
@@ -396,7 +397,9 @@ func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 func (c *execution) run(whole, ctx context.Context, a Action, needs int64) result {
 	lease := c.sig.Memory.Lease(whole)
 	var out flow.Out
+	resume := worktime.Wait(ctx)
 	err := memoryError(lease.Take(needs), c.sig.Memory)
+	resume()
 	if err == nil {
 		out, err = c.runKind(inflight.WithLease(ctx, lease), a)
 	}
@@ -456,7 +459,7 @@ func (c *execution) runKind(ctx context.Context, a Action) (out flow.Out, err er
 		return out, nil
 	}
 	out, err = redactOut(out, secrets), redactError(err, secrets)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if worktime.Expired(ctx) {
 		return out, &flow.Error{Code: flow.CodeStepTimeout, Retryable: true, Message: fmt.Sprintf("The step took longer than its time limit of %s.", n.timeLimit())}
 	}
 	if flow.AsError(err).Code == flow.CodeInternal && ctx.Err() == nil {

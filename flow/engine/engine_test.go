@@ -12,6 +12,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/flowtest"
+	"sluice/flow/worktime"
 )
 
 // inFakeTime runs a test with a fake clock. passed returns the time since the start.
@@ -129,6 +130,27 @@ func TestEngine_applies_default_timeouts(t *testing.T) {
 		s = newFixture(t, `a call {"takes_s": 5000} {"on_error": "route"}`)
 		s.finish()
 		wantTime(t, passed(), flow.ModelTimeout+flow.StepTimeout)
+	})
+}
+
+func TestEngine_does_not_count_waiting_for_a_processor(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, passed func() time.Duration) {
+		k := flowtest.WorkKind("queued", flow.Compute)
+		work := k.Run
+		k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
+			resume := worktime.Wait(ctx)
+			time.Sleep(10 * time.Minute)
+			resume()
+			return work(ctx, in)
+		}
+		s := newFixture(t, "a queued {\"takes_s\": 4} {\"timeout_s\": 5}", k)
+		s.finish()
+		wantTime(t, passed(), 10*time.Minute+4*time.Second)
+		s.wantEnd(flow.RunSucceeded, "")
+		s = newFixture(t, "a queued {\"takes_s\": 6} {\"timeout_s\": 5}", k)
+		s.finish()
+		wantTime(t, passed(), 20*time.Minute+9*time.Second)
+		s.wantEnd(flow.RunFailed, flow.CodeStepTimeout)
 	})
 }
 
