@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sluice/e2e/chrome"
@@ -134,4 +135,62 @@ func TestAgentPages_of_a_long_agent(t *testing.T) {
 	tab.Tap(`[id="row-agent.50.4"] .row`)
 	tab.There(".step-sheet #step[role=dialog]")
 	check("phone-sheet")
+}
+
+// TestAgentPages_of_questions_and_servers: the pages on which people allow calls, connect MCP servers, choose their tools, run and publish agents
+// can be read by axe in both themes, wide and on a phone.
+func TestAgentPages_of_questions_and_servers(t *testing.T) {
+	need.Time(t)
+	t.Parallel()
+	axe, err := os.ReadFile(filepath.Join(judges(t), "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk := newOAuthServer(t)
+	d := newDashboard(t)
+	id := refunder(t, d.server, newRefundShop(t), nil, nil, 80, 5)
+	c := d.client(d.key("--scope", "run,read,edit,manage,admin"))
+	r := c.start(id, object{"order": "o-1"})
+	asked(t, d.server, c, r, "agent.1.1.ask", "agent.1.2.ask")
+	for name, url := range map[string]string{"desk": desk.url, "repository-host": repositoryHost(t, new(atomic.Int64)).URL} {
+		if r := d.commandWith("", "credential", "add", "--name", name, "--provider", "mcp", "--base-url", url); r.code != 0 {
+			t.Fatal(r.errs)
+		}
+	}
+	cookies := d.cookies()
+	desk.connect(t, d.server, cookies, "desk", "ada")
+	made := d.client("").want(303, "POST", "/flows", []byte("template=answer-about-a-repository"), "Cookie: "+cookies, "Content-Type: application/x-www-form-urlencoded")
+	repository := made.header.Get("Location")
+	tab := d.signIn(t, ownerEmail, "/sign-in")
+	for _, phone := range []bool{false, true} {
+		size := "wide"
+		if tab.Size(1440, 1200); phone {
+			size = "phone"
+			tab.Phone()
+		}
+		for _, p := range []place{
+			{"approvals", "/approvals"}, {"question", "/runs/" + r.ID + "?step=agent.1.1.ask"}, {"credential-connected", "/credentials/desk"}, {"credential-server", "/credentials/repository-host"},
+			{"server-tools", repository + "/node/host/tools"}, {"templates", "/flows/templates"}, {"publish-agent", "/flows/" + id + "/publish"}, {"publish-problems", repository + "/publish"}, {"run-agent", "/flows/" + id + "/run"},
+			{"members", "/settings/members"}, {"connect", ""},
+		} {
+			if p.path == "" { // the page of a form
+				tab.Go(d.base() + "/credentials/desk")
+				tab.Click("#connection .bar button")
+				tab.There("#connect .lines")
+			} else {
+				tab.Go(d.base() + p.path)
+			}
+			tab.Until("document.readyState === 'complete'")
+			for _, theme := range []string{"light", "dark"} {
+				tab.Theme(theme)
+				tab.Shot("agents-" + p.name + "-" + size + "-" + theme)
+				for _, f := range violations(tab, string(axe)) {
+					t.Errorf("%s %s in the %s theme: %s", p.name, size, theme, f)
+				}
+			}
+			if wide := chrome.Value[int](tab, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
+				t.Errorf("%s %s scrolls sideways by %d", p.name, size, wide)
+			}
+		}
+	}
 }

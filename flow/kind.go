@@ -226,6 +226,7 @@ type In struct {
 	FlowID      FlowID
 	RunID       RunID
 	Path, Node  string
+	Tool        string // of a call of an agent: the node that is the tool
 	Attempt     int
 	Key         string         // execution key run_id:path, the same for all attempts
 	Config      map[string]any // all fields: edges take precedence over typed values, and those over defaults

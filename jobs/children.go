@@ -29,11 +29,12 @@ type childRuns struct {
 	untrusted bool         // see flow.ChildTemplate
 	budget    flow.NanoUSD // see flow.In.Budget
 	isCase    bool         // the children are runs of the cases of a test
+	tool      string       // see flow.In
 }
 
 // childRunsOf implements engine.Engine.Children.
 func (r *Runner) childRunsOf(run *flow.Run, in *flow.In) flow.ChildRuns {
-	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom, len(in.Untrusted) > 0 || run.Trigger == flow.TriggerBatch, in.Budget, false}
+	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom, len(in.Untrusted) > 0 || run.Trigger == flow.TriggerBatch, in.Budget, false, in.Tool}
 }
 
 // ChildUsage returns what the child runs of a run have used so far.
@@ -174,6 +175,9 @@ func (c *childRuns) earlier(ctx context.Context) (found *flow.Children, err erro
 
 // begin decides which document the children run, and records it.
 func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.Children) (*flow.Children, error) {
+	if err := c.checkReach(ctx); err != nil {
+		return nil, err
+	}
 	f, err := c.findFlow(ctx, req)
 	if err != nil {
 		return nil, err

@@ -174,7 +174,7 @@ func New(cfg Config) *Runner {
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: rowBudgets{cfg.Store}, Costs: engine.NewCosts(), Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, UsedSecrets: r.secrets.ofRun, Approvals: r.approvals,
 		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,
 		Cases: r.tests.setting, Recordings: cfg.Store,
-		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r), Widened: cfg.Widened,
+		Children: r.childRunsOf, Drain: r.drainChildren, Origin: r.originOf, Boundary: boundaryOf(r), Widened: r.widenedOf,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
 	if r.engine.Traceparent = cfg.Tracer.Traceparent; cfg.Tracer != (passOn{}) {

@@ -139,7 +139,7 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 		Timeout: time.Duration(n.TimeoutS * float64(time.Second)), Retry: n.Retry,
 	}
 	if n.sub != nil {
-		in.Config, in.Ports, in.Budget = maps.Clone(n.sub.Config), maps.Clone(n.sub.Ports), n.sub.Budget
+		in.Config, in.Ports, in.Budget, in.Tool = maps.Clone(n.sub.Config), maps.Clone(n.sub.Ports), n.sub.Budget, n.sub.Tool
 		if n.sub.Untrusted {
 			in.Untrusted = map[string]bool{"": true}
 		}

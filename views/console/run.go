@@ -227,6 +227,14 @@ func (r RunPage) path(rest string) templ.SafeURL {
 	return templ.SafeURL(components.RunPath(r.ID) + rest)
 }
 
+// stepsLabel returns the attributes that name the list of steps. The page of an agent shows its name twice.
+func (r RunPage) stepsLabel() templ.Attributes {
+	if r.Agent != nil {
+		return templ.Attributes{"aria-label": "Turns and calls of " + r.Agent.Label}
+	}
+	return templ.Attributes{"aria-labelledby": "run-steps"}
+}
+
 func (r RunPage) flow() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(r.FlowID)) }
 
 // liveID differs on each render: htmx starts polling only for new elements.

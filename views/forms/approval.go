@@ -3,6 +3,7 @@ package forms
 import (
 	"fmt"
 	"math"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,11 @@ type ApprovalPage struct {
 	Barred string
 	Error  string
 	Done   *ApprovalDone // nil while the question is open
+}
+
+// label names the question among others on a page.
+func (a ApprovalPage) label() string {
+	return "Approval of " + strings.TrimSuffix(path.Base(a.Path), ".ask")
 }
 
 // ApprovalCall is the call of a tool that an agent asks about. Its texts are shown as they are: a model or somebody
