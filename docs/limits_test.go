@@ -53,7 +53,7 @@ var limits = map[string]string{
 	"Lateness of a planned time":                                    "{{span `flow/triggers` `DefaultMaxLate`}}; `max_late`",
 	"Events of a trigger":                                           `30 days; the newest {{number "flow/triggers" "MaxEvents"}} that started or were ignored, and {{number "flow/triggers" "MaxEvents"}} others`,
 	"Requests that the events of a trigger keep":                    `{{bytes "flow/triggers" "MaxRequests"}}; they count toward the bytes of the workspace`,
-	"Planned times of a backfill":                                   `{{number "handlers/admin" "maxBackfill"}}`,
+	"Planned times of a backfill":                                   `{{number "flow/library" "MaxBackfill"}}`,
 	"Body of an incoming webhook":                                   "{{bytes `flow/hooks` `DefaultBody`}}; `max_body` up to {{bytes `flow/hooks` `MaxBody`}}",
 	"Requests to an incoming webhook":                               "{{number `flow/hooks` `DefaultPerMinute`}} per minute; `per_minute`",
 	"Runs of an incoming webhook without verification":              "{{number `flow/hooks` `DefaultPerDay`}} per day; `per_day`",

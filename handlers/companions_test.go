@@ -148,7 +148,7 @@ func (e *companionEnv) file() (text, tag string) {
 func TestCompanions_apply_twice_changes_nothing(t *testing.T) {
 	t.Parallel()
 	e := newCompanionEnv(t)
-	if change, changes, raw := e.apply(200, greetTriggers, `, "dry_run": true`); change != "created" || len(changes) != 2 || !strings.Contains(raw, "Weekdays at 09:00, Berlin") {
+	if change, changes, raw := e.apply(200, greetTriggers, `, "dry_run": true`); change != "created" || len(changes) != 2 || !strings.Contains(raw, "Weekdays at 9:00 AM, Berlin") {
 		t.Errorf("the dry run says %s", raw)
 	}
 	if text, tag := e.file(); strings.Contains(text, "daily") || tag != `"rev-0"` {

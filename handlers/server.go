@@ -11,6 +11,7 @@ package handlers
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"sluice/db"
@@ -173,13 +174,16 @@ func New(cfg Config) *Server {
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Library: cfg.Library, Links: cfg.Links, MaxFile: cfg.MaxFile})
 	s.Hooks = receiver.New(s.Site, receiver.Config{Runner: cfg.Runner, Scope: cfg.Scope, MaxFile: cfg.MaxFile})
-	s.Automation = automation.New(s.Site, automation.Config{Runner: cfg.Runner, Providers: cfg.Providers, Tables: cfg.Tables, MaxFile: cfg.MaxFile, API: s.API.ServeAs, Scope: cfg.Scope, Compile: cfg.Compile, Evaluate: cfg.Evaluate})
+	var pages http.Handler
+	s.Automation = automation.New(s.Site, automation.Config{Runner: cfg.Runner, Providers: cfg.Providers, Tables: cfg.Tables, MaxFile: cfg.MaxFile, API: s.API.ServeAs, Scope: cfg.Scope, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Library: cfg.Library,
+		Receive: func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(w, r) }})
 	s.Bases = bases.New(s.Site, bases.Config{Runner: cfg.Runner, MaxFile: cfg.MaxFile, Embed: cfg.Embed, Filter: cfg.Filter, API: s.API.ServeAs})
 	s.Cases = cases.New(s.Site, cases.Config{Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, API: s.API.ServeAs})
-	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Bases, s.Cases, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {
-		s.Site.Mount(pages.Routes())
+	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Bases, s.Cases, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {
+		s.Site.Mount(room.Routes())
 	}
-	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
+	pages = s.Site.Handler(s.Account.Guard)
+	s.Edge = web.NewEdge(web.SplitAPI(s.API, pages), cfg.PublicURL)
 	if cfg.Links != nil {
 		s.CallerKey = cfg.Links.Key
 	}

@@ -33,7 +33,7 @@ func TestTriggers_through_the_API(t *testing.T) {
 		return o, code, raw
 	}
 	config := `{"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "inputs": {"who": "Ada"}}`
-	if o, _, raw := do("PUT", path, config, http.StatusOK); !o.On || o.Sentence != "Weekdays at 09:00, Berlin" || len(o.Next) != 5 {
+	if o, _, raw := do("PUT", path, config, http.StatusOK); !o.On || o.Sentence != "Weekdays at 9:00 AM, Berlin" || len(o.Next) != 5 {
 		t.Errorf("the trigger is %s", raw)
 	}
 	do("PUT", path, config, http.StatusOK)

@@ -88,6 +88,15 @@ func (s *Hooks) Reveal(ctx context.Context, by flow.Actor, t *triggers.Trigger) 
 	return token, err
 }
 
+// Test returns the secret of a webhook's URL for a test request, which a person sends to it.
+func (s *Hooks) Test(ctx context.Context, by flow.Actor, t *triggers.Trigger) (token string, err error) {
+	err = recordTrigger(ctx, s.Store, by, t, "trigger.test", "", func(ctx context.Context) error {
+		token, err = s.Store.HookToken(ctx, t.WorkspaceID, t.ID)
+		return err
+	})
+	return token, err
+}
+
 // Capture makes the log of events keep every request for an hour, or ends that.
 func (s *Hooks) Capture(ctx context.Context, by flow.Actor, t *triggers.Trigger, on bool) error {
 	t.CaptureUntil = time.Time{}

@@ -24,6 +24,7 @@ type TriggerStore interface {
 	CreateTrigger(ctx context.Context, t *triggers.Trigger) error
 	UpdateTrigger(ctx context.Context, t *triggers.Trigger) error
 	DeleteTrigger(ctx context.Context, ws flow.WorkspaceID, id string) error
+	FindEvent(ctx context.Context, t *triggers.Trigger, key string) (*triggers.Event, error)
 	TriggerLimits(ws flow.WorkspaceID) triggers.Limits
 	TriggerKeyStore
 }
@@ -273,9 +274,15 @@ func (s *Triggers) Resume(ctx context.Context, by flow.Actor, caller *flow.Key, 
 	return err
 }
 
-// Planned returns the inputs of the runs at the planned times of a schedule from one time until another, at most most. skip leaves a
-// time out.
-func (s *Triggers) Planned(ctx context.Context, t *triggers.Trigger, from, until time.Time, most int, skip func(at time.Time) (bool, error)) (rows []*flow.Object, err error) {
+// MaxBackfill bounds the planned times of a backfill.
+const MaxBackfill = 10_000
+
+// Planned returns the inputs of the runs at the planned times of a schedule from one time until another that have passed. With onlyMissed,
+// times that started a run are left out.
+func (s *Triggers) Planned(ctx context.Context, t *triggers.Trigger, from, until time.Time, onlyMissed bool) (rows []*flow.Object, err error) {
+	if now := s.Now(); until.After(now) {
+		until = now
+	}
 	if t.Kind != triggers.Schedule {
 		return nil, errNoSchedule
 	}
@@ -288,15 +295,17 @@ func (s *Triggers) Planned(ctx context.Context, t *triggers.Trigger, from, until
 		return nil, err
 	}
 	for at := plan.Next(from.Add(-time.Second)); !at.IsZero() && !at.After(until); at = plan.Next(at) {
-		left, err := skip(at)
-		if err != nil {
-			return nil, err
+		if onlyMissed {
+			e, err := s.Store.FindEvent(ctx, t, triggers.KeyOf(at))
+			if err != nil && !flow.IsNotFound(err) {
+				return nil, err
+			}
+			if err == nil && e.State == triggers.Started {
+				continue
+			}
 		}
-		if left {
-			continue
-		}
-		if len(rows) == most {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "There are more than %d planned times in this range. Choose a shorter one.", most)
+		if len(rows) == MaxBackfill {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "There are more than %d planned times in this range. Choose a shorter one.", MaxBackfill)
 		}
 		row, err := t.Values(ctx, plan, at, s.Evaluate)
 		if err != nil {

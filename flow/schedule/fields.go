@@ -26,7 +26,7 @@ const (
 type Fields struct {
 	Repeat Repeat
 	Days   [7]bool // by time.Weekday
-	Time   string  // times of day, such as "09:00 and 18:00"
+	Time   string  // times of day, such as "9:00 AM and 6:00 PM"
 	Count  string  // of Unit
 	Unit   string  // m, h or d
 	Day    string  // of the month, or L
@@ -38,7 +38,7 @@ var simpleEvery = regexp.MustCompile(`^(\d{1,6})([mhd])$`)
 
 // FieldsOf returns the fields of a form that describe a schedule.
 func FieldsOf(spec Spec) Fields {
-	f := Fields{Repeat: RepeatCron, Cron: spec.Cron, Unit: "m", Day: "1", Count: "15", Time: "09:00"}
+	f := Fields{Repeat: RepeatCron, Cron: spec.Cron, Unit: "m", Day: "1", Count: "15", Time: "9:00 AM"}
 	for d := time.Monday; d <= time.Friday; d++ {
 		f.Days[d] = true
 	}
@@ -47,6 +47,9 @@ func FieldsOf(spec Spec) Fields {
 		f.Repeat, f.Date = RepeatOnce, spec.At
 		if day, clock, ok := strings.Cut(strings.Replace(spec.At, " ", "T", 1), "T"); ok && len(clock) == 5 {
 			f.Date, f.Time = day, clock
+			if times, ok := parseClock(clock); ok {
+				f.Time = clockText(times[0])
+			}
 		}
 		return f
 	case spec.Every != "":
@@ -97,7 +100,7 @@ func (f *Fields) Spec() (spec Spec, field, problem string) {
 		if _, err := time.Parse(time.DateOnly, spec.At); err == nil {
 			times, ok := parseClock(f.Time)
 			if !ok || len(times) != 1 {
-				return spec, "time", "Write the time as 09:00 or 9am."
+				return spec, "time", "Write the time as 9:00 AM or 09:00."
 			}
 			spec.At = fmt.Sprintf("%sT%02d:%02d", spec.At, times[0]/60, times[0]%60)
 		}

@@ -104,7 +104,7 @@ func onceOf(text string) (at, problem string) {
 			return fmt.Sprintf("%sT%02d:%02d", d.Format(time.DateOnly), times[0]/60, times[0]%60), ""
 		}
 	}
-	return "", "Write a date and a time, such as “once on 2026-12-24 at 18:00”."
+	return "", "Write a date and a time, such as “once on 2026-12-24 at 6:00 PM”."
 }
 
 var (
@@ -147,7 +147,7 @@ func cronOf(text string) (expression, problem string) {
 		return "", startWithDays
 	}
 	if !found {
-		return "", "Add a time, such as “at 09:00”."
+		return "", "Add a time, such as “at 9:00 AM”."
 	}
 	clockFields, problem := ClockFields(clock)
 	if problem != "" {
@@ -168,7 +168,7 @@ func stepOf(n string) string {
 func ClockFields(text string) (fields, problem string) {
 	times, ok := parseClock(text)
 	if !ok {
-		return "", "Write the time as 09:00 or 9am."
+		return "", "Write the time as 9:00 AM or 09:00."
 	}
 	var minutes, hours []int
 	for _, t := range times {
@@ -178,7 +178,7 @@ func ClockFields(text string) (fields, problem string) {
 	slices.Sort(hours)
 	minutes, hours = slices.Compact(minutes), slices.Compact(hours)
 	if len(minutes)*len(hours) != len(times) {
-		return "", "Times in one schedule need the same minute, such as 09:30 and 18:30. Make two schedules."
+		return "", "Times in one schedule need the same minute, such as 9:30 AM and 6:30 PM. Make two schedules."
 	}
 	return numbers(minutes) + " " + numbers(hours), ""
 }

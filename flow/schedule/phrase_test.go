@@ -9,17 +9,18 @@ import (
 func TestParsePhrase(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Spec{
-		"weekdays at 9":                                 {Cron: "0 9 * * 1-5"},
-		"Weekdays at 09:00, Berlin":                     {Cron: "0 9 * * 1-5", Timezone: "Europe/Berlin"},
-		"Every weekday 9am in New York":                 {Cron: "0 9 * * 1-5", Timezone: "America/New_York"},
-		"every 65 minutes":                              {Every: "65m"},
-		"Every hour":                                    {Every: "1h"},
-		"every 2 days":                                  {Every: "2d"},
-		"last day of the month at 18:00, Berlin":        {Cron: "0 18 L * *", Timezone: "Europe/Berlin"},
-		"Mondays and Fridays at 8:30 and 17:30":         {Cron: "30 8,17 * * 1,5"},
-		"mon-fri at noon":                               {Cron: "0 12 * * 1-5"},
-		"every day at midnight":                         {Cron: "0 0 * * *"},
-		"daily at 7pm, UTC":                             {Cron: "0 19 * * *", Timezone: "UTC"},
+		"weekdays at 9":                           {Cron: "0 9 * * 1-5"},
+		"Weekdays at 09:00, Berlin":               {Cron: "0 9 * * 1-5", Timezone: "Europe/Berlin"},
+		"Every weekday 9am in New York":           {Cron: "0 9 * * 1-5", Timezone: "America/New_York"},
+		"every 65 minutes":                        {Every: "65m"},
+		"Every hour":                              {Every: "1h"},
+		"every 2 days":                            {Every: "2d"},
+		"last day of the month at 18:00, Berlin":  {Cron: "0 18 L * *", Timezone: "Europe/Berlin"},
+		"Mondays and Fridays at 8:30 and 17:30":   {Cron: "30 8,17 * * 1,5"},
+		"mon-fri at noon":                         {Cron: "0 12 * * 1-5"},
+		"every day at midnight":                   {Cron: "0 0 * * *"},
+		"daily at 7pm, UTC":                       {Cron: "0 19 * * *", Timezone: "UTC"},
+		"Weekdays at 9:00 AM and 6:00 PM, Berlin": {Cron: "0 9,18 * * 1-5", Timezone: "Europe/Berlin"},
 		"at 6:15":                                       {Cron: "15 6 * * *"},
 		"2nd friday of the month at 10":                 {Cron: "0 10 * * 5#2"},
 		"last Friday of the month at 10:00":             {Cron: "0 10 * * 5L"},
@@ -42,11 +43,11 @@ func TestParsePhrase(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                          "Start with days, such as “weekdays”, “Mondays and Fridays”, “last day of the month” or “every 65 minutes”.",
-		"weekdays":                  "Add a time, such as “at 09:00”.",
-		"weekdays at nine":          "Write the time as 09:00 or 9am.",
-		"weekdays at 25:00":         "Write the time as 09:00 or 9am.",
-		"every day at 9 and 10:30":  "Times in one schedule need the same minute, such as 09:30 and 18:30. Make two schedules.",
-		"once on a sunny day at 9":  "Write a date and a time, such as “once on 2026-12-24 at 18:00”.",
+		"weekdays":                  "Add a time, such as “at 9:00 AM”.",
+		"weekdays at nine":          "Write the time as 9:00 AM or 09:00.",
+		"weekdays at 25:00":         "Write the time as 9:00 AM or 09:00.",
+		"every day at 9 and 10:30":  "Times in one schedule need the same minute, such as 9:30 AM and 6:30 PM. Make two schedules.",
+		"once on a sunny day at 9":  "Write a date and a time, such as “once on 2026-12-24 at 6:00 PM”.",
 		"every day in Juneish at 9": "Write months such as “in March and September”.",
 	} {
 		if _, problem := ParsePhrase(text); problem != want {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Sentence describes the schedule in words, such as "Weekdays at 09:00, Berlin". An expression that has no short description
+// Sentence describes the schedule in words, such as "Weekdays at 9:00 AM, Berlin". An expression that has no short description
 // is quoted.
 func (s *Schedule) Sentence() string {
 	text := s.Phrase()
@@ -40,7 +40,7 @@ func (s *Schedule) words() (text string, zoned bool) {
 	case s.every > 0:
 		return "Every " + interval(s.every), false
 	}
-	return "Once on " + s.at.In(s.location).Format("Jan 2, 2006 at 15:04"), true
+	return "Once on " + s.at.In(s.location).Format("Jan 2, 2006 at 3:04 PM"), true
 }
 
 // interval describes a number of seconds in the largest unit that divides it.
@@ -72,7 +72,7 @@ func (c *cron) words() (text string, zoned bool) {
 	return days + " at " + times, true
 }
 
-// timeWords describes minute and hour: "09:00 and 18:00", or an interval, for which often is true.
+// timeWords describes minute and hour: "9:00 AM and 6:00 PM", or an interval, for which often is true.
 func (c *cron) timeWords() (text string, often bool) {
 	minute, hour := c.fields[0], c.fields[1]
 	oneMinute := bits.OnesCount64(c.minutes) == 1
@@ -104,12 +104,17 @@ func (c *cron) timeWords() (text string, often bool) {
 	}
 	var list []string
 	for m := c.firstMinute(0); m >= 0; m = c.firstMinute(m + 1) {
-		list = append(list, fmt.Sprintf("%02d:%02d", m/60, m%60))
+		list = append(list, clockText(m))
 		if m == 24*60-1 {
 			break
 		}
 	}
 	return join(list), false
+}
+
+// clockText writes a time of day, in minutes after midnight, as in the US: 9:00 AM.
+func clockText(minutes int) string {
+	return time.Time{}.Add(time.Duration(minutes) * time.Minute).Format("3:04 PM")
 }
 
 // dayWords describes days, months and weekdays; daily means every day.

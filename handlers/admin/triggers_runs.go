@@ -16,9 +16,6 @@ import (
 // triggerRuns serves what starts runs of schedules outside of their times, and the time zone of a workspace.
 type triggerRuns struct{ *Server }
 
-// maxBackfill bounds the planned times of a backfill.
-const maxBackfill = 10_000
-
 // backfill is what a backfill repeats.
 type backfill struct {
 	from, until time.Time
@@ -110,19 +107,7 @@ func (s triggerRuns) backfillTrigger(c *api.Call) error {
 	}
 	b, ctx := backfill{}, c.Request().Context()
 	set(&b)
-	if now := s.now(); b.until.After(now) {
-		b.until = now
-	}
-	rows, err := s.triggers.Planned(ctx, t, b.from, b.until, maxBackfill, func(at time.Time) (bool, error) {
-		if b.all {
-			return false, nil
-		}
-		e, err := s.Store.FindEvent(ctx, t, triggers.KeyOf(at))
-		if flow.IsNotFound(err) {
-			return false, nil
-		}
-		return err == nil && e.State == triggers.Started, err
-	})
+	rows, err := s.triggers.Planned(ctx, t, b.from, b.until, !b.all)
 	if err != nil {
 		return err
 	}

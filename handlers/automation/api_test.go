@@ -100,7 +100,7 @@ func TestTriggers_of_both_kinds_are_described_in_lists(t *testing.T) {
 	e.api(http.MethodPut, path+"/hooks/open", `{"verify": {"scheme": "none"}, "when": "body.x == 1"}`)
 	_, a := e.api(http.MethodGet, path+"/triggers", "")
 	got := string(flow.EncodeJSON(a["triggers"]))
-	for _, want := range []string{`"sentence":"Every day at 09:00, UTC"`, `"sentence":"When body.x == 1, not verified"`} {
+	for _, want := range []string{`"sentence":"Every day at 9:00 AM, UTC"`, `"sentence":"When body.x == 1, not verified"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in %s", want, got)
 		}
@@ -135,5 +135,5 @@ func TestTimezone_moves_schedules_that_name_none(t *testing.T) {
 	e.b.Post("/settings/timezone", dialog("timezone", "Europe/Berlin")).Is(http.StatusForbidden)
 	owner.Post("/settings/timezone", dialog("timezone", "Nowhere")).Is(http.StatusUnprocessableEntity).Has("Choose a time zone.")
 	owner.Post("/settings/timezone", dialog("timezone", "Europe/Berlin")).RedirectsTo("/settings/workspace")
-	e.b.Get(e.path("/schedule")).Has("Workspace (Berlin)", "Weekdays at 09:00, Berlin")
+	e.b.Get(e.path("/schedule")).Has("Workspace (Berlin)", "Weekdays at 9:00 AM, Berlin")
 }

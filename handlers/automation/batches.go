@@ -85,7 +85,7 @@ func (c *call) request(method, path string, body []byte) (*flow.Key, *http.Reque
 	if len(body) > 0 {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, UserID: c.Member.UserID, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}}, r
+	return &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, UserID: c.Member.UserID, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage}}, r
 }
 
 // refusal is an error of the API.

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,7 +21,6 @@ import (
 	"sluice/handlers/web"
 	view "sluice/views/automation"
 	"sluice/views/components"
-	editorview "sluice/views/editor"
 	"sluice/views/layout"
 )
 
@@ -41,6 +39,9 @@ func (s *Server) hookRoutes() []route {
 		{http.MethodPost, one + "/capture", web.Editor, web.Posted(onHook(captureRequests))},
 		{http.MethodGet, one + "/requests", web.Viewer, onHook(showRequests)},
 		{http.MethodGet, one + "/draft", web.Editor, onHook(useInDraft)},
+		{http.MethodPost, one + "/example", web.Editor, web.Posted(onHook(useAsExample))},
+		{http.MethodPost, one + "/case", web.Editor, web.Posted(onHook(saveAsTest))},
+		{http.MethodPost, one + "/test", web.Editor, web.Posted(onHook(sendTest))},
 	}
 }
 
@@ -80,6 +81,9 @@ func hookPage(c *call, status int, f *flow.Flow, t *triggers.Trigger, form *view
 		page.Form.Steps = hookSteps(form.Scheme)
 		var err error
 		if page.Capture, err = c.capture(t); err != nil {
+			return err
+		}
+		if page.Test, err = c.testForm(t); err != nil {
 			return err
 		}
 	}
@@ -522,53 +526,4 @@ func requestRow(e *triggers.Event, content bool) (view.RequestRow, error) {
 		}
 	}
 	return r, nil
-}
-
-// errNoFiles stands for files, which are not kept with a request.
-var errNoFiles = flow.Errorf(flow.CodeInputInvalid, "The request has files, which are not kept. Upload them in the form of the run.")
-
-// useInDraft is GET draft: the form of a run of the draft, filled in by a request.
-func useInDraft(c *call, f *flow.Flow, t *triggers.Trigger) error {
-	e, err := c.s.Store.FindEvent(c.Ctx(), t, c.QueryParam("key"))
-	if err != nil {
-		return err
-	}
-	var received triggers.Received
-	if e.Request == "" {
-		return flow.Errorf(flow.CodeNotFound, "The request was not kept. Let the webhook listen, and send it again.")
-	}
-	if err := json.Unmarshal([]byte(e.Request), &received); err != nil {
-		return fmt.Errorf("read the request of event %s: %w", e.Key, err)
-	}
-	inputs, err := c.s.Runner.DraftInputs(c.Ctx(), f.WorkspaceID, f.ID, "")
-	if err != nil {
-		return err
-	}
-	values, err := c.mapped(t, &received, inputs)
-	if err != nil {
-		return err
-	}
-	form := editorview.RunForm{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, Ran: true}
-	for i := range inputs {
-		form.Fields = append(form.Fields, web.InputField(&inputs[i], values, nil))
-	}
-	return c.Render(http.StatusOK, editorview.RunFormPage(c.Page("Run "+f.Name, layout.SectionFlows), form))
-}
-
-// mapped returns the inputs that a request gives.
-func (c *call) mapped(t *triggers.Trigger, received *triggers.Received, inputs []contract.Input) (*flow.Object, error) {
-	m := &hooks.Message{Method: received.Method, Header: http.Header{}, Raw: []byte(received.Body)}
-	for name, value := range received.Headers {
-		m.Header.Set(name, value)
-	}
-	var err error
-	if m.Query, err = url.ParseQuery(received.Query); err != nil {
-		m.Query = url.Values{}
-	}
-	m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), m.Raw, func(*multipart.Part) (any, error) { return nil, errNoFiles })
-	if err != nil {
-		return nil, err
-	}
-	values, _, err := t.Hook.Map(m, c.s.Scope).Inputs(c.Ctx(), inputs)
-	return values, err
 }

@@ -134,6 +134,82 @@ func TestHooks_keep_every_request_while_they_listen(t *testing.T) {
 	e.b.Get(one).Lacks("data-hx-get")
 }
 
+// captured returns the key of the newest request that the page of a webhook offers for a draft.
+func (e *env) captured(page string) string {
+	e.T.Helper()
+	key, err := url.QueryUnescape(found(e.T, regexp.MustCompile(`/draft\?key=([^"]+)"`), page))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return key
+}
+
+func TestHooks_send_a_test(t *testing.T) {
+	t.Parallel()
+	e := setup(t, time.Time{})
+	e.b.Post(e.path("/webhook"), hookForm()).Is(http.StatusOK)
+	one := e.path("/" + e.only().ID)
+	page := e.b.Get(one).Has("Send a test", "octocat/hello-world")
+	content := html.UnescapeString(found(t, regexp.MustCompile(`(?s)id="test-content"[^>]*>([^<]+)</textarea>`), page.Body))
+	send := func(change ...string) {
+		form := url.Values{"event": {"issues"}, "media": {"application/json"}, "content": {content}}
+		for i := 0; i+1 < len(change); i += 2 {
+			form.Set(change[i], change[i+1])
+		}
+		e.b.Post(one+"/test", form).RedirectsTo(one)
+	}
+	send()
+	e.b.Get(one).Has("The test was accepted and started a run.", "started")
+	send()
+	runs, err := e.Store.ListRuns(t.Context(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flow.FlowID(e.flow), Trigger: flow.TriggerHook, Limit: 10})
+	if err != nil || len(runs) != 2 || runs[0].Inputs.Get("who") != "It is broken" {
+		t.Errorf("two tests started %d runs: %+v, %v", len(runs), runs, err)
+	}
+	e.b.Get(one)
+	send("content", `{"action": "closed"}`)
+	e.b.Get(one).Has("The filter ignored the test.")
+	send("content", `{"action": "opened", "issue": {}}`)
+	e.b.Get(one).Has("The test was answered with 422.")
+	e.b.Post(one+"/pause", nil)
+	e.b.Get(one)
+	send()
+	e.b.Get(one).Has("The webhook is paused.")
+	log, err := e.Store.ListAudit(t.Context(), flow.DefaultWorkspace, "", 1)
+	if err != nil || len(log) != 1 || log[0].Action != "trigger.test" {
+		t.Errorf("audit log: %+v, %v", log, err)
+	}
+	e.As(flow.MemberViewer).Post(one+"/test", url.Values{"content": {content}}).Is(http.StatusForbidden)
+	e.b.Post(e.path("/webhook"), hookForm("name", "Discord", "scheme", "discord", "secret", "+typed", "typed", strings.Repeat("ab", 32)))
+	for _, s := range e.list() {
+		if s.Name == "discord" {
+			e.b.Get(e.path("/" + s.ID)).Is(http.StatusOK).Lacks("Send a test")
+		}
+	}
+}
+
+func TestHooks_make_a_request_the_example_and_a_test_case(t *testing.T) {
+	t.Parallel()
+	e := setup(t, time.Time{})
+	page := e.b.Post(e.path("/webhook"), hookForm()).Is(http.StatusOK).Body
+	to, secret, one := found(t, shownURL, page), found(t, shownSecret, page), e.path("/"+e.only().ID)
+	e.b.Post(one+"/capture", url.Values{"on": {"on"}}).RedirectsTo(one)
+	e.deliver(to, secret, "delivery 1", issue)
+	key := e.captured(e.b.Get(one).Has("Use as example", "Save as test").Body)
+	e.b.Post(one+"/example", url.Values{"key": {key}}).RedirectsTo(one)
+	e.b.Get(one).Has("The request is the example of the draft.")
+	e.b.Get("/flows/" + e.flow + "/run").Is(http.StatusOK).Has("It is broken")
+	e.b.Post(one+"/case", url.Values{"key": {key}}).RedirectsTo(one)
+	e.b.Get(one).Has("The request was saved as a test case.")
+	file, _, err := e.Store.FindCaseFile(t.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil || len(file.Cases) != 1 || file.Cases[0].Inputs.Get("who") != "It is broken" {
+		t.Errorf("cases: %+v, %v", file, err)
+	}
+	v := e.As(flow.MemberViewer)
+	v.Post(one+"/example", url.Values{"key": {key}}).Is(http.StatusForbidden)
+	v.Post(one+"/case", url.Values{"key": {key}}).Is(http.StatusForbidden)
+	e.b.Post(one+"/example", url.Values{"key": {"none"}}).Is(http.StatusNotFound)
+}
+
 func TestHooks_say_what_is_wrong_and_store_nothing(t *testing.T) {
 	t.Parallel()
 	e := setup(t, time.Time{})

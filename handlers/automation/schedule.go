@@ -134,7 +134,7 @@ func preview(plan *schedule.Schedule, now time.Time, reader *time.Location) view
 			p.Times = append(p.Times, view.PlannedRow{Note: note})
 		}
 		there, here := at.In(zone), at.In(reader)
-		row := view.PlannedRow{Day: there.Format("Mon, Jan 2"), Time: there.Format("15:04"), Yours: here.Format("3:04 PM")}
+		row := view.PlannedRow{Day: there.Format("Mon, Jan 2"), Time: there.Format("3:04 PM"), Yours: here.Format("3:04 PM")}
 		if there.Year() != now.In(zone).Year() {
 			row.Day = there.Format("Mon, Jan 2, 2006")
 		}
@@ -170,8 +170,8 @@ func clockNote(before, at time.Time, zone, reader *time.Location) string {
 	if len(notes) == 0 {
 		return ""
 	}
-	then, now, mine := before.In(zone).Format("15:04"), at.In(zone).Format("15:04"), at.In(reader).Format("3:04 PM")
-	if reader != zone && then == now && before.In(reader).Format("15:04") != at.In(reader).Format("15:04") {
+	then, now, mine := before.In(zone).Format("3:04 PM"), at.In(zone).Format("3:04 PM"), at.In(reader).Format("3:04 PM")
+	if reader != zone && then == now && before.In(reader).Format("3:04 PM") != mine {
 		notes = append(notes, fmt.Sprintf("It stays %s there and becomes %s for you.", now, mine))
 	}
 	return strings.Join(notes, " ")

@@ -36,6 +36,8 @@ type Config struct {
 	Tables    Tables
 	MaxFile   int64                                                                           // bytes of a table; zero means the store's own limit
 	API       func(key *flow.Key, w http.ResponseWriter, r *http.Request)                     // serves a request to the API as if it had been sent with a key
+	Library   *library.Library                                                                // edits drafts
+	Receive   func(w http.ResponseWriter, r *http.Request)                                    // serves a request to the URL of a webhook
 	Scope     hooks.Scope                                                                     // evaluates the expressions of incoming webhooks
 	Compile   func(source string, names ...string) error                                      // returns an error for a wrong expression
 	Evaluate  func(ctx context.Context, source string, variables map[string]any) (any, error) // evaluates an expression of an input of a schedule

@@ -46,6 +46,8 @@ func (s *Server) triggerRoutes() []route {
 		{http.MethodPost, one + "/pause", web.Editor, onTrigger(switchTrigger(false))},
 		{http.MethodPost, one + "/resume", web.Editor, onTrigger(switchTrigger(true))},
 		{http.MethodPost, one + "/now", web.Editor, onTrigger(startTrigger)},
+		{http.MethodGet, one + "/backfill", web.Editor, onTrigger(showBackfill)},
+		{http.MethodPost, one + "/backfill", web.Editor, web.Posted(onTrigger(startBackfill))},
 		{http.MethodPost, one + "/delete", web.Editor, onTrigger(deleteTrigger)},
 	}
 }
@@ -160,7 +162,7 @@ func eventRow(t *triggers.Trigger, e *triggers.Event, zone string) view.EventRow
 	if at := e.ScheduledAt(); t.Kind == triggers.Schedule && !at.IsZero() {
 		plan, err := t.Config.Schedule(zone)
 		if err == nil {
-			row.Reason = "Planned for " + at.In(plan.Location()).Format("Jan 2, 15:04") + " in " + schedule.City(plan.Timezone())
+			row.Reason = "Planned for " + at.In(plan.Location()).Format("Jan 2, 3:04 PM") + " in " + schedule.City(plan.Timezone())
 		}
 		return row
 	}
@@ -250,7 +252,7 @@ func (r rows) setNext(v *row, t *triggers.Trigger) {
 	case sameClock(v.next, zone, v.plan.Location()) && v.next.Sub(r.now) < time.Hour:
 		v.NextBelow = "in " + components.WholeDuration(v.next.Sub(r.now))
 	case !sameClock(v.next, zone, v.plan.Location()):
-		v.NextBelow = there.Format("15:04") + " in " + schedule.City(v.plan.Timezone())
+		v.NextBelow = there.Format("3:04 PM") + " in " + schedule.City(v.plan.Timezone())
 	}
 }
 

@@ -86,7 +86,7 @@ func (e *env) only() *triggers.Trigger {
 
 // dialog returns the values that a browser sends for a new schedule on weekdays at 9.
 func dialog(change ...string) url.Values {
-	form := url.Values{"name": {"Morning digest"}, "phrase": {"Weekdays at 09:00, Berlin"}, "was": {""}, "repeat": {"days"}, "day_of_week": {"1"}, "time": {"09:00"}, "count": {"15"}, "unit": {"m"}, "day": {"1"}, "timezone": {""},
+	form := url.Values{"name": {"Morning digest"}, "phrase": {"Weekdays at 9:00 AM, Berlin"}, "was": {""}, "repeat": {"days"}, "day_of_week": {"1"}, "time": {"09:00"}, "count": {"15"}, "unit": {"m"}, "day": {"1"}, "timezone": {""},
 		"overlap": {"skip"}, "catch_up": {"one"}, "source.who": {"value"}, "text.who": {"Ada"}}
 	for i := 0; i+1 < len(change); i += 2 {
 		form.Set(change[i], change[i+1])
@@ -98,14 +98,14 @@ func TestSchedules_are_created_by_their_phrase(t *testing.T) {
 	t.Parallel()
 	e := setup(t, october)
 	e.b.Get(e.path("")).Is(http.StatusOK).Has("Nothing starts this flow yet")
-	e.b.Get(e.path("/schedule")).Is(http.StatusOK).Has("New schedule", "Weekdays at 09:00, UTC", "Fri, Oct 23")
+	e.b.Get(e.path("/schedule")).Is(http.StatusOK).Has("New schedule", "Weekdays at 9:00 AM, UTC", "Fri, Oct 23")
 	e.b.Post(e.path("/schedule"), dialog()).RedirectsTo(e.path(""))
 	s := e.only()
 	if s.Name != "morning-digest" || s.Config.Cron != "0 9 * * 1-5" || s.Config.Timezone != "Europe/Berlin" || s.Config.Overlap != "skip" || s.Config.Inputs.Get("who") != "Ada" || !s.On || s.Next.IsZero() {
 		t.Errorf("stored %+v", s)
 	}
-	e.b.Get(e.path("")).Is(http.StatusOK).Has("Morning digest", "Weekdays at 09:00, Berlin", "Tomorrow, 9:00 AM", `aria-checked="true"`)
-	e.b.Get(e.path("/"+s.ID)).Is(http.StatusOK).Has(`value="Weekdays at 09:00, Berlin"`, "Clocks in Berlin go back 1 hour on Oct 25.", "Mon, Oct 26", "Run now")
+	e.b.Get(e.path("")).Is(http.StatusOK).Has("Morning digest", "Weekdays at 9:00 AM, Berlin", "Tomorrow, 9:00 AM", `aria-checked="true"`)
+	e.b.Get(e.path("/"+s.ID)).Is(http.StatusOK).Has(`value="Weekdays at 9:00 AM, Berlin"`, "Clocks in Berlin go back 1 hour on Oct 25.", "Mon, Oct 26", "Run now")
 }
 
 func TestSchedules_are_changed_by_their_fields_and_keep_what_has_no_field(t *testing.T) {
@@ -113,14 +113,14 @@ func TestSchedules_are_changed_by_their_fields_and_keep_what_has_no_field(t *tes
 	e := setup(t, october)
 	e.b.Post(e.path("/schedule"), dialog()).RedirectsTo(e.path(""))
 	one := e.path("/" + e.only().ID)
-	form := dialog("was", "Weekdays at 09:00, Berlin", "repeat", "interval", "count", "65", "overlap", "queue", "catch_up", "none", "except", "2026-12-24/2026-12-26, 2027-01-01", "pause_after", "3", "jitter_s", "30")
+	form := dialog("was", "Weekdays at 9:00 AM, Berlin", "repeat", "interval", "count", "65", "overlap", "queue", "catch_up", "none", "except", "2026-12-24/2026-12-26, 2027-01-01", "pause_after", "3", "jitter_s", "30")
 	e.b.Post(one, form).RedirectsTo(e.path(""))
 	s := e.only()
 	if c := s.Config; c.Every != "65m" || c.Cron != "" || c.Overlap != "queue" || c.CatchUp != "none" || len(c.Except) != 2 || c.PauseAfter != 3 || c.Jitter != 30 {
 		t.Errorf("stored %+v", c)
 	}
-	for name, want := range map[string]string{"time": "Write the time as 09:00 or 9am.", "phrase": "Add a time"} {
-		form := dialog("was", "Weekdays at 09:00, Berlin", "time", "late")
+	for name, want := range map[string]string{"time": "Write the time as 9:00 AM or 09:00.", "phrase": "Add a time"} {
+		form := dialog("was", "Weekdays at 9:00 AM, Berlin", "time", "late")
 		if name == "phrase" {
 			form = dialog("phrase", "weekdays")
 		}
@@ -141,7 +141,7 @@ func TestPreview_shows_both_zones_and_clock_changes(t *testing.T) {
 	e := setup(t, october)
 	b := e.in("America/New_York")
 	fields := b.Post(e.path("/preview"), dialog("edited", "phrase")).Is(http.StatusOK)
-	fields.Has(`id="schedule-fields"`, "Berlin", "New York (you)", "3:00 AM", "4:00 AM", "It stays 09:00 there and becomes 4:00 AM for you.").Lacks(`id="schedule-phrase"`)
+	fields.Has(`id="schedule-fields"`, "Berlin", "New York (you)", "3:00 AM", "4:00 AM", "It stays 9:00 AM there and becomes 4:00 AM for you.").Lacks(`id="schedule-phrase"`)
 	phrase := b.Post(e.path("/preview"), dialog("edited", "fields", "day_of_week", "6", "time", "18:30", "timezone", "Asia/Tokyo")).Is(http.StatusOK)
 	phrase.Has(`value="Saturdays at 18:30, Tokyo"`, `id="schedule-next"`).Lacks(`id="schedule-fields"`)
 	b.Post(e.path("/preview"), dialog("edited", "phrase", "phrase", "sometimes")).Is(http.StatusOK).Has("Start with days")
@@ -156,7 +156,7 @@ func TestPreview_without_a_script(t *testing.T) {
 	t.Parallel()
 	e := setup(t, october)
 	e.b.Post(e.path("/schedule"), dialog("act", "preview", "phrase", "every 65 minutes")).Is(http.StatusOK).Has("<noscript>", `name="count" value="65"`, `name="was" value="Every 65 minutes"`, "Next 5 times")
-	e.b.Post(e.path("/schedule"), dialog("act", "preview", "was", "Weekdays at 09:00, Berlin", "time", "7pm")).Is(http.StatusOK).Has(`value="Mondays at 19:00, UTC"`)
+	e.b.Post(e.path("/schedule"), dialog("act", "preview", "was", "Weekdays at 9:00 AM, Berlin", "time", "7pm")).Is(http.StatusOK).Has(`value="Mondays at 7:00 PM, UTC"`)
 	if len(e.list()) != 0 {
 		t.Error("a preview stored something")
 	}

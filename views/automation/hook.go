@@ -22,6 +22,7 @@ type HookPage struct {
 	OldUntil     time.Time
 	Form         HookForm
 	Capture      Capture
+	Test         HookTest
 	Now          time.Time
 }
 
@@ -66,6 +67,13 @@ type HookForm struct {
 
 	MaxBody, PerMinute, PerDay string
 	Errors                     components.Errors
+}
+
+// HookTest is the form that sends a test to a webhook. Its Media is "" if there is none.
+type HookTest struct {
+	Media string // type of the body
+	Event string // of GitHub
+	Body  string
 }
 
 // Values of HookForm.Secret that are not names of credentials.

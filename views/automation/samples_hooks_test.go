@@ -15,7 +15,7 @@ func hookSamples(theme layout.Theme) map[string]templ.Component {
 	page := HookPage{
 		FlowID: "flow_1", Flow: "Post refunds", LiveVersion: 2, ID: "trg_3", Title: "Stripe refunds", On: true, MayEdit: true, Now: viewtest.Noon,
 		URL: "https://sluice.example.com/h/k7QmAbCdEfGhIjKlMnOpQrStUvWxYz0123456789abc", Secret: "AbCdEfGh", OldUntil: viewtest.Noon.Add(24 * time.Hour),
-		Form: sampleHookForm(), Capture: sampleCapture(),
+		Form: sampleHookForm(), Capture: sampleCapture(), Test: HookTest{Media: "application/json", Body: `{"id": "evt_test", "type": "refund.created"}`},
 	}
 	page.Form.Steps = []string{"At Stripe, open Developers › Webhooks › Add destination, choose the events, and paste the URL.", "Reveal the signing secret of the endpoint, which begins with whsec_."}
 	fresh := HookPage{FlowID: "flow_1", Flow: "Post refunds", Title: "New webhook", MayEdit: true, Now: viewtest.Noon, Form: sampleHookForm()}
@@ -24,7 +24,7 @@ func hookSamples(theme layout.Theme) map[string]templ.Component {
 	wrong.Form.Errors = components.Errors{"name": "Enter a name of letters and digits.", "when": "This is not an expression.", "typed": "Enter the secret that the service shows.", "": "The webhook has 2 problems."}
 	viewer := page
 	viewer.MayEdit, viewer.URL, viewer.Secret, viewer.On = false, "", "", false
-	viewer.Form.Scheme = "none"
+	viewer.Form.Scheme, viewer.Test = "none", HookTest{}
 	viewer.Capture = Capture{FlowID: "flow_1", ID: "trg_3", Now: viewtest.Noon}
 	return map[string]templ.Component{"hook": Hook(p, page), "hook-new": Hook(p, fresh), "hook-errors": Hook(p, wrong), "hook-viewer": Hook(p, viewer)}
 }

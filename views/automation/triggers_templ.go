@@ -146,7 +146,7 @@ func Triggers(p layout.Page, t TriggersPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "timer", Title: "Nothing starts this flow yet", Text: "A schedule starts it at planned times, such as weekdays at 09:00. A webhook starts it when another service sends a request."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "timer", Title: "Nothing starts this flow yet", Text: "A schedule starts it at planned times, such as weekdays at 9:00 AM. A webhook starts it when another service sends a request."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
