@@ -55,12 +55,7 @@ func (h *hookSender) send(base, delivery, body string) (int, string, http.Header
 		h.t.Error(err)
 		return 0, "", nil
 	}
-	mac := hmac.New(sha256.New, []byte(hookSecret))
-	mac.Write([]byte(strings.TrimSuffix(body, " "))) // a changed body ends in a space
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	r.Header.Set("X-GitHub-Delivery", delivery)
-	r.Header.Set("X-GitHub-Event", "issues")
+	h.sign(r, delivery, body)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		h.t.Error(err)
@@ -69,6 +64,16 @@ func (h *hookSender) send(base, delivery, body string) (int, string, http.Header
 	defer res.Body.Close()
 	data, _ := io.ReadAll(res.Body)
 	return res.StatusCode, string(data), res.Header
+}
+
+// sign adds the headers of GitHub. A body that ends in a space was changed after it was signed.
+func (h *hookSender) sign(r *http.Request, delivery, body string) {
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	mac.Write([]byte(strings.TrimSuffix(body, " ")))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	r.Header.Set("X-GitHub-Delivery", delivery)
+	r.Header.Set("X-GitHub-Event", "issues")
 }
 
 // runs returns how many runs the flow has.
