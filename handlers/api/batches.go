@@ -504,7 +504,7 @@ func (s batchServer) showBatchResults(c *Call) error {
 	if err != nil {
 		return err
 	}
-	w := batches.NewResults(format, slices.Concat(spec.Columns, outputs, batches.ResultColumns), raw != "true")
+	w := batches.NewResults(format, spec.Columns, outputs, raw != "true")
 	h := c.Response().Header()
 	h.Set("Content-Type", w.MIME())
 	h.Set("Content-Disposition", `attachment; filename="`+string(run.ID)+"."+w.Extension()+`"`)
@@ -534,7 +534,7 @@ func (s batchServer) showBatchResults(c *Call) error {
 			if only == "failed" && (r == nil || r.State != flow.RunFailed && r.State != flow.RunCanceled) {
 				continue
 			}
-			if err := w.Write(page[i].Values, outputs, r); err != nil {
+			if err := w.Write(page[i].Values, r); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -18,19 +19,31 @@ var ResultColumns = []string{"_status", "_code", "_error", "_run_id", "_usd"}
 // Results writes the rows of a batch with their results, one by one.
 type Results struct {
 	format  string
-	columns []string
+	own     []string // columns of the table
+	outputs []string // of the flow
+	names   []string // of all columns, each once
 	defused bool
 	out     io.Writer
 	csv     *csv.Writer
 	zip     *zip.Writer
 }
 
-// NewResults returns a writer of csv, jsonl or xlsx. defused keeps texts of a CSV from being read as formulas.
-func NewResults(format string, columns []string, defused bool) *Results {
+// NewResults returns a writer of csv, jsonl or xlsx for the columns of a table and the outputs of a flow. A column with the name of an output or of a
+// result column, as in results that are uploaded again, gets another name. defused keeps texts of a CSV from being read as formulas.
+func NewResults(format string, own, outputs []string, defused bool) *Results {
 	if format == "" {
 		format = "csv"
 	}
-	return &Results{format: format, columns: columns, defused: defused}
+	w := &Results{format: format, own: own, outputs: outputs, defused: defused}
+	added := slices.Concat(outputs, ResultColumns)
+	for _, name := range own {
+		for slices.Contains(added, name) || slices.Contains(w.names, name) {
+			name += " (table)"
+		}
+		w.names = append(w.names, name)
+	}
+	w.names = append(w.names, added...)
+	return w
 }
 
 // Extension returns the ending of file names.
@@ -47,40 +60,38 @@ func (w *Results) To(out io.Writer) {
 	switch w.format {
 	case "csv":
 		w.csv = csv.NewWriter(out)
-		_ = w.csv.Write(w.safe(w.columns)) // it is buffered, so Flush returns the error
+		_ = w.csv.Write(w.safe(w.names)) // it is buffered, so Flush returns the error
 	case "xlsx":
 		w.beginSheet(out)
 	}
 }
 
 // Write writes a row. r is nil for one that has not started.
-func (w *Results) Write(row *flow.Object, outputs []string, r *flow.ChildResult) error {
-	o := row.Clone()
-	for _, name := range outputs {
-		o.Set(name, nil)
+func (w *Results) Write(row *flow.Object, r *flow.ChildResult) error {
+	values := make([]any, 0, len(w.names))
+	for _, name := range w.own {
+		values = append(values, row.Get(name))
 	}
+	outputs := make([]any, len(w.outputs))
 	status, code, message, runID, usd := any("pending"), any(nil), any(nil), any(nil), any(nil)
 	if r != nil {
 		status, runID, usd = string(r.State), string(r.RunID), r.Usage.CostNanoUSD.Exact()
 		if r.State == flow.RunSucceeded {
-			for _, name := range outputs {
-				o.Set(name, r.Outputs.Get(name))
+			for i, name := range w.outputs {
+				outputs[i] = r.Outputs.Get(name)
 			}
 		}
 		if r.Error != nil && r.State.Ended() && r.State != flow.RunSucceeded {
 			code, message = string(r.Error.Code), r.Error.Message
 		}
 	}
-	for i, v := range []any{status, code, message, runID, usd} {
-		o.Set(ResultColumns[i], v)
-	}
+	values = append(append(values, outputs...), status, code, message, runID, usd)
 	if w.format == "jsonl" {
-		_, err := w.out.Write(append(flow.EncodeJSON(o), '\n'))
-		return err
+		return w.line(row, values)
 	}
-	cells := make([]string, len(w.columns))
-	for i, name := range w.columns {
-		cells[i] = cellText(o.Get(name))
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = cellText(v)
 	}
 	if w.csv != nil {
 		if err := w.csv.Write(w.safe(cells)); err != nil {
@@ -90,6 +101,23 @@ func (w *Results) Write(row *flow.Object, outputs []string, r *flow.ChildResult)
 		return w.csv.Error()
 	}
 	return w.sheetRow(cells)
+}
+
+// line writes a row as a line of JSON. Members of a row of JSON Lines that the first rows lack follow at the end.
+func (w *Results) line(row *flow.Object, values []any) error {
+	o := &flow.Object{}
+	for i, name := range w.names {
+		if i >= len(w.own) || row.Has(w.own[i]) {
+			o.Set(name, values[i])
+		}
+	}
+	for name, v := range row.All() {
+		if !slices.Contains(w.own, name) && !o.Has(name) {
+			o.Set(name, v)
+		}
+	}
+	_, err := w.out.Write(append(flow.EncodeJSON(o), '\n'))
+	return err
 }
 
 // Close ends the file.
@@ -154,7 +182,7 @@ func (w *Results) beginSheet(out io.Writer) {
 		w.out = file
 		_, _ = io.WriteString(file, xmlHead+part[1])
 	}
-	_ = w.sheetRow(w.columns)
+	_ = w.sheetRow(w.names)
 }
 
 // maxCellText is the longest text of a cell of Excel, in characters.
