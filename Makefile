@@ -107,14 +107,15 @@ bench-peers: ## measure Node-RED and DBOS beside Sluice; needs npm and the netwo
 	go run ./bench -rows wait,http -on sqlite,postgres -callers 1,8,64,512 -time 15s -peers
 
 crash: ## the long crash tests: 200 rounds of kill -9 under load, and while maps and agents work
-	go test ./e2e -run TestCrash -rounds 200 -timeout 60m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run TestCrash -skip TestCrashSchedules -rounds 200 -timeout 60m -v
 
 faults: ## the long fault tests of three instances on PostgreSQL: 20 rounds of each
-	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -rounds 20 -timeout 180m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -skip TestFleetSchedules -rounds 20 -timeout 180m -v
 
-soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets, and crashes of the program without C. KILLS and FAULTS change that
-	go test ./e2e -run 'TestCrash' -rounds $(or $(KILLS),300) -timeout 180m -v
-	SLUICE_TEST_SLOW=1 go test ./e2e -run 'TestFleet' -rounds $(or $(FAULTS),20) -timeout 180m -v
+soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets, 500 schedules for 30 minutes, a batch of 100,000 rows, and crashes of the program without C. KILLS, FAULTS and MINUTES change that
+	SLUICE_TEST_SLOW=1 go test ./e2e -run TestCrash -skip TestCrashSchedules -rounds $(or $(KILLS),300) -timeout 180m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run 'TestCrashSchedules|TestFleetSchedules' -rounds $(or $(MINUTES),30) -timeout 180m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -skip TestFleetSchedules -rounds $(or $(FAULTS),20) -timeout 180m -v
 	CGO_ENABLED=0 go test ./db ./jobs -timeout 60m
 	go test ./e2e -run '^TestCrash$$' -no-c -rounds $(or $(FAULTS),20) -timeout 60m -v
 

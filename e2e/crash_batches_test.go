@@ -12,13 +12,13 @@ import (
 	"sluice/e2e/need"
 )
 
-// batchRows is how many rows TestCrashBatches_lose_and_repeat_no_row runs; with more than 10 rounds it is twenty times as many.
-const batchRows = 300
+// batchRows is how many rows TestCrashBatches_lose_and_repeat_no_row runs; with more than 10 rounds it runs soakRows.
+const batchRows, soakRows = 300, 100_000
 
 // batchSize returns the number of rows.
 func batchSize() int {
 	if *rounds > 10 {
-		return 20 * batchRows
+		return soakRows
 	}
 	return batchRows
 }
