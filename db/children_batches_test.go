@@ -2,9 +2,12 @@ package db_test
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/flow/value"
 )
@@ -111,4 +114,52 @@ func TestInBatch_finds_the_rows_of_batches(t *testing.T) {
 		}
 		wantEqual(t, "in a batch", fmt.Sprint(got), "[true true false false]")
 	}, capacity(20))
+}
+
+// TestBatch_starts_the_next_row_in_few_statements compares the statements in which a row of a batch ends with those in which an item of a map does.
+func TestBatch_starts_the_next_row_in_few_statements(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	cfg := server.Config("rows")
+	proxy := dbtest.NewProxy(t, "unix", server.Socket())
+	cfg.Instance, cfg.DatabaseURL = "test-rows", proxy.URL("rows")
+	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
+	cfg.Now = c.Now
+	capacity(100)(&cfg)
+	w := newFixture(t, openStore(t, cfg), c)
+	w.limit(flow.Limits{MaxRunning: 50})
+	_, byKey := w.key(0, 0)
+	const ends = 20
+	batch := w.rows(3+2*ends, byKey)
+	_, items := w.childrenOf(w.flow.ID, 3+2*ends, true, byKey)
+	var mu sync.Mutex
+	var statements []string
+	count := func(step flow.CallingStep) int {
+		for i := range 2 * ends {
+			if i == ends { // then the number of runs is known
+				mu.Lock()
+				statements = nil
+				mu.Unlock()
+			}
+			run := w.childRun(step, i)
+			proxy.LoseAnswers(func(sql string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				statements = append(statements, sql)
+				return false
+			})
+			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: run, End: true}))
+			proxy.LoseAnswers(nil)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return len(statements)
+	}
+	ofItems := count(items)
+	ofRows := count(batch)
+	t.Logf("%d statements for %d items of a map, %d for as many rows of a batch", ofItems, ends, ofRows)
+	if ofRows > ofItems+ends/2 { // those that are run once a second
+		t.Errorf("the rows of a batch take %.1f statements each, the items of a map %.1f; the last row:\n%s", float64(ofRows)/ends, float64(ofItems)/ends, strings.Join(statements[max(0, len(statements)-ofRows/ends):], "\n"))
+	}
+	wantEqual(t, "counted", w.counted(batch), fmt.Sprintf("%d 3 %d 0", 0, 2*ends))
 }

@@ -39,6 +39,14 @@ func (w *fixture) childrenOf(flowID flow.FlowID, n int, keepErrors bool, change 
 // endChild ends the child run of an item, at a cost of one nano-dollar.
 func (w *fixture) endChild(step flow.CallingStep, item int, state flow.RunState) {
 	w.t.Helper()
+	run := w.childRun(step, item)
+	run.State = state
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: run, End: true}))
+}
+
+// childRun returns the run of an item as it succeeds.
+func (w *fixture) childRun(step flow.CallingStep, item int) *flow.Run {
+	w.t.Helper()
 	results, err := w.ReadChildren(w.ctx, ws, step, item, item+1)
 	w.must(err)
 	if len(results) != 1 {
@@ -46,9 +54,9 @@ func (w *fixture) endChild(step flow.CallingStep, item int, state flow.RunState)
 	}
 	run, err := w.FindRun(w.ctx, ws, "", results[0].RunID)
 	w.must(err)
-	run.State, run.StartedAt, run.EndedAt, run.Outputs = state, w.clock.Now(), w.clock.Now(), value.FromMap(map[string]any{"item": item})
+	run.State, run.StartedAt, run.EndedAt, run.Outputs = flow.RunSucceeded, w.clock.Now(), w.clock.Now(), value.FromMap(map[string]any{"item": item})
 	run.Usage.CostNanoUSD = 1
-	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: run, End: true}))
+	return run
 }
 
 // counted returns the numbers of a step: pending, running, succeeded and failed.

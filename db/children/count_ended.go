@@ -42,8 +42,9 @@ func countEndedOf(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) erro
 		return err
 	}
 	var row *gen.Child
+	usedUp := slices.ContainsFunc(ends, func(e core.ChildEnd) bool { return e.Code == flow.CodeBudgetExceeded })
 	if tx.Store.IsPostgres() {
-		row, err = countAndStart(tx, p)
+		row, err = countAndStart(tx, p, usedUp)
 	} else {
 		row, err = count(tx, p)
 	}
@@ -51,7 +52,6 @@ func countEndedOf(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) erro
 		return err
 	}
 	notified := row.Stopped != 0 // the step has failed already, and the run ends after the last child
-	usedUp := slices.ContainsFunc(ends, func(e core.ChildEnd) bool { return e.Code == flow.CodeBudgetExceeded })
 	c, err := startNext(tx, row, usedUp)
 	if err != nil {
 		return err

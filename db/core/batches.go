@@ -91,6 +91,23 @@ func spareSlots(tx *Tx, k FlowKey, l flowLimits) (int64, error) {
 	return free, nil
 }
 
+// SpareCapacity returns how many runs all instances together may still admit, as this process knows it without a query; -1 if it does
+// not. It may be a little off; admission itself is exact.
+func SpareCapacity(tx *Tx) (int64, error) {
+	if tx.Store.QueueOrNil() == nil {
+		return flow.MaxChildConcurrency, nil // a process with workers decides
+	}
+	running, known := tx.Batch.Counts.admitted[FlowKey{}]
+	if !known && !tx.Batch.Counts.locked {
+		running, known = tx.Store.Live.admitted()
+	}
+	if !known {
+		return -1, nil
+	}
+	capacity, err := tx.capacity()
+	return min(max(capacity-running, 0), flow.MaxChildConcurrency), err
+}
+
 // takeStarts takes up to n starts from budgets of runs, and returns how many. The rows are locked first.
 func takeStarts(tx *Tx, ws flow.WorkspaceID, budgets []flow.Budget, n int) (int, error) {
 	day := DayOf(tx.Store.Config.Now())
