@@ -29,6 +29,7 @@ type seeded struct {
 	run, failed, key string // IDs of runs, and the secret of a key
 	delivery         string // ID of a delivery that no receiver accepts
 	batched          string // ID of a batch that has ended; see batch
+	planned, hooked  string // paths of a schedule and of a webhook with a rejected request; see triggers
 	kb               string // path of a knowledge base; see knowledge
 }
 
@@ -73,6 +74,27 @@ func (s *seeded) batch() string {
 	return "/flows/" + s.flow + "/batches/" + s.batched
 }
 
+// triggers returns the paths of a schedule and of an incoming webhook with a rejected request, beside which an alarm looks at failures.
+func (s *seeded) triggers() (schedule, hook string) {
+	s.t.Helper()
+	if s.planned == "" {
+		c := s.client(s.must("key", "create", "--name", "automation", "--scope", "edit,read,run"))
+		path := "/v1/flow/" + s.flow
+		list := "/flows/" + s.flow + "/triggers/"
+		s.planned = list + fmt.Sprint(c.want(http.StatusOK, http.MethodPut, path+"/triggers/digest", object{"cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "inputs": object{"ticket": tickets[0]}}).object(s.t)["id"])
+		o := c.want(http.StatusOK, http.MethodPut, path+"/hooks/tickets", object{"verify": object{"scheme": "none"}}).object(s.t)
+		s.hooked = list + fmt.Sprint(o["id"])
+		_, token, _ := strings.Cut(fmt.Sprint(o["url"]), "/h/")
+		r, err := plain.Post(s.base()+"/h/"+token, "application/json", strings.NewReader(`{"ticket": ["not a text"], "more": {"members": [1, 2]}}`))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r.Body.Close()
+		c.want(http.StatusOK, http.MethodPut, "/v1/alarms/many-fail", object{"flow": s.flow, "kind": "failed", "count": 3})
+	}
+	return s.planned, s.hooked
+}
+
 // openForm shares a flow as a form.
 func (d *dashboard) openForm(flow string) {
 	d.t.Helper()
@@ -112,7 +134,10 @@ func (s *seeded) open() []place {
 }
 
 func (s *seeded) private() []place {
+	schedule, hook := s.triggers()
 	return []place{
+		{"schedule", schedule}, {"backfill", schedule + "/backfill?from=2026-11-02&until=2026-11-06"}, {"hook", hook},
+		{"alarms", "/alarms"}, {"alarm", "/alarms/many-fail"}, {"alarm-new", "/alarms/new/slow?flow=" + s.flow},
 		{"flows", "/flows"}, {"flows-table", "/flows?view=table"}, {"templates", "/flows/templates"}, {"import", "/flows/import"},
 		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"}, {"flow-settings", "/flows/" + s.flow + "/settings"}, {"flow-runs", "/runs?flow=" + s.flow},
 		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
