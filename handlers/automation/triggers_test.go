@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db"
+	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/flow/triggers"
 	"sluice/handlers"
@@ -28,15 +30,17 @@ type env struct {
 
 func setup(t *testing.T, now time.Time) *env {
 	var shown atomic.Pointer[time.Time] // once people have signed in, whose sessions must not begin before they exist
-	h := webtest.Setup(t, func(c *handlers.Config) {
-		c.Now = func() time.Time {
-			if at := shown.Load(); at != nil {
-				return *at
-			}
-			return time.Now()
+	clock := func() time.Time {
+		if at := shown.Load(); at != nil {
+			return *at
 		}
-		c.SessionIdle, c.SessionMax = 50*365*24*time.Hour, 50*365*24*time.Hour
+		return time.Now()
+	}
+	// The store has the same clock: with its own, schedules would be decided on for times that the pages do not know.
+	h := webtest.SetupOn(t, dbtest.SQLite(t, func(c *db.Config) { c.Now = clock }), func(c *handlers.Config) {
+		c.Now, c.SessionIdle, c.SessionMax = clock, 50*365*24*time.Hour, 50*365*24*time.Hour
 	})
+	h.Add("founder@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	e := &env{h, h.PublishedFlow(webtest.Greeting), h.As(flow.MemberEditor), func(at time.Time) { shown.Store(&at) }}
 	if !now.IsZero() {
 		e.set(now)
@@ -143,7 +147,7 @@ func TestPreview_shows_both_zones_and_clock_changes(t *testing.T) {
 	fields := b.Post(e.path("/preview"), dialog("edited", "phrase")).Is(http.StatusOK)
 	fields.Has(`id="schedule-fields"`, "Berlin", "New York (you)", "3:00 AM", "4:00 AM", "It stays 9:00 AM there and becomes 4:00 AM for you.").Lacks(`id="schedule-phrase"`)
 	phrase := b.Post(e.path("/preview"), dialog("edited", "fields", "day_of_week", "6", "time", "18:30", "timezone", "Asia/Tokyo")).Is(http.StatusOK)
-	phrase.Has(`value="Saturdays at 18:30, Tokyo"`, `id="schedule-next"`).Lacks(`id="schedule-fields"`)
+	phrase.Has(`value="Saturdays at 6:30 PM, Tokyo"`, `id="schedule-next"`).Lacks(`id="schedule-fields"`)
 	b.Post(e.path("/preview"), dialog("edited", "phrase", "phrase", "sometimes")).Is(http.StatusOK).Has("Start with days")
 	b.Post(e.path("/preview"), dialog("edited", "phrase", "phrase", "once on 2020-01-01 at 9:00")).Is(http.StatusOK).Has("There are no more times.")
 	if len(e.list()) != 0 {

@@ -94,7 +94,7 @@ func TestResults_keep_the_columns_of_results_that_are_uploaded_again(t *testing.
 	t.Parallel()
 	w := NewResults("csv", []string{"a", "out", "_status"}, []string{"out"}, true)
 	read, err := csv.NewReader(strings.NewReader(written(t, w, map[string]any{"a": "1", "out": "2", "_status": "failed"}))).ReadAll()
-	want := [][]string{{"a", "out (table)", "_status (table)", "out", "_status", "_code", "_error", "_run_id", "_usd"}, {"1", "2", "failed", "1", "succeeded", "", "", "run_1", "0"}}
+	want := [][]string{{"a", "out (table)", "_status (table)", "out", "_status", "_code", "_error", "_run_id", "_usd"}, {"1", "2", "failed", "1", "succeeded", "", "", "run_1", "0.00"}}
 	if err != nil || !reflect.DeepEqual(read, want) {
 		t.Errorf("got %q, %v, want %q", read, err, want)
 	}
