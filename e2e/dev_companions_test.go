@@ -37,18 +37,18 @@ func TestDev_keeps_triggers_and_their_file_equal(t *testing.T) {
 		t.Helper()
 		d.c.want(200, "PUT", path, json.RawMessage(`{"cron": "0 `+hour+` * * *", "inputs": {"who": "Ada"}}`))
 	}
-	set("Every day at 09:00")
+	set("Every day at 9:00 AM")
 	d.write(file, schedule("10"))
-	set("Every day at 10:00")
+	set("Every day at 10:00 AM")
 	change("11")
 	filed(file, "0 11 * * *")
 
 	// A mistake is printed with its line, and the server keeps what it has.
 	d.write(file, strings.Replace(schedule("12"), `"cron"`, "\n\n\"crom\"", 1))
 	d.waitFor(d.errs, file+":3: ")
-	set("Every day at 11:00")
+	set("Every day at 11:00 AM")
 	d.write(file, schedule("12"))
-	set("Every day at 12:00")
+	set("Every day at 12:00 PM")
 
 	// Both sides change at once: nothing is lost.
 	_ = d.cmd.Process.Signal(syscall.SIGSTOP)
@@ -59,15 +59,15 @@ func TestDev_keeps_triggers_and_their_file_equal(t *testing.T) {
 	if kept := d.read("flows/greet.triggers.conflict.json"); !strings.Contains(kept, "0 13") || d.read(file) != schedule("14") {
 		t.Errorf("the conflict file is\n%s\nand the file\n%s", kept, d.read(file))
 	}
-	set("Every day at 13:00")
+	set("Every day at 1:00 PM")
 	d.remove("flows/greet.triggers.conflict.json")
-	set("Every day at 14:00")
+	set("Every day at 2:00 PM")
 
 	// An entry that is removed from the file is removed from the server.
 	d.write(file, `{"schema": "sluice.triggers/v1", "triggers": []}`)
 	waitUntil(t, "the trigger is removed", func() bool { return d.c.do("GET", path, nil).status == 404 })
 	d.write(file, schedule("15"))
-	set("Every day at 15:00")
+	set("Every day at 3:00 PM")
 	d.stop()
 
 	// Pull gives the same files, under the slug that the flow has now.

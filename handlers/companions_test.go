@@ -184,7 +184,7 @@ func TestCompanions_apply_twice_changes_nothing(t *testing.T) {
 	if was.URL == "" || was.URL != now.URL || !strings.Contains(text, "body.title") {
 		t.Errorf("the webhook was %s and is %s", hook, text)
 	}
-	if text, _ := e.do(200, "GET", "/v1/flow/"+e.id+"/triggers/daily", ""); !strings.Contains(text, `"on":false`) || !strings.Contains(text, "07:00") {
+	if text, _ := e.do(200, "GET", "/v1/flow/"+e.id+"/triggers/daily", ""); !strings.Contains(text, `"on":false`) || !strings.Contains(text, "7:00 AM") {
 		t.Errorf("the paused schedule is %s", text)
 	}
 	if text, _ := e.file(); strings.Contains(text, was.URL[len(was.URL)-43:]) || strings.Contains(text, "paused") {

@@ -63,7 +63,7 @@ func TestTriggers_through_the_API(t *testing.T) {
 	if _, _, raw := do("GET", path+"/events", "", http.StatusOK); !strings.Contains(raw, string(started.RunID)) || !strings.Contains(raw, `"state":"started"`) {
 		t.Errorf("the events are %s", raw)
 	}
-	if _, _, raw := do("POST", "/v1/schedules/preview", `{"cron": "30 2 * * *", "timezone": "Australia/Lord_Howe"}`, http.StatusOK); !strings.Contains(raw, "Every day at 02:30, Lord Howe") {
+	if _, _, raw := do("POST", "/v1/schedules/preview", `{"cron": "30 2 * * *", "timezone": "Australia/Lord_Howe"}`, http.StatusOK); !strings.Contains(raw, "Every day at 2:30 AM, Lord Howe") {
 		t.Errorf("the preview is %s", raw)
 	}
 	do("DELETE", path, "", http.StatusNoContent)
