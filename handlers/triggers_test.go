@@ -2,12 +2,15 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/triggers"
 	"sluice/handlers/webtest"
 )
 
@@ -90,6 +93,67 @@ func TestTriggers_of_a_limited_key(t *testing.T) {
 		}
 		if status, _, raw := p.send("POST", path+"/now", ""); status != http.StatusOK {
 			t.Errorf("now with a limited key: %d %s", status, raw)
+		}
+	}
+}
+
+// TestTriggers_list_all_pages_of_events reads the events of a trigger and the messages of an alarm page by page.
+func TestTriggers_list_all_pages_of_events(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.PublishedFlow(webtest.PublishGreeting)
+	p := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
+	send := func(method, path, body string) (o struct {
+		Events     []struct{ Key string }
+		Messages   []struct{ ID string }
+		NextCursor *string `json:"next_cursor"`
+	}) {
+		t.Helper()
+		status, _, raw := p.send(method, path, body)
+		if status/100 != 2 || raw != "" && json.Unmarshal([]byte(raw), &o) != nil {
+			t.Fatalf("%s %s: %d %s", method, path, status, raw)
+		}
+		return o
+	}
+	path := "/v1/flow/" + id + "/triggers/daily"
+	send("PUT", path, `{"cron": "0 9 * * 1-5", "inputs": {"who": "Ada"}}`)
+	trigger, err := h.Store.FindTrigger(t.Context(), flow.DefaultWorkspace, flow.FlowID(id), "daily")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		e := &triggers.Event{TriggerID: trigger.ID, Key: key, WorkspaceID: trigger.WorkspaceID, FlowID: trigger.FlowID, State: triggers.Rejected, Code: flow.CodeInputInvalid}
+		if err := h.Store.SaveHookEvent(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var to []string
+	for i := range 5 {
+		to = append(to, fmt.Sprintf(`{"webhook": "https://hooks.example.com/%d"}`, i))
+	}
+	send("PUT", "/v1/alarms/fails", `{"flow": "`+id+`", "kind": "failed", "to": [`+strings.Join(to, ", ")+`]}`)
+	send("POST", "/v1/alarms/fails/test", "")
+	for _, list := range []string{path + "/events?limit=2", "/v1/alarms/fails/messages?limit=2"} {
+		var got []string
+		for at, pages := list, 0; ; pages++ {
+			o := send("GET", at, "")
+			for _, e := range o.Events {
+				got = append(got, e.Key)
+			}
+			for _, m := range o.Messages {
+				got = append(got, m.ID)
+			}
+			if o.NextCursor == nil {
+				break
+			}
+			if pages == 5 {
+				t.Fatalf("%s has no last page", list)
+			}
+			at = list + "&cursor=" + *o.NextCursor
+		}
+		slices.Sort(got)
+		if len(got) != 5 || len(slices.Compact(got)) != 5 {
+			t.Errorf("%s: the pages have %q, want 5", list, got)
 		}
 	}
 }

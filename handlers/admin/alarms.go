@@ -315,10 +315,7 @@ func (s alarmServer) listMessages(c *api.Call) error {
 		return err
 	}
 	o := AlarmMessages{Messages: []AlarmMessage{}}
-	if len(list) > limit {
-		list = list[:limit]
-		o.NextCursor = &list[limit-1].ID
-	}
+	list, o.NextCursor = api.Page(list, limit, func(m *alarms.Sent) string { return m.ID })
 	for i := range list {
 		o.Messages = append(o.Messages, messageObject(&list[i]))
 	}

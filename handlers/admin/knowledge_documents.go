@@ -172,10 +172,7 @@ func (s knowledgeServer) listDocuments(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	if len(list) > limit {
-		list = list[:limit]
-		o.NextCursor = &list[limit-1].ID
-	}
+	list, o.NextCursor = api.Page(list, limit, func(d *knowledge.Document) string { return d.ID })
 	for i := range list {
 		o.Documents = append(o.Documents, documentObject(&list[i]))
 	}

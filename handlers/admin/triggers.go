@@ -308,10 +308,7 @@ func (s *Server) listTriggerEvents(c *api.Call) error {
 		return err
 	}
 	o := TriggerEvents{Events: []TriggerEvent{}}
-	if len(list) > limit {
-		list = list[:limit]
-		o.NextCursor = &list[limit-1].Position
-	}
+	list, o.NextCursor = api.Page(list, limit, func(e *triggers.Event) string { return e.Position })
 	for i := range list {
 		e := &list[i]
 		o.Events = append(o.Events, TriggerEvent{e.Key, e.State, api.Time(e.ScheduledAt()), api.Time(e.CreatedAt), orNull(e.RunID), orNull(e.Code), e.Detail})
