@@ -74,7 +74,7 @@ var rows = []row{
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"agents", (*benchmark).agentsRow}, {"agentstreams", onServer((*benchmark).agentStreamRow, "SLUICE_WORKERS=1024", allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow},
+	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"triggers", (*benchmark).triggersRow},
 	{"memory", (*benchmark).memoryRow}, {"neighbors", (*benchmark).neighborsRow},
 	{"retention", (*benchmark).retentionRow}, {"large", (*benchmark).largeRow},
 }
