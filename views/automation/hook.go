@@ -69,7 +69,7 @@ type HookForm struct {
 	Errors                     components.Errors
 }
 
-// HookTest is the form that sends a test to a webhook. Its Media is "" if there is none.
+// HookTest is the form that sends a test to a webhook. An empty Media means that no test can be sent.
 type HookTest struct {
 	Media string // type of the body
 	Event string // of GitHub
