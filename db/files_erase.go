@@ -115,6 +115,15 @@ func (s *Files) MoveFiles(ctx context.Context, in bool) (blobs.Moved, error) {
 	return o.Move(ctx, in)
 }
 
+// CheckObjects returns blobs.ErrForeign if the object storage belongs to another database.
+func (s *Files) CheckObjects(ctx context.Context) error {
+	o, ok := s.bucket.(*blobs.Objects)
+	if !ok {
+		return errNoObjects
+	}
+	return o.CheckOwner(ctx)
+}
+
 // MissingObjects returns the number of contents that should be in object storage but are not there, and the
 // hashes of the first few.
 func (s *Files) MissingObjects(ctx context.Context) (n int64, some []string, err error) {

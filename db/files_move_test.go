@@ -82,7 +82,7 @@ func TestMoveFiles_keeps_contents_readable(t *testing.T) {
 		moved, err = back.MoveFiles(w.ctx, false)
 		w.must(err)
 		wantEqual(t, "moved back", moved.Contents, int64(len(contents)-1))
-		wantEqual(t, "objects", len(server.Objects(t, "p")), 0)
+		wantEqual(t, "objects", len(server.Objects(t, "p/sha256")), 0)
 		check("after the way back", w)
 		w.wantContents(len(contents))
 	})
@@ -93,7 +93,7 @@ func TestMoveFiles_leaves_damaged_contents(t *testing.T) {
 	withObjects(t, func(t *testing.T, w *objectFixture) {
 		first, second := w.save("first"), w.save("second")
 		var damaged string
-		for _, path := range w.server.Objects(t, "p") {
+		for _, path := range w.server.Objects(t, "p/sha256") {
 			if strings.Contains(path, first.Hash[2:]) {
 				damaged = path
 			}
@@ -132,7 +132,7 @@ func TestBackUp_of_files_in_object_storage(t *testing.T) {
 		w.must(err)
 		wantEqual(t, "files and those elsewhere", [2]int{b.Files, len(b.Elsewhere)}, want)
 	}
-	for _, path := range server.Objects(t, "p") {
+	for _, path := range server.Objects(t, "p/sha256") {
 		w.must(os.Remove(path))
 	}
 	to := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, "master.key")}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbtest/s3server"
 	"sluice/db/gen"
@@ -61,7 +62,7 @@ func withObjects(t *testing.T, test func(t *testing.T, w *objectFixture)) {
 // wantObjects checks the number of objects, and that nothing is stored elsewhere or under way.
 func (w *objectFixture) wantObjects(want int) {
 	w.t.Helper()
-	wantEqual(w.t, "objects", len(w.server.Objects(w.t, "p")), want)
+	wantEqual(w.t, "objects", len(w.server.Objects(w.t, "p/sha256")), want)
 	var uploads, chunks, blobs int
 	w.must(w.Reader.QueryRowContext(w.ctx, `SELECT (SELECT count(*) FROM uploads), (SELECT count(*) FROM blobs),
 		(SELECT count(*) FROM chunks WHERE upload_id NOT IN (SELECT upload_id FROM blobs))`).Scan(&uploads, &blobs, &chunks))
@@ -118,7 +119,7 @@ func TestObjects_are_read_where_they_were_stored(t *testing.T) {
 		w.must(moved.EraseFile(w.ctx, ws, erased.ID))
 		moved.removeErased()
 		after := moved.save("after")
-		wantEqual(t, "objects", len(server.Objects(t, "p")), 1)
+		wantEqual(t, "objects", len(server.Objects(t, "p/sha256")), 1)
 		_, _, err = w.OpenFile(w.ctx, ws, after.ID)
 		wantCode(t, err, flow.CodeStorageUnavailable)
 		again := moved.save(content) // replaces the chunks of PostgreSQL
@@ -162,7 +163,7 @@ func TestObjects_that_were_altered_are_not_served(t *testing.T) {
 	withObjects(t, func(t *testing.T, w *objectFixture) {
 		content := random(2<<20 + 100)
 		f := w.save(content)
-		path := w.server.Objects(t, "p")[0]
+		path := w.server.Objects(t, "p/sha256")[0]
 		altered := []byte(content)
 		altered[1<<20+50] ^= 1
 		w.must(os.WriteFile(path, altered, 0o644))
@@ -235,7 +236,7 @@ func TestObjects_under_faults(t *testing.T) {
 		files, err := w.Reads.ListLiveHashes(w.ctx, gen.ListLiveHashesParams{MaxRows: 1000})
 		w.must(err)
 		w.wantObjects(len(files))
-		for _, path := range w.server.Objects(t, "p") {
+		for _, path := range w.server.Objects(t, "p/sha256") {
 			if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 				t.Errorf("%s: %v, %v", path, info, err)
 			}
@@ -251,11 +252,30 @@ func TestSweepFiles_removes_unknown_objects(t *testing.T) {
 		const hash = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
 		w.must(w.Config.Objects.Put(w.ctx, key, 3, hash, func() io.Reader { return strings.NewReader("foo") }))
 		w.must(w.SweepFiles(w.ctx, w.clock.Now().Add(-time.Hour)))
-		wantEqual(t, "a young one stays", len(w.server.Objects(t, "p")), 2)
+		wantEqual(t, "a young one stays", len(w.server.Objects(t, "p/sha256")), 2)
 		w.clock.move(49 * time.Hour)
 		w.must(w.SweepFiles(w.ctx, w.clock.Now().Add(-time.Hour)))
 		w.wantObjects(1)
 		wantEqual(t, "content", w.content(kept.ID), "kept")
+	})
+}
+
+// TestSweepFiles_leaves_the_objects_of_another_deployment checks that a second database with the same bucket and prefix, which
+// knows none of the objects, removes nothing.
+func TestSweepFiles_leaves_the_objects_of_another_deployment(t *testing.T) {
+	withObjects(t, func(t *testing.T, w *objectFixture) {
+		kept := w.save("kept")
+		before := func() time.Time { return w.clock.Now().Add(-time.Hour) }
+		w.must(w.SweepFiles(w.ctx, before())) // the storage is its own now
+		w.clock.move(49 * time.Hour)
+		other := newFixture(t, openers["sqlite"](t, func(cfg *core.Config) { cfg.Now, cfg.Objects = w.clock.Now, w.Config.Objects }), w.clock)
+		other.must(other.SweepFiles(other.ctx, before()))
+		w.wantObjects(1)
+		wantEqual(t, "content", w.content(kept.ID), "kept")
+		if err := other.CheckObjects(other.ctx); !errors.Is(err, blobs.ErrForeign) {
+			t.Errorf("the other database: %v", err)
+		}
+		w.must(w.CheckObjects(w.ctx))
 	})
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"sluice/db"
+	"sluice/db/blobs"
 	"sluice/outbound/s3"
 )
 
@@ -33,6 +35,9 @@ func (f *findings) files(ctx context.Context, c *Config) {
 
 // contents checks that the content of every file in object storage is there.
 func (f *findings) contents(ctx context.Context, store *db.Store) {
+	if err := store.CheckObjects(ctx); errors.Is(err, blobs.ErrForeign) {
+		f.add("owner", verdictBad, "Run 'sluice files move --to database', change the prefix in SLUICE_FILES, and run 'sluice files move'. If the other deployment is gone for good, delete the object 'owner' below the prefix.", "The bucket and prefix of SLUICE_FILES belong to another deployment.")
+	}
 	n, some, err := store.MissingObjects(ctx)
 	switch {
 	case err != nil:

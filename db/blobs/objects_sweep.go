@@ -2,6 +2,7 @@ package blobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,8 +45,15 @@ func (o *Objects) Sweep(ctx context.Context, before time.Time) error {
 	if now.Sub(o.listedAt).Abs() < listInterval { // the clock may be set back
 		return nil
 	}
-	if err := o.RemoveUnknown(ctx, now.Add(-listInterval)); err != nil {
+	switch err := o.CheckOwner(ctx); {
+	case errors.Is(err, ErrForeign):
+		o.s.Config.Log.Error(err.Error())
+	case err != nil:
 		return err
+	default:
+		if err := o.RemoveUnknown(ctx, now.Add(-listInterval)); err != nil {
+			return err
+		}
 	}
 	o.listedAt = now
 	return nil
