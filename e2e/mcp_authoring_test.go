@@ -19,7 +19,7 @@ func TestMCPAuthoring(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := "add_document create_flow diff_flow edit_flow get_document list_flows list_kinds list_knowledge list_steps list_triggers preview_schedule publish_flow read_batch read_run run_flow search_knowledge set_trigger set_webhook start_batch validate_flow"; strings.Join(names, " ") != want {
+	if want := "add_document create_flow diff_flow edit_flow get_document list_cases list_flows list_kinds list_knowledge list_steps list_triggers preview_schedule publish_flow read_batch read_report read_run run_flow run_tests save_case search_knowledge set_trigger set_webhook start_batch validate_flow"; strings.Join(names, " ") != want {
 		t.Errorf("tools %v", names)
 	}
 	ok := func(tool string, given object) object {
@@ -93,6 +93,21 @@ func TestMCPAuthoring(t *testing.T) {
 	}
 	refused("run_flow", object{"flow": ref, "inputs": object{"nam": "Ada"}}, "input_invalid", "/nam", "/name")
 	refused("run_flow", object{"flow": ref, "version": "draft", "inputs": object{"name": "Ada"}}, "scope_missing", "manage")
+
+	refused("save_case", object{"flow": ref, "id": "ada", "case": object{"inputz": object{}}}, "case_invalid", "inputs")
+	ok("save_case", object{"flow": ref, "id": "ada", "case": object{"inputs": object{"name": "Ada"}, "checks": []object{{"output": "text", "equals": "Good day Ada!"}}}})
+	if list := ok("list_cases", object{"flow": ref}); !strings.Contains(quotedJSON(list), `"ada"`) {
+		t.Errorf("cases %v", list)
+	}
+	refused("run_tests", object{"flow": ref}, "scope_missing", "manage")
+	test := ok("run_tests", object{"flow": ref, "version": "live", "baseline": "1", "mode": "replay"})
+	report := func() object {
+		return ok("read_report", object{"flow": ref, "test": test["id"], "case": "ada"})
+	}
+	s.waitUntil("the test ends", func() bool { return report()["state"] != "pending" })
+	if r := report(); r["state"] != "passed" || len(r["verdicts"].([]any)) != 2 {
+		t.Errorf("the report is %v", r)
+	}
 
 	ok("edit_flow", object{"flow": ref, "document": document("Good day", "person"), "etag": edited["etag"]})
 	if d := ok("diff_flow", object{"flow": ref}); len(d["breaking"].([]any)) == 0 || !strings.Contains(quotedJSON(d["keys"]), `"test"`) {

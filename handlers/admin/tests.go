@@ -205,20 +205,20 @@ func (s testServer) routes() api.Extension {
 	const list, tests, tag = "/v1/flow/:flow_id/cases", "/v1/flow/:flow_id/tests", "Tests"
 	reads, edits, runs := []flow.Scope{flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage}, []flow.Scope{flow.ScopeEdit}, []flow.Scope{flow.ScopeRun}
 	return api.Extension{Names: testNames, Params: testParams, Routes: append(s.judgeRoutes(tests, tag), []api.Route{{
-		Method: get, Path: list, Scopes: reads, Handle: s.listCases, Role: flow.MemberViewer,
+		Method: get, Path: list, Scopes: reads, Handle: s.listCases, Tool: "list_cases", Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listCases", Tag: tag, Summary: "List the test cases of a flow", Answers: openapi.OK("The cases, by ID.", CaseList{})},
 	}, {
 		Method: get, Path: list + "/:case", Scopes: reads, Handle: s.showCase, Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "showCase", Tag: tag, Summary: "Show a test case", Answers: []openapi.Answer{{Status: 200, Text: "The case, as in a file sluice.tests/v1.", Schema: "Case"}}},
 	}, {
-		Method: http.MethodPut, Path: list + "/:case", Scopes: edits, Handle: s.putCase, Role: flow.MemberEditor, Audit: []string{"case.change"},
+		Method: http.MethodPut, Path: list + "/:case", Scopes: edits, Handle: s.putCase, Tool: "save_case", Role: flow.MemberEditor, Audit: []string{"case.change"},
 		Doc: openapi.Operation{ID: "putCase", Tag: tag, Summary: "Create a test case or replace it", Text: "The body is the case as in a file sluice.tests/v1; its ID is that of the path.",
 			Body: openapi.Body{Name: "Case"}, Problems: []flow.Code{flow.CodeCaseInvalid, flow.CodeQuotaExceeded, flow.CodeStorageFull, flow.CodeUpgradeInProgress}, Answers: openapi.OK("The case is stored.", CaseSaved{})},
 	}, {
 		Method: http.MethodDelete, Path: list + "/:case", Scopes: edits, Handle: s.deleteCase, Role: flow.MemberEditor, Audit: []string{"case.delete"},
 		Doc: openapi.Operation{ID: "deleteCase", Tag: tag, Summary: "Delete a test case", Text: "Reports of tests that ran it stay.", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.NoContent("Deleted.")},
 	}, s.fromRunsRoute(list, tag), {
-		Method: http.MethodPost, Path: tests, Scopes: runs, Handle: s.startTest, Role: flow.MemberEditor,
+		Method: http.MethodPost, Path: tests, Scopes: runs, Handle: s.startTest, Tool: "run_tests", Role: flow.MemberEditor,
 		Doc: openapi.Operation{ID: "startTest", Tag: tag, Summary: "Run the test cases of a flow",
 			Text: "A test is a run whose child runs are the cases, for each candidate. They count against dollars and concurrent runs, not against runs per day. Webhooks are not sent, approvals get the answers of the case, and delays end at once.",
 			Body: testBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeDocumentInvalid, flow.CodeSecretInDocument, flow.CodeScopeMissing, flow.CodeFlowNotAllowed, flow.CodeNotPublished, flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeQuotaExceeded, flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeStorageFull, flow.CodeUpgradeInProgress},
@@ -227,7 +227,7 @@ func (s testServer) routes() api.Extension {
 		Method: get, Path: tests, Scopes: reads, Handle: s.listTests, Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listTests", Tag: tag, Summary: "List tests, newest first", Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid}, Answers: openapi.OK("One page of tests.", TestList{})},
 	}, {
-		Method: get, Path: tests + "/:test", Scopes: reads, Handle: s.showTest, Role: flow.MemberViewer,
+		Method: get, Path: tests + "/:test", Scopes: reads, Handle: s.showTest, Tool: "read_report", Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "showTest", Tag: tag, Summary: "Get the report of a test", Text: "At any time; cases whose runs have not ended are pending.", Params: []string{"report_format", "with_case"}, Problems: []flow.Code{flow.CodeInputInvalid}, Answers: openapi.OK("The report.", TestReport{})},
 	}, {
 		Method: http.MethodPost, Path: tests + "/:test/cancel", Scopes: runs, Handle: s.cancelTest, Role: flow.MemberEditor,

@@ -48,7 +48,7 @@ type apiRequest struct {
 // instructions returns the text that tells a model in which order to use the tools.
 func (a authoring) instructions() string {
 	return "These tools write flows of Sluice. Read list_kinds first, then check a document with validate_flow before you create or edit a flow. " +
-		"Edits change the draft; publish_flow makes it live for callers. Documents name credentials and never contain secrets."
+		"Edits change the draft; save_case and run_tests prove that nothing broke; publish_flow makes it live for callers. Documents name credentials and never contain secrets."
 }
 
 func (a authoring) maxMessage() int64 { return maxAuthoring }
@@ -160,6 +160,15 @@ func versionInput(name, otherwise string) contract.Input {
 	in := optional(name, flow.TypeText, otherwise, "draft, live, or the number of a version.")
 	in.Pattern = "^(draft|live|[0-9]{1,15})$"
 	return in
+}
+
+// versionOf returns a version as requests name it: draft, live, or a number.
+func versionOf(v any) any {
+	text := flow.Text(v)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	return text
 }
 
 // onFlow returns a request to a subpath of the flow that the arguments name.

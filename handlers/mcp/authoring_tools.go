@@ -26,6 +26,9 @@ var (
 	partInput = optional("part", flow.TypeText, nil, "The customer, tenant or project that documents belong to.")
 )
 
+// baselineInput is the version that a test compares with.
+var baselineInput = contract.Input{Name: "baseline", Type: flow.TypeText, Pattern: "^(draft|live|[0-9]{1,15})$", Description: "The version to compare with: draft, live, or a number. Default: none."}
+
 // only returns the named members that are set.
 func only(given map[string]any, names ...string) map[string]any {
 	body := map[string]any{}
@@ -96,6 +99,53 @@ var authorTools = authoring{
 		request: func(given map[string]any) apiRequest {
 			r := onFlow(given, http.MethodGet, "/diff")
 			r.query = url.Values{"from": {flow.Text(given["from"])}, "to": {flow.Text(given["to"])}}
+			return r
+		}},
+
+	{name: "list_cases", title: "List test cases", hints: reads,
+		text:   "The test cases of a flow, with their checks, and the gate that a version must pass before it goes live.",
+		inputs: []contract.Input{flowInput},
+		request: func(given map[string]any) apiRequest {
+			return onFlow(given, http.MethodGet, "/cases")
+		}},
+
+	{name: "save_case", title: "Save a test case", hints: changes,
+		text: "Adds a test case to a flow, or replaces the one with its ID. Needs the scope edit.",
+		inputs: []contract.Input{flowInput,
+			{Name: "id", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9][a-z0-9_-]{0,63}$", Description: "ID of the case, such as refund-late."},
+			{Name: "case", Type: flow.TypeJSON, Required: true, Description: `The case: inputs, checks such as {"output": "label", "equals": "refund"}, and if needed expected, answers, stubs, tags, notes. A secret input names a credential: {"credential": "name"}.`}},
+		request: func(given map[string]any) apiRequest {
+			r := onFlow(given, http.MethodPut, "/cases/"+url.PathEscape(flow.Text(given["id"])))
+			r.body = given["case"]
+			return r
+		}},
+
+	{name: "run_tests", title: "Run the tests of a flow", hints: changes,
+		text: "Starts a test of a version and returns its ID; read_report has the result. Nothing is sent or changed outside. replay costs nothing and uses recorded results only; fill calls models and reads what is not recorded. Other versions than the live one need the scope manage.",
+		inputs: []contract.Input{flowInput, versionInput("version", "draft"), baselineInput,
+			{Name: "mode", Type: flow.TypeText, Default: "fill", HasDefault: true, Enum: []any{"replay", "fill"}, Description: "replay or fill."},
+			optional("tags", flow.TypeList, nil, "Only cases with one of these tags."), optional("cases", flow.TypeList, nil, "IDs of cases. Default: all."),
+			optional("max_usd", flow.TypeNumber, nil, "What the test may spend in dollars.")},
+		request: func(given map[string]any) apiRequest {
+			r := onFlow(given, http.MethodPost, "/tests")
+			body := pick(given, "mode", "tags", "cases", "max_usd")
+			body["candidates"] = []any{map[string]any{"version": versionOf(given["version"])}}
+			if baseline := flow.Text(given["baseline"]); baseline != "" {
+				body["baseline"] = map[string]any{"version": versionOf(baseline)}
+			}
+			r.body = body
+			return r
+		}},
+
+	{name: "read_report", title: "Read the report of a test", hints: reads,
+		text: "What a test found, also while it is running: status tells. With a case, the reasons of each of its checks.",
+		inputs: []contract.Input{flowInput, {Name: "test", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_]{1,64}$", Description: "The ID of the test, from run_tests."},
+			optional("case", flow.TypeText, nil, "ID of a case.")},
+		request: func(given map[string]any) apiRequest {
+			r := onFlow(given, http.MethodGet, "/tests/"+url.PathEscape(flow.Text(given["test"])))
+			if id := flow.Text(given["case"]); id != "" {
+				r.query = url.Values{"case": {id}}
+			}
 			return r
 		}},
 
