@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -193,4 +194,35 @@ func TestAgentPages_of_questions_and_servers(t *testing.T) {
 			}
 		}
 	}
+
+	// Tools are found by their text, and the page counts those that are chosen.
+	tab.Size(1440, 1200)
+	tab.Go(d.base() + repository + "/node/host/tools")
+	tab.There("#tools-sum")
+	tab.Type("#tool-search", "search")
+	tab.Until(`[...document.querySelectorAll(".server-tools > li")].filter((row) => row.offsetHeight > 0).length === 1`)
+	tab.Click("#tool-search_issues")
+	tab.Until(`document.querySelector("#tools-sum").textContent.startsWith("1 of 2 tools · ")`)
+	tab.Eval(`document.querySelector("#tool-search").value = ""; document.querySelector("#tool-search").dispatchEvent(new Event("input"))`)
+	tab.Eval(`document.querySelector("#tool-effect").value = "write"; document.querySelector("#tool-effect").dispatchEvent(new Event("change"))`)
+	tab.Until(`[...document.querySelectorAll(".server-tools > li")].filter((row) => row.offsetHeight > 0).map((row) => row.querySelector("code").textContent).join() === "comment_on_issue"`)
+	tab.Click("#tools .foot .primary")
+	tab.Until(`location.pathname === "` + repository + `"`)
+	tab.Go(d.base() + repository + "/node/host/tools")
+	tab.Until(`document.querySelector("#tool-search_issues")?.checked && !document.querySelector("#tool-comment_on_issue").checked`)
+
+	// A server that has signed Sluice out offers the way back.
+	d.client("").want(303, "POST", "/credentials/desk/disconnect", nil, "Content-Type: application/x-www-form-urlencoded", "Cookie: "+cookies)
+	draft := c.want(200, "GET", "/v1/flow/"+path.Base(repository)+"/document?version=draft", nil).object(t)
+	for _, n := range draft["nodes"].([]any) {
+		if n := n.(object); n["kind"] == "mcp" {
+			n["config"].(object)["credential"] = object{"credential": "desk"}
+		}
+	}
+	c.replaceDraft(path.Base(repository), draft)
+	tab.Allow("502")
+	tab.Go(d.base() + repository + "/node/host/tools")
+	tab.Has("main", "somebody has disconnected it.")
+	tab.Click(`main a[href="/credentials/desk#connection"]`)
+	tab.There("#connection")
 }

@@ -45,7 +45,7 @@ func showServerTools(c *call, t *draftNode) error {
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
 		return err
 	} else if err != nil {
-		page.Error = e.Message
+		page.Error, page.SignedOut = e.Message, e.Code == flow.CodeProviderAuth
 	}
 	page.Title = title
 	stored, _ := flow.ServerTools(t.node.Config["tools"])

@@ -22,3 +22,4 @@ if (document.getElementById("run")) void import("./run.ts");
 if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) void import("./runs.ts");
 if (document.getElementById("form-preview")) void import("./preview.ts");
 if (document.getElementById("schedule")) void import("./schedule.ts");
+if (document.getElementById("tools-sum")) void import("./server_tools.ts");

@@ -13,6 +13,7 @@ type ServerToolsPage struct {
 	Server                       string // name of the credential; "" if none is chosen
 	Title                        string // by which the server introduces itself
 	Error                        string // why the server could not be asked
+	SignedOut                    bool   // because it refuses the credential, which a person can connect again
 	Tools                        []ServerToolRow
 }
 
