@@ -76,7 +76,7 @@ var rows = []row{
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
 	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"triggers", (*benchmark).triggersRow},
 	{"memory", (*benchmark).memoryRow}, {"neighbors", (*benchmark).neighborsRow},
-	{"retention", (*benchmark).retentionRow}, {"large", (*benchmark).largeRow},
+	{"retention", (*benchmark).retentionRow}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
 }
 
 // allowLoopback lets flows call services of this process.
@@ -181,7 +181,7 @@ func run() (err error) {
 	flag.StringVar(&b.binary, "binary", "", "measure this binary instead of building one")
 	against := flag.String("against", "", "compare with another `build` in the rows wait and http: a binary, or a commit that is built first")
 	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED and DBOS beside Sluice in the rows wait and http")
-	on := flag.String("on", "", "where to measure the rows wait, http, idle, map and agents, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
+	on := flag.String("on", "", "where to measure the rows wait, http, idle, map, agents and knowledge, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
 	callers := flag.String("callers", "", "concurrent callers in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often builds are alternated")
 	flag.DurationVar(&b.seconds, "time", 10*time.Second, "how long each rate is measured, all rounds together")
