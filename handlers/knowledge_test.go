@@ -27,6 +27,7 @@ func init() {
 		"GET /v1/knowledge/:knowledge/documents/:document_id": {"", ``, "flow_not_allowed"},
 		"POST /v1/knowledge/:knowledge/search":                {"", `{"query": "x"}`, "flow_not_allowed"},
 		"GET /v1/knowledge/:knowledge/export":                 {"", ``, "flow_not_allowed"},
+		"POST /v1/knowledge/:knowledge/rebuild":               {"", `{"model": "openai/text-embedding-3-small"}`, "flow_not_allowed"},
 	})
 	maps.Copy(writes, map[string]struct{ path, body string }{
 		"POST /v1/knowledge":                        {"/v1/knowledge", `{"slug": "made"}`},
@@ -34,6 +35,7 @@ func init() {
 		"POST /v1/knowledge/:knowledge/documents":   {"/v1/knowledge/help/documents", `{"source": "a", "text": "some text"}`},
 		"PUT /v1/knowledge/:knowledge/documents":    {"/v1/knowledge/help/documents?source=b", `{"text": "some text"}`},
 		"DELETE /v1/knowledge/:knowledge/documents": {"/v1/knowledge/help/documents?source=kept", ""},
+		"POST /v1/knowledge/:knowledge/rebuild":     {"/v1/knowledge/help/rebuild", `{"model": "openai/text-embedding-3-small"}`},
 		"DELETE /v1/knowledge/:knowledge":           {"/v1/knowledge/made", ""},
 	})
 	unaudited["POST /v1/knowledge/:knowledge/search"] = "changes nothing"

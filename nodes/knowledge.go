@@ -11,7 +11,7 @@ import (
 )
 
 // The kinds of knowledge bases, which package bases declares: knowledge_add adds and removes documents, knowledge_search finds passages of them, and
-// knowledge_index is for the internal documents that index a document.
+// knowledge_index and knowledge_rebuild are for internal documents, which index a document and change the model of a base.
 // test_cases, of package tests, is for the documents of tests.
 var (
 	_ = register(func(d Deps) flow.Kind {
@@ -20,6 +20,7 @@ var (
 	_ = register(func(d Deps) flow.Kind { return d.bases().AddKind() })
 	_ = register(func(d Deps) flow.Kind { return d.bases().SearchKind() })
 	_ = register(func(d Deps) flow.Kind { return d.bases().IndexKind() })
+	_ = register(func(d Deps) flow.Kind { return d.bases().RebuildKind() })
 )
 
 // bases returns what does the work of the kinds.

@@ -15,15 +15,16 @@ import (
 
 // knowledgeCmd groups the commands for knowledge bases.
 type knowledgeCmd struct {
-	Create knowledgeCreateCmd `cmd:"" help:"Create a knowledge base."`
-	List   knowledgeListCmd   `cmd:"" help:"List the knowledge bases."`
-	Show   knowledgeShowCmd   `cmd:"" help:"Show a knowledge base and its documents."`
-	Add    knowledgeAddCmd    `cmd:"" help:"Add files to a knowledge base, or replace them."`
-	Sync   knowledgeSyncCmd   `cmd:"" help:"Make a knowledge base have the files of a directory."`
-	Remove knowledgeRemoveCmd `cmd:"" help:"Remove a document from a knowledge base."`
-	Search knowledgeSearchCmd `cmd:"" help:"Search a knowledge base."`
-	Export knowledgeExportCmd `cmd:"" help:"Write all passages as JSON Lines."`
-	Delete knowledgeDeleteCmd `cmd:"" help:"Delete a knowledge base with all of its documents."`
+	Create  knowledgeCreateCmd  `cmd:"" help:"Create a knowledge base."`
+	List    knowledgeListCmd    `cmd:"" help:"List the knowledge bases."`
+	Show    knowledgeShowCmd    `cmd:"" help:"Show a knowledge base and its documents."`
+	Add     knowledgeAddCmd     `cmd:"" help:"Add files to a knowledge base, or replace them."`
+	Sync    knowledgeSyncCmd    `cmd:"" help:"Make a knowledge base have the files of a directory."`
+	Remove  knowledgeRemoveCmd  `cmd:"" help:"Remove a document from a knowledge base."`
+	Search  knowledgeSearchCmd  `cmd:"" help:"Search a knowledge base."`
+	Rebuild knowledgeRebuildCmd `cmd:"" help:"Change the model of a knowledge base that has documents."`
+	Export  knowledgeExportCmd  `cmd:"" help:"Write all passages as JSON Lines."`
+	Delete  knowledgeDeleteCmd  `cmd:"" help:"Delete a knowledge base with all of its documents."`
 }
 
 const knowledgePath = "/v1/knowledge"

@@ -84,7 +84,12 @@ func addFile(ctx context.Context, api *client.Client, base, file string, body ma
 	if err != nil {
 		return nil, notFound(err, noKnowledge)
 	}
-	one := &indexed{Source: flow.Text(body["source"]), RunID: string(started.RunID)}
+	return awaitIndexed(ctx, api, started, flow.Text(body["source"]))
+}
+
+// awaitIndexed waits for the end of a run that indexes.
+func awaitIndexed(ctx context.Context, api *client.Client, started admin.KnowledgeAdded, source string) (*indexed, error) {
+	one := &indexed{Source: source, RunID: string(started.RunID)}
 	for {
 		run, err := fetch[struct {
 			Status  string

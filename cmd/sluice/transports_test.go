@@ -95,7 +95,7 @@ var transportSteps = []step{
 	{args: "batch pause greet run_none", code: exitError}, {args: "batch resume greet run_none", code: exitError}, {args: "batch retry greet run_none", code: exitError}, {args: "batch cancel greet run_none", code: exitError},
 	{args: "knowledge list"}, {args: "knowledge create handbook --name Handbook"}, {args: "knowledge create handbook", code: exitError}, {args: "knowledge create Hand-Book", code: exitError}, {args: "knowledge list"}, {args: "knowledge list --json"},
 	{args: "knowledge show handbook"}, {args: "knowledge show handbook --json"}, {args: "knowledge show none", code: exitError}, {args: "knowledge search handbook refund"}, {args: "knowledge search none refund", code: exitError},
-	{args: "knowledge add none {dir}/greet.json", code: exitError}, {args: "knowledge sync none {dir}/pulled", code: exitError}, {args: "knowledge remove handbook none", code: exitError}, {args: "knowledge export handbook"}, {args: "knowledge export none", code: exitError},
+	{args: "knowledge add none {dir}/greet.json", code: exitError}, {args: "knowledge sync none {dir}/pulled", code: exitError}, {args: "knowledge remove handbook none", code: exitError}, {args: "knowledge export handbook"}, {args: "knowledge export none", code: exitError}, {args: "knowledge rebuild handbook", code: exitError}, {args: "knowledge rebuild none --model openai/text-embedding-3-small", code: exitError},
 	{args: "knowledge delete handbook"}, {args: "knowledge delete handbook", code: exitError},
 	{args: "workspace timezone"}, {args: "workspace timezone Europe/Berlin"}, {args: "workspace timezone"}, {args: "workspace timezone nowhere", code: exitError},
 

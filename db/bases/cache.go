@@ -13,11 +13,12 @@ const (
 	headOf    = -2
 )
 
-// cacheKey names a shard of a block, its vectors or its head. Blocks never change, and no number is used twice.
+// cacheKey names a shard of a block, its vectors or its head. Within a generation blocks never change, and no number is used twice.
 type cacheKey struct {
-	base  string
-	block int64
-	shard int64
+	base       string
+	block      int64
+	shard      int64
+	generation int64 // of vectors, which a rebuild replaces; 0 for what it keeps
 }
 
 // cache keeps data of blocks, those used last, within a number of bytes. It is safe for concurrent use.

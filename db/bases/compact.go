@@ -48,6 +48,13 @@ type merge struct {
 // compact merges one group of blocks. It prepares the merged block outside of the transaction that replaces the others: on SQLite, all writes wait
 // for that.
 func (x *blocks) compact(ctx context.Context, db *core.DB, base, part string) (did bool, err error) {
+	generation, err := db.Reads.FindGeneration(ctx, base)
+	if noRows(err) {
+		return false, nil // the base was deleted
+	}
+	if err != nil {
+		return false, fmt.Errorf("find knowledge base %s: %w", base, err)
+	}
 	rows, err := db.Reads.ListBlocks(ctx, gen.ListBlocksParams{KnowledgeID: base, Part: part})
 	if err != nil {
 		return false, fmt.Errorf("list the blocks of %s: %w", base, err)
@@ -86,6 +93,9 @@ func (x *blocks) compact(ctx context.Context, db *core.DB, base, part string) (d
 		if err != nil {
 			return fmt.Errorf("lock knowledge base %s: %w", base, err)
 		}
+		if next.Generation != generation {
+			return errMoved // it was rebuilt: the vectors that were read are those of another model
+		}
 		for i := range list {
 			existed, err := deleteBlock(tx, base, part, list[i].Block)
 			if err != nil {
@@ -98,7 +108,7 @@ func (x *blocks) compact(ctx context.Context, db *core.DB, base, part string) (d
 		if len(head.Numbers) == 0 {
 			return nil
 		}
-		b := gen.InsertBlockParams{KnowledgeID: base, Part: part, Block: next - 1, Passages: int64(len(head.Numbers)), FirstNumber: head.Numbers[0], LastNumber: head.Numbers[len(head.Numbers)-1], Dimensions: int64(dimensions), Head: headData}
+		b := gen.InsertBlockParams{KnowledgeID: base, Part: part, Block: next.NextBlock - 1, Passages: int64(len(head.Numbers)), FirstNumber: head.Numbers[0], LastNumber: head.Numbers[len(head.Numbers)-1], Dimensions: int64(dimensions), Head: headData}
 		if err := insertBlock(tx, b, shards, vectors); err != nil {
 			return err
 		}

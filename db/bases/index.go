@@ -18,7 +18,7 @@ type index interface {
 	// remove notes that passages are gone.
 	remove(tx *core.Tx, base, part string, first, end int64) error
 	// open returns the parts of the index that a search needs. It reads with q, also later.
-	open(ctx context.Context, q *gen.Queries, base, part string, allParts bool) ([]knowledge.Block, error)
+	open(ctx context.Context, q *gen.Queries, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error)
 	// compact rewrites what slows searches down or still has passages that are gone, and reports whether it did something.
 	compact(ctx context.Context, db *core.DB, base, part string) (did bool, err error)
 }
@@ -66,11 +66,15 @@ func insertBlock(tx *core.Tx, b gen.InsertBlockParams, shards [][]byte, vectors 
 			return fmt.Errorf("insert words of block %d of %s: %w", b.Block, b.KnowledgeID, err)
 		}
 	}
-	size := pieceVectors * knowledge.VectorSize(int(b.Dimensions))
+	return insertPieces(tx, b.KnowledgeID, b.Block, pieceVectors*knowledge.VectorSize(int(b.Dimensions)), vectors)
+}
+
+// insertPieces stores vectors in pieces of a size.
+func insertPieces(tx *core.Tx, base string, block int64, size int, vectors []byte) error {
 	for piece := int64(0); len(vectors) > 0; piece++ {
 		n := min(size, len(vectors))
-		if err := tx.Queries.InsertVectors(tx.Ctx, gen.InsertVectorsParams{KnowledgeID: b.KnowledgeID, Block: b.Block, Piece: piece, Data: vectors[:n]}); err != nil {
-			return fmt.Errorf("insert vectors of block %d of %s: %w", b.Block, b.KnowledgeID, err)
+		if err := tx.Queries.InsertVectors(tx.Ctx, gen.InsertVectorsParams{KnowledgeID: base, Block: block, Piece: piece, Data: vectors[:n]}); err != nil {
+			return fmt.Errorf("insert vectors of block %d of %s: %w", block, base, err)
 		}
 		vectors = vectors[n:]
 	}
@@ -99,7 +103,7 @@ func (x *blocks) remove(tx *core.Tx, base, part string, first, end int64) error 
 	return nil
 }
 
-func (x *blocks) open(ctx context.Context, q *gen.Queries, base, part string, allParts bool) ([]knowledge.Block, error) {
+func (x *blocks) open(ctx context.Context, q *gen.Queries, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error) {
 	any := int64(0)
 	if allParts {
 		any = 1
@@ -114,9 +118,9 @@ func (x *blocks) open(ctx context.Context, q *gen.Queries, base, part string, al
 		list[i] = knowledge.Block{
 			Dimensions: int(r.Dimensions),
 			Shard:      func(n int) ([]byte, error) { return x.shard(ctx, q, base, r.Block, n) },
-			Vectors:    func() ([]byte, error) { return x.vectors(ctx, q, base, r.Block) },
+			Vectors:    func() ([]byte, error) { return x.vectors(ctx, q, base, r.Block, generation) },
 		}
-		if e := x.cache.find(cacheKey{base, r.Block, headOf}); e != nil {
+		if e := x.cache.find(cacheKey{base, r.Block, headOf, 0}); e != nil {
 			list[i].Head = e.head
 		}
 	}
@@ -169,7 +173,7 @@ func (x *blocks) readRange(ctx context.Context, q *gen.Queries, p gen.ListHeadsP
 			return err
 		}
 		list[at].Head = head
-		x.cache.keep(&cached{key: cacheKey{p.KnowledgeID, n, headOf}, head: head})
+		x.cache.keep(&cached{key: cacheKey{p.KnowledgeID, n, headOf, 0}, head: head})
 		delete(missing, n)
 	}
 	return nil
@@ -177,7 +181,7 @@ func (x *blocks) readRange(ctx context.Context, q *gen.Queries, p gen.ListHeadsP
 
 // shard returns a shard of a block.
 func (x *blocks) shard(ctx context.Context, q *gen.Queries, base string, block int64, shard int) ([]byte, error) {
-	return x.cache.get(cacheKey{base, block, int64(shard)}, func() ([]byte, error) {
+	return x.cache.get(cacheKey{base, block, int64(shard), 0}, func() ([]byte, error) {
 		data, err := q.FindWords(ctx, gen.FindWordsParams{KnowledgeID: base, Block: block, Shard: int64(shard)})
 		if noRows(err) {
 			return nil, nil // none of its words
@@ -190,8 +194,8 @@ func (x *blocks) shard(ctx context.Context, q *gen.Queries, base string, block i
 }
 
 // vectors returns the vectors of a block.
-func (x *blocks) vectors(ctx context.Context, q *gen.Queries, base string, block int64) ([]byte, error) {
-	return x.cache.get(cacheKey{base, block, vectorsOf}, func() ([]byte, error) {
+func (x *blocks) vectors(ctx context.Context, q *gen.Queries, base string, block, generation int64) ([]byte, error) {
+	return x.cache.get(cacheKey{base, block, vectorsOf, generation}, func() ([]byte, error) {
 		pieces, err := q.ListVectors(ctx, gen.ListVectorsParams{KnowledgeID: base, Block: block})
 		if err != nil {
 			return nil, fmt.Errorf("read vectors of block %d of %s: %w", block, base, err)

@@ -68,7 +68,10 @@ func (r *search) run(ctx context.Context) (*knowledge.Found, error) {
 	if _, err := found(now, err); err != nil {
 		return nil, err
 	}
-	blocks, err := r.s.index.open(ctx, q, r.base.ID, dbconn.ValidText(r.query.Part), r.query.AllParts)
+	if r.query.Vector != nil && now.Generation != r.base.Generation {
+		return nil, knowledge.ErrRebuilt
+	}
+	blocks, err := r.s.index.open(ctx, q, r.base.ID, now.Generation, dbconn.ValidText(r.query.Part), r.query.AllParts)
 	if err != nil {
 		return nil, err
 	}

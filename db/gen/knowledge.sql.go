@@ -279,6 +279,30 @@ func (q *Queries) DropPassages(ctx context.Context, knowledgeID string) error {
 	return err
 }
 
+const dropPrepared = `-- name: DropPrepared :exec
+DELETE FROM knowledge_vectors WHERE knowledge_id LIKE $1
+`
+
+func (q *Queries) DropPrepared(ctx context.Context, pattern string) error {
+	_, err := q.db.ExecContext(ctx, dropPrepared, pattern)
+	return err
+}
+
+const dropPreparedOfNone = `-- name: DropPreparedOfNone :exec
+DELETE FROM knowledge_vectors WHERE knowledge_vectors.knowledge_id = $1
+    AND (piece = -1 OR NOT EXISTS (SELECT 1 FROM knowledge_blocks b WHERE b.knowledge_id = $2 AND b.block = knowledge_vectors.block))
+`
+
+type DropPreparedOfNoneParams struct {
+	PreparedID  string
+	KnowledgeID string
+}
+
+func (q *Queries) DropPreparedOfNone(ctx context.Context, arg DropPreparedOfNoneParams) error {
+	_, err := q.db.ExecContext(ctx, dropPreparedOfNone, arg.PreparedID, arg.KnowledgeID)
+	return err
+}
+
 const dropVectors = `-- name: DropVectors :exec
 DELETE FROM knowledge_vectors WHERE knowledge_id = $1
 `
@@ -295,6 +319,32 @@ DELETE FROM knowledge_words WHERE knowledge_id = $1
 func (q *Queries) DropWords(ctx context.Context, knowledgeID string) error {
 	_, err := q.db.ExecContext(ctx, dropWords, knowledgeID)
 	return err
+}
+
+const findBlock = `-- name: FindBlock :one
+SELECT knowledge_id, part, block, passages, first_number, last_number, stale, dimensions, head FROM knowledge_blocks WHERE knowledge_id = $1 AND block = $2
+`
+
+type FindBlockParams struct {
+	KnowledgeID string
+	Block       int64
+}
+
+func (q *Queries) FindBlock(ctx context.Context, arg FindBlockParams) (KnowledgeBlock, error) {
+	row := q.db.QueryRowContext(ctx, findBlock, arg.KnowledgeID, arg.Block)
+	var i KnowledgeBlock
+	err := row.Scan(
+		&i.KnowledgeID,
+		&i.Part,
+		&i.Block,
+		&i.Passages,
+		&i.FirstNumber,
+		&i.LastNumber,
+		&i.Stale,
+		&i.Dimensions,
+		&i.Head,
+	)
+	return i, err
 }
 
 const findEmbedding = `-- name: FindEmbedding :one
@@ -318,6 +368,17 @@ func (q *Queries) FindEmbedding(ctx context.Context, arg FindEmbeddingParams) ([
 	var vector []byte
 	err := row.Scan(&vector)
 	return vector, err
+}
+
+const findGeneration = `-- name: FindGeneration :one
+SELECT generation FROM knowledge WHERE id = $1
+`
+
+func (q *Queries) FindGeneration(ctx context.Context, id string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, findGeneration, id)
+	var generation int64
+	err := row.Scan(&generation)
+	return generation, err
 }
 
 const findKnowledge = `-- name: FindKnowledge :one
@@ -1085,6 +1146,34 @@ func (q *Queries) ListPassages(ctx context.Context, arg ListPassagesParams) ([]K
 	return items, nil
 }
 
+const listPrepared = `-- name: ListPrepared :many
+SELECT block FROM knowledge_vectors WHERE knowledge_id = $1 AND piece = -1
+`
+
+// The blocks whose next vectors are prepared: piece -1 says so.
+func (q *Queries) ListPrepared(ctx context.Context, preparedID string) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, listPrepared, preparedID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var block int64
+		if err := rows.Scan(&block); err != nil {
+			return nil, err
+		}
+		items = append(items, block)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSources = `-- name: ListSources :many
 SELECT source FROM knowledge_documents WHERE knowledge_id = $1 AND workspace_id = $2 AND part = $3 ORDER BY source
 `
@@ -1108,6 +1197,55 @@ func (q *Queries) ListSources(ctx context.Context, arg ListSourcesParams) ([]str
 			return nil, err
 		}
 		items = append(items, source)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTexts = `-- name: ListTexts :many
+SELECT p.number, p.body, p.headings, p.hash, d.title FROM knowledge_passages p JOIN knowledge_documents d ON d.id = p.document_id
+WHERE p.knowledge_id = $1 AND p.number >= $2 AND p.number <= $3 ORDER BY p.number
+`
+
+type ListTextsParams struct {
+	KnowledgeID string
+	FirstNumber int64
+	LastNumber  int64
+}
+
+type ListTextsRow struct {
+	Number   int64
+	Body     string
+	Headings string
+	Hash     string
+	Title    string
+}
+
+// The texts of passages as they are embedded: the title of the document, the headings and the text.
+func (q *Queries) ListTexts(ctx context.Context, arg ListTextsParams) ([]ListTextsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listTexts, arg.KnowledgeID, arg.FirstNumber, arg.LastNumber)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListTextsRow
+	for rows.Next() {
+		var i ListTextsRow
+		if err := rows.Scan(
+			&i.Number,
+			&i.Body,
+			&i.Headings,
+			&i.Hash,
+			&i.Title,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -1243,6 +1381,20 @@ func (q *Queries) MarkStale(ctx context.Context, arg MarkStaleParams) error {
 	return err
 }
 
+const movePrepared = `-- name: MovePrepared :exec
+UPDATE knowledge_vectors SET knowledge_id = $1 WHERE knowledge_id = $2
+`
+
+type MovePreparedParams struct {
+	KnowledgeID string
+	PreparedID  string
+}
+
+func (q *Queries) MovePrepared(ctx context.Context, arg MovePreparedParams) error {
+	_, err := q.db.ExecContext(ctx, movePrepared, arg.KnowledgeID, arg.PreparedID)
+	return err
+}
+
 const saveDocument = `-- name: SaveDocument :exec
 INSERT INTO knowledge_documents (id, knowledge_id, workspace_id, part, source, hash, title, link, metadata, format, state, error, run_id, first_number, passages,
     bytes, created_at, changed_at)
@@ -1322,6 +1474,20 @@ func (q *Queries) SaveEmbedding(ctx context.Context, arg SaveEmbeddingParams) er
 	return err
 }
 
+const setDimensions = `-- name: SetDimensions :exec
+UPDATE knowledge_blocks SET dimensions = $1 WHERE knowledge_id = $2
+`
+
+type SetDimensionsParams struct {
+	Dimensions  int64
+	KnowledgeID string
+}
+
+func (q *Queries) SetDimensions(ctx context.Context, arg SetDimensionsParams) error {
+	_, err := q.db.ExecContext(ctx, setDimensions, arg.Dimensions, arg.KnowledgeID)
+	return err
+}
+
 const setKnowledgeSettings = `-- name: SetKnowledgeSettings :exec
 UPDATE knowledge SET settings = $1 WHERE id = $2
 `
@@ -1336,15 +1502,62 @@ func (q *Queries) SetKnowledgeSettings(ctx context.Context, arg SetKnowledgeSett
 	return err
 }
 
-const takeBlock = `-- name: TakeBlock :one
-UPDATE knowledge SET next_block = next_block + 1 WHERE id = $1 RETURNING next_block
+const setPassageHash = `-- name: SetPassageHash :exec
+UPDATE knowledge_passages SET hash = $1 WHERE knowledge_id = $2 AND number = $3 AND hash = ''
 `
 
-func (q *Queries) TakeBlock(ctx context.Context, id string) (int64, error) {
+type SetPassageHashParams struct {
+	Hash        string
+	KnowledgeID string
+	Number      int64
+}
+
+func (q *Queries) SetPassageHash(ctx context.Context, arg SetPassageHashParams) error {
+	_, err := q.db.ExecContext(ctx, setPassageHash, arg.Hash, arg.KnowledgeID, arg.Number)
+	return err
+}
+
+const switchGeneration = `-- name: SwitchGeneration :execrows
+UPDATE knowledge SET settings = $1, generation = generation + 1, changes = changes + 1, changed_at = $2
+WHERE id = $3 AND workspace_id = $4 AND generation = $5
+`
+
+type SwitchGenerationParams struct {
+	Settings    string
+	ChangedAt   int64
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	Generation  int64
+}
+
+func (q *Queries) SwitchGeneration(ctx context.Context, arg SwitchGenerationParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, switchGeneration,
+		arg.Settings,
+		arg.ChangedAt,
+		arg.ID,
+		arg.WorkspaceID,
+		arg.Generation,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const takeBlock = `-- name: TakeBlock :one
+UPDATE knowledge SET next_block = next_block + 1 WHERE id = $1 RETURNING next_block, generation
+`
+
+type TakeBlockRow struct {
+	NextBlock  int64
+	Generation int64
+}
+
+func (q *Queries) TakeBlock(ctx context.Context, id string) (TakeBlockRow, error) {
 	row := q.db.QueryRowContext(ctx, takeBlock, id)
-	var next_block int64
-	err := row.Scan(&next_block)
-	return next_block, err
+	var i TakeBlockRow
+	err := row.Scan(&i.NextBlock, &i.Generation)
+	return i, err
 }
 
 const takeNumbers = `-- name: TakeNumbers :one

@@ -176,7 +176,42 @@ SELECT source FROM knowledge_documents WHERE knowledge_id = @knowledge_id AND wo
 SELECT data FROM knowledge_words WHERE knowledge_id = @knowledge_id AND block = @block AND shard = @shard;
 
 -- name: TakeBlock :one
-UPDATE knowledge SET next_block = next_block + 1 WHERE id = @id RETURNING next_block;
+UPDATE knowledge SET next_block = next_block + 1 WHERE id = @id RETURNING next_block, generation;
+
+-- name: FindGeneration :one
+SELECT generation FROM knowledge WHERE id = @id;
+
+-- name: FindBlock :one
+SELECT * FROM knowledge_blocks WHERE knowledge_id = @knowledge_id AND block = @block;
+
+-- The texts of passages as they are embedded: the title of the document, the headings and the text.
+-- name: ListTexts :many
+SELECT p.number, p.body, p.headings, p.hash, d.title FROM knowledge_passages p JOIN knowledge_documents d ON d.id = p.document_id
+WHERE p.knowledge_id = @knowledge_id AND p.number >= @first_number AND p.number <= @last_number ORDER BY p.number;
+
+-- name: SetPassageHash :exec
+UPDATE knowledge_passages SET hash = @hash WHERE knowledge_id = @knowledge_id AND number = @number AND hash = '';
+
+-- The blocks whose next vectors are prepared: piece -1 says so.
+-- name: ListPrepared :many
+SELECT block FROM knowledge_vectors WHERE knowledge_id = @prepared_id AND piece = -1;
+
+-- name: DropPreparedOfNone :exec
+DELETE FROM knowledge_vectors WHERE knowledge_vectors.knowledge_id = @prepared_id
+    AND (piece = -1 OR NOT EXISTS (SELECT 1 FROM knowledge_blocks b WHERE b.knowledge_id = @knowledge_id AND b.block = knowledge_vectors.block));
+
+-- name: MovePrepared :exec
+UPDATE knowledge_vectors SET knowledge_id = @knowledge_id WHERE knowledge_id = @prepared_id;
+
+-- name: DropPrepared :exec
+DELETE FROM knowledge_vectors WHERE knowledge_id LIKE @pattern;
+
+-- name: SetDimensions :exec
+UPDATE knowledge_blocks SET dimensions = @dimensions WHERE knowledge_id = @knowledge_id;
+
+-- name: SwitchGeneration :execrows
+UPDATE knowledge SET settings = @settings, generation = generation + 1, changes = changes + 1, changed_at = @changed_at
+WHERE id = @id AND workspace_id = @workspace_id AND generation = @generation;
 
 -- name: CountPassages :one
 SELECT CAST(count(*) AS BIGINT) FROM knowledge_passages WHERE knowledge_id = @knowledge_id;

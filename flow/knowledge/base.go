@@ -204,6 +204,11 @@ func (s *Settings) Defaults() {
 	}
 }
 
+// SameModel reports whether the vectors of two bases come from the same model.
+func (s *Settings) SameModel(o *Settings) bool {
+	return s.Model == o.Model && s.Dimensions == o.Dimensions
+}
+
 // SameIndex reports whether documents indexed with s need not be indexed again for o.
 func (s *Settings) SameIndex(o *Settings) bool {
 	return s.Model == o.Model && s.Dimensions == o.Dimensions && s.Size == o.Size && s.Overlap == o.Overlap

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"sluice/flow"
@@ -43,6 +44,53 @@ type NewestFilter struct {
 	Limit     int
 }
 
+// ErrRebuilt is returned by a search whose query was embedded with the model that the base had before a rebuild. Find the base again, and repeat the search.
+var ErrRebuilt = errors.New("the knowledge base was rebuilt")
+
+// BlockText is a passage of a block of the index, for a rebuild.
+type BlockText struct {
+	At       int // index in the block
+	Number   int64
+	Text     string
+	Embedded string // the text that its vector is made of
+}
+
+// RebuildKind is the internal kind that gives a base the vectors of another model, and RebuildSettings the input with the settings.
+const (
+	RebuildKind     = "knowledge_rebuild"
+	RebuildSettings = "settings"
+)
+
+// RebuildDocument returns the internal document of a run that rebuilds a base with the model of its settings, which are those that it will have.
+func RebuildDocument(b *Base) []byte {
+	config := modelConfig(b)
+	config["knowledge"] = b.ID
+	text, err := json.Marshal(map[string]any{"schema": flow.Schema, "name": b.Name, "nodes": []any{
+		map[string]any{"id": RebuildSettings, "kind": "input", "config": map[string]any{"name": RebuildSettings, "type": "json"}},
+		map[string]any{"id": "rebuild", "kind": RebuildKind, "config": config, "retry": map[string]any{"attempts": 3, "backoff_s": 5}},
+		map[string]any{"id": "passages", "kind": "output", "config": map[string]any{"name": "passages"}},
+	}, "edges": []any{
+		map[string]any{"from": RebuildSettings + ".value", "to": "rebuild." + RebuildSettings},
+		map[string]any{"from": "rebuild.passages", "to": "passages.value"},
+	}})
+	if err != nil {
+		panic("knowledge: encode a document: " + err.Error()) // all of it can be encoded
+	}
+	return text
+}
+
+// modelConfig returns the configuration of a node for the model of a base.
+func modelConfig(b *Base) map[string]any {
+	config := map[string]any{}
+	if b.Settings.Model != "" {
+		config["model"] = b.Settings.Model
+	}
+	if b.Settings.Credential != "" {
+		config["credential"] = map[string]any{"credential": b.Settings.Credential}
+	}
+	return config
+}
+
 // IndexKind is the internal kind that indexes a document.
 const IndexKind = "knowledge_index"
 
@@ -64,13 +112,8 @@ type Spec struct {
 
 // IndexDocument returns the internal document of the runs that index documents of a base.
 func IndexDocument(b *Base) []byte {
-	config := map[string]any{"knowledge": b.ID}
-	if b.Settings.Model != "" {
-		config["model"] = b.Settings.Model
-	}
-	if b.Settings.Credential != "" {
-		config["credential"] = map[string]any{"credential": b.Settings.Credential}
-	}
+	config := modelConfig(b)
+	config["knowledge"] = b.ID
 	nodes := []any{
 		map[string]any{"id": IndexFile, "kind": "input", "config": map[string]any{"name": IndexFile, "type": "file"}},
 		map[string]any{"id": IndexSpec, "kind": "input", "config": map[string]any{"name": IndexSpec, "type": "json"}},

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -90,7 +91,7 @@ func (s *Knowledge) Change(ctx context.Context, by flow.Actor, was, b *knowledge
 		return err
 	}
 	if !was.Settings.SameIndex(&b.Settings) && was.Documents > 0 {
-		return flow.Errorf(flow.CodeInputInvalid, "The model and the size of passages cannot be changed while the base has documents. Make another base, or remove the documents.")
+		return flow.Errorf(flow.CodeInputInvalid, "The model and the size of passages cannot be changed while the base has documents. Rebuild the base with another model; for another size, make another base.")
 	}
 	if !was.Settings.SameIndex(&b.Settings) {
 		b.Settings.Length = 0
@@ -267,10 +268,50 @@ func (s *Knowledge) Search(ctx context.Context, caller *flow.Key, userID string,
 			return nil, err
 		}
 	}
-	if err := s.prepare(ctx, caller, userID, b, q); err != nil {
-		return nil, err
+	for range maxRepeats {
+		if err := s.prepare(ctx, caller, userID, b, q); err != nil {
+			return nil, err
+		}
+		found, err := s.Store.SearchBase(ctx, b, q)
+		if !errors.Is(err, knowledge.ErrRebuilt) {
+			return found, err
+		}
+		now, err := s.Store.FindBase(ctx, b.WorkspaceID, b.ID)
+		if err != nil {
+			return nil, err
+		}
+		*b = *now
 	}
-	return s.Store.SearchBase(ctx, b, q)
+	return nil, flow.Errorf(flow.CodeOverloaded, "The knowledge base is being rebuilt. Try again.")
+}
+
+// maxRepeats is how often a search is repeated because its base was rebuilt meanwhile.
+const maxRepeats = 3
+
+// Rebuild starts the run that gives a base the vectors of another model: that of to, with its credential and dimensions. Searches use the present ones until all are
+// there, and stay with them if the run is canceled or fails.
+func (s *Knowledge) Rebuild(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, b *knowledge.Base, to *knowledge.Settings) (flow.Started, error) {
+	next := *b
+	next.Settings.Model, next.Settings.Credential, next.Settings.Dimensions = to.Model, to.Credential, to.Dimensions
+	if err := checkBase(&next); err != nil {
+		return flow.Started{}, err
+	}
+	if next.Settings.SameModel(&b.Settings) {
+		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "The knowledge base has this model already. Choose another.", Fields: []flow.Problem{{Pointer: "/model", Code: "invalid", Detail: "wanted another model than the present one"}}}
+	}
+	settings, err := flow.DecodeJSON(flow.EncodeJSON(next.Settings))
+	if err != nil {
+		return flow.Started{}, err
+	}
+	given := &flow.Object{}
+	given.Set(knowledge.RebuildSettings, settings)
+	started, err := s.Start(ctx, flow.Start{
+		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Work: &flow.WorkStart{Document: knowledge.RebuildDocument(&next)},
+	})
+	if err != nil {
+		return started, err
+	}
+	return started, record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.rebuild", b.ID, b.Slug), nothing)
 }
 
 // prepare compiles the filter of a query, and embeds its text.

@@ -81,6 +81,13 @@ var (
 	changeKnowledgeBody = api.Body[baseChange]{Name: "ChangeKnowledge", Of: "a knowledge base", Least: 1, Example: schema{"name": "Help center"}, Fields: knowledgeMembers()}
 )
 
+// rebuildBody declares the body of a rebuild.
+var rebuildBody = api.Body[knowledge.Settings]{Name: "RebuildKnowledge", Of: "a rebuild", Example: schema{"model": "openai/text-embedding-3-small"}, Fields: []api.Field[knowledge.Settings]{
+	api.Member("model", "For meaning, such as openai/text-embedding-3-small. Empty for the built-in one.", api.TextType, func(s *knowledge.Settings) *string { return &s.Model }).Required("Send the model, or an empty text for the built-in one."),
+	api.Member("credential", "Name of the credential for the model. Default: that of the provider.", api.TextType, func(s *knowledge.Settings) *string { return &s.Credential }),
+	api.SetMember("dimensions", "Numbers in a vector, for models that let you choose.", countTo(0, knowledge.MaxDimensions), func(s *knowledge.Settings, n int64) { s.Dimensions = int(n) }),
+}}
+
 var knowledgeParams = map[string]map[string]any{
 	"knowledge":       {"name": "knowledge", "in": "path", "required": true, "description": "Slug or ID of the knowledge base.", "schema": schema{"type": "string"}},
 	"document_id":     {"name": "document_id", "in": "path", "required": true, "description": "ID of the document.", "schema": schema{"type": "string"}},
@@ -147,6 +154,11 @@ func (s knowledgeServer) routes() api.Extension {
 		Method: http.MethodPost, Path: one + "/search", Scopes: reads, Handle: s.searchKnowledge, Commands: []string{"knowledge search"}, Tool: "search_knowledge",
 		Doc: openapi.Operation{ID: "searchKnowledge", Tag: tag, Summary: "Search a knowledge base", Text: "By words and by meaning. Changes nothing. Searches of a base with a model of a provider cost what embedding the query costs.",
 			Body: searchBody.Doc(), Problems: missing(append(started, flow.CodeOverloaded)...), Answers: openapi.OK("The passages, the best first.", KnowledgeFound{})},
+	}, {
+		Method: http.MethodPost, Path: one + "/rebuild", Scopes: edits, Handle: s.rebuildKnowledge, Commands: []string{"knowledge rebuild"}, Audit: []string{"knowledge.rebuild"},
+		Doc: openapi.Operation{ID: "rebuildKnowledge", Tag: tag, Summary: "Change the model of a knowledge base with documents",
+			Text: "Starts a run that embeds all passages with the model. Searches use the present vectors until all are there; then one transaction switches. If the run is canceled or fails, nothing changes.",
+			Body: rebuildBody.Doc(), Problems: missing(started...), Answers: []openapi.Answer{{Status: 202, Text: "The run is stored.", JSON: KnowledgeAdded{}, Headers: []string{"Location"}}}},
 	}, {
 		Method: get, Path: one + "/export", Scopes: reads, Handle: s.exportKnowledge, Commands: []string{"knowledge export"},
 		Doc: openapi.Operation{ID: "exportKnowledge", Tag: tag, Summary: "Download all passages as JSON Lines", Text: "One object a line: source, part, title, link, metadata, headings, page and text.", Problems: missing(),
@@ -268,4 +280,23 @@ func (s knowledgeServer) deleteKnowledge(c *api.Call) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
+}
+
+// rebuildKnowledge is POST knowledge/base/rebuild.
+func (s knowledgeServer) rebuildKnowledge(c *api.Call) error {
+	b, err := s.findKnowledge(c)
+	if err != nil {
+		return err
+	}
+	set, err := rebuildBody.ReadFrom(c)
+	if err != nil {
+		return err
+	}
+	var to knowledge.Settings
+	set(&to)
+	started, err := s.knowledge.Rebuild(c.Request().Context(), c.Actor(), c.Key, c.Key.UserID, b, &to)
+	if err != nil {
+		return c.LimitRuns(err)
+	}
+	return writeIndexing(c, b, started)
 }

@@ -213,6 +213,11 @@ func (s knowledgeServer) addDocument(c *api.Call) error {
 	if err != nil {
 		return c.LimitRuns(err)
 	}
+	return writeIndexing(c, b, started)
+}
+
+// writeIndexing responds with the run that indexes documents of a base.
+func writeIndexing(c *api.Call, b *knowledge.Base, started flow.Started) error {
 	o := KnowledgeAdded{RunID: started.Run.ID, FlowID: b.FlowID, URL: "/v1/flow/" + string(b.FlowID) + "/run/" + string(started.Run.ID)}
 	c.Response().Header().Set("Location", o.URL)
 	return c.WriteJSON(http.StatusAccepted, o)

@@ -172,6 +172,28 @@ func TestBase_is_changed_by_editors_and_deleted_when_confirmed(t *testing.T) {
 	owner.Get("/knowledge/help-center").Is(http.StatusNotFound)
 }
 
+// TestBase_rebuilds_with_another_model changes the model of a base with documents: a run is started, and the base keeps its model if that fails.
+func TestBase_rebuilds_with_another_model(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.upload(map[string]string{"refunds.md": refunds})
+	settings := "/knowledge/help-center/settings"
+	e.b.Get(settings).Has("Another model embeds all documents again")
+	e.b.Post(settings, url.Values{"name": {"Help"}, "model": {"lab/embedder"}, "dimensions": {"2000"}}).Is(http.StatusUnprocessableEntity)
+	sent := e.b.Post(settings, url.Values{"name": {"Help"}, "description": {"Answers"}, "model": {"lab/embedder"}}).Is(http.StatusSeeOther)
+	id, isRun := strings.CutPrefix(sent.Header.Get("Location"), "/runs/")
+	if !isRun {
+		t.Fatalf("another model leads to %q", sent.Header.Get("Location"))
+	}
+	if run := e.Ended(flow.RunID(id)); run.State != flow.RunFailed {
+		t.Errorf("a rebuild without a credential %s", run.State)
+	}
+	if b := e.base(); b.Settings.Model != "" || b.Name != "Help" || b.Settings.Description != "Answers" || b.Settings.Size != 200 {
+		t.Errorf("stored %+v", b)
+	}
+	e.b.Get("/knowledge/help-center?q=refund").Has("five working days")
+}
+
 // TestBase_shows_documents_in_progress checks that the page is read again while documents are being indexed.
 func TestBase_shows_documents_in_progress(t *testing.T) {
 	t.Parallel()

@@ -142,7 +142,7 @@ func (c *call) showForm(status int, page *view.FormPage) error {
 	return c.Render(status, view.Form(c.Page(title, layout.SectionKnowledge), *page))
 }
 
-// formFields returns the fields of the form of a base. Those that decide how documents are indexed are fixed while there are documents.
+// formFields returns the fields of the form of a base. The size of passages is fixed while there are documents.
 func formFields(b *knowledge.Base, fresh bool, wrong components.Errors) []components.Field {
 	s, fixed := &b.Settings, b.Documents > 0
 	number := func(n int) string {
@@ -155,9 +155,9 @@ func formFields(b *knowledge.Base, fresh bool, wrong components.Errors) []compon
 	if s.Minimum != nil {
 		minimum = strconv.FormatFloat(*s.Minimum, 'f', -1, 64)
 	}
-	note := func(text string) string {
+	note := func(text, withDocuments string) string {
 		if fixed {
-			return text + " Fixed while the base has documents."
+			return text + " " + withDocuments
 		}
 		return text
 	}
@@ -168,10 +168,10 @@ func formFields(b *knowledge.Base, fresh bool, wrong components.Errors) []compon
 	fields = append(fields,
 		components.Field{Name: "description", Label: "Description", Value: s.Description, Optional: true, Help: "What is in it, for people and assistants."},
 		components.Field{Name: "parts", Type: "checkbox", Label: "Every document belongs to a part, such as a customer", Checked: s.Parts == knowledge.PartsRequired, Help: "Searches then must name one, and find only its documents."},
-		components.Field{Name: "model", Label: "Model", Value: s.Model, Optional: true, Disabled: fixed, Mono: true, Placeholder: "openai/text-embedding-3-small", Help: note("For searches by meaning. Empty: the built-in model, for English only.")},
+		components.Field{Name: "model", Label: "Model", Value: s.Model, Optional: true, Mono: true, Placeholder: "openai/text-embedding-3-small", Help: note("For searches by meaning. Empty: the built-in model, for English only.", "Another model embeds all documents again; until then, searches use the present one.")},
 		components.Field{Name: "credential", Label: "Credential", Value: s.Credential, Optional: true, Placeholder: "The default of the provider"},
-		components.Field{Name: "dimensions", Label: "Dimensions", Value: number(s.Dimensions), Optional: true, Disabled: fixed, Attrs: numeric, Help: note("For models that let you choose; 1,024 at most.")},
-		components.Field{Name: "passage_words", Label: "Words in a passage", Value: number(s.Size), Optional: true, Disabled: fixed, Attrs: numeric, Help: note("20 to 1,000.")},
+		components.Field{Name: "dimensions", Label: "Dimensions", Value: number(s.Dimensions), Optional: true, Attrs: numeric, Help: "For models that let you choose; 1,024 at most."},
+		components.Field{Name: "passage_words", Label: "Words in a passage", Value: number(s.Size), Optional: true, Disabled: fixed, Attrs: numeric, Help: note("20 to 1,000.", "Fixed while the base has documents.")},
 		components.Field{Name: "repeated_words", Label: "Words repeated by the next passage", Value: number(s.Overlap), Optional: true, Disabled: fixed, Attrs: numeric},
 		components.Field{Name: "min_meaning", Label: "Minimum of meaning", Value: minimum, Optional: true, Help: "Passages without a word in common are left out below it. Empty: the default of the model."},
 	)
@@ -201,11 +201,11 @@ func (c *call) readForm(b *knowledge.Base) components.Errors {
 			s.Minimum = &f
 		}
 	}
-	if b.Documents > 0 {
-		return wrong
-	}
 	s.Model = strings.TrimSpace(c.FormValue("model"))
 	for name, to := range map[string]*int{"dimensions": &s.Dimensions, "passage_words": &s.Size, "repeated_words": &s.Overlap} {
+		if b.Documents > 0 && to != &s.Dimensions {
+			continue
+		}
 		*to = 0
 		text := strings.ReplaceAll(strings.TrimSpace(c.FormValue(name)), ",", "")
 		if text == "" {
@@ -289,12 +289,23 @@ func (c *call) settingsPage(status int, b, typed *knowledge.Base, wrong componen
 	return c.showForm(status, &view.FormPage{Slug: b.Slug, Name: b.Name, Fields: formFields(typed, false, wrong), Errors: wrong, Documents: b.Documents, UsedBy: names, MayForce: c.Member.Role.AtLeast(flow.MemberOwner)})
 }
 
-// changeSettings is POST settings.
+// changeSettings is POST settings. Another model for a base with documents starts a rebuild.
 func changeSettings(c *call, b *knowledge.Base) error {
 	changed := *b
 	wrong := c.readForm(&changed)
 	if len(wrong) == 0 {
-		err := c.s.knowledge.Change(c.Ctx(), c.Actor(), b, &changed)
+		rebuilds, to, now := b.Documents > 0 && !changed.Settings.SameModel(&b.Settings), changed.Settings, changed
+		if rebuilds {
+			now.Settings.Model, now.Settings.Credential, now.Settings.Dimensions = b.Settings.Model, b.Settings.Credential, b.Settings.Dimensions
+		}
+		err := c.s.knowledge.Change(c.Ctx(), c.Actor(), b, &now)
+		if err == nil && rebuilds {
+			var started flow.Started
+			if started, err = c.s.knowledge.Rebuild(c.Ctx(), c.Actor(), nil, c.Member.UserID, &now, &to); err == nil {
+				c.Toast(components.ToneOK, "The documents are embedded with the other model. Until the run has ended, searches use the present one.")
+				return c.Redirect(components.RunPath(string(started.Run.ID)))
+			}
+		}
 		if err == nil {
 			c.Toast(components.ToneOK, "Saved.")
 			return c.Redirect(view.Path(b.Slug))

@@ -89,7 +89,7 @@ var auditText = map[string]string{
 	"trigger.delete": "deleted a trigger of", "trigger.pause": "paused a trigger of", "trigger.resume": "resumed a trigger of", "trigger.now": "started a trigger of",
 	"alarm.create": "added the alarm", "alarm.change": "changed the alarm", "alarm.delete": "deleted the alarm", "alarm.pause": "paused the alarm", "alarm.resume": "resumed the alarm", "alarm.test": "tested the alarm", "alarm.rotate": "replaced the secret of the alarm",
 	"knowledge.create": "created the knowledge base", "knowledge.change": "changed the knowledge base", "knowledge.delete": "deleted the knowledge base",
-	"knowledge.add": "added a document to", "knowledge.remove": "removed a document from",
+	"knowledge.add": "added a document to", "knowledge.remove": "removed a document from", "knowledge.rebuild": "rebuilt",
 	"form.on": "turned on the form of", "form.off": "turned off the form of", "form.change": "changed the form of",
 	"run.erase": "erased the run", "run.cancel": "canceled the run", "file.erase": "erased the file", "approval.answer": "answered a question of the run",
 }

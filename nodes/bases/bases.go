@@ -22,6 +22,11 @@ type Store interface {
 	FailBaseDocument(ctx context.Context, b *knowledge.Base, d *knowledge.Document) error
 	RemoveBaseDocuments(ctx context.Context, b *knowledge.Base, part string, sources []string) ([]knowledge.Document, error)
 	ListBaseSources(ctx context.Context, b *knowledge.Base, part, prefix string) ([]string, error)
+	BlocksToPrepare(ctx context.Context, b *knowledge.Base, run flow.RunID) ([]int64, error)
+	BlockTexts(ctx context.Context, b *knowledge.Base, block int64) ([]knowledge.BlockText, error)
+	PrepareVectors(ctx context.Context, b *knowledge.Base, run flow.RunID, block int64, texts []knowledge.BlockText, vectors [][]float32, hashes []string) error
+	SwitchBase(ctx context.Context, b *knowledge.Base, run flow.RunID, to *knowledge.Settings) (done bool, err error)
+	DropPrepared(ctx context.Context, b *knowledge.Base, run flow.RunID) error
 	FindEmbeddings(ctx context.Context, m knowledge.EmbeddingModel, hashes []string) (map[string][]float32, error)
 	SaveEmbeddings(ctx context.Context, m knowledge.EmbeddingModel, vectors map[string][]float32) error
 }

@@ -16,6 +16,8 @@ const (
 	icon  = "book-open"
 	// indexTime is the time limit of a step that indexes documents.
 	indexTime = 50 * time.Minute
+	// rebuildTime is the time limit of a step that rebuilds a base.
+	rebuildTime = 50 * time.Minute
 )
 
 // ptr returns a pointer to a limit.

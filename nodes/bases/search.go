@@ -2,6 +2,7 @@ package bases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,9 +74,11 @@ func messageText(content any) string {
 	return strings.Join(texts, "\n")
 }
 
+// maxRepeats is how often a search is repeated because its base was rebuilt meanwhile.
+const maxRepeats = 3
+
 // Search searches the bases of the node.
-func (d Deps) Search(ctx context.Context, in *flow.In) (flow.Out, error) {
-	var out flow.Out
+func (d Deps) Search(ctx context.Context, in *flow.In) (out flow.Out, err error) {
 	q, err := readQuery(ctx, in)
 	if err != nil {
 		return out, err
@@ -84,20 +87,34 @@ func (d Deps) Search(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return out, err
 	}
-	bases, err := d.basesOf(ctx, in, q.Part)
+	var hits []knowledge.Hit
+	for range maxRepeats {
+		if hits, err = d.searchAll(ctx, in, q, &out); !errors.Is(err, knowledge.ErrRebuilt) {
+			break
+		}
+	}
 	if err != nil {
 		return out, err
 	}
+	out.Outputs = hitOutputs(hits, words)
+	return out, nil
+}
+
+// searchAll returns the best passages of the bases of the node.
+func (d Deps) searchAll(ctx context.Context, in *flow.In, q *knowledge.Query, out *flow.Out) (hits []knowledge.Hit, err error) {
+	bases, err := d.basesOf(ctx, in, q.Part)
+	if err != nil {
+		return nil, err
+	}
 	if q.Mode != knowledge.ModeWords {
-		if q.Vector, err = d.queryVector(ctx, in, bases[0], q.Text, &out); err != nil {
-			return out, err
+		if q.Vector, err = d.queryVector(ctx, in, bases[0], q.Text, out); err != nil {
+			return nil, err
 		}
 	}
-	var hits []knowledge.Hit
 	for _, b := range bases {
 		found, err := d.Store.SearchBase(ctx, b, q)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 		hits = append(hits, found.Hits...)
 	}
@@ -113,8 +130,7 @@ func (d Deps) Search(ctx context.Context, in *flow.In) (flow.Out, error) {
 		})
 		hits = hits[:min(len(hits), q.Top)]
 	}
-	out.Outputs = hitOutputs(hits, words)
-	return out, nil
+	return hits, nil
 }
 
 // readQuery reads the fields of the node.
