@@ -14,39 +14,88 @@ import (
 // gatedTests is how many of the latest tests of a flow may be the report that a gate needs.
 const gatedTests = 50
 
-// checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them. A
-// missing report of a gate with the mode replay is started.
-func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File) error {
+// GateReport is what the gate of a flow says about a document that may go live.
+type GateReport struct {
+	Gate     *cases.Gate
+	Test     *cases.Test    // the latest report of exactly this document and the cases as they are; nil without one
+	Run      *flow.Run      // of the test
+	Problems []flow.Problem // why the document does not pass; none while the test runs
+	file     *cases.File
+}
+
+// Ended reports whether the test of a document has ended.
+func (g *GateReport) Ended() bool { return g.Test != nil && g.Run.State.Ended() }
+
+// FindGate returns what the gate of a flow says about its draft, or nil if it needs no report.
+func FindGate(ctx context.Context, l *Library, f *flow.Flow) (*GateReport, error) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil {
+		return nil, nil
+	}
+	return findGate(ctx, l, f, d, nil)
+}
+
+// StartGate starts the test that publishing the draft needs, for a person. Unlike publishing it also starts one that may call models.
+func StartGate(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) (*cases.Test, error) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil {
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft cannot be read.")
+	}
+	g, err := findGate(ctx, l, f, d, nil)
+	if err != nil || g == nil {
+		return nil, err
+	}
+	r := gateRequest(f, d.Compact(), g.file)
+	r.Mode = g.Gate.Mode
+	t, _, err := l.Tests.StartTest(ctx, by, nil, userOf(by), f, r)
+	return t, err
+}
+
+// findGate is FindGate for a document. file has the cases and the gate; nil reads them.
+func findGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, file *cases.File) (*GateReport, error) {
 	if l.Tests == nil {
-		return nil
+		return nil, nil
 	}
 	if file == nil {
 		found, _, err := l.Tests.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		file = found
 	}
-	data := d.Compact()
-	hash := flow.DocumentHash(data)
+	hash := flow.DocumentHash(d.Compact())
 	if file.Gate == nil || hash == f.LiveHash {
-		return nil
+		return nil, nil
 	}
 	ids := file.Select(file.Gate.Tags)
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
-	t, run, err := l.Tests.findReport(ctx, f, d, file, ids)
-	if err != nil {
+	g := &GateReport{Gate: file.Gate, file: file}
+	var err error
+	if g.Test, g.Run, err = l.Tests.findReport(ctx, f, d, file, ids); err != nil || !g.Ended() {
+		return g, err
+	}
+	g.Problems, err = l.Tests.judgeGate(ctx, f, g.Test, hash, file, ids)
+	return g, err
+}
+
+// checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them. A
+// missing report of a gate with the mode replay is started.
+func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File) error {
+	g, err := findGate(ctx, l, f, d, file)
+	switch {
+	case err != nil || g == nil:
 		return err
+	case g.Test == nil:
+		return l.Tests.startGate(ctx, by, f, d.Compact(), g.file)
+	case !g.Ended():
+		return testsRequired(g.Test, fmt.Sprintf("The test %s is in progress. Publish again when it has ended.", g.Test.ID))
+	case len(g.Problems) > 0:
+		return &flow.Error{Code: flow.CodeTestsFailed, Fields: g.Problems,
+			Message: fmt.Sprintf("The test %s does not pass the gate of this flow: %s, %s. Fix the flow or the cases, then publish again.", g.Test.ID, strings.TrimPrefix(g.Problems[0].Pointer, "/"), g.Problems[0].Detail)}
 	}
-	if t == nil {
-		return l.Tests.startGate(ctx, by, f, data, file)
-	}
-	if !run.State.Ended() {
-		return testsRequired(t, fmt.Sprintf("The test %s is in progress. Publish again when it has ended.", t.ID))
-	}
-	return l.Tests.judgeGate(ctx, f, t, hash, file, ids)
+	return nil
 }
 
 // testsRequired returns the error for a missing report. t may be nil.
@@ -91,13 +140,20 @@ func comparesLive(f *flow.Flow, g *cases.Gate) bool {
 	return f.LiveVersion != 0 && (g.NoWorse || strings.HasSuffix(g.USD, "%"))
 }
 
+// gateRequest asks for the test that a gate needs.
+func gateRequest(f *flow.Flow, data []byte, file *cases.File) TestRequest {
+	r := TestRequest{Candidates: []CandidateRequest{{Document: data, checked: true}}, Mode: flow.CaseReplay, Tags: file.Gate.Tags, File: file}
+	if comparesLive(f, file.Gate) {
+		r.Baseline = &CandidateRequest{}
+	}
+	return r
+}
+
 // startGate starts the test that a gate needs.
 func (s *Tests) startGate(ctx context.Context, by flow.Actor, f *flow.Flow, data []byte, file *cases.File) error {
-	g := file.Gate
-	baseline := ""
-	r := TestRequest{Candidates: []CandidateRequest{{Document: data, checked: true}}, Mode: flow.CaseReplay, Tags: g.Tags, File: file}
-	if comparesLive(f, g) {
-		r.Baseline, baseline = &CandidateRequest{}, ` "baseline": {"version": "live"},`
+	g, baseline, r := file.Gate, "", gateRequest(f, data, file)
+	if r.Baseline != nil {
+		baseline = ` "baseline": {"version": "live"},`
 	}
 	if g.Mode != flow.CaseReplay {
 		return testsRequired(nil, fmt.Sprintf(`Publishing needs a report of this document with the cases as they are now. Run POST /v1/flow/%s/tests with {"candidates": [{"version": "draft"}],%s "mode": %q}, then publish again.`, f.ID, baseline, g.Mode))
@@ -117,11 +173,11 @@ func userOf(by flow.Actor) string {
 	return ""
 }
 
-// judgeGate returns an error with all reasons why a document does not pass.
-func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash string, file *cases.File, ids []string) error {
+// judgeGate returns all reasons why a document does not pass.
+func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash string, file *cases.File, ids []string) ([]flow.Problem, error) {
 	_, report, _, err := s.Report(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	candidate := slices.IndexFunc(t.Spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash })
 	baseline := t.Spec.Baseline
@@ -130,14 +186,9 @@ func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash
 	}
 	marks, err := s.Store.CountJudgeMarks(ctx, f.WorkspaceID, f.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	problems := append(file.Gate.Judge(report, candidate, baseline, ids), undecided(file, ids, marks)...)
-	if len(problems) == 0 {
-		return nil
-	}
-	return &flow.Error{Code: flow.CodeTestsFailed, Fields: problems,
-		Message: fmt.Sprintf("The test %s does not pass the gate of this flow: %s, %s. Fix the flow or the cases, then publish again.", t.ID, strings.TrimPrefix(problems[0].Pointer, "/"), problems[0].Detail)}
+	return append(file.Gate.Judge(report, candidate, baseline, ids), undecided(file, ids, marks)...), nil
 }
 
 // below returns a hash of the documents that a document runs in other flows now, and these in turn.

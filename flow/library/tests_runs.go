@@ -19,6 +19,8 @@ type FromRuns struct {
 	Secrets map[string]string // by secret input: the credential that its cases name
 	Tags    []string
 	Preview bool // nothing is stored
+	// Instead is stored in place of the suggested case of the only run, which a person has changed.
+	Instead *cases.Case
 }
 
 // FromRun is the outcome for a run.
@@ -160,6 +162,9 @@ func (s *Tests) fromRun(ctx context.Context, by flow.Actor, f *flow.Flow, run *f
 	}
 	c := cases.FromPast(run, past, r.Secrets)
 	c.Tags = r.Tags
+	if r.Instead != nil {
+		c = r.Instead
+	}
 	hash, err := s.inputsHash(ctx, f.WorkspaceID, c.Inputs)
 	if err != nil {
 		return out, err

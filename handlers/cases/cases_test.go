@@ -190,3 +190,112 @@ func TestReport_compares_the_draft_with_the_live_version(t *testing.T) {
 	}
 	e.b.Get(e.path("/reports/test_01m7z26njgm1r68xj6qyhfyvty")).Is(http.StatusNotFound)
 }
+
+func TestRun_becomes_a_case_with_suggested_checks(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	run := e.RunDraft(e.b, e.flow, url.Values{"filled": {"1"}, "in.who": {"Mia"}, "in.count": {"4"}})
+	e.b.Get("/runs/"+string(run.ID)).Has("Save as test case", "/tests/new?run="+string(run.ID))
+	e.As(flow.MemberViewer).Get("/runs/" + string(run.ID)).Lacks("Save as test case")
+	e.b.Get(e.path("/new?run="+string(run.ID))).Is(http.StatusOK).Has("Save as test case", "kept until you delete the case", ">Mia</textarea>", "Hello Mia, 4 times", `value="equals" selected`)
+	if n := len(e.file().Cases); n != 0 {
+		t.Fatalf("looking stored %d cases", n)
+	}
+	fields := map[string]string{"name": "Mia", "from_run": string(run.ID), "in.who": "Mia", "in.count": "4", "expected.0.value": "Hello Mia, 4 times", "checks": "1", "check.0.output": "text", "check.0.kind": "equals", "check.0.value": "Hello Mia, 4 times", "act": "run"}
+	e.send(e.path("/new"), fields).RedirectsTo(e.path("?case=mia"))
+	k := e.file().Find("mia")
+	if k == nil || k.FromRun != run.ID || k.Seed == "" {
+		t.Fatalf("stored %s", flow.EncodeJSON(k.Object()))
+	}
+	e.ended()
+	e.b.Get(e.path("?case=mia")).Has("Passed", "Made from this run")
+	e.b.Get(e.path("/new?run=" + string(run.ID))).RedirectsTo(e.path(""))
+	e.b.Get(e.path("")).Has("has the same inputs")
+	list, err := e.Store.ListTests(t.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.b.Get("/runs/" + string(list[0].RunID)).Lacks("Save as test case")
+	fields["name"], fields["from_run"] = "other", "run_01m7z26njgm1r68xj6qyhfyvty"
+	e.send(e.path("/new"), fields).RedirectsTo(e.path(""))
+}
+
+// gate makes publishing need all cases.
+func (e *env) gate(text string) {
+	e.T.Helper()
+	f, err := e.Store.FindFlow(e.T.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	v, err := flow.DecodeJSON([]byte(text))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	g, problems := cases.ParseGate(v)
+	if len(problems) > 0 {
+		e.T.Fatal(problems)
+	}
+	if err := e.Library.Tests.SetSettings(e.T.Context(), flow.Actor{ID: "user"}, f, &cases.File{Gate: g}); err != nil {
+		e.T.Fatal(err)
+	}
+}
+
+// live returns the number of the live version.
+func (e *env) live() int64 {
+	e.T.Helper()
+	f, err := e.Store.FindFlow(e.T.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	return f.LiveVersion
+}
+
+func TestPublish_shows_what_the_gate_says(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("greets", "Hello Ada, 2 times")
+	e.gate(`{}`)
+	publish := "/flows/" + e.flow + "/publish"
+	e.b.Get(publish).Lacks("needs a test")
+	e.Replace(flow.FlowID(e.flow), strings.Replace(webtest.Greeting, "Hello {{who}}", "Bye {{who}}", 1))
+	e.b.Get(e.path("")).Has("Publishing needs every case to pass.")
+	e.b.Get(publish).Is(http.StatusOK).Has("Publishing needs a test of this draft.", "Test the draft").Lacks("Publish anyway", "costs money")
+	e.b.Post(publish, url.Values{"note": {"Be polite"}}).Is(http.StatusConflict).Has("Testing the draft", "part=gate", "Be polite")
+	e.ended()
+	e.b.Get(publish+"?part=gate").Is(http.StatusOK).Has("The draft doesn’t pass its tests.", "greets", "Hello Ada, 2 times", "/tests/reports/test_", "Test again").Lacks("<html", "Publish anyway")
+	e.b.Post(publish, nil).Is(http.StatusConflict).Has("The draft doesn’t pass its tests.")
+	e.b.Post(publish, url.Values{"act": {"anyway"}, "reason": {"I know better"}}).Is(http.StatusUnprocessableEntity).Has("Only an owner can publish without passing tests.")
+	owner := e.As(flow.MemberOwner)
+	owner.Get(publish).Has("Publish anyway", "Reason")
+	owner.Post(publish, url.Values{"act": {"anyway"}}).Is(http.StatusUnprocessableEntity).Has("Give a reason")
+	if n := e.live(); n != 1 {
+		t.Fatalf("version %d is live", n)
+	}
+	owner.Post(publish, url.Values{"act": {"anyway"}, "reason": {"The case is wrong"}}).Is(http.StatusSeeOther)
+	if n := e.live(); n != 2 {
+		t.Fatalf("version %d is live", n)
+	}
+	owner.Get("/flows/" + e.flow + "/versions").Has("Published without passing tests: The case is wrong")
+	owner.Get("/settings/audit").Has("The case is wrong")
+}
+
+func TestPublish_starts_a_test_that_costs_money_on_demand(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("greets", "Hi Ada, 2 times")
+	e.gate(`{"mode": "fill"}`)
+	publish := "/flows/" + e.flow + "/publish"
+	e.Replace(flow.FlowID(e.flow), strings.Replace(webtest.Greeting, "Hello {{who}}", "Hi {{who}}", 1))
+	e.b.Get(publish).Has("Publishing needs a test of this draft.", "costs money")
+	e.b.Post(publish, nil).Is(http.StatusConflict).Has("Publishing needs a test of this draft.")
+	if tests, _ := e.Store.ListTests(t.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow), "", 1); len(tests) != 0 {
+		t.Fatal("publishing started a test that may cost money")
+	}
+	e.b.Post(publish, url.Values{"act": {"test"}}).Is(http.StatusOK).Has("Testing the draft")
+	e.ended()
+	e.b.Get(publish).Has("The draft passes its tests.", "Publish v2")
+	e.b.Post(publish, nil).Is(http.StatusSeeOther)
+	if n := e.live(); n != 2 {
+		t.Errorf("version %d is live", n)
+	}
+}

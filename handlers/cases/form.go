@@ -37,11 +37,12 @@ type form struct {
 	doc    *flow.Document // the draft; nil if it cannot be read
 	inputs []contract.Input
 	page   view.FormPage
-	rows   []int // of the checks of the case that was read: their rows in the form
+	base   *cases.Case // members that the form has no field for are kept
+	rows   []int       // of the checks of the case that was read: their rows in the form
 }
 
-// newForm returns the form of a case, filled in with it. old is nil for a new case.
-func (c *call) newForm(f *flow.Flow, old *cases.Case) (*form, error) {
+// newForm returns the form of a case, filled in with it. old is nil for a new case. fresh is a case that is not stored yet.
+func (c *call) newForm(f *flow.Flow, old *cases.Case, fresh bool) (*form, error) {
 	m := &form{c: c, f: f, page: view.FormPage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, Errors: components.Errors{}}}
 	if m.doc, _ = document.ParseDocument(f.Draft); m.doc != nil {
 		m.inputs = contract.Inputs(m.doc, c.s.Kinds)
@@ -50,11 +51,15 @@ func (c *call) newForm(f *flow.Flow, old *cases.Case) (*form, error) {
 	if k == nil {
 		k = &cases.Case{Inputs: m.examples()}
 	}
+	m.base = k
 	p := &m.page
 	p.ID, p.Title, p.Name, p.Tags, p.Notes, p.FromRun = k.ID, cmp.Or(k.Name, k.ID), cmp.Or(k.Name, k.ID), strings.Join(k.Tags, ", "), k.Notes, string(k.FromRun)
+	if fresh {
+		p.ID, p.Name = "", k.Name
+	}
 	p.Repeat, p.Pass = number(k.Repeat), number(k.Pass)
 	if !k.Now.IsZero() {
-		p.Now = k.Now.Format(time.RFC3339)
+		p.Now = k.Now.Format(time.RFC3339Nano)
 	}
 	for name := range k.Inputs.All() {
 		if !slices.ContainsFunc(m.inputs, func(in contract.Input) bool { return in.Name == name }) {
@@ -196,18 +201,47 @@ func (m *form) addNodes(k *cases.Case) {
 	}
 }
 
-// newCase is GET new.
+// newCase is GET new: an empty case, or one made from a run.
 func newCase(c *call, f *flow.Flow) error {
-	m, err := c.newForm(f, nil)
+	id := flow.RunID(c.QueryParam("run"))
+	if id == "" {
+		m, err := c.newForm(f, nil, true)
+		if err != nil {
+			return err
+		}
+		return m.show(http.StatusOK)
+	}
+	made, err := c.fromRun(f, library.FromRuns{Runs: []flow.RunID{id}, Preview: true})
+	if err != nil {
+		if err = c.refused(err); err != nil {
+			return err
+		}
+		return c.Redirect(components.RunPath(string(id)))
+	}
+	if made.Case == nil {
+		c.Toast(components.ToneNone, made.Skipped)
+		return c.Redirect(view.ListPath(string(f.ID)))
+	}
+	m, err := c.newForm(f, made.Case, true)
 	if err != nil {
 		return err
 	}
+	m.page.Unrecorded = made.Unrecorded
 	return m.show(http.StatusOK)
+}
+
+// fromRun makes a case from a run.
+func (c *call) fromRun(f *flow.Flow, r library.FromRuns) (library.FromRun, error) {
+	list, err := c.tests().FromRuns(c.Ctx(), c.Actor(), f, r)
+	if err != nil || len(list) == 0 {
+		return library.FromRun{}, err
+	}
+	return list[0], nil
 }
 
 // editCase is GET case.
 func editCase(c *call, f *flow.Flow, _ *cases.File, k *cases.Case) error {
-	m, err := c.newForm(f, k)
+	m, err := c.newForm(f, k, false)
 	if err != nil {
 		return err
 	}
@@ -230,12 +264,23 @@ func changeCase(c *call, f *flow.Flow, _ *cases.File, k *cases.Case) error { ret
 
 // saveCase stores the case of a form. The form is shown again with another row for a check, or with what is wrong.
 func (c *call) saveCase(f *flow.Flow, old *cases.Case) error {
-	m, err := c.newForm(f, old)
+	typed := c.NewInputs(f.WorkspaceID, c.s.MaxFile)
+	fields, err := c.ReadInputFields(typed)
 	if err != nil {
 		return err
 	}
-	typed := c.NewInputs(f.WorkspaceID, c.s.MaxFile)
-	fields, err := c.ReadInputFields(typed)
+	base, run := old, flow.RunID(fields["from_run"])
+	if old == nil && run != "" {
+		made, err := c.fromRun(f, library.FromRuns{Runs: []flow.RunID{run}, Preview: true})
+		if err != nil || made.Case == nil {
+			if err == nil {
+				c.Toast(components.ToneNone, made.Skipped)
+			}
+			return c.backToList(f, nil, err)
+		}
+		base = made.Case
+	}
+	m, err := c.newForm(f, base, old == nil)
 	if err != nil {
 		return err
 	}
@@ -249,7 +294,7 @@ func (c *call) saveCase(f *flow.Flow, old *cases.Case) error {
 	}
 	k, err := m.check(body, old)
 	if err == nil && k != nil {
-		_, err = c.tests().SetCase(c.Ctx(), c.Actor(), f, k)
+		err = c.store(f, k, old == nil)
 	}
 	if e, ok := errors.AsType[*flow.Error](err); ok && web.StatusOf(e.Code) < 500 {
 		m.place(e)
@@ -267,6 +312,22 @@ func (c *call) saveCase(f *flow.Flow, old *cases.Case) error {
 	}
 	return c.backToList(f, back, err)
 }
+
+// store stores a case. A new one that was made from a run gets the recordings of its steps.
+func (c *call) store(f *flow.Flow, k *cases.Case, fresh bool) error {
+	if !fresh || k.FromRun == "" {
+		_, err := c.tests().SetCase(c.Ctx(), c.Actor(), f, k)
+		return err
+	}
+	made, err := c.fromRun(f, library.FromRuns{Runs: []flow.RunID{k.FromRun}, Instead: k})
+	if err == nil && made.Case == nil {
+		err = flow.Errorf(flow.CodeInputInvalid, "%s", made.Skipped)
+	}
+	return err
+}
+
+// managed are the members of a case that the form has fields for.
+var managed = []string{"name", "inputs", "expected", "checks", "repeat", "pass", "answers", "stubs", "tags", "notes", "now"}
 
 // check parses the case of a form. It returns nil if the form has errors already.
 func (m *form) check(body *flow.Object, old *cases.Case) (*cases.Case, error) {
@@ -289,7 +350,10 @@ func (m *form) check(body *flow.Object, old *cases.Case) (*cases.Case, error) {
 
 // read reads the fields of the form into the page, and returns the JSON of the case.
 func (m *form) read(fields map[string]string, typed *web.Inputs) *flow.Object {
-	p, o := &m.page, &flow.Object{}
+	p, o := &m.page, m.base.Object()
+	for _, name := range managed {
+		o.Delete(name)
+	}
 	p.Name, p.Tags, p.Notes, p.Repeat, p.Pass, p.Now = strings.TrimSpace(fields["name"]), fields["tags"], strings.TrimSpace(fields["notes"]), strings.TrimSpace(fields["repeat"]), strings.TrimSpace(fields["pass"]), strings.TrimSpace(fields["now"])
 	id := p.ID
 	if id == "" {
@@ -335,7 +399,7 @@ func (m *form) read(fields map[string]string, typed *web.Inputs) *flow.Object {
 		}
 		o.Set(name, flow.Number(n))
 	}
-	for name, text := range map[string]string{"now": p.Now, "notes": p.Notes, "from_run": p.FromRun} {
+	for name, text := range map[string]string{"now": p.Now, "notes": p.Notes} {
 		if text != "" {
 			o.Set(name, text)
 		}
@@ -413,8 +477,13 @@ func (m *form) readNodes(o *flow.Object, fields map[string]string) {
 		if a.Decision == "" {
 			continue
 		}
-		answer := &flow.Object{}
+		answer, was := &flow.Object{}, m.base.Answers[a.Node]
 		answer.Set("decision", a.Decision)
+		for name, text := range map[string]string{"comment": was.Comment, "by": was.By} {
+			if text != "" {
+				answer.Set(name, text)
+			}
+		}
 		if a.Values != "" {
 			v, err := flow.DecodeJSON([]byte(a.Values))
 			if err != nil {
@@ -440,6 +509,9 @@ func (m *form) readNodes(o *flow.Object, fields map[string]string) {
 		case "error":
 			e := &flow.Object{}
 			e.Set("code", s.Value)
+			if was := m.base.Stubs[s.Node].Error; was != nil && string(was.Code) == s.Value && was.Message != "" {
+				e.Set("message", was.Message)
+			}
 			stub.Set("error", e)
 		default:
 			continue

@@ -84,6 +84,7 @@ var auditText = map[string]string{
 	"flow.create": "created the flow", "flow.edit": "changed the draft of", "flow.rename": "changed the slug of", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
+	"case.change": "changed a test case of", "case.delete": "deleted a test case of", "case.settings": "changed the gate of", "gate.override": "published without passing tests",
 	"trigger.create": "added a trigger to", "trigger.change": "changed a trigger of",
 	"trigger.rotate": "rotated the URL of a trigger of", "trigger.reveal": "read the URL of a trigger of", "trigger.capture": "captured requests to a trigger of", "trigger.test": "sent a test to a trigger of",
 	"trigger.delete": "deleted a trigger of", "trigger.pause": "paused a trigger of", "trigger.resume": "resumed a trigger of", "trigger.now": "started a trigger of",

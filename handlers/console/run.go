@@ -238,6 +238,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		return r, err
 	}
 	r.Picture = c.s.runPicture(v, r.Link)
+	r.MayTest = r.MayRun && !r.Live && run.Save && run.Case == nil && run.Trigger.Work() == "" && v.flow.ArchivedAt.IsZero()
 	r.Inputs, r.Metadata = v.inputViews(), valueViews(run.Metadata)
 	if r.CURL, err = c.s.curl(run); err != nil {
 		return r, err

@@ -144,7 +144,12 @@ func publishForm(c *call, f *flow.Flow) (form editorview.PublishForm, err error)
 		}
 	}
 	if len(form.Diff.Breaking) > 0 {
-		form.Callers, err = callers(c, f.ID)
+		if form.Callers, err = callers(c, f.ID); err != nil {
+			return form, err
+		}
+	}
+	if form.State.Changed && len(form.Problems) == 0 {
+		form.Gate, err = publishGate(c, f)
 	}
 	return form, err
 }
@@ -179,11 +184,14 @@ func (c *call) startURL(flowID flow.FlowID) string {
 	return c.s.PublicURL + "/v1/flow/" + url.PathEscape(string(flowID)) + "/run"
 }
 
-// showPublish is GET /flows/{id}/publish.
+// showPublish is GET /flows/{id}/publish. While a test runs, the dialog reloads the part with the gate.
 func showPublish(c *call, f *flow.Flow) error {
 	form, err := publishForm(c, f)
 	if err != nil {
 		return err
+	}
+	if c.QueryParam("part") == "gate" {
+		return c.Render(http.StatusOK, editorview.PublishGateBody(form))
 	}
 	return renderPublish(c, http.StatusOK, form)
 }
@@ -227,26 +235,48 @@ func publish(c *call) error {
 	case len([]rune(form.Note)) > maxNote:
 		form.Error = "Use at most 200 characters for the release notes."
 	}
-	if form.Error != "" && c.IsFragment() {
-		return c.Render(http.StatusUnprocessableEntity, editorview.PublishBody(form))
+	if form.Error == "" && c.FormValue("act") == "test" {
+		return testDraft(c, f, form)
 	}
 	if form.Error != "" {
-		return renderPublish(c, http.StatusUnprocessableEntity, form)
+		return refusePublish(c, http.StatusUnprocessableEntity, form)
 	}
 	return publishDraft(c, f, form)
+}
+
+// refusePublish renders the form again.
+func refusePublish(c *call, status int, form editorview.PublishForm) error {
+	if c.IsFragment() {
+		return c.Render(status, editorview.PublishBody(form))
+	}
+	return renderPublish(c, status, form)
 }
 
 // publishDraft publishes the draft of f, which the form describes, and notifies all
 // pages.
 func publishDraft(c *call, f *flow.Flow, form editorview.PublishForm) error {
-	v, created, err := c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
-	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeDocumentInvalid {
-		if form.Problems = problemsOf(c, f, err); len(form.Problems) > 0 { // an owner must publish it
-			form.Error = e.Message
-			if c.IsFragment() {
-				return c.Render(http.StatusUnprocessableEntity, editorview.PublishBody(form))
+	var v flow.Version
+	var created bool
+	var err error
+	if c.FormValue("act") == "anyway" {
+		v, created, err = publishAnyway(c, f, &form)
+	} else {
+		v, created, err = c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
+	}
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		switch e.Code {
+		case flow.CodeDocumentInvalid:
+			if form.Problems = problemsOf(c, f, err); len(form.Problems) > 0 { // an owner must publish it
+				form.Error = e.Message
+				return refusePublish(c, http.StatusUnprocessableEntity, form)
 			}
-			return renderPublish(c, http.StatusUnprocessableEntity, form)
+		case flow.CodeTestsRequired, flow.CodeTestsFailed:
+			if form.Gate, err = publishGate(c, f); err == nil && form.Gate != nil {
+				return refusePublish(c, http.StatusConflict, form)
+			}
+		case flow.CodeInputInvalid:
+			form.Error = e.Message
+			return refusePublish(c, http.StatusUnprocessableEntity, form)
 		}
 	}
 	if err != nil {

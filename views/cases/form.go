@@ -17,9 +17,9 @@ type FormPage struct {
 	Name, Tags   string
 	Notes        string
 	Repeat, Pass string
-	Now          string // time of code in the run
-	FromRun      string // ID of the run that it is made from
-	Recorded     bool   // saving stores recordings of the run
+	Now          string   // time of code in the run
+	FromRun      string   // ID of the run that it is made from
+	Unrecorded   []string // nodes whose results cannot be recorded
 	Inputs       []InputField
 	Gone         []string // inputs that the flow no longer has
 	Checks       []CheckRow

@@ -76,7 +76,7 @@ func caseSamples(theme layout.Theme) map[string]templ.Component {
 	filtered := list
 	filtered.Rows, filtered.Filter, filtered.Problem = nil, Filter{State: "stale", Tag: "must"}, "Reply: Choose a model."
 	form := sampleForm()
-	fresh := FormPage{FlowID: "flow_1", Flow: "Route a support ticket", Errors: components.Errors{}, Checks: []CheckRow{{}, {}}, FromRun: "run_1"}
+	fresh := FormPage{FlowID: "flow_1", Flow: "Route a support ticket", Errors: components.Errors{}, Checks: []CheckRow{{}, {}}, FromRun: "run_1", Unrecorded: []string{"sign-in"}}
 	wrong := form
 	wrong.Errors, wrong.Problems = components.Errors{"": "The case is invalid.", "name": "Enter a name.", "repeat": "Enter a whole number."}, []string{"The flow has no node refund."}
 	wrong.Checks = []CheckRow{{Output: "team", Kind: "matches", Value: "(", Error: "Must be a regular expression (RE2)."}}

@@ -52,6 +52,8 @@ type RunPage struct {
 	HasChildren bool
 	// MayRun is set if the user may start and cancel runs.
 	MayRun bool
+	// MayTest is set if the user may make a test case from the run.
+	MayTest bool
 	// Live is set until the run has ended. Seen is the number of the last change that the page
 	// shows.
 	Live bool

@@ -108,8 +108,10 @@ type PublishForm struct {
 	// Widened are the tools of other flows that can do more once the draft is live.
 	Widened  []WidenedTool
 	Problems []PublishProblem
-	Note     string
-	Error    string
+	// Gate is what the tests of the flow say; nil if publishing needs none.
+	Gate  *PublishGate
+	Note  string
+	Error string
 	// Done is set after publishing, First if nothing was published before.
 	Done, First bool
 	// Inputs, Outputs and Webhooks count those of the draft.
@@ -178,6 +180,53 @@ func (f PublishForm) back() templ.SafeURL {
 func (f PublishForm) jump(node string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(f.FlowID) + "?node=" + url.QueryEscape(node))
 }
+
+// The states of the gate in the publish dialog.
+const (
+	GateMissing = "missing" // a test is needed
+	GateRunning = "running"
+	GateFailed  = "failed"
+	GatePassed  = "passed"
+)
+
+// PublishGate is what the tests of a flow say about publishing its draft.
+type PublishGate struct {
+	State       string
+	Pays        bool   // the test may call models, which costs money
+	Report      string // path of the report; "" without one
+	Done, Total int    // runs of the test
+	Problems    []GateProblem
+	MayOverride bool // the person is an owner
+	Reason      string
+}
+
+// GateProblem is a reason why the gate does not pass. Case and Path are empty for one of all cases.
+type GateProblem struct{ Case, Text, Path string }
+
+// act labels the button that starts the test.
+func (g *PublishGate) act() string {
+	if g.State == GateFailed {
+		return "Test again"
+	}
+	return "Test the draft"
+}
+
+// look returns the look of that button. After a failed test the next step is elsewhere.
+func (g *PublishGate) look() components.ButtonLook {
+	if g.State == GateFailed {
+		return components.LookPlain
+	}
+	return components.LookPrimary
+}
+
+// gateURL returns the URL of the part of the dialog with the gate.
+func (f PublishForm) gateURL() string { return f.State.path() + "?part=gate" }
+
+// pollID returns an ID that differs in each response, so that the element asks again.
+func (f PublishForm) pollID() string { return "gate-" + strconv.FormatInt(f.State.Now.UnixMilli(), 36) }
+
+// open reports whether the gate lets the draft go live.
+func (f PublishForm) open() bool { return f.Gate == nil || f.Gate.State == GatePassed }
 
 // submit returns the publish button, which says so if callers break.
 func (f PublishForm) submit() components.Button {

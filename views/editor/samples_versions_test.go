@@ -24,6 +24,7 @@ func versionsSamples(theme layout.Theme) map[string]templ.Component {
 	viewer := full
 	viewer.State.ReadOnly, viewer.Restored = true, 0
 	return map[string]templ.Component{
+		"publish-gate": PublishPage(p, gated(GateMissing)), "publish-gate-running": PublishPage(p, gated(GateRunning)), "publish-gate-failed": PublishPage(p, gated(GateFailed)), "publish-gate-passed": PublishPage(p, gated(GatePassed)),
 		"publish": PublishPage(p, form), "publish-first": PublishPage(p, first), "publish-problems": PublishPage(p, problems),
 		"publish-done": PublishPage(p, done), "publish-same": PublishPage(p, same), "publish-wider": PublishPage(p, wider),
 		"versions": Versions(p, full), "versions-viewer": Versions(p, viewer), "versions-none": Versions(p, VersionsPage{FlowID: "flow_1", Name: "New flow", State: first.State, EditedAt: viewtest.Noon, Now: viewtest.Noon}),
@@ -43,6 +44,22 @@ func samplePublish() PublishForm {
 		}}},
 		Widened: []WidenedTool{{FlowID: "flow_3", Name: "Support", Tool: "look", More: []string{"changes something", "sends data to api.example.com"}}},
 	}
+}
+
+// gated is the dialog of a flow with a gate.
+func gated(state string) PublishForm {
+	f := samplePublish()
+	f.Agents, f.Callers = nil, nil
+	f.State.Now = viewtest.Noon
+	f.Gate = &PublishGate{State: state, Report: "/flows/flow_1/tests/reports/test_1", Done: 12, Total: 43}
+	switch state {
+	case GateMissing:
+		f.Gate.Pays, f.Gate.MayOverride = true, true
+	case GateFailed:
+		f.Gate.MayOverride, f.Gate.Reason = true, "The case is wrong"
+		f.Gate.Problems = []GateProblem{{Case: "refund-late", Text: "Failed: team equals: wanted \"billing\", got \"account\".", Path: "/flows/flow_1/tests/reports/test_1?case=refund-late"}, {Text: "A case costs $0.02; the limit is $0.01."}}
+	}
+	return f
 }
 
 func sampleFirstDiff() *Diff {
