@@ -232,3 +232,34 @@ func TestCases_from_runs_that_failed_count_once_a_person_says_what_is_right(t *t
 		t.Errorf("a key that may not read runs: %d %s", status, raw)
 	}
 }
+
+func TestTests_run_on_recent_runs(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	world := newOutsideWorld(t)
+	c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Recent","nodes":[
+		{"id":"in","kind":"input","config":{"name":"word","type":"text"}},
+		{"id":"get","kind":"http_request","config":{"method":"GET","url":"%[1]s/get?word={{word}}"}},
+		{"id":"words","kind":"template","config":{"template":"Found {{n}}"}},
+		{"id":"out","kind":"output","config":{"name":"text"}}],
+		"edges":[{"from":"in.value","to":"get.word"},{"from":"get.body","to":"words.n"},{"from":"words.text","to":"out.value"}]}`, world.URL))}
+	c.must(422, "POST", "/tests", `{"cases":{"runs":{}}}`)
+	for _, word := range []string{"a", "b", "b", "c"} {
+		c.await(c.run(`{"word":"` + word + `"}`))
+	}
+	asked := world.gets.Load()
+	r := c.test(`{"candidates":[{"version":"live"},{"version":"live","set":{"words.template":"Seen {{n}}"}}],"mode":"replay","cases":{"runs":{"limit":10}}}`)
+	if r.Candidates[0].Passed != 3 || r.Candidates[1].Failed != 3 || world.gets.Load() != asked {
+		t.Fatalf("%+v, %d requests", r, world.gets.Load()-asked)
+	}
+	if raw := c.must(200, "GET", "/cases", ""); !strings.Contains(raw, `"cases":[]`) {
+		t.Errorf("cases are stored: %s", raw)
+	}
+	if two := c.test(`{"mode":"replay","cases":{"runs":{"limit":2,"filter":{"status":["succeeded"]}}}}`); two.Runs != 2 {
+		t.Errorf("%+v", two)
+	}
+	c.must(422, "POST", "/tests", `{"cases":{"rums":{}}}`)
+	if status, _, raw := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeRun}}).send("POST", "/v1/flow/"+c.flow+"/tests", `{"cases":{"runs":{}}}`); status != 403 {
+		t.Errorf("a key that may not read runs: %d %s", status, raw)
+	}
+}

@@ -60,7 +60,7 @@ func FromPast(run *flow.Run, p *Past, credentials map[string]string) *Case {
 	return c
 }
 
-// suggest returns checks of the outputs of a run: exact values for those that no model made, the form of JSON.
+// suggest returns checks of the outputs of a run: exact values for those that no model made, the meaning of texts, and the form of JSON.
 func suggest(p *Past) (checks []Check) {
 	for _, name := range p.Outputs.Names() {
 		v := p.Outputs.Get(name)
@@ -71,6 +71,7 @@ func suggest(p *Past) (checks []Check) {
 		case !p.Modeled[name], isText && isLabel(flow.Text(v)):
 			checks = append(checks, Check{Kind: Equals, Output: name, Value: v})
 		case isText:
+			checks = append(checks, Check{Kind: Similar, Output: name, Value: true})
 		default:
 			checks = append(checks, Check{Kind: SchemaCheck, Output: name, Value: schemaOf(v, 0)})
 		}

@@ -163,6 +163,7 @@ type TestRequest struct {
 	Concurrency int      // 0: 10
 	MaxUSD      flow.NanoUSD
 	File        *cases.File // the cases; nil: those of the flow
+	Backtest    *FromRuns   // tests on these runs instead of on cases; nothing of them is stored as a case
 
 	IdempotencyKey, Fingerprint string
 	Wait                        time.Duration
@@ -181,6 +182,9 @@ func (r *TestRequest) MayTest(key *flow.Key, f *flow.Flow) error {
 	if r.Mode == flow.CaseLive || len(r.Allow) > 0 {
 		need[flow.ScopeManage] = true
 	}
+	if r.Backtest != nil {
+		need[flow.ScopeRead] = true
+	}
 	for _, c := range r.all() {
 		if c.Draft || c.Version != 0 && c.Version != f.LiveVersion {
 			need[flow.ScopeManage] = true
@@ -191,7 +195,7 @@ func (r *TestRequest) MayTest(key *flow.Key, f *flow.Flow) error {
 	}
 	for scope := range need {
 		if !key.Has(scope) {
-			return flow.Errorf(flow.CodeScopeMissing, "This test needs a key with the scope %s: it tests a draft or another version than the live one, changes a document, or may call everything.", scope)
+			return flow.Errorf(flow.CodeScopeMissing, "This test needs a key with the scope %s: it tests a draft or another version than the live one, changes a document, reads runs, or may call everything.", scope)
 		}
 	}
 	return nil
@@ -229,6 +233,13 @@ func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 			return nil, nil, err
 		}
 		file = found
+	}
+	if r.Backtest != nil {
+		tested, err := s.backtest(ctx, f, file, r.Backtest)
+		if err != nil {
+			return nil, nil, err
+		}
+		file = tested
 	}
 	t := &cases.Test{ID: s.IDs.New(cases.PrefixTest), WorkspaceID: f.WorkspaceID, FlowID: f.ID, MadeBy: by.ID, Spec: cases.Spec{
 		Mode: cmp.Or(r.Mode, flow.CaseFill), Allow: r.Allow, Repeat: r.Repeat, Concurrency: min(max(cmp.Or(r.Concurrency, testConcurrency), 1), flow.MaxChildConcurrency), Tags: r.Tags, MaxUSD: r.MaxUSD, Baseline: -1,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -180,11 +182,8 @@ func (s *Tests) fromRun(ctx context.Context, by flow.Actor, f *flow.Flow, run *f
 	if r.Preview {
 		return out, nil
 	}
-	for i := range past.Recordings {
-		past.Recordings[i].FlowID = f.ID
-		if _, err := s.Store.SaveRecording(ctx, &past.Recordings[i]); err != nil {
-			return out, err
-		}
+	if err := s.saveRecordings(ctx, f, past); err != nil {
+		return out, err
 	}
 	out.Created, err = s.SetCase(ctx, by, f, c)
 	return out, err
@@ -245,4 +244,65 @@ func (s *Tests) inputsHash(ctx context.Context, ws flow.WorkspaceID, given *flow
 		}
 		return file
 	})}), nil
+}
+
+// backtest returns cases made of the runs of a filter, with the checks that hold for all cases of the flow and checks of the outputs of the
+// runs. Only the recordings of the runs are stored. Runs that did not succeed have nothing to compare with and are left out.
+func (s *Tests) backtest(ctx context.Context, f *flow.Flow, of *cases.File, r *FromRuns) (*cases.File, error) {
+	if s.Past == nil {
+		return nil, flow.Errorf(flow.CodeInternal, "This server cannot test on runs.")
+	}
+	own := *r
+	own.Filter.States = []flow.RunState{flow.RunSucceeded}
+	runs, err := s.runsOf(ctx, f, &own)
+	if err != nil {
+		return nil, err
+	}
+	file := &cases.File{Defaults: of.Defaults}
+	known := map[string]bool{}
+	for i := 0; i < len(runs) && len(file.Cases) < cmp.Or(r.Sample, fromRunsSample); i++ {
+		run, err := s.Store.FindRun(ctx, f.WorkspaceID, f.ID, runs[i].ID)
+		if flow.IsNotFound(err) || err == nil && mayBecomeCase(run) != nil {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		past, err := s.Past(ctx, run)
+		if e := flow.AsError(err); err != nil && e.Code != flow.CodeInternal {
+			continue // it is too large, or its document is one of an earlier release
+		}
+		if err != nil {
+			return nil, err
+		}
+		c := cases.FromPast(run, past, r.Secrets)
+		hash, err := s.inputsHash(ctx, f.WorkspaceID, c.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		if _, problems := cases.ParseCase(c.Object(), nil); known[hash] || len(problems) > 0 {
+			continue
+		}
+		known[hash] = true
+		file.Cases = append(file.Cases, *c)
+		if err := s.saveRecordings(ctx, f, past); err != nil {
+			return nil, err
+		}
+	}
+	if len(file.Cases) == 0 {
+		return nil, testInvalid("/cases/runs", "unknown", "no run that succeeded matches the filter and is saved")
+	}
+	slices.SortFunc(file.Cases, func(a, b cases.Case) int { return strings.Compare(a.ID, b.ID) })
+	return file, nil
+}
+
+// saveRecordings stores the recordings of a run.
+func (s *Tests) saveRecordings(ctx context.Context, f *flow.Flow, past *cases.Past) error {
+	for i := range past.Recordings {
+		past.Recordings[i].FlowID = f.ID
+		if _, err := s.Store.SaveRecording(ctx, &past.Recordings[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -175,7 +175,7 @@ var testBody = api.Body[library.TestRequest]{Name: "StartTest", Of: "a test", Ex
 		api.EnumType("invalid", flow.CaseModes...).OrAbsent().With("default", flow.CaseFill), func(r *library.TestRequest) *flow.CaseMode { return &r.Mode }),
 	api.Member("allow", "IDs of nodes that may change something outside, in the mode live.", textsType.OrAbsent(), func(r *library.TestRequest) *[]string { return &r.Allow }),
 	api.Member("tags", "Only cases with one of these.", textsType.OrAbsent(), func(r *library.TestRequest) *[]string { return &r.Tags }),
-	api.Member("cases", "IDs of the cases, instead of all with the tags.", textsType.OrAbsent(), func(r *library.TestRequest) *[]string { return &r.Cases }),
+	api.SetMember("cases", "IDs of the cases, instead of all with the tags. An object with runs tests on recent runs that succeeded instead: their outputs are what is expected, and nothing of them is stored as a case. That needs the scope read.", testedType.OrAbsent(), func(r *library.TestRequest, t tested) { r.Cases, r.Backtest = t.cases, t.runs }),
 	api.Member("repeat", "How often each case runs. Default: as the cases say.", repeatType.OrAbsent(), func(r *library.TestRequest) *int { return &r.Repeat }),
 	api.Member("concurrency", "Runs at the same time.", concurrencyType.OrAbsent().With("default", 10), func(r *library.TestRequest) *int { return &r.Concurrency }),
 	api.Member("max_usd", "What the test may spend in dollars. Models need a price.", api.DollarsType, func(r *library.TestRequest) *flow.NanoUSD { return &r.MaxUSD }),

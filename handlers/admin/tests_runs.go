@@ -113,3 +113,38 @@ func (s testServer) casesFromRuns(c *api.Call) error {
 	}
 	return c.WriteJSON(http.StatusOK, o)
 }
+
+// tested is what a test runs: cases by their IDs, or runs.
+type tested struct {
+	cases []string
+	runs  *library.FromRuns
+}
+
+// backtestBody declares the runs that a test is run on.
+var backtestBody = api.Body[library.FromRuns]{Name: "Backtest", Of: "a choice of runs", Fields: []api.Field[library.FromRuns]{
+	api.SetMember("filter", "The newest 1,000 runs that match and succeeded are looked at.", runFilterType.OrAbsent(), func(r *library.FromRuns, f *flow.RunFilter) { r.Filter = *f }),
+	api.Member("limit", "How many runs.", sampleType.OrAbsent().With("default", 50), func(r *library.FromRuns) *int { return &r.Sample }),
+	api.Member("spread", "switch: as many of each set of branches that ran. Default: the newest runs.", api.EnumType("invalid", cases.SpreadSwitch).OrAbsent(), func(r *library.FromRuns) *cases.Spread { return &r.Spread }),
+}}
+
+var (
+	backtestType = api.BodyType(&backtestBody)
+	testedBody   = api.Body[tested]{Name: "TestedRuns", Of: "what is tested", Fields: []api.Field[tested]{
+		api.Member("runs", "", backtestType, func(t *tested) **library.FromRuns { return &t.runs }).Required("send a filter, or an empty object"),
+	}}
+	testedRuns = api.BodyType(&testedBody)
+	testedType = api.Type[tested]{Schema: schema{"oneOf": []any{textsType.Schema, testedRuns.Schema}}, Read: func(v any) (t tested, problems []flow.Problem) {
+		if _, isObject := flow.AsObject(v); isObject {
+			r, wrong := testedRuns.Read(v)
+			if len(wrong) == 0 {
+				t = *r
+			}
+			return t, wrong
+		}
+		ids, ok := asTexts(v)
+		if !ok {
+			return t, []flow.Problem{{Code: "wrong_type", Detail: "wanted a list of IDs, or an object with runs"}}
+		}
+		return tested{cases: ids}, nil
+	}}
+)
