@@ -220,6 +220,24 @@ func TestRun_becomes_a_case_with_suggested_checks(t *testing.T) {
 	e.send(e.path("/new"), fields).RedirectsTo(e.path(""))
 }
 
+func TestCompare_starts_a_test_of_the_chosen_candidates(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("greets", "Hello Ada, 2 times")
+	e.b.Get(e.path("/compare")).Is(http.StatusOK).Has("1 case for each candidate", "v1, live", "Compare with")
+	e.b.Post(e.path("/compare"), url.Values{"baseline": {"none"}}).Is(http.StatusUnprocessableEntity).Has("Choose a candidate.")
+	e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "max_usd": {"much"}}).Is(http.StatusUnprocessableEntity).Has("Enter an amount such as 5 or 0.50.")
+	e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "model.0.field": {"words.template"}}).Is(http.StatusUnprocessableEntity).Has("Choose a node and enter a model.")
+	e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "tags": {"none"}}).Is(http.StatusUnprocessableEntity).Has("no case has one of these tags")
+	to := e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "version": {"1"}, "model.0.field": {"words.template"}, "model.0.name": {"Hi {{who}}, {{count}} times"}, "baseline": {"live"}, "mode": {"replay"}}).Is(http.StatusSeeOther).Header.Get("Location")
+	s := e.ended()
+	if to != e.path("/reports/"+s.ID) || len(s.Spec.Candidates) != 4 || s.Spec.Baseline != 3 || s.Spec.Candidates[2].Set["words.template"] != "Hi {{who}}, {{count}} times" || s.Spec.Mode != flow.CaseReplay {
+		t.Fatalf("started %+v at %s", s.Spec, to)
+	}
+	e.b.Get(to).Has("Draft with Hi {{who}}, {{count}} times", "1 worse, 0 better")
+	e.As(flow.MemberViewer).Get(e.path("/compare")).Is(http.StatusForbidden)
+}
+
 // gate makes publishing need all cases.
 func (e *env) gate(text string) {
 	e.T.Helper()

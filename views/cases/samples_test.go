@@ -83,6 +83,9 @@ func caseSamples(theme layout.Theme) map[string]templ.Component {
 	return map[string]templ.Component{
 		"cases": List(p, list), "cases-live": List(p, live), "cases-viewer": List(p, viewer), "cases-filtered": List(p, filtered), "cases-none": List(p, ListPage{FlowID: "flow_1", Flow: "Route a support ticket", MayEdit: true, Now: viewtest.Noon}),
 		"report": Report(p, sampleReport()), "report-live": Report(p, liveReport()), "report-expected": Report(p, expectedReport()),
+		"compare": Compare(p, ComparePage{FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, Cases: 43, Draft: true, Mode: "fill", Baseline: "live", MaxUSD: "much", Errors: components.Errors{"": "Choose a node and enter a model.", "max_usd": "Enter an amount such as 5 or 0.50."},
+			Versions: []CompareVersion{{7, "v7, live", false}, {6, "v6", true}}, Baselines: []components.Option{{Value: "none", Label: "Nothing"}, {Value: "live", Label: "v7, live"}}, Fields: []components.Option{{Value: "", Label: "Choose…"}, {Value: "reply.model", Label: "Reply: openai/gpt-4.1-mini"}},
+			Models: []ModelRow{{Field: "reply.model", Error: "Choose a node and enter a model."}, {}}}),
 		"case": Form(p, form), "case-new": Form(p, fresh), "case-errors": Form(p, wrong),
 	}
 }
