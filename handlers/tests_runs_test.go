@@ -3,6 +3,8 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -261,5 +263,100 @@ func TestTests_run_on_recent_runs(t *testing.T) {
 	c.must(422, "POST", "/tests", `{"cases":{"rums":{}}}`)
 	if status, _, raw := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeRun}}).send("POST", "/v1/flow/"+c.flow+"/tests", `{"cases":{"runs":{}}}`); status != 403 {
 		t.Errorf("a key that may not read runs: %d %s", status, raw)
+	}
+}
+
+// Acceptance of what a test may do: a webhook, a POST and an approval. Only nodes in allow send, once, and a person is asked first.
+func TestTests_send_what_they_allow_once(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	world := newOutsideWorld(t)
+	c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(fmt.Sprintf(testedFlow, world.URL))}
+	c.must(200, "PUT", "/cases/one", `{"inputs":{"word":"a"},"answers":{"ask":{"decision":"approved"}},"stubs":{"post":{"outputs":{"body":"stubbed"}}}}`)
+	for _, mode := range []string{"replay", "fill", "live"} {
+		c.test(`{"mode":"` + mode + `"}`)
+	}
+	if n := world.posts.Load(); n != 0 {
+		t.Fatalf("%d writes left", n)
+	}
+	posted := func(n int64, what string) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); world.posts.Load() < n; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s was not sent", what)
+			}
+		}
+		if got := world.posts.Load(); got != n {
+			t.Errorf("after %s: %d writes, wanted %d", what, got, n)
+		}
+	}
+	if r := c.test(`{"mode":"live","allow":["hook"]}`); r.State != "passed" {
+		t.Fatalf("%+v", r)
+	}
+	posted(1, "the webhook")
+
+	c.must(200, "PUT", "/cases/one", `{"inputs":{"word":"a"},"answers":{"ask":{"decision":"approved"}}}`)
+	var r testReport
+	if err := json.Unmarshal([]byte(c.must(202, "POST", "/tests", `{"mode":"live","allow":["post"]}`)), &r); err != nil {
+		t.Fatal(err)
+	}
+	asking := func() flow.RunID {
+		list, err := h.Store.ListChildren(t.Context(), flow.DefaultWorkspace, r.RunID)
+		if err != nil || len(list) == 0 {
+			return ""
+		}
+		runs, err := h.Store.ReadChildren(t.Context(), flow.DefaultWorkspace, list[0].Caller, 0, 1)
+		if err != nil || len(runs) == 0 {
+			return ""
+		}
+		if open, err := h.Store.ListApprovals(t.Context(), flow.DefaultWorkspace, runs[0].RunID); err != nil || len(open) != 1 {
+			return ""
+		}
+		return runs[0].RunID
+	}
+	id := asking()
+	for deadline := time.Now().Add(time.Minute); id == "" && time.Now().Before(deadline); id = asking() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if id == "" || world.posts.Load() != 1 {
+		t.Fatalf("nobody is asked, or something was sent before: %d writes", world.posts.Load())
+	}
+	person := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeApprove}})
+	if status, _, raw := person.send("POST", "/v1/flow/"+c.flow+"/run/"+string(id)+"/approvals/ask", `{"decision":"approved"}`); status != 200 {
+		t.Fatalf("%d %s", status, raw)
+	}
+	posted(2, "the POST")
+	c.await(r.RunID)
+	posted(2, "the test")
+}
+
+func TestCases_open_the_credential_that_a_secret_input_names(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	got := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Get("X-Token")
+		fmt.Fprint(w, "You sent "+r.Header.Get("X-Token"))
+	}))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	if err := h.Store.SaveCredential(t.Context(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "crm", Hosts: []string{host}}, "the-secret-of-the-credential"); err != nil {
+		t.Fatal(err)
+	}
+	c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Secret","nodes":[
+		{"id":"token","kind":"input","config":{"name":"token","type":"text","secret":true}},
+		{"id":"get","kind":"http_request","config":{"method":"GET","url":"%s/","headers":{"X-Token":"{{token}}"}}},
+		{"id":"out","kind":"output","config":{"name":"text"}}],
+		"edges":[{"from":"token.value","to":"get.token"},{"from":"get.body","to":"out.value"}]}`, server.URL))}
+	c.must(422, "PUT", "/cases/one", `{"inputs":{"token":"a-literal-secret"}}`)
+	c.must(200, "PUT", "/cases/one", `{"inputs":{"token":{"credential":"crm"}},"checks":[{"output":"text","equals":"You sent [secret]"}]}`)
+	if r := c.test(`{"mode":"fill"}`); r.State != "passed" {
+		t.Fatalf("%+v", r)
+	}
+	if text := <-got; text != "the-secret-of-the-credential" {
+		t.Errorf("it sent %q", text)
+	}
+	if r := c.test(`{"mode":"replay"}`); r.State != "passed" || len(got) != 0 {
+		t.Fatalf("%+v", r)
 	}
 }
