@@ -12,7 +12,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
-	"sluice/flow/document"
 	"sluice/flow/forms"
 	"sluice/flow/hooks"
 	"sluice/flow/inflight"
@@ -28,7 +27,7 @@ type call struct {
 	s       *Server
 	trigger *triggers.Trigger
 	config  *hooks.Config
-	doc     *flow.Document // live version of the flow
+	live    *outline // of the flow
 	body    []byte
 	secrets []signature.Secret
 	key     string   // of the event
@@ -81,14 +80,8 @@ func (c *call) find() error {
 	if !f.ArchivedAt.IsZero() || f.LiveVersion == 0 {
 		return errUnknown
 	}
-	data, err := c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash)
-	if err != nil {
-		return fmt.Errorf("find the live version of %s: %w", f.ID, err)
-	}
-	if c.doc, _ = document.ParseDocument(data); c.doc == nil {
-		return fmt.Errorf("the live version of %s cannot be read", f.ID)
-	}
-	return nil
+	c.live, err = c.s.findOutline(c.Ctx(), f)
+	return err
 }
 
 // receive answers a request to a trigger.
@@ -205,7 +198,7 @@ func (c *call) start() error {
 		c.record(triggers.Ignored, "", "The filter is false.")
 		return c.JSONBlob(http.StatusOK, []byte(`{"ignored":true}`))
 	}
-	inputs := contract.Inputs(c.doc, c.s.Kinds)
+	inputs := c.live.inputs
 	given, texts, err := mapping.Inputs(c.Ctx(), inputs)
 	if err == nil {
 		err = c.checkFiles(inputs, given)

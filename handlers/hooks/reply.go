@@ -138,7 +138,7 @@ func (c *call) outputs(run *flow.Run) (outputs *flow.Object, over bool, err erro
 		return nil, false, err
 	}
 	known := &flow.Object{}
-	for _, e := range contract.EventsAfter(now, steps, contract.Outputs(c.doc, c.s.Kinds), 0) {
+	for _, e := range contract.EventsAfter(now, steps, c.live.outputs, 0) {
 		if e.Output != nil {
 			known.Set(e.Output.Name, e.Output.Value)
 		}

@@ -7,6 +7,7 @@ package hooks
 import (
 	"net/http"
 
+	"sluice/flow/cache"
 	"sluice/flow/hooks"
 	"sluice/handlers/web"
 )
@@ -22,12 +23,13 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
-	rates *web.RateLimiters // by trigger
+	rates    *web.RateLimiters             // by trigger
+	outlines cache.Cache[string, *outline] // by workspace and hash of the document
 }
 
 // New returns the receiver of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg, rates: web.NewRateLimiters()}
+	return &Server{Site: site, Config: cfg, rates: web.NewRateLimiters(), outlines: cache.New[string, *outline](cachedOutlines)}
 }
 
 // Routes returns the routes of this package.

@@ -1,0 +1,38 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+)
+
+// cachedOutlines is how many versions of flows are kept in memory, so that not every event reads and parses a document.
+const cachedOutlines = 512
+
+// outline is what requests need of the live version of a flow. It is shared and never changed.
+type outline struct {
+	inputs  []contract.Input
+	outputs []contract.Output
+}
+
+// findOutline returns the outline of the live version. Documents never change under their hash.
+func (s *Server) findOutline(ctx context.Context, f *flow.Flow) (*outline, error) {
+	key := string(f.WorkspaceID) + "/" + f.LiveHash
+	if o, ok := s.outlines.Get(key); ok {
+		return o, nil
+	}
+	data, err := s.Store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+	if err != nil {
+		return nil, fmt.Errorf("find the live version of %s: %w", f.ID, err)
+	}
+	doc, _ := document.ParseDocument(data)
+	if doc == nil {
+		return nil, fmt.Errorf("the live version of %s cannot be read", f.ID)
+	}
+	o := &outline{contract.Inputs(doc, s.Kinds), contract.Outputs(doc, s.Kinds)}
+	s.outlines.Add(key, o)
+	return o, nil
+}
