@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +17,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"sluice/e2e/need"
 	"sluice/flow/trace"
 	"sluice/providers/scripted"
 )
@@ -172,8 +177,79 @@ func (s *tracedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestTraces_of_a_run_are_one_tree_across_a_crash: a run with a list, a flow, a retry and a webhook, whose server is killed.
 func TestTraces_of_a_run_are_one_tree_across_a_crash(t *testing.T) {
 	t.Parallel()
+	crashTraced(t, newCollector(t))
+}
+
+// TestTraces_reach_the_receiver_of_OpenTelemetry is the same with the receiver of OpenTelemetry's own collector.
+func TestTraces_reach_the_receiver_of_OpenTelemetry(t *testing.T) {
+	need.Slow(t)
+	t.Parallel()
+	crashTraced(t, newRealCollector(t))
+}
+
+// newRealCollector starts the receiver of deploy/testdata/collector.
+func newRealCollector(t testing.TB) *collector {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "collector")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = filepath.Join("..", "deploy", "testdata", "collector")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the collector: %v\n%s", err, out)
+	}
+	cmd := exec.Command(program)
+	dieWithTests(cmd)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	address, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the collector did not start: %v", err)
+	}
+	c := &collector{Server: &httptest.Server{URL: strings.TrimSpace(address)}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			var s struct {
+				Trace, ID, Parent, Name, Kind string
+				Start, End                    uint64
+				Failed                        bool
+				Attributes                    map[string]string
+			}
+			if err := json.Unmarshal(line, &s); err != nil {
+				t.Errorf("the collector wrote %q", line)
+				continue
+			}
+			c.mu.Lock()
+			c.spans = append(c.spans, span{s.ID, s.Parent, s.Trace, s.Name, strings.ToUpper(s.Kind), s.Start, s.End, s.Attributes, s.Failed})
+			c.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = stdin.Close() // it ends with its input
+		<-done
+		_ = cmd.Wait()
+	})
+	return c
+}
+
+// crashTraced runs a flow with a list, another flow, a retry and a webhook, kills the server meanwhile, and checks the trace.
+func crashTraced(t *testing.T, c *collector) {
 	const traceID, above = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-	c, service := newCollector(t), newTracedService(t)
+	service := newTracedService(t)
 	s := newServer(t, c.env()...)
 	s.faulty = true // the collector may be asked while the server dies
 	contract := object{"inputs": []object{{"name": "n", "type": "text", "required": true}}, "outputs": []object{{"name": "got", "type": "any"}}}
