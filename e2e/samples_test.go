@@ -201,6 +201,11 @@ func (s *sampler) variables(operation string) map[string]string {
 	}
 	if strings.Contains(path, "{test}") {
 		values["TEST"] = s.c.want(202, "POST", "/v1/flow/"+values["FLOW"]+"/tests", object{"mode": "replay"}).object(s.t)["id"].(string)
+		if strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/expect") {
+			s.waitUntil("the test ends", func() bool {
+				return s.c.want(200, "GET", "/v1/flow/"+values["FLOW"]+"/tests/"+values["TEST"], nil).object(s.t)["status"] == "succeeded"
+			})
+		}
 	}
 	if strings.Contains(path, "{companion}") {
 		file := s.c.want(200, "GET", "/v1/flow/"+values["FLOW"]+"/companions/triggers", nil)

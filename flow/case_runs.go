@@ -36,16 +36,17 @@ type CaseRun struct {
 
 // CaseSetting is what the steps of a case run need.
 type CaseSetting struct {
-	Mode    CaseMode
-	Allow   []string // IDs of nodes that may change something, in CaseLive; none in flows below
-	FlowID  FlowID   // whose recordings are used
-	Case    string   // ID
-	Repeat  int      // of the case, from 0
-	Now     time.Time
-	Seed    string                // begins the seeds of random numbers; empty: the case and the repeat
-	Answers map[string]CaseAnswer // by the ID of an approval, or of a tool that needs one
-	Stubs   map[string]CaseStub   // by node ID; nil for flows below
-	Secrets map[string]string     // by secret input: the name of a credential; "" without one
+	Mode     CaseMode
+	Allow    []string // IDs of nodes that may change something, in CaseLive; none in flows below
+	FlowID   FlowID   // whose recordings are used
+	Case     string   // ID
+	Repeat   int      // of the case, from 0
+	Now      time.Time
+	Seed     string                // begins the seeds of random numbers; empty: the case and the repeat
+	Answers  map[string]CaseAnswer // by the ID of an approval, or of a tool that needs one
+	Stubs    map[string]CaseStub   // by node ID; nil for flows below
+	Replaced map[FlowID]string     // hashes of documents that flows below run instead of their live versions
+	Secrets  map[string]string     // by secret input: the name of a credential; "" without one
 }
 
 // Allows reports whether a node may change something outside.

@@ -288,6 +288,7 @@ var writes = map[string]struct{ path, body string }{
 	"PUT /v1/flow/:flow_id/cases/:case":                  {"/v1/flow/FLOW/cases/one", `{"inputs": {"who": "Ada"}}`},
 	"POST /v1/flow/:flow_id/cases/from-runs":             {"/v1/flow/FLOW/cases/from-runs", `{"filter": {"status": ["succeeded"]}}`},
 	"DELETE /v1/flow/:flow_id/cases/:case":               {"/v1/flow/FLOW/cases/one", ""},
+	"POST /v1/flow/:flow_id/recordings":                  {"/v1/flow/FLOW/recordings", `{"recordings": [{"schema": "sluice.recording/v1", "node": "x", "node_hash": "0000000000000000", "input_hash": "0000000000000000", "outputs": {}}]}`},
 	"PUT /v1/timezone":                                   {"/v1/timezone", `{"timezone": "Europe/Berlin"}`},
 	"POST /v1/flow/import":                               {"/v1/flow/import", `{"documents": [` + webtest.PublishGreeting + `]}`},
 }
@@ -305,6 +306,8 @@ var unaudited = map[string]string{
 	"POST /v1/flow/:flow_id/tests":                      "the run has the key",
 	"POST /v1/flow/:flow_id/tests/:test/marks":          "the mark has the key",
 	"POST /v1/flow/:flow_id/tests/:test/cancel":         "only stops a test",
+	"POST /v1/flow/:flow_id/tests/:test/retry":          "the run has the key",
+	"POST /v1/flow/:flow_id/tests/:test/expect":         "needs a report; TestTests_use_a_result_as_expected reads its entry",
 	"POST /v1/flow/:flow_id/triggers/:trigger/backfill": "the run has the key",
 	"PATCH /v1/flow/:flow_id/batches/:run_id":           "only changes when rows start",
 	"POST /v1/chat/completions":                         "the run has the key",

@@ -100,6 +100,12 @@ func (c *testClient) test(body string) (r testReport) {
 	if err := json.Unmarshal([]byte(c.must(202, "POST", "/tests", body)), &r); err != nil {
 		c.h.T.Fatal(err)
 	}
+	return c.ended(r)
+}
+
+// ended waits for the end of a test.
+func (c *testClient) ended(r testReport) testReport {
+	c.h.T.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		if err := json.Unmarshal([]byte(c.must(200, "GET", "/tests/"+r.ID+"?case=one", "")), &r); err != nil {
 			c.h.T.Fatal(err)
@@ -139,6 +145,9 @@ func TestTests_replay_what_they_recorded(t *testing.T) {
 		}
 		if n := world.gets.Load(); n != 0 {
 			t.Fatalf("a replay sent %d requests", n)
+		}
+		if raw := c.must(202, "POST", "/tests", `{"mode":"replay"}`); !strings.Contains(raw, `"estimate":{"steps":3,"recorded":0,"calls":0,"usd":0}`) {
+			t.Errorf("the estimate: %s", raw)
 		}
 		r := c.test(`{"mode":"fill"}`)
 		if r.Candidates[0].Passed != 2 || r.Candidates[0].Stale != 1 || !strings.Contains(r.Cases[2].Results[0].Message, "post has no recorded result. It may change something") {

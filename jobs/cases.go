@@ -18,6 +18,8 @@ type caseStore interface {
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
 	// DropRecordings deletes recordings that no test has used for a long time, at most limit.
 	DropRecordings(ctx context.Context, limit int) error
+	// DropReports deletes old tests with their verdicts, at most limit.
+	DropReports(ctx context.Context, limit int) error
 }
 
 const (
@@ -25,8 +27,20 @@ const (
 	testPlans = 16
 	// droppedRecordings is how many recordings one pass deletes, every dropInterval.
 	droppedRecordings = 500
-	dropInterval      = 10 * time.Minute
+	// droppedReports is how many tests one pass deletes; each has at most cases.MaxVerdicts verdicts.
+	droppedReports = 5
+	dropInterval   = 10 * time.Minute
 )
+
+// dropOldTests returns a pass that deletes recordings and reports that are past their time.
+func dropOldTests(store caseStore) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		if err := store.DropRecordings(ctx, droppedRecordings); err != nil {
+			return err
+		}
+		return store.DropReports(ctx, droppedReports)
+	}
+}
 
 // testCache finds what tests run. A test never changes.
 type testCache struct {
@@ -71,6 +85,18 @@ func (c *testCache) setting(ctx context.Context, run *flow.Run) (*flow.CaseSetti
 		return p.CheckSetting(max(0, int(vote)-1)), nil
 	}
 	return p.Setting(run.Case), nil
+}
+
+// replaced returns the hash of the document that a flow below a case run executes instead of its live version, or "".
+func (c *testCache) replaced(ctx context.Context, run *flow.Run, id flow.FlowID) (string, error) {
+	if run.Case == nil {
+		return "", nil
+	}
+	s, err := c.setting(ctx, run)
+	if err != nil || s == nil {
+		return "", err
+	}
+	return s.Replaced[id], nil
 }
 
 // originOfCase returns the origin of a step in a case run: it depends on the case only, so that code gives the same result every day.

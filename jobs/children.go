@@ -106,13 +106,10 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	if err != nil {
 		return nil, err
 	}
-	if req.Document != nil {
-		old = nil
-	}
 	if old != nil && c.run.ChildVersions == flow.ChildrenLive && old.Caller.RunID != c.step.RunID && d.starts {
 		old = nil // flows further below may have changed
 	}
-	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && old.Caller.RunID != c.step.RunID) {
+	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && !c.isCase && old.Caller.RunID != c.step.RunID) {
 		old = nil
 	}
 	total, failed, reused := 0, 0, 0
@@ -272,7 +269,13 @@ func (c *childRuns) findFlow(ctx context.Context, req flow.ChildRequest) (*flow.
 // of the run that is repeated (unless that asks for the live ones), or else the draft if
 // the run asks for drafts, the one that the node names, or the live one.
 func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int64, old, children *flow.Children) error {
+	hash, err := c.r.tests.replaced(ctx, c.run, f.ID)
+	if err != nil {
+		return err
+	}
 	switch {
+	case hash != "" && version == 0:
+		children.DocumentHash = hash
 	case old != nil && old.FlowID == f.ID && !(c.run.ChildVersions == flow.ChildrenLive && old.Caller.RunID != c.step.RunID):
 		children.Version, children.DocumentHash = old.Version, old.DocumentHash
 	case c.run.ChildVersions == flow.ChildrenDraft:

@@ -77,6 +77,7 @@ func (r *Runner) startLoops(ctx context.Context) {
 		newPoller(time.Second, (&alarmWatcher{Runner: r}).lookAtAlarms), newPoller(pollInterval, messenger{r}.sendDueMessages), newPoller(cleanUpInterval, cleaner{r}.foldUsage), newPoller(cleanUpInterval, cleaner{r}.eraseUnsaved),
 		newPoller(cleanUpInterval, cleaner{r}.expireRuns), newPoller(cleanUpInterval, cleaner{r}.cleanUp))
 	r.loops.Go(func() { scheduler{r}.retimeTriggers(ctx) })
+	r.loop(ctx, dropInterval, dropOldTests(r.store))
 	if !r.shared {
 		return
 	}
@@ -85,7 +86,6 @@ func (r *Runner) startLoops(ctx context.Context) {
 	r.loop(ctx, saveBusyInterval, newBusySaver(r).run)
 	r.loop(ctx, time.Second, r.pollCancels)
 	r.loop(ctx, compactInterval, r.maintainKnowledge)
-	r.loop(ctx, dropInterval, func(ctx context.Context) error { return r.store.DropRecordings(ctx, droppedRecordings) })
 	r.loops.Go(func() { r.listen(ctx) })
 }
 

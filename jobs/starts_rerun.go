@@ -101,6 +101,9 @@ func newRerun(ctx context.Context, r *Runner, s flow.Rerun, parent *flow.Run) *f
 // resolveRerunDocument finds the document of a rerun and sets it in the new run:
 // the parent's document or, in the builder, the current draft.
 func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent *flow.Run, n *flow.NewRun) (*compiledDocument, error) {
+	if s.Work != nil { // a test with the cases of an earlier one
+		return useWork(ctx, r, s.Start, n)
+	}
 	if s.TestRun == nil {
 		run := &n.Run
 		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash

@@ -32,6 +32,7 @@ type flowCmd struct {
 	Secret   flowSecretCmd   `cmd:"" help:"Print or rotate the secret that signs a webhook of a flow."`
 	Limits   flowLimitsCmd   `cmd:"" help:"Show or set the limits of a flow."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
+	Test     flowTestCmd     `cmd:"" help:"Run the test cases of a flow of the server."`
 }
 
 // flowImportCmd imports documents in one transaction, so that a deployment of several flows

@@ -23,11 +23,12 @@ import (
 	"sluice/flow/wording"
 )
 
-// Exit codes: success, failure, usage error.
+// Exit codes: success, failure, usage error, and stale cases of a test without failures.
 const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	exitStale = 3
 )
 
 // cli declares the command line; each command has a file of its own.
@@ -48,6 +49,8 @@ type cli struct {
 	Model      modelCmd          `cmd:"" help:"Hosted models: list, show, compare versions."`
 	Alarm      alarmCmd          `cmd:"" help:"Alarms: tell people when runs fail, take long, cost much or stop."`
 	Batch      batchCmd          `cmd:"" help:"Batches: run a flow for every row of a table."`
+	Test       testCmd           `cmd:"" help:"Tests of flows: run the cases of files, show and watch tests of a server."`
+	Case       caseCmd           `cmd:"" help:"Test cases of flows: list, add, make from runs, remove."`
 	Knowledge  knowledgeCmd      `cmd:"" help:"Knowledge bases: create, list, show, add, sync, remove, search, export, delete."`
 	Trigger    triggerCmd        `cmd:"" help:"Triggers of flows: list, show, pause, resume, start now, list events."`
 	Price      priceCmd          `cmd:"" help:"Prices of models: set, list, remove."`
@@ -195,6 +198,8 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
+	case errors.Is(err, errStale):
+		return exitStale // the report has been printed
 	case errors.Is(err, errFoundProblems), errors.Is(err, remote.ErrReported):
 		return exitError // the details have been printed
 	}

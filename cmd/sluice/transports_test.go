@@ -112,6 +112,13 @@ var transportSteps = []step{
 	{args: "run approvals ask {waiting}"}, {args: "run approvals ask {waiting} --json"}, {args: "run approvals greet {run}"}, {args: "run approvals ask run_none", code: exitError},
 	{args: "run approve ask {waiting} none", code: exitError}, {args: "run approve ask {waiting} ask"}, {args: "run approve ask {waiting} ask", code: exitError},
 	{args: "run reject ask {other} none", code: exitError}, {args: "run reject ask {other} ask"},
+	{args: "case list greet"}, {args: "case list greet --json"}, {args: "case list none", code: exitError}, {args: "flow test greet", code: exitError}, {args: "flow test none", code: exitError},
+	{args: "case from-run greet {run} --tag must", keep: "made"}, {args: "case remove greet {made}"},
+	{args: "case add greet one -i name=Ada --tag must --name First"}, {args: "case add greet one -i name=Ada --tag must --name First --expect text=Bye"}, {args: "case add greet two -i name=Bob"}, {args: "case add greet Bad", code: exitError}, {args: "case add greet three --expect text", code: exitUsage},
+	{args: "case list greet"}, {args: "case list greet --json"}, {args: "flow test greet", code: exitError}, {args: "flow test greet --tags none", code: exitError}, {args: "flow test greet --case two --repeat 2 --candidate draft --baseline live"}, {args: "flow test greet --repeat x", code: exitUsage},
+	{args: "flow test greet --case two --start", keep: "test"}, {args: "test watch greet {test}"}, {args: "test show greet {test}"}, {args: "test show greet none", code: exitError}, {args: "test watch greet none", code: exitError},
+	{args: "case from-run greet {run}", code: exitError}, {args: "case from-run greet run_none", code: exitError}, {args: "case from-run none {run}", code: exitError},
+	{args: "case remove greet two"}, {args: "case remove greet one"}, {args: "case remove greet one", code: exitError},
 	{args: "run cancel greet {run}"}, {args: "run cancel ask {third}", executes: true}, {args: "run cancel ask run_none", code: exitError},
 	{args: "run rerun greet run_none", code: exitError}, {args: "run rerun tell {told} --from none", code: exitError},
 
@@ -310,11 +317,11 @@ func (e *transportEnv) untilDelivered() {
 }
 
 var (
-	anyID     = regexp.MustCompile(`\b([a-z]+)_[0-9a-z]{26}\b`)
+	anyID     = regexp.MustCompile(`\b([a-z]+)[_-][0-9a-z]{26}\b`)
 	anySecret = regexp.MustCompile(`\b(slu|whsec)_[A-Za-z0-9+/=]+`)
 	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?|\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC|[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d [AP]M UTC`)
 	anySize   = regexp.MustCompile(`("bytes": \{\s*"used": )\d+|\b\d+(?:\.\d+)? [KM]iB of`)
-	anySpan   = regexp.MustCompile(`("\w*_ms": )\d+|\b\d+(\.\d+)?m?s\b`)
+	anySpan   = regexp.MustCompile(`("\w*_ms": )\d+|\b\d+(\.\d+)? ?m?s\b`)
 )
 
 // normalized returns output without what differs between equal directories: random IDs and secrets,

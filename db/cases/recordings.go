@@ -35,6 +35,59 @@ func (s *Cases) FindLastRecording(ctx context.Context, ws flow.WorkspaceID, flow
 	return recordingOf(&r, err)
 }
 
+// ListRecordings returns recordings of a flow by their hashes and repeats, those after one.
+func (s *Cases) ListRecordings(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, after *flow.Recording, limit int) ([]flow.Recording, error) {
+	rows, err := s.DB.Reads.ListRecordings(ctx, gen.ListRecordingsParams{FlowID: flowID, WorkspaceID: ws, NodeHash: after.NodeHash, InputHash: after.InputHash, N: int64(after.Repeat), MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list the recordings of %s: %w", flowID, err)
+	}
+	list := make([]flow.Recording, len(rows))
+	for i := range rows {
+		r, err := recordingOf(&rows[i], nil)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = *r
+	}
+	return list, nil
+}
+
+// CountRecordings returns how many recordings a flow has for a node with these settings.
+func (s *Cases) CountRecordings(ctx context.Context, flowID flow.FlowID, nodeHash string) (int64, error) {
+	n, err := s.DB.Reads.CountRecordings(ctx, gen.CountRecordingsParams{FlowID: flowID, NodeHash: nodeHash})
+	if err != nil {
+		return 0, fmt.Errorf("count the recordings of %s: %w", flowID, err)
+	}
+	return n, nil
+}
+
+// AddRecordings stores recordings, all of them or none, except for those that exist. It returns how many it added. They count against
+// the quota of the workspace.
+func (s *Cases) AddRecordings(ctx context.Context, list []flow.Recording) (added int, err error) {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		added = 0
+		growth := map[flow.WorkspaceID]int64{}
+		for i := range list {
+			r := &list[i]
+			size, err := s.insertRecording(tx, r)
+			if err != nil {
+				return err
+			}
+			if size > 0 {
+				added++
+				growth[r.WorkspaceID] += size
+			}
+		}
+		for ws, bytes := range growth {
+			if err := tx.TrackWithinQuota(ws, flow.Storage{Bytes: bytes}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return added, err
+}
+
 // used is what a recorded step used.
 type used struct {
 	flow.Recorded
@@ -70,6 +123,28 @@ func recordingOf(r *gen.Recording, err error) (*flow.Recording, error) {
 // SaveRecording stores a recording unless there is one for its hashes and repeat. It returns the one that is stored. Files in its outputs
 // are kept.
 func (s *Cases) SaveRecording(ctx context.Context, r *flow.Recording) (*flow.Recording, error) {
+	size := int64(0)
+	err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
+		if size, err = s.insertRecording(tx, r); err == nil {
+			tx.TrackBytes(r.WorkspaceID, size)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store a recording of %s: %w", r.Node, err)
+	}
+	if size > 0 {
+		return r, nil
+	}
+	winner, err := s.FindRecording(ctx, r.WorkspaceID, r.FlowID, r.NodeHash, r.InputHash, r.Repeat)
+	if err == nil && winner == nil {
+		winner = r // it was deleted meanwhile
+	}
+	return winner, err
+}
+
+// insertRecording stores a recording, and keeps the files in its outputs. It returns how many bytes that takes; 0 if it exists.
+func (s *Cases) insertRecording(tx *core.Tx, r *flow.Recording) (size int64, err error) {
 	input := dbconn.EncodeAny(r.Input)
 	if len(input) > maxRecordedInput {
 		input = ""
@@ -79,33 +154,18 @@ func (s *Cases) SaveRecording(ctx context.Context, r *flow.Recording) (*flow.Rec
 		outputs = map[string]any{}
 	}
 	body := dbconn.EncodeAny(outputs)
-	inserted := int64(0)
-	err := s.DB.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
-		inserted, err = tx.Queries.InsertRecording(tx.Ctx, gen.InsertRecordingParams{
-			FlowID: r.FlowID, NodeHash: r.NodeHash, InputHash: r.InputHash, N: int64(r.Repeat), WorkspaceID: r.WorkspaceID, Node: r.Node, Input: input, Outputs: body, Untrusted: dbconn.BoolInt(r.Untrusted),
-			Used:  dbconn.EncodeAny(used{flow.Recorded{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: u.CostNanoUSD, Micros: r.Duration.Microseconds()}, u.CachedTokens, u.ReasoningTokens}),
-			RunID: r.RunID, CreatedAt: s.DB.NowMicros(),
-		})
-		if err != nil || inserted == 0 {
-			return err
-		}
-		if err := keepFiles(tx, r.WorkspaceID, outputs); err != nil {
-			return err
-		}
-		tx.TrackBytes(r.WorkspaceID, int64(len(input)+len(body)))
-		return nil
+	inserted, err := tx.Queries.InsertRecording(tx.Ctx, gen.InsertRecordingParams{
+		FlowID: r.FlowID, NodeHash: r.NodeHash, InputHash: r.InputHash, N: int64(r.Repeat), WorkspaceID: r.WorkspaceID, Node: r.Node, Input: input, Outputs: body, Untrusted: dbconn.BoolInt(r.Untrusted),
+		Used:  dbconn.EncodeAny(used{flow.Recorded{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: u.CostNanoUSD, Micros: r.Duration.Microseconds()}, u.CachedTokens, u.ReasoningTokens}),
+		RunID: r.RunID, CreatedAt: s.DB.NowMicros(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store a recording of %s: %w", r.Node, err)
+		return 0, fmt.Errorf("store a recording of %s: %w", r.Node, err)
 	}
-	if inserted > 0 {
-		return r, nil
+	if inserted == 0 {
+		return 0, nil
 	}
-	winner, err := s.FindRecording(ctx, r.WorkspaceID, r.FlowID, r.NodeHash, r.InputHash, r.Repeat)
-	if err == nil && winner == nil {
-		winner = r // it was deleted meanwhile
-	}
-	return winner, err
+	return int64(len(input) + len(body)), keepFiles(tx, r.WorkspaceID, outputs)
 }
 
 // recordingLife is how long recordings that no test uses are kept.

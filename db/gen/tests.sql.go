@@ -61,6 +61,22 @@ func (q *Queries) CountJudgeMarks(ctx context.Context, arg CountJudgeMarksParams
 	return items, nil
 }
 
+const countRecordings = `-- name: CountRecordings :one
+SELECT count(*) FROM recordings WHERE flow_id = $1 AND node_hash = $2
+`
+
+type CountRecordingsParams struct {
+	FlowID   flow.FlowID
+	NodeHash string
+}
+
+func (q *Queries) CountRecordings(ctx context.Context, arg CountRecordingsParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countRecordings, arg.FlowID, arg.NodeHash)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteCase = `-- name: DeleteCase :one
 DELETE FROM cases WHERE flow_id = $1 AND id = $2 AND workspace_id = $3
 RETURNING CAST(octet_length(body) AS BIGINT) AS bytes
@@ -118,6 +134,46 @@ func (q *Queries) DeleteOldRecordings(ctx context.Context, arg DeleteOldRecordin
 	return items, nil
 }
 
+const deleteOldTests = `-- name: DeleteOldTests :many
+DELETE FROM tests WHERE id IN (
+    SELECT t.id FROM tests t WHERE t.created_at < $1 AND t.id IN (SELECT o.id FROM tests o ORDER BY o.id LIMIT $2)
+) RETURNING id, workspace_id, CAST(octet_length(spec) AS BIGINT) AS bytes
+`
+
+type DeleteOldTestsParams struct {
+	Before  int64
+	MaxRows int32
+}
+
+type DeleteOldTestsRow struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+	Bytes       int64
+}
+
+func (q *Queries) DeleteOldTests(ctx context.Context, arg DeleteOldTestsParams) ([]DeleteOldTestsRow, error) {
+	rows, err := q.db.QueryContext(ctx, deleteOldTests, arg.Before, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DeleteOldTestsRow
+	for rows.Next() {
+		var i DeleteOldTestsRow
+		if err := rows.Scan(&i.ID, &i.WorkspaceID, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const deleteTest = `-- name: DeleteTest :exec
 DELETE FROM tests WHERE id = $1 AND workspace_id = $2
 `
@@ -129,6 +185,15 @@ type DeleteTestParams struct {
 
 func (q *Queries) DeleteTest(ctx context.Context, arg DeleteTestParams) error {
 	_, err := q.db.ExecContext(ctx, deleteTest, arg.ID, arg.WorkspaceID)
+	return err
+}
+
+const deleteVerdicts = `-- name: DeleteVerdicts :exec
+DELETE FROM verdicts WHERE test_id = $1
+`
+
+func (q *Queries) DeleteVerdicts(ctx context.Context, testID string) error {
+	_, err := q.db.ExecContext(ctx, deleteVerdicts, testID)
 	return err
 }
 
@@ -463,6 +528,64 @@ func (q *Queries) ListCasesOfRun(ctx context.Context, arg ListCasesOfRunParams) 
 	for rows.Next() {
 		var i ListCasesOfRunRow
 		if err := rows.Scan(&i.FlowID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRecordings = `-- name: ListRecordings :many
+SELECT flow_id, node_hash, input_hash, n, workspace_id, node, input, outputs, untrusted, used, run_id, created_at, used_at FROM recordings WHERE flow_id = $1 AND workspace_id = $2 AND (node_hash, input_hash, n) > ($3, $4, CAST($5 AS BIGINT))
+ORDER BY node_hash, input_hash, n LIMIT $6
+`
+
+type ListRecordingsParams struct {
+	FlowID      flow.FlowID
+	WorkspaceID flow.WorkspaceID
+	NodeHash    string
+	InputHash   string
+	N           int64
+	MaxRows     int32
+}
+
+func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) ([]Recording, error) {
+	rows, err := q.db.QueryContext(ctx, listRecordings,
+		arg.FlowID,
+		arg.WorkspaceID,
+		arg.NodeHash,
+		arg.InputHash,
+		arg.N,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Recording
+	for rows.Next() {
+		var i Recording
+		if err := rows.Scan(
+			&i.FlowID,
+			&i.NodeHash,
+			&i.InputHash,
+			&i.N,
+			&i.WorkspaceID,
+			&i.Node,
+			&i.Input,
+			&i.Outputs,
+			&i.Untrusted,
+			&i.Used,
+			&i.RunID,
+			&i.CreatedAt,
+			&i.UsedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -85,3 +85,18 @@ WHERE flow_id = @flow_id AND workspace_id = @workspace_id GROUP BY judge ORDER B
 
 -- name: ListVerdicts :many
 SELECT * FROM verdicts WHERE test_id = @test_id AND workspace_id = @workspace_id ORDER BY candidate, item;
+
+-- name: ListRecordings :many
+SELECT * FROM recordings WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND (node_hash, input_hash, n) > (@node_hash, @input_hash, CAST(@n AS BIGINT))
+ORDER BY node_hash, input_hash, n LIMIT @max_rows;
+
+-- name: CountRecordings :one
+SELECT count(*) FROM recordings WHERE flow_id = @flow_id AND node_hash = @node_hash;
+
+-- name: DeleteOldTests :many
+DELETE FROM tests WHERE id IN (
+    SELECT t.id FROM tests t WHERE t.created_at < @before AND t.id IN (SELECT o.id FROM tests o ORDER BY o.id LIMIT @max_rows)
+) RETURNING id, workspace_id, CAST(octet_length(spec) AS BIGINT) AS bytes;
+
+-- name: DeleteVerdicts :exec
+DELETE FROM verdicts WHERE test_id = @test_id;

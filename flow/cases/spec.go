@@ -32,6 +32,8 @@ type Spec struct {
 	Tags        []string      `json:"tags,omitempty"`
 	MaxUSD      flow.NanoUSD  `json:"max_nano_usd,omitempty"`
 	Groups      []Group       `json:"groups,omitempty"` // of the checks that ask
+	// Replaced has the hashes of documents that flows below run instead of their live versions, because they go live together.
+	Replaced map[flow.FlowID]string `json:"replaced,omitempty"`
 }
 
 // Test is a test of a flow: a run with cases as items.
@@ -179,7 +181,7 @@ func (p *Plan) Setting(at *flow.CaseRun) *flow.CaseSetting {
 		return nil
 	}
 	item := &p.Items[at.Item]
-	s := &flow.CaseSetting{Mode: p.Spec.Mode, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Seed: item.Case.Seed, Answers: item.Case.Answers, Secrets: map[string]string{}}
+	s := &flow.CaseSetting{Mode: p.Spec.Mode, Replaced: p.Spec.Replaced, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Seed: item.Case.Seed, Answers: item.Case.Answers, Secrets: map[string]string{}}
 	if s.Now.IsZero() {
 		s.Now = DefaultNow
 	}

@@ -6,7 +6,6 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
-	"sluice/flow/value"
 )
 
 // Graph is a compiled document: kinds and ports are resolved, edges refer to nodes by index,
@@ -96,7 +95,7 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 func newGraphNode(n *flow.Node, k *flow.Kind) graphNode {
 	return graphNode{
 		Node: n, kind: k, ports: flow.PortsByName(flow.InputPorts(n, k)), templates: parseTemplates(n, k),
-		hash: flow.Hash(value.Canonical([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
+		hash: document.NodeHash(n), secrets: flow.CredentialsIn(n.Config),
 	}
 }
 

@@ -30,6 +30,10 @@ type ApplyRequest struct {
 	Force         bool             // replace drafts that changed since the last apply
 	TakeAlias     bool             // a document with a former slug of another flow creates a new flow with that slug
 	DryRun        bool             // only report the changes
+	Test          bool             // what is published must pass its cases
+	TestMode      flow.CaseMode    // of Test; default replay
+	TestUSD       flow.NanoUSD     // what each test may spend; 0 is any amount
+	NoCallers     bool             // Test leaves out the flows that run a changed one
 	By            flow.Actor
 	Caller        *flow.Key // the key in the request, or nil
 	At            time.Time

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/callees"
 	"sluice/flow/cases"
 	"sluice/flow/document"
 )
@@ -32,7 +33,7 @@ func FindGate(ctx context.Context, l *Library, f *flow.Flow) (*GateReport, error
 	if d == nil {
 		return nil, nil
 	}
-	return findGate(ctx, l, f, d, nil)
+	return findGate(ctx, l, f, d, nil, nil)
 }
 
 // StartGate starts the test that publishing the draft needs, for a person. Unlike publishing it also starts one that may call models.
@@ -41,7 +42,7 @@ func StartGate(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) (*c
 	if d == nil {
 		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft cannot be read.")
 	}
-	g, err := findGate(ctx, l, f, d, nil)
+	g, err := findGate(ctx, l, f, d, nil, nil)
 	if err != nil || g == nil {
 		return nil, err
 	}
@@ -51,8 +52,8 @@ func StartGate(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) (*c
 	return t, err
 }
 
-// findGate is FindGate for a document. file has the cases and the gate; nil reads them.
-func findGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, file *cases.File) (*GateReport, error) {
+// findGate is FindGate for a document. file has the cases and the gate; nil reads them. together are documents that go live at the same time.
+func findGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, file *cases.File, together replaced) (*GateReport, error) {
 	if l.Tests == nil {
 		return nil, nil
 	}
@@ -73,22 +74,22 @@ func findGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, f
 	}
 	g := &GateReport{Gate: file.Gate, file: file}
 	var err error
-	if g.Test, g.Run, err = l.Tests.findReport(ctx, f, d, file, ids); err != nil || !g.Ended() {
+	if g.Test, g.Run, err = l.Tests.findReport(ctx, f, d, file, file.Gate, ids, together); err != nil || !g.Ended() {
 		return g, err
 	}
-	g.Problems, err = l.Tests.judgeGate(ctx, f, g.Test, hash, file, ids)
+	g.Problems, err = l.Tests.judgeGate(ctx, f, g.Test, hash, file, file.Gate, ids)
 	return g, err
 }
 
 // checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them. A
 // missing report of a gate with the mode replay is started.
-func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File) error {
-	g, err := findGate(ctx, l, f, d, file)
+func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File, together replaced) error {
+	g, err := findGate(ctx, l, f, d, file, together)
 	switch {
 	case err != nil || g == nil:
 		return err
 	case g.Test == nil:
-		return l.Tests.startGate(ctx, by, f, d.Compact(), g.file)
+		return l.Tests.startGate(ctx, by, f, d.Compact(), g.file, together)
 	case !g.Ended():
 		return testsRequired(g.Test, fmt.Sprintf("The test %s is in progress. Publish again when it has ended.", g.Test.ID))
 	case len(g.Problems) > 0:
@@ -108,9 +109,9 @@ func testsRequired(t *cases.Test, message string) error {
 }
 
 // findReport finds the latest test of exactly this document, these cases and the present versions of the flows below.
-func (s *Tests) findReport(ctx context.Context, f *flow.Flow, d *flow.Document, file *cases.File, ids []string) (*cases.Test, *flow.Run, error) {
+func (s *Tests) findReport(ctx context.Context, f *flow.Flow, d *flow.Document, file *cases.File, gate *cases.Gate, ids []string, together replaced) (*cases.Test, *flow.Run, error) {
 	hash, set := flow.DocumentHash(d.Compact()), flow.Hash(file.Encode())
-	below, err := s.below(ctx, f.WorkspaceID, d)
+	below, err := s.below(ctx, f.WorkspaceID, d, together)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +123,7 @@ func (s *Tests) findReport(ctx context.Context, f *flow.Flow, d *flow.Document, 
 		spec := &list[i].Spec
 		covers := !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(spec.Cases, id) })
 		is := slices.ContainsFunc(spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash && c.Below == below })
-		compared := !comparesLive(f, file.Gate) || spec.Baseline >= 0 && spec.Candidates[spec.Baseline].Hash == f.LiveHash
+		compared := !comparesLive(f, gate) || spec.Baseline >= 0 && spec.Candidates[spec.Baseline].Hash == f.LiveHash
 		if spec.Set != set || !covers || !is || !compared || spec.Repeat > 0 {
 			continue
 		}
@@ -150,8 +151,9 @@ func gateRequest(f *flow.Flow, data []byte, file *cases.File) TestRequest {
 }
 
 // startGate starts the test that a gate needs.
-func (s *Tests) startGate(ctx context.Context, by flow.Actor, f *flow.Flow, data []byte, file *cases.File) error {
+func (s *Tests) startGate(ctx context.Context, by flow.Actor, f *flow.Flow, data []byte, file *cases.File, together replaced) error {
 	g, baseline, r := file.Gate, "", gateRequest(f, data, file)
+	r.together = together
 	if r.Baseline != nil {
 		baseline = ` "baseline": {"version": "live"},`
 	}
@@ -174,7 +176,7 @@ func userOf(by flow.Actor) string {
 }
 
 // judgeGate returns all reasons why a document does not pass.
-func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash string, file *cases.File, ids []string) ([]flow.Problem, error) {
+func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash string, file *cases.File, gate *cases.Gate, ids []string) ([]flow.Problem, error) {
 	_, report, _, err := s.Report(ctx, t)
 	if err != nil {
 		return nil, err
@@ -188,84 +190,12 @@ func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash
 	if err != nil {
 		return nil, err
 	}
-	return append(file.Gate.Judge(report, candidate, baseline, ids), undecided(file, ids, marks)...), nil
+	return append(gate.Judge(report, candidate, baseline, ids), undecided(file, ids, marks)...), nil
 }
 
-// below returns a hash of the documents that a document runs in other flows now, and these in turn.
-func (s *Tests) below(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (string, error) {
-	found := map[string]bool{}
-	if err := s.addBelow(ctx, ws, d, found); err != nil || len(found) == 0 {
-		return "", err
-	}
-	list := make([]string, 0, len(found))
-	for entry := range found {
-		list = append(list, entry)
-	}
-	slices.Sort(list)
-	return flow.Hash([]byte(strings.Join(list, "\n"))), nil
-}
-
-func (s *Tests) addBelow(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, found map[string]bool) error {
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		ref, _ := n.Config["flow"].(string)
-		if k := s.Library.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || ref == "" {
-			continue
-		}
-		child, hash, err := s.childDocument(ctx, ws, ref, n.Config["version"])
-		if err != nil {
-			return err
-		}
-		if entry := ref + " " + hash; hash != "" && !found[entry] {
-			found[entry] = true
-			if err := s.addBelow(ctx, ws, child, found); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// childDocument returns the document that a node runs of another flow, with its hash. The hash is empty if there is no such version.
-func (s *Tests) childDocument(ctx context.Context, ws flow.WorkspaceID, ref string, version any) (*flow.Document, string, error) {
-	id := flow.FlowID(ref)
-	if document.ValidSlug(ref) {
-		found, err := s.Library.Store.FindFlowID(ctx, ws, ref)
-		if err != nil && !flow.IsNotFound(err) {
-			return nil, "", err
-		}
-		id = found
-	}
-	f, err := s.Library.Store.FindFlow(ctx, ws, id)
-	if flow.IsNotFound(err) {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	hash := f.LiveHash
-	if n, ok := flow.Float(version); ok && n > 0 {
-		v, err := s.Library.Store.FindVersion(ctx, ws, id, int64(n))
-		if flow.IsNotFound(err) {
-			return nil, "", nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		hash = v.DocumentHash
-	}
-	if hash == "" {
-		return nil, "", nil
-	}
-	data, err := s.Library.Store.FindDocument(ctx, ws, hash)
-	if err != nil {
-		return nil, "", err
-	}
-	d, _ := document.ParseDocument(data)
-	if d == nil {
-		return nil, "", nil
-	}
-	return d, hash, nil
+// below returns a hash of the documents that a document runs in other flows, and these in turn.
+func (s *Tests) below(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, together replaced) (string, error) {
+	return (&callees.Finder{Store: s.Library.Store, Kinds: s.Library.Kinds}).Hash(ctx, ws, d, together)
 }
 
 // PublishAnyway is PublishDraft in spite of the gate, for a reason. Only owners may, in the dashboard. The version carries the reason.
@@ -288,23 +218,6 @@ func PublishAnyway(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor,
 
 // maxReason is how many characters the reason for publishing in spite of a gate has at most.
 const maxReason = 200
-
-// gateApply checks the gates of all flows that an apply publishes, with the cases as the apply leaves them.
-func gateApply(ctx context.Context, l *Library, plans []*plan, files []*companionPlan, r *ApplyRequest) error {
-	for _, p := range plans {
-		if !p.publish || p.Change == AppliedCreated {
-			continue
-		}
-		file, err := casesAfter(ctx, l, p, files, r)
-		if err == nil {
-			err = checkGate(ctx, l, p.flow, p.doc, r.By, file)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // casesAfter returns the cases of a flow as an apply leaves them; nil if it does not change them.
 func casesAfter(ctx context.Context, l *Library, p *plan, files []*companionPlan, r *ApplyRequest) (*cases.File, error) {

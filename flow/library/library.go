@@ -262,7 +262,7 @@ func gateDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) err
 	if err != nil {
 		return err
 	}
-	return checkGate(ctx, l, f, d, by, nil)
+	return checkGate(ctx, l, f, d, by, nil, nil)
 }
 
 // PublishDraft publishes the draft of f as the caller read it, so that the reviewed draft goes

@@ -43,6 +43,8 @@ type CaseStore interface {
 	// CountJudgeMarks returns the marks of the judges of a flow, by cases.Check.JudgeHash.
 	CountJudgeMarks(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (map[string]cases.Agreement, error)
 	SaveRecording(ctx context.Context, r *flow.Recording) (*flow.Recording, error)
+	ListRecordings(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, after *flow.Recording, limit int) ([]flow.Recording, error)
+	AddRecordings(ctx context.Context, list []flow.Recording) (added int, err error)
 }
 
 // Tests changes the cases of flows, and starts tests.
@@ -53,7 +55,8 @@ type Tests struct {
 	Library *Library // finds and checks documents; nil for acts on cases only
 	Start   func(ctx context.Context, s flow.Start) (flow.Started, error)
 	// Past finds what a run that has ended gives to a case; nil if cases cannot be made from runs.
-	Past func(ctx context.Context, run *flow.Run) (*cases.Past, error)
+	Past  func(ctx context.Context, run *flow.Run) (*cases.Past, error)
+	Rerun func(ctx context.Context, s flow.Rerun) (flow.Started, error)
 	// CheckExpression returns an error for a wrong expression over variables.
 	CheckExpression func(source string, names ...string) error
 }
@@ -164,6 +167,8 @@ type TestRequest struct {
 	MaxUSD      flow.NanoUSD
 	File        *cases.File // the cases; nil: those of the flow
 	Backtest    *FromRuns   // tests on these runs instead of on cases; nothing of them is stored as a case
+	Drafts      bool        // flows below run their drafts instead of what is live
+	together    replaced    // documents that flows below run instead of what is live
 
 	IdempotencyKey, Fingerprint string
 	Wait                        time.Duration
@@ -179,7 +184,7 @@ func (r *TestRequest) MayTest(key *flow.Key, f *flow.Flow) error {
 		return nil
 	}
 	need := map[flow.Scope]bool{}
-	if r.Mode == flow.CaseLive || len(r.Allow) > 0 {
+	if r.Mode == flow.CaseLive || len(r.Allow) > 0 || r.Drafts {
 		need[flow.ScopeManage] = true
 	}
 	if r.Backtest != nil {
@@ -257,9 +262,12 @@ func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 		return nil, nil, testInvalid("/candidates", "too_many", fmt.Sprintf("a test has at most %d candidates", cases.MaxCandidates))
 	}
 	for i := range list {
-		c, data, err := s.candidate(ctx, key, f, &list[i], flow.Pointer("candidates", i))
+		c, data, err := s.candidate(ctx, key, f, &list[i], flow.Pointer("candidates", i), r.together)
 		if err != nil {
 			return nil, nil, err
+		}
+		if r.Drafts && c.Below != "" {
+			c.Below += " as drafts" // which no gate asks for
 		}
 		documents[c.Hash] = data
 		t.Spec.Candidates = append(t.Spec.Candidates, *c)
@@ -267,25 +275,54 @@ func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 	if r.Baseline != nil {
 		t.Spec.Baseline = len(list) - 1
 	}
+	for id, d := range r.together {
+		data := d.Compact()
+		hash := flow.DocumentHash(data)
+		if t.Spec.Replaced == nil {
+			t.Spec.Replaced = map[flow.FlowID]string{}
+		}
+		t.Spec.Replaced[id], documents[hash] = hash, data
+	}
 	if n := len(t.Spec.Items(file)) * len(list); n > cases.MaxVerdicts {
 		return nil, nil, testInvalid("/cases", "too_many", fmt.Sprintf("the test has %d runs; the limit is %d", n, cases.MaxVerdicts))
 	}
 	set := file.Encode()
 	t.Spec.Set = flow.Hash(set)
-	if err := s.Store.CreateTest(ctx, t, set, documents); err != nil {
+	if err := s.createTest(ctx, by, f, t, set, documents); err != nil {
 		return nil, nil, err
 	}
-	return s.startTest(ctx, key, userID, f, t, &r)
+	return s.startTest(ctx, f, t, s.Start, s.newStart(key, userID, f, t, &r))
+}
+
+// createTest stores a test. One that may change something outside is in the audit log.
+func (s *Tests) createTest(ctx context.Context, by flow.Actor, f *flow.Flow, t *cases.Test, set []byte, documents map[string][]byte) error {
+	e := entry(f.WorkspaceID, "", string(f.ID), "")
+	if t.Spec.Mode == flow.CaseLive {
+		e.Action, e.Detail = "test.live", t.ID
+		if len(t.Spec.Allow) > 0 {
+			e.Detail += ": " + strings.Join(t.Spec.Allow, ", ")
+		}
+	}
+	return record(ctx, s.Store, by, e, func(ctx context.Context) error { return s.Store.CreateTest(ctx, t, set, documents) })
+}
+
+// newStart returns the start of the run of a test.
+func (s *Tests) newStart(key *flow.Key, userID string, f *flow.Flow, t *cases.Test, r *TestRequest) flow.Start {
+	o := flow.RunOptions{Timeout: testTimeout, MaxUSD: r.MaxUSD}
+	if r.Drafts {
+		o.Children = flow.ChildrenDraft
+	}
+	return flow.Start{
+		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: key, UserID: userID, Trigger: flow.TriggerTest, Given: &flow.Object{},
+		Options:        o,
+		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint,
+		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion},
+	}
 }
 
 // startTest starts the run of a stored test. A repeated request gets the test of the first.
-func (s *Tests) startTest(ctx context.Context, key *flow.Key, userID string, f *flow.Flow, t *cases.Test, r *TestRequest) (*cases.Test, *flow.Run, error) {
-	started, err := s.Start(ctx, flow.Start{
-		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: key, UserID: userID, Trigger: flow.TriggerTest, Given: &flow.Object{},
-		Options:        flow.RunOptions{Timeout: testTimeout, MaxUSD: r.MaxUSD},
-		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint,
-		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion},
-	})
+func (s *Tests) startTest(ctx context.Context, f *flow.Flow, t *cases.Test, start func(context.Context, flow.Start) (flow.Started, error), what flow.Start) (*cases.Test, *flow.Run, error) {
+	started, err := start(ctx, what)
 	if err != nil || started.Replayed {
 		if dropped := s.Store.DeleteTest(context.WithoutCancel(ctx), t); err == nil && dropped != nil {
 			err = dropped
@@ -328,7 +365,7 @@ func selectCases(spec *cases.Spec, file *cases.File, r *TestRequest) error {
 }
 
 // candidate finds the document of a candidate, and checks one that is not a stored version.
-func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *CandidateRequest, pointer string) (*cases.Candidate, []byte, error) {
+func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *CandidateRequest, pointer string, together replaced) (*cases.Candidate, []byte, error) {
 	c := &cases.Candidate{Version: r.Version, Draft: r.Draft, Set: r.Set}
 	var data []byte
 	var err error
@@ -372,7 +409,7 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 	}
 	c.Hash = flow.DocumentHash(data)
 	if d, _ := document.ParseDocument(data); d != nil {
-		c.Below, err = s.below(ctx, f.WorkspaceID, d)
+		c.Below, err = s.below(ctx, f.WorkspaceID, d, together)
 	}
 	return c, data, err
 }

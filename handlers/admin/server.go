@@ -63,11 +63,11 @@ func New(a *api.Server, cfg Config) *Server {
 	}
 	beside := companionServer{&library.Companions{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, CheckExpression: cfg.Compile, Mails: cfg.Mails, Library: a.Library}}
 	told := alarmServer{s, library.Alarms{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Mails: cfg.Mails}}
-	a.Library.Tests = &library.Tests{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Library: a.Library, Start: a.Runner.StartRun, Past: cfg.Past, CheckExpression: cfg.Compile}
+	a.Library.Tests = &library.Tests{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Library: a.Library, Start: a.Runner.StartRun, Rerun: a.Runner.Rerun, Past: cfg.Past, CheckExpression: cfg.Compile}
 	a.Library.Companions = beside.Companions // so that an apply can have files beside flows
 	for _, e := range []api.Extension{
 		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),
-		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(), s.hookRoutes(), s.triggerRoutes(), knowledgeServer{s}.routes(), triggerRuns{s}.routes(), testServer{s, a.Runner.CancelRun, a.Library.Tests}.routes(), beside.routes(), told.routes(),
+		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(), s.hookRoutes(), s.triggerRoutes(), knowledgeServer{s}.routes(), triggerRuns{s}.routes(), testServer{s, a.Runner.CancelRun, a.Runner.AwaitRun, a.Library.Tests}.routes(), beside.routes(), told.routes(),
 	} {
 		a.Extend(e)
 	}

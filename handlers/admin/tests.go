@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -15,19 +16,22 @@ import (
 
 // testNames maps the Go types of responses to the names of their schemas in the OpenAPI document.
 var testNames = map[reflect.Type]string{
-	reflect.TypeFor[CaseList]():      "CaseList",
-	reflect.TypeFor[CaseSaved]():     "CaseSaved",
-	reflect.TypeFor[CaseFromRun]():   "CaseFromRun",
-	reflect.TypeFor[JudgeObject]():   "Judge",
-	reflect.TypeFor[JudgeList]():     "JudgeList",
-	reflect.TypeFor[CasesFromRuns](): "CasesMade",
-	reflect.TypeFor[TestObject]():    "Test",
-	reflect.TypeFor[TestReport]():    "TestReport",
-	reflect.TypeFor[TestList]():      "TestList",
-	reflect.TypeFor[TestCandidate](): "TestCandidate",
-	reflect.TypeFor[TestCase]():      "TestCase",
-	reflect.TypeFor[TestResult]():    "TestResult",
-	reflect.TypeFor[TestVerdict]():   "TestVerdict",
+	reflect.TypeFor[CaseList]():        "CaseList",
+	reflect.TypeFor[CaseSaved]():       "CaseSaved",
+	reflect.TypeFor[CaseFromRun]():     "CaseFromRun",
+	reflect.TypeFor[JudgeObject]():     "Judge",
+	reflect.TypeFor[JudgeList]():       "JudgeList",
+	reflect.TypeFor[CasesFromRuns]():   "CasesMade",
+	reflect.TypeFor[TestObject]():      "Test",
+	reflect.TypeFor[TestReport]():      "TestReport",
+	reflect.TypeFor[TestList]():        "TestList",
+	reflect.TypeFor[TestCandidate]():   "TestCandidate",
+	reflect.TypeFor[TestCase]():        "TestCase",
+	reflect.TypeFor[TestResult]():      "TestResult",
+	reflect.TypeFor[TestVerdict]():     "TestVerdict",
+	reflect.TypeFor[RecordingList]():   "RecordingList",
+	reflect.TypeFor[RecordingsAdded](): "RecordingsAdded",
+	reflect.TypeFor[TestEstimate]():    "TestEstimate",
 }
 
 var testParams = map[string]map[string]any{
@@ -41,6 +45,7 @@ var testParams = map[string]map[string]any{
 type testServer struct {
 	*Server
 	cancel func(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
+	await  func(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID, limit time.Duration) (*flow.Run, error)
 	*library.Tests
 }
 
@@ -100,6 +105,7 @@ type TestObject struct {
 	Done       int             `json:"runs_done"`
 	CreatedAt  api.Time        `json:"created_at"`
 	CreatedBy  string          `json:"created_by"`
+	Estimate   *TestEstimate   `json:"estimate,omitempty" doc:"In the response to a start: what the test will do."`
 }
 
 // TestResult is the JSON of what the runs of a case say about a candidate.
@@ -178,6 +184,7 @@ var testBody = api.Body[library.TestRequest]{Name: "StartTest", Of: "a test", Ex
 	api.SetMember("cases", "IDs of the cases, instead of all with the tags. An object with runs tests on recent runs that succeeded instead: their outputs are what is expected, and nothing of them is stored as a case. That needs the scope read.", testedType.OrAbsent(), func(r *library.TestRequest, t tested) { r.Cases, r.Backtest = t.cases, t.runs }),
 	api.Member("repeat", "How often each case runs. Default: as the cases say.", repeatType.OrAbsent(), func(r *library.TestRequest) *int { return &r.Repeat }),
 	api.Member("concurrency", "Runs at the same time.", concurrencyType.OrAbsent().With("default", 10), func(r *library.TestRequest) *int { return &r.Concurrency }),
+	api.Member("children", "The version of other flows that the flow runs. draft needs the scope manage.", childrenType.OrAbsent().With("default", "live"), func(r *library.TestRequest) *bool { return &r.Drafts }),
 	api.Member("max_usd", "What the test may spend in dollars. Models need a price.", api.DollarsType, func(r *library.TestRequest) *flow.NanoUSD { return &r.MaxUSD }),
 }}
 
@@ -211,23 +218,23 @@ func (s testServer) routes() api.Extension {
 		Method: get, Path: list + "/:case", Scopes: reads, Handle: s.showCase, Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "showCase", Tag: tag, Summary: "Show a test case", Answers: []openapi.Answer{{Status: 200, Text: "The case, as in a file sluice.tests/v1.", Schema: "Case"}}},
 	}, {
-		Method: http.MethodPut, Path: list + "/:case", Scopes: edits, Handle: s.putCase, Tool: "save_case", Role: flow.MemberEditor, Audit: []string{"case.change"},
+		Method: http.MethodPut, Path: list + "/:case", Scopes: edits, Handle: s.putCase, Tool: "save_case", Role: flow.MemberEditor, Audit: []string{"case.change"}, Commands: []string{"case add"},
 		Doc: openapi.Operation{ID: "putCase", Tag: tag, Summary: "Create a test case or replace it", Text: "The body is the case as in a file sluice.tests/v1; its ID is that of the path.",
 			Body: openapi.Body{Name: "Case"}, Problems: []flow.Code{flow.CodeCaseInvalid, flow.CodeQuotaExceeded, flow.CodeStorageFull, flow.CodeUpgradeInProgress}, Answers: openapi.OK("The case is stored.", CaseSaved{})},
 	}, {
-		Method: http.MethodDelete, Path: list + "/:case", Scopes: edits, Handle: s.deleteCase, Role: flow.MemberEditor, Audit: []string{"case.delete"},
+		Method: http.MethodDelete, Path: list + "/:case", Scopes: edits, Handle: s.deleteCase, Role: flow.MemberEditor, Audit: []string{"case.delete"}, Commands: []string{"case remove"},
 		Doc: openapi.Operation{ID: "deleteCase", Tag: tag, Summary: "Delete a test case", Text: "Reports of tests that ran it stay.", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.NoContent("Deleted.")},
 	}, s.fromRunsRoute(list, tag), {
-		Method: http.MethodPost, Path: tests, Scopes: runs, Handle: s.startTest, Tool: "run_tests", Role: flow.MemberEditor,
+		Method: http.MethodPost, Path: tests, Scopes: runs, Handle: s.startTest, Tool: "run_tests", Role: flow.MemberEditor, Commands: []string{"flow test"},
 		Doc: openapi.Operation{ID: "startTest", Tag: tag, Summary: "Run the test cases of a flow",
-			Text: "A test is a run whose child runs are the cases, for each candidate. They count against dollars and concurrent runs, not against runs per day. Webhooks are not sent, approvals get the answers of the case, and delays end at once.",
-			Body: testBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeDocumentInvalid, flow.CodeSecretInDocument, flow.CodeScopeMissing, flow.CodeFlowNotAllowed, flow.CodeNotPublished, flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeQuotaExceeded, flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeStorageFull, flow.CodeUpgradeInProgress},
-			Answers: []openapi.Answer{{Status: 202, Text: "The test has started.", JSON: TestObject{}, Headers: []string{"Location"}}}},
+			Text:   "A test is a run whose child runs are the cases, for each candidate. They count against dollars and concurrent runs, not against runs per day. Webhooks are not sent, approvals get the answers of the case, and delays end at once.",
+			Params: []string{"Prefer", "Idempotency-Key"}, Body: testBody.Doc(), Problems: []flow.Code{flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeInvalidHeader, flow.CodeInputInvalid, flow.CodeDocumentInvalid, flow.CodeSecretInDocument, flow.CodeScopeMissing, flow.CodeFlowNotAllowed, flow.CodeNotPublished, flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeQuotaExceeded, flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeStorageFull, flow.CodeUpgradeInProgress},
+			Answers: []openapi.Answer{{Status: 202, Text: "The test has started. With Prefer: wait, it may have ended.", JSON: TestObject{}, Headers: startHeaders}}},
 	}, {
 		Method: get, Path: tests, Scopes: reads, Handle: s.listTests, Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listTests", Tag: tag, Summary: "List tests, newest first", Params: []string{"limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid}, Answers: openapi.OK("One page of tests.", TestList{})},
 	}, {
-		Method: get, Path: tests + "/:test", Scopes: reads, Handle: s.showTest, Tool: "read_report", Role: flow.MemberViewer,
+		Method: get, Path: tests + "/:test", Scopes: reads, Handle: s.showTest, Tool: "read_report", Role: flow.MemberViewer, Commands: []string{"flow test", "test show", "test watch"},
 		Doc: openapi.Operation{ID: "showTest", Tag: tag, Summary: "Get the report of a test", Text: "At any time; cases whose runs have not ended are pending.", Params: []string{"report_format", "with_case"}, Problems: []flow.Code{flow.CodeInputInvalid}, Answers: openapi.OK("The report.", TestReport{})},
 	}, {
 		Method: http.MethodPost, Path: tests + "/:test/cancel", Scopes: runs, Handle: s.cancelTest, Role: flow.MemberEditor,
@@ -317,30 +324,6 @@ func (s testServer) deleteCase(c *api.Call) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-// startTest is POST tests.
-func (s testServer) startTest(c *api.Call) error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
-	set, err := testBody.ReadFrom(c)
-	if err != nil {
-		return err
-	}
-	r := library.TestRequest{}
-	set(&r)
-	t, run, err := s.StartTest(c.Request().Context(), c.Actor(), c.Key, "", f, r)
-	if err != nil {
-		return c.LimitRuns(err)
-	}
-	o, _, err := s.object(c, t, run)
-	if err != nil {
-		return err
-	}
-	c.Response().Header().Set("Location", "/v1/flow/"+string(f.ID)+"/tests/"+t.ID)
-	return c.WriteJSON(http.StatusAccepted, o)
 }
 
 // findTest finds the test in the path with its run.

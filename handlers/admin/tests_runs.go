@@ -71,7 +71,7 @@ var fromRunsBody = api.Body[library.FromRuns]{Name: "CasesFromRuns", Of: "a requ
 // fromRunsRoute returns the route that makes cases from runs.
 func (s testServer) fromRunsRoute(list, tag string) api.Route {
 	return api.Route{
-		Method: http.MethodPost, Path: list + "/from-runs", Scopes: []flow.Scope{flow.ScopeEdit}, Handle: s.casesFromRuns, Role: flow.MemberEditor, Audit: []string{"case.change"},
+		Method: http.MethodPost, Path: list + "/from-runs", Scopes: []flow.Scope{flow.ScopeEdit}, Handle: s.casesFromRuns, Role: flow.MemberEditor, Audit: []string{"case.change"}, Commands: []string{"case from-run"},
 		Doc: openapi.Operation{ID: "casesFromRuns", Tag: tag, Summary: "Make test cases from runs",
 			Text: "A case has the inputs of its run, the outputs as expected ones, suggested checks, and the answers of people; the results of models and services are recorded, so that it can be replayed at once. A run that failed gives a case without expected outputs, which counts once it has some. " +
 				"Secrets are left out. Runs with the same inputs as a case, and runs whose content is gone or was not to be saved, are left out. Needs the scope read, too.",

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"encoding/base64"
 	"reflect"
+	"strconv"
+	"time"
 
 	"sluice/flow"
 )
@@ -56,6 +59,32 @@ func (c *Call) QueryPage(prefix string) (beforeID string, limit int, err error) 
 	q := newQuery(c.Request().URL)
 	beforeID, limit = q.cursor(prefix), q.limit()
 	return beforeID, limit, q.err()
+}
+
+// QueryAfter returns the text in the cursor of a list that Page made, and the size of a page.
+func QueryAfter(c *Call) (after string, limit int, err error) {
+	q := newQuery(c.Request().URL)
+	limit = q.limit()
+	if s, has := q.single("cursor"); has {
+		data, err := base64.RawURLEncoding.DecodeString(s)
+		if after = string(data); err != nil || after == "" {
+			q.add("/cursor", "invalid", "wanted the next_cursor of an earlier answer")
+		}
+	}
+	return after, limit, q.err()
+}
+
+// IdempotencyKey returns the Idempotency-Key of the request, or "".
+func IdempotencyKey(c *Call) (string, error) { return idempotencyKey(c.Request().Header) }
+
+// PreferWait returns how long the response may wait by the header Prefer, or 0.
+func PreferWait(c *Call) (time.Duration, error) { return preferWait(c.Request().Header) }
+
+// Waited tells the client that its header Prefer was applied.
+func Waited(c *Call, wait time.Duration) {
+	if wait > 0 {
+		c.Response().Header().Set("Preference-Applied", "wait="+strconv.Itoa(int(wait/time.Second)))
+	}
 }
 
 // Time is written in RFC 3339, UTC, with milliseconds; its zero value is null.

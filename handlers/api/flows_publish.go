@@ -245,7 +245,12 @@ func (s *Server) publishFlow(c *Call) error {
 		}
 	}
 	old := f.LiveVersion
-	v, review, err := s.Library.PublishReviewed(c.Request().Context(), f, r)
+	var v flow.Version
+	var review library.Review
+	err = awaitTests(c, func() (err error) {
+		v, review, err = s.Library.PublishReviewed(c.Request().Context(), f, r)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -317,6 +322,10 @@ var applyBody = Body[applyRequest]{Name: "Apply", Of: "an apply", Limit: maxAppl
 		Member("prune", "Archive flows last applied from the same source that are not in the request, and remove entries of that source that the files in companions leave out.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Prune }),
 		Member("force", "Replace drafts that were edited since the last apply.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Force }),
 		Member("take_alias", "Make a new flow of a document whose slug is a former slug of another flow. Requests that use the slug then reach the new flow.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.TakeAlias }),
+		Member("test", "With publish: what changes must pass its test cases, and so must the flows that run it. Nothing is applied before.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.Test }),
+		Member("test_mode", "The mode of these tests. Others than replay need the scopes run and manage.", EnumType("invalid", flow.CaseModes...).OrAbsent().With("default", flow.CaseReplay), func(r *applyRequest) *flow.CaseMode { return &r.TestMode }),
+		Member("max_usd", "What each of these tests may spend in dollars.", DollarsType, func(r *applyRequest) *flow.NanoUSD { return &r.TestUSD }),
+		Member("no_callers", "Leave out the flows that run a changed one.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.NoCallers }),
 		Member("dry_run", "Only report what would happen.", BoolType.OrAbsent(), func(r *applyRequest) *bool { return &r.DryRun }),
 	}}
 
@@ -353,7 +362,12 @@ func (s *Server) apply(c *Call) error {
 	for i, d := range r.Documents {
 		lost[document.WantedSlug(d)] = losses[i]
 	}
-	list, files, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r.ApplyRequest)
+	var list []library.Applied
+	var files []library.AppliedCompanion
+	err = awaitTests(c, func() (err error) {
+		list, files, err = s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r.ApplyRequest)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -42,8 +42,9 @@ func (s *Server) flowRoutes() []Route {
 		Doc: openapi.Operation{ID: "apply", Tag: "Flows", Summary: "Apply a set of documents",
 			Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A document with a former slug of a flow is refused unless take_alias is true; the diffs of the error name that flow and the keys that used the slug in the last 30 days. A draft that was edited since the last apply is refused unless force is true. " +
 				"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports. " +
-				"companions are files beside flows, such as triggers: what they leave out stays without prune, and a key that may not change it may not apply a file that differs.",
-			Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeTestsRequired, flow.CodeTestsFailed, flow.CodeDraftChanged, flow.CodeExceedsKey, flow.CodeUpgradeInProgress}, documentCodes...),
+				"companions are files beside flows, such as triggers: what they leave out stays without prune, and a key that may not change it may not apply a file that differs. " +
+				"A flow with a gate, and with test every flow that has cases, needs a passing report; a missing one is started, and Prefer: wait waits for it.",
+			Params: []string{"Prefer"}, Body: applyBody.Doc(), Problems: append([]flow.Code{flow.CodeInvalidHeader, flow.CodeScopeMissing, flow.CodeBreakingChange, flow.CodeTestsRequired, flow.CodeTestsFailed, flow.CodeDraftChanged, flow.CodeExceedsKey, flow.CodeUpgradeInProgress}, documentCodes...),
 			Answers: openapi.OK("What happened to each flow.", appliedList{})},
 	}, {
 		Method: http.MethodGet, Path: "/v1/kinds", Scopes: flow.Scopes, Handle: s.listKinds,
@@ -81,8 +82,8 @@ func (s *Server) flowRoutes() []Route {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/publish", Scopes: scopesEdit, Handle: s.publishFlow,
 		Role: flow.MemberEditor, Audit: []string{"flow.publish", "tool.never"}, Commands: []string{"flow publish", "flow import"}, Tool: "publish_flow",
 		Doc: openapi.Operation{ID: "publishFlow", Tag: "Flows", Summary: "Publish a flow",
-			Text: "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true.",
-			Body: publishBody.Doc(), Problems: []flow.Code{flow.CodeBreakingChange, flow.CodeTestsRequired, flow.CodeTestsFailed, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},
+			Text:   "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true. A flow with a gate needs a passing report; a missing one is started, and Prefer: wait waits for it.",
+			Params: []string{"Prefer"}, Body: publishBody.Doc(), Problems: []flow.Code{flow.CodeInvalidHeader, flow.CodeBreakingChange, flow.CodeTestsRequired, flow.CodeTestsFailed, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded},
 			Answers: openapi.OK("The version that is live now.", publishedObject{})},
 	}, {
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/archive", Scopes: scopesEdit, Handle: s.archiveFlow,

@@ -21,6 +21,12 @@ type ApplyRequest struct {
 	Force         bool   `json:"force"`
 	TakeAlias     bool   `json:"take_alias"`
 	DryRun        bool   `json:"dry_run"`
+
+	// Of tests before publishing. Servers of earlier releases do not know them.
+	Test      bool     `json:"test,omitempty"`
+	TestMode  string   `json:"test_mode,omitempty"`
+	MaxUSD    *float64 `json:"max_usd,omitempty"`
+	NoCallers bool     `json:"no_callers,omitempty"`
 }
 
 // Applied is the result of an apply for one flow or, in a dry run, the result that it would

@@ -8,7 +8,8 @@
 //	help         one sentence or two; {values} stands for what the method Values of the type returns
 //	name         instead of the name of the field in kebab case
 //	aliases      other names of a command, separated by commas; not in the help
-//	default      value of a flag; on a command: selected if no command is named
+//	default      value of a flag; on a command: selected if no command is named, with "withargs" also for
+//	             arguments and flags that name no command
 //	env          environment variable that sets a flag
 //	enum         allowed values of a flag, separated by commas
 //	placeholder  stands for the value in the help
@@ -61,6 +62,7 @@ type Command struct {
 
 	aliases []string
 	chosen  *Command // the default child, or nil
+	argsTo  *Command // the child that takes what names no command, or nil
 	target  reflect.Value
 }
 
@@ -114,8 +116,10 @@ func (c *Command) declare(v reflect.Value) {
 // addCommand adds a command and, recursively, its own flags and commands.
 func (c *Command) addCommand(field reflect.StructField, target reflect.Value) {
 	child := &Command{Name: nameOf(field), Help: field.Tag.Get("help"), Parent: c, aliases: list(field.Tag.Get("aliases")), target: target}
-	if _, ok := field.Tag.Lookup("default"); ok {
-		c.chosen = child
+	if way, ok := field.Tag.Lookup("default"); ok {
+		if c.chosen = child; way == "withargs" {
+			c.argsTo = child
+		}
 	}
 	child.declare(target)
 	c.Children = append(c.Children, child)

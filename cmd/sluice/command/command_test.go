@@ -36,6 +36,13 @@ type program struct {
 	Read struct {
 		File string `arg:"" type:"existingfile"`
 	} `cmd:""`
+	Check struct {
+		Run struct {
+			Files []string `arg:"" name:"file"`
+			Depth int
+		} `cmd:"" default:"withargs" help:"Check files."`
+		Show struct{} `cmd:"" help:"Show a check."`
+	} `cmd:"" help:"Checks."`
 }
 
 type create struct {
@@ -92,7 +99,7 @@ func TestParse_selects_command(t *testing.T) {
 	t.Parallel()
 	for line, path := range map[string]string{
 		"": "test serve", "--workers=1": "test serve", "serve": "test serve", "key roll id": "test key rotate", "run a b --log json": "test run",
-		"find": "test find", "find a b": "test find",
+		"find": "test find", "find a b": "test find", "check a b": "test check run", "check --depth 3 show": "test check run", "check show": "test check show", "check --workers 1 show": "test check show", "check run show": "test check run",
 	} {
 		var p program
 		if selected, err := New("test", "", &p).Parse(strings.Fields(line)); err != nil || selected.Path() != path {
@@ -120,6 +127,8 @@ func TestParse_reports_usage_errors(t *testing.T) {
 		"serve --log=xml":           `--log must be one of "text","json" but got "xml"`,
 		"read /does/not/exist":      "<file>: stat /does/not/exist: no such file or directory",
 		"read " + os.TempDir() + "": "is a directory",
+		"check":                     "missing argument <file>",
+		"check --dept 3 a":          `unknown flag --dept; did you mean "--depth"?`,
 	} {
 		var p program
 		if _, err := New("test", "", &p).Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
@@ -178,9 +187,10 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"key create --help": createHelp, "--help key create": createHelp,
-		"key -h":  "Usage: test key <command> [flags]\n\nKeys.\n\nCommands:\n  key create    Create a key.\n  key rotate    Rotate a key.\n",
-		"--help":  settingsHelp,
-		"find -h": "Arguments:\n  [<words> ...]\n",
+		"check -h": "Commands:\n  check run     Check files.\n  check show    Show a check.\n",
+		"key -h":   "Usage: test key <command> [flags]\n\nKeys.\n\nCommands:\n  key create    Create a key.\n  key rotate    Rotate a key.\n",
+		"--help":   settingsHelp,
+		"find -h":  "Arguments:\n  [<words> ...]\n",
 	} {
 		var p program
 		selected, err := New("test", "", &p).Parse(strings.Fields(line))

@@ -22,6 +22,10 @@ func (c *Command) Parse(args []string) (*Command, error) {
 	help := false
 	for len(c.Children) > 0 {
 		words, err := c.parseFlags(args, false, &help)
+		if c.argsTo != nil && (err != nil || len(words) > 0 && c.child(words[0]) == nil) {
+			c = c.argsTo
+			break
+		}
 		if err != nil {
 			return c, err
 		}

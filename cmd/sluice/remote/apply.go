@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
@@ -24,6 +26,10 @@ type Apply struct {
 	Prune          bool     `help:"Archive flows that were last applied from --source and have no file any more, and remove triggers that their file leaves out."`
 	Force          bool     `help:"Replace drafts that were edited since the last apply."`
 	TakeAlias      bool     `help:"Make a new flow of a file whose slug is a former slug of another flow. Programs that use the slug then call the new flow."`
+	Test           bool     `help:"With --publish: what changes must pass its test cases, and so must the flows that run it. Nothing is applied before; new flows become drafts."`
+	TestMode       string   `help:"Mode of these tests: replay, fill or live. Others than replay need the scopes run and manage." enum:"replay,fill,live" default:"replay"`
+	MaxUSD         *float64 `name:"max-usd" help:"What each of these tests may spend in dollars." placeholder:"USD"`
+	NoCallers      bool     `help:"Do not test the flows that run a changed one."`
 	JSON           bool     `help:"Print the response of the API as JSON."`
 }
 
@@ -38,6 +44,8 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	switch {
 	case c.Prune && c.Source == "":
 		return UsageError("--prune needs --source, so that it archives only flows that were applied from there")
+	case c.Test && !c.Publish:
+		return UsageError("--test needs --publish; a draft needs no test")
 	case c.FailOnBreaking && !c.Publish && !c.DryRun:
 		return UsageError("--fail-on-breaking needs --publish or --dry-run; a draft breaks no callers")
 	}
@@ -45,9 +53,21 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	if err != nil {
 		return err
 	}
-	list, beside, raw, err := api.Apply(ctx, client.ApplyRequest{
+	if !c.DryRun {
+		if err := c.sendRecordings(ctx, api, s, files); err != nil {
+			return err
+		}
+	}
+	request := client.ApplyRequest{
 		Documents: sentValues(files, false), Companions: sentValues(files, true), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
-	})
+	}
+	if c.Test && !c.DryRun {
+		request.Test, request.TestMode, request.MaxUSD, request.NoCallers = true, c.TestMode, c.MaxUSD, c.NoCallers
+		if err := c.addNew(ctx, api, s, files, request); err != nil {
+			return applyError(files, err)
+		}
+	}
+	list, beside, raw, err := applyTested(ctx, api, request)
 	if err != nil {
 		return applyError(files, err)
 	}
@@ -62,6 +82,9 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	} else {
 		err = printApplied(s.Out, list, beside, c.DryRun)
 	}
+	if err == nil && !c.DryRun {
+		err = c.sendRecordings(ctx, api, s, files) // of new flows
+	}
 	if err != nil {
 		return err
 	}
@@ -69,6 +92,104 @@ func (c Apply) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 		fmt.Fprintln(s.Err, breakingText(breaking))
 		if c.FailOnBreaking {
 			return ErrReported
+		}
+	}
+	return nil
+}
+
+// addNew adds the flows that a server does not have as drafts, with their cases and recordings, because a test needs its flow.
+func (c Apply) addNew(ctx context.Context, api *client.Client, s *Streams, files []*source, r client.ApplyRequest) error {
+	r.DryRun, r.Test, r.Companions = true, false, []any{}
+	list, _, _, err := api.Apply(ctx, r)
+	if err != nil {
+		return err
+	}
+	created := map[string]bool{}
+	for i := range list {
+		created[list[i].Slug] = list[i].Change == "created"
+	}
+	var added []*source
+	for _, f := range files {
+		if created[f.slug()] && (f.companion == nil || f.companion.Name == testsName) {
+			added = append(added, f)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	r.DryRun, r.Publish, r.Prune, r.TestMode, r.MaxUSD = false, false, false, "", nil
+	r.Documents, r.Companions = sentValues(added, false), sentValues(added, true)
+	if _, _, _, err := api.Apply(ctx, r); err != nil {
+		return err
+	}
+	return c.sendRecordings(ctx, api, s, added)
+}
+
+// applyTested is client.Client.Apply that waits for tests in progress, and then applies again.
+func applyTested(ctx context.Context, api *client.Client, r client.ApplyRequest) (list []client.Applied, beside []client.AppliedCompanion, raw []byte, err error) {
+	for {
+		list, beside, raw, err = api.Apply(ctx, r)
+		e := flow.AsError(err)
+		if err == nil || e.Code != flow.CodeTestsRequired || !r.Test {
+			return list, beside, raw, err
+		}
+		waits := false
+		for _, p := range e.Fields {
+			path, is := strings.CutPrefix(p.Detail, "GET ")
+			path, _, _ = strings.Cut(path, " ")
+			if !is || !strings.HasPrefix(p.Pointer, "/tests/") || !strings.HasPrefix(path, "/v1/flow/") {
+				continue
+			}
+			if err := awaitTest(ctx, api, path); err != nil {
+				return nil, nil, nil, err
+			}
+			waits = true
+		}
+		if !waits {
+			return list, beside, raw, err
+		}
+	}
+}
+
+// awaitTest waits for the end of a test.
+func awaitTest(ctx context.Context, api *client.Client, path string) error {
+	for {
+		raw, err := api.Call(ctx, "GET", path, nil)
+		if err != nil {
+			return err
+		}
+		var t struct{ Status flow.RunState }
+		if err := json.Unmarshal(raw, &t); err != nil || t.Status.Ended() {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// sendRecordings adds the recordings beside files with cases to the flows that exist: before the apply, because a gate may need them, and after
+// it for new flows.
+func (c Apply) sendRecordings(ctx context.Context, api *client.Client, s *Streams, files []*source) error {
+	for _, f := range files {
+		if f.companion == nil || f.companion.Name != testsName {
+			continue
+		}
+		dir := recordingsDir(filepath.Dir(f.path), f.slug())
+		if !exists(dir) {
+			continue
+		}
+		added, err := SendRecordings(ctx, api, f.slug(), dir)
+		if flow.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if added > 0 && !c.JSON {
+			fmt.Fprintf(s.Err, "%s: %s added.\n", dir, flow.Count(added, "recording"))
 		}
 	}
 	return nil

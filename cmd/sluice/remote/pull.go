@@ -23,6 +23,8 @@ func exists(path string) bool {
 type Pull struct {
 	Dir  string `arg:"" name:"dir" help:"Directory; created if it is missing."`
 	Live bool   `help:"Get the live versions instead of the drafts. Flows without one are left out."`
+
+	Recordings bool `help:"Also get the recorded results of tests, and the files of cases, into SLUG.tests. They have what services answered: each file is printed, and none is written if one has texts that look like secrets."`
 }
 
 // RunAPI writes every flow that the key may read to a file named after its slug, or to the
@@ -76,6 +78,25 @@ func (c Pull) RunAPI(ctx context.Context, api *client.Client, s *Streams) error 
 	n, err := c.pullCompanions(ctx, api, s, paths)
 	if err != nil {
 		return err
+	}
+	for i := range flows {
+		if !c.Recordings {
+			break
+		}
+		f := &flows[i]
+		at := c.Dir
+		if path := paths[f.Slug]; path != "" {
+			at = filepath.Dir(path)
+		}
+		recorded, err := PullRecordings(ctx, api, s, f.ID, recordingsDir(at, f.Slug))
+		if err != nil {
+			return err
+		}
+		files, err := PullFiles(ctx, api, s, f.ID, recordingsDir(at, f.Slug))
+		if err != nil {
+			return err
+		}
+		n += recorded + files
 	}
 	if written+n == 0 {
 		_, err = fmt.Fprintln(s.Out, "All files are up to date.")
