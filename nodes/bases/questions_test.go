@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
+	"sluice/e2e/need"
 	"sluice/flow/knowledge"
 	"sluice/nodes/passages"
+	"sluice/providers/builtin"
 )
 
 // question is asked about the docs. Want has the pages that answer it, with spaces between them; one with an anchor wants that section.
@@ -24,16 +27,26 @@ type quality struct {
 // TestSearch_by_words_answers_questions asks 60 questions about the docs.
 func TestSearch_by_words_answers_questions(t *testing.T) {
 	t.Parallel()
-	words := ask(t)
+	words, _ := ask(t, false)
 	if words.first < leastFirst || words.five < leastFive {
 		t.Errorf("words find less than before: want %d first and %d among five", leastFirst, leastFive)
 	}
 }
 
-// ask asks the questions.
-func ask(t *testing.T) (words quality) {
+// TestSearch_by_words_and_meaning_is_not_worse_than_by_words is the long form: together with the built-in model, no measure is worse by more than two of the
+// questions than that of words alone.
+func TestSearch_by_words_and_meaning_is_not_worse_than_by_words(t *testing.T) {
+	need.Slow(t)
+	t.Parallel()
+	if words, both := ask(t, true); both.first < words.first-2 || both.five < words.five-2 || both.mrr < words.mrr-2 {
+		t.Error("words and meaning are worse than words alone")
+	}
+}
+
+// ask asks the questions, by words and, with meaning, by both.
+func ask(t *testing.T, meaning bool) (words, both quality) {
 	t.Helper()
-	sections, blocks := indexDocs(t)
+	sections, blocks := indexDocs(t, meaning)
 	var list []question
 	data, err := os.ReadFile("testdata/questions-docs.json")
 	if err == nil {
@@ -45,10 +58,24 @@ func ask(t *testing.T) (words quality) {
 	for _, q := range list {
 		r := knowledge.Request{Words: knowledge.QueryWords(q.Ask), Limit: 256}
 		words.add(rankOf(t, blocks, r, sections, q.Want))
+		if meaning {
+			r.Vector = embed(t, []string{q.Ask})[0]
+			both.add(rankOf(t, blocks, r, sections, q.Want))
+		}
 	}
 	n := float64(len(list))
-	t.Logf("%d passages: %d first, %d among five, MRR %.2f", len(sections), words.first, words.five, words.mrr/n)
-	return words
+	t.Logf("%d passages; words: %d first, %d among five, MRR %.2f; both: %d, %d, %.2f", len(sections), words.first, words.five, words.mrr/n, both.first, both.five, both.mrr/n)
+	return words, both
+}
+
+// embed embeds texts with the built-in model.
+func embed(t *testing.T, texts []string) [][]float32 {
+	t.Helper()
+	vectors, err := model().Embed(t.Context(), "", texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vectors
 }
 
 // What words alone find at least; the docs change, so it is a little less than measured.
@@ -67,8 +94,11 @@ func (q *quality) add(rank int) {
 	}
 }
 
-// indexDocs cuts all pages of the docs, and returns the section of each, by number from 1, such as runs#cancel.
-func indexDocs(t *testing.T) (sections []string, blocks []knowledge.Block) {
+// model is the built-in one.
+var model = sync.OnceValue(builtin.New)
+
+// indexDocs cuts all pages of the docs, with meaning embeds the passages, and returns the section of each, by number from 1, such as runs#cancel.
+func indexDocs(t *testing.T, meaning bool) (sections []string, blocks []knowledge.Block) {
 	t.Helper()
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(files) < 10 {
@@ -81,7 +111,12 @@ func indexDocs(t *testing.T) (sections []string, blocks []knowledge.Block) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks = append(blocks, knowledge.Block{Head: decoded, Shard: func(n int) ([]byte, error) { return shards[n], nil }})
+		var vectors []byte
+		for i := 0; meaning && i < len(entries); i++ {
+			scale, numbers := knowledge.Quantize(entries[i].Vector)
+			vectors = knowledge.AppendVector(vectors, i, scale, numbers)
+		}
+		blocks = append(blocks, knowledge.Block{Head: decoded, Dimensions: len(entries[0].Vector), Shard: func(n int) ([]byte, error) { return shards[n], nil }, Vectors: func() ([]byte, error) { return vectors, nil }})
 		entries = nil
 	}
 	for _, file := range files {
@@ -92,6 +127,14 @@ func indexDocs(t *testing.T) (sections []string, blocks []knowledge.Block) {
 		page := strings.TrimSuffix(filepath.Base(file), ".md")
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		list := passages.Cut(string(text), nil, passages.Rules{Size: passages.DefaultSize, Overlap: passages.DefaultOverlap})
+		texts := make([]string, len(list))
+		for i := range list {
+			texts[i] = strings.Join(append(append([]string{title}, list[i].Headings...), list[i].Text), "\n")
+		}
+		vectors := make([][]float32, len(list))
+		if meaning {
+			vectors = embed(t, texts)
+		}
 		for i := range list {
 			section := page
 			if n := len(list[i].Headings); n > 0 {
@@ -99,6 +142,7 @@ func indexDocs(t *testing.T) (sections []string, blocks []knowledge.Block) {
 			}
 			sections = append(sections, section)
 			e := knowledge.NewEntry(int64(len(sections)), strings.Join(append([]string{title}, list[i].Headings...), "\n"), list[i].Text)
+			e.Vector = vectors[i]
 			if entries = append(entries, e); len(entries) == knowledge.BlockPassages {
 				flush()
 			}
