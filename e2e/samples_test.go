@@ -55,6 +55,9 @@ func TestReference_samples_work(t *testing.T) {
 		if strings.Contains(o[1], " /v1/companions/{companion}") {
 			continue // the sample is one of a flow
 		}
+		if strings.HasSuffix(o[1], "/marks") {
+			continue // it needs a verdict of a model
+		}
 		s.run(o[1], o[2], s.variables(o[1]))
 	}
 }

@@ -17,12 +17,19 @@ import (
 // fromTemplate makes a flow from a template in the dashboard and publishes it.
 func (d *dashboard) fromTemplate(template string) (id string) {
 	d.t.Helper()
+	id = d.draftOf(template)
+	d.must("flow", "publish", id)
+	return id
+}
+
+// draftOf creates a flow from a template.
+func (d *dashboard) draftOf(template string) (id string) {
+	d.t.Helper()
 	made := d.client("").want(303, "POST", "/flows", []byte(url.Values{"template": {template}}.Encode()),
 		"Cookie: "+d.cookies(), "Content-Type: application/x-www-form-urlencoded").header.Get("Location")
 	if id = path.Base(made); strings.HasPrefix(made, "/knowledge/") { // the template continues with the documents
 		id = d.client(d.key("--scope", "read")).want(200, "GET", "/v1/flow/"+template, nil).object(d.t)["flow_id"].(string)
 	}
-	d.must("flow", "publish", id)
 	return id
 }
 
@@ -134,7 +141,7 @@ func TestTemplateDrawings(t *testing.T) {
 	tab := d.signIn(t, ownerEmail, "/flows")
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		id := d.fromTemplate(name)
+		id := d.draftOf(name)
 		look := func(query, there string) {
 			tab.Go(d.base() + "/flows/" + id + query)
 			tab.There("flow-canvas[ready]")
@@ -147,6 +154,10 @@ func TestTemplateDrawings(t *testing.T) {
 			}
 		}
 		look("", "flow-canvas article")
+		if name == "answer-about-a-repository" {
+			continue // somebody has to choose tools of the server first
+		}
+		d.must("flow", "publish", id)
 		r := c.start(id, examplesOf(c, id))
 		d.waitUntil(name+" has run or waits", func() bool {
 			status := c.want(200, "GET", r.path(), nil).object(t)["status"]

@@ -12,6 +12,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/wording"
+	"sluice/flow/worktime"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -62,7 +63,7 @@ func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out
 // continues with the same prediction, so the step first records on disk that
 // the usage was counted; if that fails, the retry counts it.
 func (s *hostedStep) recordUsage(ctx context.Context, out flow.Out) flow.Out {
-	if errors.Is(ctx.Err(), context.Canceled) { // canceled: no retry follows, so nothing is counted twice
+	if ctx.Err() != nil && !worktime.Expired(ctx) { // canceled: no retry follows, so nothing is counted twice
 		return out
 	}
 	s.state.counted = true

@@ -67,8 +67,10 @@ func (t Type[V]) OrAbsent() Type[V] {
 // Nullable returns a schema that also allows null.
 func Nullable(of map[string]any) map[string]any {
 	s := maps.Clone(of)
-	if s["type"] != nil {
-		s["type"] = []any{s["type"], "null"}
+	switch t := s["type"].(type) {
+	case nil, []any, []string: // any type, or it is nullable already
+	default:
+		s["type"] = []any{t, "null"}
 	}
 	if enum, ok := s["enum"].([]any); ok {
 		s["enum"] = append(slices.Clone(enum), nil)

@@ -85,7 +85,7 @@ func toolSchema() schema {
 		"editable":    schema{"type": "array", "items": schema{"type": "string"}, "description": "Arguments that people may change before they allow a call."},
 		"hosts":       schema{"type": "array", "items": schema{"type": "string"}, "description": "Hosts that calls may reach, such as api.example.com; without it, all."},
 		"max_calls":   schema{"type": "integer", "minimum": 1, "maximum": flow.MaxToolCalls, "description": "Maximum number of calls in one run of the agent."},
-	}, "description")
+	}) // the tools of an MCP server have descriptions of their own
 	tool["description"] = "Makes the node a tool: an edge leads from its port \"tool\" to the port \"tools\" of an agent."
 	return tool
 }
