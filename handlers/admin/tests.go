@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -211,7 +212,7 @@ func readCandidates(v any) (list []library.CandidateRequest, problems []flow.Pro
 func (s testServer) routes() api.Extension {
 	const list, tests, tag = "/v1/flow/:flow_id/cases", "/v1/flow/:flow_id/tests", "Tests"
 	reads, edits, runs := []flow.Scope{flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage}, []flow.Scope{flow.ScopeEdit}, []flow.Scope{flow.ScopeRun}
-	return api.Extension{Names: testNames, Params: testParams, Routes: append(s.judgeRoutes(tests, tag), []api.Route{{
+	return api.Extension{Names: testNames, Params: testParams, Routes: slices.Concat(s.judgeRoutes(tests, tag), s.moreRoutes(), []api.Route{{
 		Method: get, Path: list, Scopes: reads, Handle: s.listCases, Tool: "list_cases", Role: flow.MemberViewer,
 		Doc: openapi.Operation{ID: "listCases", Tag: tag, Summary: "List the test cases of a flow", Answers: openapi.OK("The cases, by ID.", CaseList{})},
 	}, {
@@ -239,7 +240,7 @@ func (s testServer) routes() api.Extension {
 	}, {
 		Method: http.MethodPost, Path: tests + "/:test/cancel", Scopes: runs, Handle: s.cancelTest, Role: flow.MemberEditor,
 		Doc: openapi.Operation{ID: "cancelTest", Tag: tag, Summary: "Cancel a test", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.OK("The test.", TestObject{})},
-	}}...)}
+	}})}
 }
 
 // listCases is GET cases.

@@ -1,7 +1,6 @@
 package cases
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -58,14 +57,14 @@ func checkOf(row *view.CheckRow) (*flow.Object, error) {
 	switch row.Kind {
 	case "":
 		if text != "" {
-			return nil, fmt.Errorf("Choose a check.") //nolint:staticcheck // a sentence for the page
+			return nil, flow.Errorf(flow.CodeInputInvalid, "Choose a check.")
 		}
 		return nil, nil
 	case view.KindJSON:
 		v, err := flow.DecodeJSON([]byte(text))
 		whole, ok := flow.AsObject(v)
 		if err != nil || !ok {
-			return nil, fmt.Errorf("Write a check as JSON, such as {\"output\": \"label\", \"equals\": \"refund\"}.") //nolint:staticcheck // as above
+			return nil, flow.Errorf(flow.CodeInputInvalid, "Write a check as JSON, such as {\"output\": \"label\", \"equals\": \"refund\"}.")
 		}
 		return whole, nil
 	case cases.Equals:
@@ -100,7 +99,7 @@ func checkOf(row *view.CheckRow) (*flow.Object, error) {
 		for _, line := range filledLines(text) {
 			name, value, ok := strings.Cut(line, ":")
 			if !ok {
-				return nil, fmt.Errorf("Write “%s: …”, one a line.", line) //nolint:staticcheck // as above
+				return nil, flow.Errorf(flow.CodeInputInvalid, "Write “%s: …”, one a line.", line)
 			}
 			v := any(strings.TrimSpace(value))
 			if row.Kind == cases.LimitsCheck {
@@ -112,7 +111,7 @@ func checkOf(row *view.CheckRow) (*flow.Object, error) {
 	case cases.SchemaCheck, cases.Sends:
 		v, err := flow.DecodeJSON([]byte(text))
 		if err != nil {
-			return nil, fmt.Errorf("This is not JSON: %s.", flow.AsError(err).Message) //nolint:staticcheck // as above
+			return nil, flow.Errorf(flow.CodeInputInvalid, "This is not JSON: %s.", flow.AsError(err).Message)
 		}
 		o.Set(row.Kind, v)
 	default:
