@@ -141,7 +141,10 @@ func (s *Bases) SwitchBase(ctx context.Context, b *knowledge.Base, run flow.RunI
 			func() error {
 				return tx.Queries.MovePrepared(tx.Ctx, gen.MovePreparedParams{KnowledgeID: b.ID, PreparedID: id})
 			},
-			func() error { return tx.Queries.DropPrepared(tx.Ctx, b.ID+"~%") },
+			func() error { // the range lets the index be used; it is wider where the collation ignores punctuation
+				first := preparedID(b, "")
+				return tx.Queries.DropPrepared(tx.Ctx, gen.DropPreparedParams{After: b.ID, Before: first + dbconn.LastID, Pattern: first + "%"})
+			},
 			func() error {
 				return tx.Queries.SetDimensions(tx.Ctx, gen.SetDimensionsParams{Dimensions: int64(to.Length), KnowledgeID: b.ID})
 			},
@@ -161,6 +164,6 @@ func (s *Bases) SwitchBase(ctx context.Context, b *knowledge.Base, run flow.RunI
 // DropPrepared deletes the vectors that a run has prepared.
 func (s *Bases) DropPrepared(ctx context.Context, b *knowledge.Base, run flow.RunID) error {
 	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		return tx.Queries.DropPrepared(tx.Ctx, preparedID(b, run))
+		return tx.Queries.DropVectors(tx.Ctx, preparedID(b, run))
 	})
 }

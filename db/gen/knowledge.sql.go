@@ -280,11 +280,17 @@ func (q *Queries) DropPassages(ctx context.Context, knowledgeID string) error {
 }
 
 const dropPrepared = `-- name: DropPrepared :exec
-DELETE FROM knowledge_vectors WHERE knowledge_id LIKE $1
+DELETE FROM knowledge_vectors WHERE knowledge_id > $1 AND knowledge_id < $2 AND knowledge_id LIKE $3
 `
 
-func (q *Queries) DropPrepared(ctx context.Context, pattern string) error {
-	_, err := q.db.ExecContext(ctx, dropPrepared, pattern)
+type DropPreparedParams struct {
+	After   string
+	Before  string
+	Pattern string
+}
+
+func (q *Queries) DropPrepared(ctx context.Context, arg DropPreparedParams) error {
+	_, err := q.db.ExecContext(ctx, dropPrepared, arg.After, arg.Before, arg.Pattern)
 	return err
 }
 

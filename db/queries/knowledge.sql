@@ -204,7 +204,7 @@ DELETE FROM knowledge_vectors WHERE knowledge_vectors.knowledge_id = @prepared_i
 UPDATE knowledge_vectors SET knowledge_id = @knowledge_id WHERE knowledge_id = @prepared_id;
 
 -- name: DropPrepared :exec
-DELETE FROM knowledge_vectors WHERE knowledge_id LIKE @pattern;
+DELETE FROM knowledge_vectors WHERE knowledge_id > @after AND knowledge_id < @before AND knowledge_id LIKE @pattern;
 
 -- name: SetDimensions :exec
 UPDATE knowledge_blocks SET dimensions = @dimensions WHERE knowledge_id = @knowledge_id;
