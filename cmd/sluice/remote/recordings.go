@@ -135,7 +135,11 @@ func PullRecordings(ctx context.Context, api *client.Client, s *Streams, flowID,
 	texts := map[string]string{}
 	var secrets []string
 	for cursor := ""; ; {
-		raw, err := api.Call(ctx, http.MethodGet, recordingsPath(flowID)+"?limit=100&cursor="+url.QueryEscape(cursor), nil)
+		path := recordingsPath(flowID) + "?limit=100"
+		if cursor != "" {
+			path += "&cursor=" + url.QueryEscape(cursor)
+		}
+		raw, err := api.Call(ctx, http.MethodGet, path, nil)
 		if err != nil {
 			return 0, err
 		}
