@@ -14,6 +14,7 @@ var localCommands = map[string]string{
 	"ready": "asks the server of this machine", "login": "saves a server", "logout": "forgets it",
 	"flow fmt": "reads files", "kinds": "prints what this program has", "schema": "prints what this program has",
 	"completion": "prints what this program has", "version": "prints what this program has", "licenses": "prints what this program has",
+	"test run": "runs files in a temporary database",
 	"flow run": "chooses the server on its own, since it also runs files",
 }
 
