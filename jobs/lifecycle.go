@@ -78,6 +78,7 @@ func (r *Runner) startLoops(ctx context.Context) {
 		newPoller(cleanUpInterval, cleaner{r}.expireRuns), newPoller(cleanUpInterval, cleaner{r}.cleanUp))
 	r.loops.Go(func() { scheduler{r}.retimeTriggers(ctx) })
 	r.loop(ctx, dropInterval, dropOldTests(r.store))
+	r.loop(ctx, compactInterval, r.maintainKnowledge)
 	if !r.shared {
 		return
 	}
@@ -85,7 +86,6 @@ func (r *Runner) startLoops(ctx context.Context) {
 	r.loop(ctx, r.cfg.ReconcileInterval, newReconciler(r).run)
 	r.loop(ctx, saveBusyInterval, newBusySaver(r).run)
 	r.loop(ctx, time.Second, r.pollCancels)
-	r.loop(ctx, compactInterval, r.maintainKnowledge)
 	r.loops.Go(func() { r.listen(ctx) })
 }
 

@@ -218,11 +218,14 @@ func findSecrets(v any, at string) (found []string) {
 		}
 		for name, item := range o.All() {
 			here := at + flow.Pointer(name)
-			if text, isText := item.(string); isText && text != "" && text != removedText && flow.IsSecretMember(name, text) {
-				found = append(found, here)
+			if at == "" && (name == "node_hash" || name == "input_hash") {
 				continue
 			}
-			if at == "" && (name == "node_hash" || name == "input_hash") {
+			if name == "credential" && o.Len() == 1 { // the name of one
+				continue
+			}
+			if text, isText := item.(string); isText && text != "" && text != removedText && flow.IsSecretMember(name, text) {
+				found = append(found, here)
 				continue
 			}
 			found = append(found, findSecrets(item, here)...)
