@@ -285,8 +285,12 @@ const changedMeanwhile = "two changes at the same moment"
 
 // unprovoked are the responses that a client cannot provoke, with the reasons.
 var unprovoked = map[string]string{
-	"POST /v1/flow/{flow_id}/tests/{test}/marks 204": "needs a judge; a test of handlers has one",
-	"POST /v1/flow/{flow_id}/cases/from-runs 409":    "needs a run that waits; a test of handlers has one",
+	"POST /v1/flow/{flow_id}/tests/{test}/marks 204":  "needs a judge; a test of handlers has one",
+	"POST /v1/flow/{flow_id}/tests/{test}/retry 409":  "needs a test that is running at that moment",
+	"POST /v1/flow/{flow_id}/tests/{test}/retry 410":  "needs a test whose run was deleted after the retention time",
+	"POST /v1/flow/{flow_id}/tests/{test}/retry 422":  "needs two requests with one key that differ, or a full queue",
+	"POST /v1/flow/{flow_id}/tests/{test}/expect 409": "needs a test that is running at that moment",
+	"POST /v1/flow/{flow_id}/cases/from-runs 409":     "needs a run that waits; a test of handlers has one",
 	"500": "an internal error", "503": "a full disk, an overload or a shutdown",
 	"PUT /v1/credentials/{name} 404": "it creates what is missing", "GET /v1/webhook-secret 403": "any scope will do, and every key has one", "GET /v1/kinds 403": "every key has some scope",
 	"PUT /v1/flow/{flow_id}/triggers/{trigger} 412": changedMeanwhile, "DELETE /v1/flow/{flow_id}/triggers/{trigger} 412": changedMeanwhile, "PUT /v1/flow/{flow_id}/hooks/{hook} 412": changedMeanwhile,

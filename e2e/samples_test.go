@@ -201,6 +201,9 @@ func (s *sampler) variables(operation string) map[string]string {
 	if strings.Contains(path, "/cases") || strings.Contains(path, "/tests") {
 		s.c.want(200, "PUT", "/v1/flow/"+values["FLOW"]+"/cases/one", object{"inputs": object{"ticket": "a"}})
 		values["CASE"] = "one"
+		if strings.HasSuffix(path, "/expect") { // the case of the sample
+			s.c.want(200, "PUT", "/v1/flow/"+values["FLOW"]+"/cases/refund-late", object{"inputs": object{"ticket": "a"}})
+		}
 	}
 	if strings.Contains(path, "{test}") {
 		values["TEST"] = s.c.want(202, "POST", "/v1/flow/"+values["FLOW"]+"/tests", object{"mode": "replay"}).object(s.t)["id"].(string)
