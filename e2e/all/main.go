@@ -61,10 +61,19 @@ func run(args []string) int {
 	}
 	var events bytes.Buffer
 	code := 0
+	var again []string
 	for _, r := range runs {
 		out, c := goTest(r)
 		events.Write(out)
+		if failed := failedTests(bytes.NewReader(out)); c != 0 && len(failed) > 0 {
+			if c = repeat(r, failed); c == 0 {
+				again = append(again, failed...)
+			}
+		}
 		code = max(code, c)
+	}
+	if len(again) > 0 {
+		fmt.Fprintf(os.Stdout, "\nFailed beside other tests, and passed alone. Fix them:\n    %s\n", strings.Join(again, "\n    "))
 	}
 	printSkipped(os.Stdout, skipReasons(bytes.NewReader(events.Bytes())))
 	if passed != "" {
@@ -98,6 +107,52 @@ func goTest(args []string) (events []byte, code int) {
 		return nil, max(1, cmd.ProcessState.ExitCode())
 	}
 	return events, cmd.ProcessState.ExitCode()
+}
+
+// maxRepeated is how many failed tests are repeated. If more fail, the cause is not the load of the machine.
+const maxRepeated = 5
+
+// failedTests returns the failed tests as "package Test", or nil if they do not explain the failure, as after a crash, or if
+// there are more than maxRepeated or a data race, which a repetition may miss.
+func failedTests(events io.Reader) (list []string) {
+	explained, broken := map[string]bool{}, map[string]bool{}
+	for e := range testEvents(events) {
+		switch {
+		case strings.Contains(e.Output, "WARNING: DATA RACE"), e.Action == "build-fail":
+			return nil
+		case e.Action == "fail" && e.Test == "":
+			broken[e.Package] = true
+		case e.Action == "fail":
+			explained[e.Package] = true
+			if !strings.Contains(e.Test, "/") {
+				list = append(list, e.Package+" "+e.Test)
+			}
+		}
+	}
+	if !maps.Equal(explained, broken) || len(list) > maxRepeated {
+		return nil
+	}
+	return list
+}
+
+// repeat runs failed tests once more, one after another, and returns the exit code. Timing that a busy machine spoils is then
+// told from faults of Sluice; those that pass are listed at the end.
+func repeat(args, failed []string) (code int) {
+	args = slices.DeleteFunc(slices.Clone(args), isPackage)
+	if i := slices.Index(args, "-run"); i >= 0 {
+		args = slices.Delete(args, i, i+2)
+	}
+	for _, one := range failed {
+		pkg, test, _ := strings.Cut(one, " ")
+		_, c := goTest(slices.Concat([]string{"-p", "1", "-parallel", "1", "-run", "^" + test + "$"}, []string{pkg}, args))
+		code = max(code, c)
+	}
+	return code
+}
+
+// isPackage reports whether an argument of go test names packages.
+func isPackage(arg string) bool {
+	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "sluice")
 }
 
 // ownFlags splits the flags of this program, which come first, from the arguments of go test.
@@ -178,7 +233,7 @@ func command(events string, args []string) []string {
 		"-timeout", timeout, "-p", parallel, "-parallel", parallel,
 	}
 	all = append(all, args...)
-	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "sluice") }) {
+	if !slices.ContainsFunc(args, isPackage) {
 		all = append(all, "./...")
 	}
 	return all

@@ -78,3 +78,28 @@ func TestOwnFlags_come_first(t *testing.T) {
 		t.Errorf("got %q, %q and %q", passed, except, rest)
 	}
 }
+
+func TestFailedTests_explain_the_failure(t *testing.T) {
+	t.Parallel()
+	const one = `{"Action":"fail","Package":"sluice/db","Test":"TestA/x"}
+{"Action":"fail","Package":"sluice/db","Test":"TestA"}
+{"Action":"fail","Package":"sluice/db"}
+{"Action":"pass","Package":"sluice/flow","Test":"TestB"}
+{"Action":"pass","Package":"sluice/flow"}
+`
+	for name, c := range map[string]struct {
+		events string
+		want   []string
+	}{
+		"a failed test":  {one, []string{"sluice/db TestA"}},
+		"a crash":        {one + `{"Action":"fail","Package":"sluice/jobs"}`, nil},
+		"a data race":    {`{"Action":"output","Package":"sluice/db","Test":"TestA","Output":"WARNING: DATA RACE\n"}` + "\n" + one, nil},
+		"no compilation": {one + `{"Action":"build-fail","ImportPath":"sluice/jobs"}`, nil},
+		"many":           {one + strings.Repeat(`{"Action":"fail","Package":"sluice/db","Test":"TestB"}`+"\n", maxRepeated), nil},
+		"none":           {`{"Action":"pass","Package":"sluice/db"}`, nil},
+	} {
+		if got := failedTests(strings.NewReader(c.events)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
