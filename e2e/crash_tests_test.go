@@ -34,7 +34,7 @@ func TestCrashTests_report_every_case_once(t *testing.T) {
 	s := f.servers[0]
 	id := s.publish(documentOf("Looked up", []object{input("word"), node("get", "http_request", object{"method": "GET", "url": service.URL + "/?word={{word}}"}), output("answer")},
 		"word.value > get.word", "get.body > out_answer.value"))
-	c := s.client(s.key())
+	c := s.client(s.key("--scope", "run,read,edit,manage"))
 	n, kills := testedCases, max(10, *rounds)
 	if *rounds > 10 {
 		n *= 5

@@ -108,7 +108,7 @@ func TestSchedules_are_created_by_their_phrase(t *testing.T) {
 	if s.Name != "morning-digest" || s.Config.Cron != "0 9 * * 1-5" || s.Config.Timezone != "Europe/Berlin" || s.Config.Overlap != "skip" || s.Config.Inputs.Get("who") != "Ada" || !s.On || s.Next.IsZero() {
 		t.Errorf("stored %+v", s)
 	}
-	e.b.Get(e.path("")).Is(http.StatusOK).Has("Morning digest", "Weekdays at 9:00 AM, Berlin", "Tomorrow, 9:00 AM", `aria-checked="true"`)
+	e.b.Get(e.path("")).Is(http.StatusOK).Has("Morning digest", "Weekdays at 9:00 AM, Berlin", "Tomorrow, 9:00 AM", `aria-pressed="true"`)
 	e.b.Get(e.path("/"+s.ID)).Is(http.StatusOK).Has(`value="Weekdays at 9:00 AM, Berlin"`, "Clocks in Berlin go back 1 hour on Oct 25.", "Mon, Oct 26", "Run now")
 }
 
@@ -172,7 +172,7 @@ func TestTriggers_are_paused_resumed_started_and_deleted(t *testing.T) {
 	e.b.Post(e.path("/schedule"), dialog("phrase", "every 2 hours")).RedirectsTo(e.path(""))
 	one := e.path("/" + e.only().ID)
 	e.b.Post(one+"/pause", nil).RedirectsTo(e.path(""))
-	e.b.Get(e.path("")).Has("is paused.", one+"/resume", `aria-checked="false"`, "Paused")
+	e.b.Get(e.path("")).Has("is paused.", one+"/resume", `aria-pressed="false"`, "Paused")
 	e.b.Post(one+"/now", nil).RedirectsTo(e.path(""))
 	e.b.Get(e.path("")).Has("The trigger is paused.")
 	e.b.Post(one+"/resume", nil).RedirectsTo(e.path(""))
