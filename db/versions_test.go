@@ -129,8 +129,9 @@ func TestWriteRun_keeps_attempts_of_steps(t *testing.T) {
 	})
 }
 
-// TestVersionReach is kept with its version, and listed for live versions of flows that are not archived.
-func TestVersionReach(t *testing.T) {
+// TestSetVersionReach_stays_in_its_workspace checks that what tools can do is kept with a version of its workspace, and listed for live versions of
+// flows that are not archived.
+func TestSetVersionReach_stays_in_its_workspace(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		v, _, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(`{"schema":"sluice.flow/v1"}`), "First.", "user_1")
 		w.must(err)

@@ -188,7 +188,7 @@ func TestConnect_with_an_independent_authorization_server(t *testing.T) {
 	}
 	member := regexp.MustCompile(`/settings/members/(user_[^/"]+)/remove`).FindStringSubmatch(members)
 	if member == nil {
-		t.Fatal("nobody can be removed")
+		t.Fatal("no member can be removed")
 	}
 	a.client("").want(303, "POST", "/settings/members/"+member[1]+"/remove", []byte("keys=revoke&connections=end"), "Content-Type: application/x-www-form-urlencoded", "Cookie: "+owner)
 	wantEnded(t, a.client(a.key("--scope", "run,read")), id, "the person who connected it has left the workspace.")

@@ -2,26 +2,15 @@ package e2e
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"sluice/providers/scripted"
 )
-
-// freeAddress returns an address of this machine that nobody listens on.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
 
 // scrape returns the metrics of a server.
 func scrape(t testing.TB, at string) string {
@@ -43,7 +32,7 @@ func TestMetrics_exist_from_the_start(t *testing.T) {
 	t.Parallel()
 	model := httptest.NewServer(scripted.New(func(*scripted.Request) scripted.Answer { return scripted.Answer{Text: "Hi."} }))
 	t.Cleanup(model.Close)
-	at := freeAddress(t)
+	at := "127.0.0.1:" + strconv.Itoa(freePort(t))
 	s := newServer(t, "SLUICE_METRICS_ADDR="+at, "SLUICE_METRICS_LABELS=flow", "SLUICE_ALLOW_PRIVATE=127.0.0.1/32")
 	fresh := scrape(t, at)
 	for _, line := range []string{

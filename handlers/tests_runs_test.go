@@ -103,7 +103,7 @@ func TestCases_from_a_run_replay_to_passed(t *testing.T) {
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			open, err := h.Store.ListApprovals(t.Context(), flow.DefaultWorkspace, id)
 			if err != nil || time.Now().After(deadline) {
-				t.Fatal("nobody is asked", err)
+				t.Fatal("no question is asked", err)
 			}
 			if len(open) == 1 {
 				break
@@ -319,7 +319,7 @@ func TestTests_send_what_they_allow_once(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if id == "" || world.posts.Load() != 1 {
-		t.Fatalf("nobody is asked, or something was sent before: %d writes", world.posts.Load())
+		t.Fatalf("no question is asked, or something was sent before: %d writes", world.posts.Load())
 	}
 	person := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeApprove}})
 	if status, _, raw := person.send("POST", "/v1/flow/"+c.flow+"/run/"+string(id)+"/approvals/ask", `{"decision":"approved"}`); status != 200 {

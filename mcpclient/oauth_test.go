@@ -395,8 +395,8 @@ func TestDiscover_refuses_hostile_servers(t *testing.T) {
 	}
 }
 
-// TestDisconnect erases the tokens of a connection. Each instance notices within seconds, and says why.
-func TestDisconnect(t *testing.T) {
+// TestDisconnect_ends_a_connection_everywhere erases the tokens of a connection. Each instance notices within seconds, and says why.
+func TestDisconnect_ends_a_connection_everywhere(t *testing.T) {
 	t.Parallel()
 	a, client, now := newSignIn(t), newClient(t), time.Now()
 	mcpclient.SetClock(client, func() time.Time { return now })

@@ -18,7 +18,7 @@ type ConnectionStore interface {
 // Connections are the sign-ins of people to MCP servers. All flows of a workspace act as these people there.
 type Connections struct {
 	Store     ConnectionStore
-	Connector Connector // nil: nobody can sign in
+	Connector Connector // nil: connections cannot be made
 }
 
 // OwnConnection is the connection of a credential.

@@ -123,7 +123,7 @@ func WithCall(ctx context.Context) (context.Context, *Call) {
 	return context.WithValue(ctx, callKey{}, c), c
 }
 
-// CallOf returns where to record the call of a context. Without WithCall, nobody reads it.
+// CallOf returns where to record the call of a context. Without WithCall, it is not read.
 func CallOf(ctx context.Context) *Call {
 	if c, ok := ctx.Value(callKey{}).(*Call); ok {
 		return c
