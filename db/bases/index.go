@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"sluice/db/core"
 	"sluice/db/gen"
@@ -17,7 +18,7 @@ type index interface {
 	add(tx *core.Tx, base, part string, first int64, entries []knowledge.Entry, dimensions int) error
 	// remove notes that passages are gone.
 	remove(tx *core.Tx, base, part string, first, end int64) error
-	// open returns the parts of the index that a search needs. It reads with q, also later.
+	// open returns the parts of the index that a search needs. It reads with q, also later, one statement at a time.
 	open(ctx context.Context, q *gen.Queries, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error)
 	// compact rewrites what slows searches down or still has passages that are gone, and reports whether it did something.
 	compact(ctx context.Context, db *core.DB, base, part string) (did bool, err error)
@@ -112,13 +113,14 @@ func (x *blocks) open(ctx context.Context, q *gen.Queries, base string, generati
 	if err != nil {
 		return nil, fmt.Errorf("list the blocks of %s: %w", base, err)
 	}
+	var mu sync.Mutex // blocks are read concurrently; a connection answers one statement at a time
 	list := make([]knowledge.Block, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		list[i] = knowledge.Block{
 			Dimensions: int(r.Dimensions),
-			Shard:      func(n int) ([]byte, error) { return x.shard(ctx, q, base, r.Block, n) },
-			Vectors:    func() ([]byte, error) { return x.vectors(ctx, q, base, r.Block, generation) },
+			Shard:      func(n int) ([]byte, error) { return x.shard(ctx, q, &mu, base, r.Block, n) },
+			Vectors:    func() ([]byte, error) { return x.vectors(ctx, q, &mu, base, r.Block, generation) },
 		}
 		if e := x.cache.find(cacheKey{base, r.Block, headOf, 0}); e != nil {
 			list[i].Head = e.head
@@ -180,8 +182,10 @@ func (x *blocks) readRange(ctx context.Context, q *gen.Queries, p gen.ListHeadsP
 }
 
 // shard returns a shard of a block.
-func (x *blocks) shard(ctx context.Context, q *gen.Queries, base string, block int64, shard int) ([]byte, error) {
+func (x *blocks) shard(ctx context.Context, q *gen.Queries, mu *sync.Mutex, base string, block int64, shard int) ([]byte, error) {
 	return x.cache.get(cacheKey{base, block, int64(shard), 0}, func() ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		data, err := q.FindWords(ctx, gen.FindWordsParams{KnowledgeID: base, Block: block, Shard: int64(shard)})
 		if noRows(err) {
 			return nil, nil // none of its words
@@ -194,8 +198,10 @@ func (x *blocks) shard(ctx context.Context, q *gen.Queries, base string, block i
 }
 
 // vectors returns the vectors of a block.
-func (x *blocks) vectors(ctx context.Context, q *gen.Queries, base string, block, generation int64) ([]byte, error) {
+func (x *blocks) vectors(ctx context.Context, q *gen.Queries, mu *sync.Mutex, base string, block, generation int64) ([]byte, error) {
 	return x.cache.get(cacheKey{base, block, vectorsOf, generation}, func() ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		pieces, err := q.ListVectors(ctx, gen.ListVectorsParams{KnowledgeID: base, Block: block})
 		if err != nil {
 			return nil, fmt.Errorf("read vectors of block %d of %s: %w", block, base, err)

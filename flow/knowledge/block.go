@@ -129,6 +129,15 @@ type reader struct {
 }
 
 func (r *reader) number() int {
+	if len(r.data) > 0 && r.data[0] < 0x80 { // most are small
+		n := int(r.data[0])
+		r.data = r.data[1:]
+		return n
+	}
+	return r.largeNumber()
+}
+
+func (r *reader) largeNumber() int {
 	v, n := binary.Uvarint(r.data)
 	if n <= 0 || v > 1<<62 {
 		r.data, r.err = nil, errBlock
@@ -184,16 +193,32 @@ func eachWord(shard []byte, f func(word []byte, p Postings) bool) error {
 	return r.err
 }
 
-// FindWord returns the postings of a word in its shard.
-func FindWord(shard []byte, word string) (found Postings, err error) {
-	err = eachWord(shard, func(w []byte, p Postings) bool {
-		c := strings.Compare(string(w), word)
-		if c == 0 {
-			found = p
+// FindWord returns the postings of a word in its shard. Because words are sorted, how much of the word the previous one shared is enough
+// to skip most others without a comparison.
+func FindWord(shard []byte, word string) (Postings, error) {
+	r := reader{data: shard}
+	for common := 0; len(r.data) > 0; { // the previous word is lower, and has this many bytes in common with the wanted one
+		shared := r.number()
+		rest := r.bytes(r.number())
+		p := Postings{r.number(), r.bytes(r.number())}
+		switch {
+		case r.err != nil:
+			return Postings{}, r.err
+		case shared > common:
+			continue // it differs from the wanted word where the previous one did
+		case shared < common:
+			return Postings{}, nil // it is higher
 		}
-		return c < 0
-	})
-	return found, err
+		n := sharedPrefix(string(rest), word[common:])
+		common += n
+		if common == len(word) || n < len(rest) && rest[n] > word[common] {
+			if common == len(word) && n == len(rest) {
+				return p, nil
+			}
+			return Postings{}, nil
+		}
+	}
+	return Postings{}, r.err
 }
 
 // LongestPrefix returns the length of the longest common beginning of a word with a word of the shard.

@@ -1,15 +1,20 @@
 package knowledge
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"sluice/flow/sorting"
 )
 
-// Block gives access to a block of an index. The functions may read a database.
+// Block gives access to a block of an index. The functions may read a database, and are called concurrently.
 type Block struct {
 	Head       *Head
 	Dimensions int // of its vectors; 0 without any
@@ -21,7 +26,7 @@ type Block struct {
 type Request struct {
 	Words  []string // of the query, as Words returns them
 	Vector []float32
-	// Allows reports whether a passage takes part. Nil means that all do.
+	// Allows reports whether a passage takes part. Nil means that all do. It is called concurrently.
 	Allows func(number int64) bool
 	Limit  int // how many passages of each list are wanted
 }
@@ -61,19 +66,19 @@ func Rank(blocks []Block, r Request) (*Ranking, error) {
 // term is a word of the query, or the words that replace it, with its postings by block.
 type term struct {
 	passages int
+	weight   float64
 	postings [][]Postings
 }
 
 // rankWords scores passages by the words of the query.
 func rankWords(blocks []Block, r *Request) (*best, error) {
-	top := &best{limit: r.Limit}
 	passages, length := 0, 0
 	for i := range blocks {
 		passages += len(blocks[i].Head.Numbers)
 		length += blocks[i].Head.Total
 	}
 	if passages == 0 {
-		return top, nil
+		return &best{limit: r.Limit}, nil
 	}
 	average := float64(length) / float64(passages)
 	var terms []term
@@ -88,35 +93,84 @@ func rankWords(blocks []Block, r *Request) (*best, error) {
 			return nil, err
 		}
 		if t.passages > 0 {
+			t.weight = max(1e-6, math.Log(1+(float64(passages)-float64(t.passages)+0.5)/(float64(t.passages)+0.5)))
 			terms = append(terms, t)
 		}
 	}
-	var scores []float64
-	for b := range blocks {
-		head := blocks[b].Head
-		scores = append(scores[:0], make([]float64, len(head.Numbers))...)
-		for i := range terms {
-			weight := math.Log(1 + (float64(passages)-float64(terms[i].passages)+0.5)/(float64(terms[i].passages)+0.5))
-			weight = max(weight, 1e-6)
-			for _, p := range terms[i].postings[b] {
-				err := p.Each(func(at, count int) {
-					if at < len(scores) {
-						n := float64(count)
-						scores[at] += weight * n * (saturation + 1) / (n + saturation*(1-lengthNorm+lengthNorm*float64(head.Lengths[at])/average))
+	return bestOf(blocks, r, func(top *best, blocks []Block, first int) error {
+		var scores, norms []float64
+		for b := range blocks {
+			head := blocks[b].Head
+			scores, norms = slices.Grow(scores[:0], len(head.Numbers))[:len(head.Numbers)], norms[:0]
+			clear(scores)
+			for _, n := range head.Lengths {
+				norms = append(norms, saturation*(1-lengthNorm+lengthNorm*float64(n)/average))
+			}
+			for i := range terms {
+				for _, p := range terms[i].postings[first+b] {
+					if err := p.score(scores, norms, terms[i].weight); err != nil {
+						return err
 					}
-				})
-				if err != nil {
-					return nil, err
+				}
+			}
+			for at, score := range scores {
+				if score > 0 && top.wants(score) && (r.Allows == nil || r.Allows(head.Numbers[at])) {
+					top.add(Scored{head.Numbers[at], score})
 				}
 			}
 		}
-		for at, score := range scores {
-			if score > 0 && top.wants(score) && (r.Allows == nil || r.Allows(head.Numbers[at])) {
-				top.add(Scored{head.Numbers[at], score})
+		return nil
+	})
+}
+
+// score adds what a word contributes to the scores of the passages of its block: by BM25, with its weight and the norms of their lengths.
+func (p Postings) score(scores, norms []float64, weight float64) error {
+	r, at := reader{data: p.data}, -1
+	for range p.Passages {
+		at += r.number() + 1
+		n := float64(r.number())
+		if r.err != nil {
+			return r.err
+		}
+		if at < len(scores) {
+			scores[at] += weight * n * (saturation + 1) / (n + norms[at])
+		}
+	}
+	return nil
+}
+
+// workerBlocks is how many blocks are worth another goroutine.
+const workerBlocks = 8
+
+// divide calls f for consecutive parts of n blocks, in parallel on the processors of the machine. It returns the first error.
+func divide(n int, f func(worker, from, to int) error) error {
+	workers := max(1, min(runtime.GOMAXPROCS(0), n/workerBlocks))
+	var group errgroup.Group
+	for w := 1; w < workers; w++ {
+		group.Go(func() error { return f(w, n*w/workers, n*(w+1)/workers) })
+	}
+	err := f(0, 0, n/workers)
+	return cmp.Or(err, group.Wait())
+}
+
+// bestOf ranks parts of the blocks in parallel, and returns the best passages of all. first is the index of the first block of a part.
+func bestOf(blocks []Block, r *Request, rank func(top *best, part []Block, first int) error) (*best, error) {
+	parts := make([]best, runtime.GOMAXPROCS(0))
+	err := divide(len(blocks), func(worker, from, to int) error {
+		parts[worker].limit = r.Limit
+		return rank(&parts[worker], blocks[from:to], from)
+	})
+	top := &parts[0]
+	for i := range parts[1:] {
+		part := &parts[i+1]
+		top.cut = top.cut || part.cut
+		for _, s := range part.heap {
+			if top.wants(s.Score) {
+				top.add(s)
 			}
 		}
 	}
-	return top, nil
+	return top, err
 }
 
 // maxVariants is how many words replace one of the query that does not occur.
@@ -178,52 +232,60 @@ func shardOf(b *Block, word string) ([]byte, error) {
 // findWords finds words that count as one.
 func findWords(blocks []Block, words []string) (t term, err error) {
 	t.postings = make([][]Postings, len(blocks))
-	for i := range blocks {
-		for _, w := range words {
-			shard, err := shardOf(&blocks[i], w)
-			if err != nil {
-				return t, err
-			}
-			p, err := FindWord(shard, w)
-			if err != nil {
-				return t, err
-			}
-			if p.Passages > 0 {
-				t.passages += p.Passages
-				t.postings[i] = append(t.postings[i], p)
+	err = divide(len(blocks), func(_, from, to int) error {
+		for i := from; i < to; i++ {
+			for _, w := range words {
+				shard, err := shardOf(&blocks[i], w)
+				if err != nil {
+					return err
+				}
+				p, err := FindWord(shard, w)
+				if err != nil {
+					return err
+				}
+				if p.Passages > 0 {
+					t.postings[i] = append(t.postings[i], p)
+				}
 			}
 		}
+		return nil
+	})
+	for _, list := range t.postings {
+		for _, p := range list {
+			t.passages += p.Passages
+		}
 	}
-	return t, nil
+	return t, err
 }
 
 // rankMeaning scores passages by the inner product of their vectors with that of the query.
 func rankMeaning(blocks []Block, r *Request) (*best, error) {
-	top := &best{limit: r.Limit}
 	if len(r.Vector) == 0 {
-		return top, nil
+		return &best{limit: r.Limit}, nil
 	}
 	scale, query := Quantize(r.Vector)
-	for i := range blocks {
-		if blocks[i].Dimensions != len(r.Vector) {
-			continue
-		}
-		data, err := blocks[i].Vectors()
-		if err != nil {
-			return nil, err
-		}
-		head := blocks[i].Head
-		err = EachVector(data, len(r.Vector), func(at int, s float32, numbers []byte) {
-			score := float64(scale) * float64(s) * float64(Dot(query, numbers))
-			if at < len(head.Numbers) && top.wants(score) && (r.Allows == nil || r.Allows(head.Numbers[at])) {
-				top.add(Scored{head.Numbers[at], score})
+	return bestOf(blocks, r, func(top *best, blocks []Block, _ int) error {
+		for i := range blocks {
+			if blocks[i].Dimensions != len(r.Vector) {
+				continue
 			}
-		})
-		if err != nil {
-			return nil, err
+			data, err := blocks[i].Vectors()
+			if err != nil {
+				return err
+			}
+			head := blocks[i].Head
+			err = EachVector(data, len(r.Vector), func(at int, s float32, numbers []byte) {
+				score := float64(scale) * float64(s) * float64(Dot(query, numbers))
+				if at < len(head.Numbers) && top.wants(score) && (r.Allows == nil || r.Allows(head.Numbers[at])) {
+					top.add(Scored{head.Numbers[at], score})
+				}
+			})
+			if err != nil {
+				return err
+			}
 		}
-	}
-	return top, nil
+		return nil
+	})
 }
 
 // best keeps the passages with the highest scores. Of equal ones, that with the lower number comes first.
