@@ -35,6 +35,7 @@ type Occurrence struct {
 	Detail      string // of the event
 	Position    string // of the event
 	Request     string // of the event
+	Fresh       bool   // no other event has the key
 	// Rev, Before and After decide a planned time: the start fails with ErrFenced unless the trigger is at Rev and Before. A
 	// zero Rev starts without that.
 	Rev           int64

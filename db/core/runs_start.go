@@ -34,7 +34,7 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 	}
 	run.InputSummary = row.Gist
 	w := &StartWrite{N: &n, Row: row, steps: stepRows(&dbconn.Texts{}, &run, n.Steps)}
-	if n.Occurrence != nil { // statements that a set does not have
+	if n.Occurrence != nil && !w.isHook() { // statements that a set does not have
 		err = s.DB.Write(ctx, Durable, w.ExecuteAlone)
 	} else {
 		err = s.DB.writeRun(ctx, Durable, w)
@@ -101,6 +101,9 @@ func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 	}
 	if err := tx.Queries.InsertRun(tx.Ctx, w.Row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
+	}
+	if err := w.recordOccurrence(tx); err != nil {
+		return err
 	}
 	if w.Row.MaxNanoUsd > 0 {
 		if err := AddRunBudget(tx, flow.BudgetOfRun(w.Row.ID), w.Row.MaxNanoUsd); err != nil {
@@ -192,6 +195,14 @@ func newRunForWorker(n *flow.NewRun) *flow.Run {
 	return &run
 }
 
+// claimLife returns how long the idempotency key of a start is kept.
+func claimLife(n *flow.NewRun) time.Duration {
+	if n.Occurrence != nil {
+		return flow.OccurrenceLife
+	}
+	return flow.IdempotencyLife
+}
+
 // claimIdempotency claims the idempotency key for this run, or returns the run
 // that an equal request has started.
 func (tx *Tx) claimIdempotency(n *flow.NewRun, runID flow.RunID) (*flow.Run, error) {
@@ -199,13 +210,9 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID flow.RunID) (*flow.Run, err
 		return nil, nil
 	}
 	ws, now := n.Run.WorkspaceID, tx.Store.Config.Now()
-	expires := now.Add(flow.IdempotencyLife)
-	if n.Occurrence != nil {
-		expires = now.Add(flow.OccurrenceLife)
-	}
 	claimed, err := tx.Queries.ClaimIdempotency(tx.Ctx, gen.ClaimIdempotencyParams{
 		WorkspaceID: ws, Name: n.IdempotencyKey, Fingerprint: n.Fingerprint, RunID: runID,
-		CreatedAt: dbconn.Micros(now), ExpiresAt: dbconn.Micros(expires), StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)),
+		CreatedAt: dbconn.Micros(now), ExpiresAt: dbconn.Micros(now.Add(claimLife(n))), StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)),
 	})
 	if err != nil || claimed > 0 {
 		return nil, err

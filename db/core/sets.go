@@ -147,7 +147,8 @@ type set struct {
 	progress []*member     // writes that are not fenced
 	released []releasedRow // for each of progress
 	steps    [][]any
-	claimed  map[flow.RunID]bool // runs that claimed their idempotency key
+	claimed  map[flow.RunID]bool  // runs that claimed their idempotency key
+	hasEvent map[*StartWrite]bool // webhooks whose event was recorded before without a run
 }
 
 // releasedRow holds what others may have written to a run in progress.
@@ -212,6 +213,7 @@ func (t *set) open() error {
 	t.queueLimits(b)
 	t.queueKeys(b)
 	t.queueClaims(b)
+	t.queueEvents(b)
 	t.queueSpent(b)
 	return t.conn.SendBatch(t.tx.Ctx, b).Close()
 }
@@ -282,7 +284,7 @@ func (t *set) decideStarts() error {
 // decideStart decides about one start. It returns errNotInSet for a start that needs
 // further statements.
 func (t *set) decideStart(w *StartWrite) error {
-	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" || w.Row.Continues != "" || w.Row.MaxNanoUsd > 0 {
+	if t.hasEvent[w] || len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" || w.Row.Continues != "" || w.Row.MaxNanoUsd > 0 {
 		return errNotInSet
 	}
 	limits, err := t.tx.FlowLimits(FlowKey{w.Row.WorkspaceID, w.Row.FlowID})
@@ -356,6 +358,7 @@ func (t *set) finish() error {
 	if len(rows) > 0 {
 		b.Queue(insertRuns.sql, insertRuns.args(rows)...)
 	}
+	t.recordEvents(b)
 	if len(t.steps) > 0 {
 		b.Queue(upsertSteps, arrays(stepColumns, t.steps)...)
 	}

@@ -149,7 +149,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 			m.err = errNotInSet // the same request twice in this set
 		default:
 			taken[name] = true
-			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), dbconn.Micros(now), dbconn.Micros(now.Add(flow.IdempotencyLife))})
+			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, string(w.Row.ID), dbconn.Micros(now), dbconn.Micros(now.Add(claimLife(w.N)))})
 		}
 	}
 	if len(rows) == 0 {

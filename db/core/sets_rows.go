@@ -23,6 +23,15 @@ var (
 		_, err := q.UpdateRun(ctx, p)
 		return err
 	}, "RETURNING id, cancel_requested, stop_requested, webhook")
+	// saveEvents and setLastRuns record the events of webhooks that started runs.
+	saveEvents = newBulk(func(q *gen.Queries, ctx context.Context, p gen.SaveEventParams) error {
+		_, err := q.SaveEvent(ctx, p)
+		return err
+	}, "")
+	setLastRuns = newBulk(func(q *gen.Queries, ctx context.Context, p gen.SetLastRunParams) error {
+		_, err := q.SetLastRun(ctx, p)
+		return err
+	}, "")
 	runColumns = selected(func(q *gen.Queries) { _, _ = q.ListChildRuns(context.Background(), gen.ListChildRunsParams{}) })
 	keyColumns = selected(func(q *gen.Queries) { _, _ = q.ListKeys(context.Background(), "") })
 )
@@ -49,7 +58,11 @@ func newBulk[P any](exec func(*gen.Queries, context.Context, P) error, returning
 	}
 	text := parameter.ReplaceAllString(strings.TrimSpace(r.sql), "u.p$1")
 	if head, values, ok := strings.Cut(text, "\nVALUES ("); ok {
+		values, conflict, _ := strings.Cut(values, "\nON CONFLICT ")
 		text = head + "\nSELECT " + strings.TrimSuffix(values, ")") + "\nFROM " + source(b.columns)
+		if conflict != "" {
+			text += "\nON CONFLICT " + conflict
+		}
 	} else {
 		head, where, _ := strings.Cut(text, "\nWHERE ")
 		text = head + "\nFROM " + source(b.columns) + "\nWHERE " + where

@@ -8,32 +8,56 @@ import (
 	"sluice/flow"
 )
 
-// decideOccurrence decides the planned time of a trigger that this start is for: it claims the time, looks at the last run, and
-// adds the event. Whatever fails later takes this back.
+// decideOccurrence decides the planned time of a trigger that this start is for: it claims the time and looks at the last run.
+// Whatever fails later takes this back.
 func (w *StartWrite) decideOccurrence(tx *Tx) error {
 	o := w.N.Occurrence
-	if o == nil {
+	if o == nil || o.Rev == 0 && o.Overlap {
 		return nil
 	}
 	last, err := lastRun(tx, w.Row.WorkspaceID, o)
 	if err != nil {
 		return err
 	}
-	if err := w.checkOverlap(tx, last); err != nil {
-		return err
+	return w.checkOverlap(tx, last)
+}
+
+// recordOccurrence adds the event of the start. Sets do this after all decisions too, because the row of a trigger stays locked until
+// the end of the transaction, and events of one URL would wait for each other.
+func (w *StartWrite) recordOccurrence(tx *Tx) error {
+	o := w.N.Occurrence
+	if o == nil {
+		return nil
 	}
-	if err := tx.Queries.SetLastRun(tx.Ctx, gen.SetLastRunParams{ID: o.TriggerID, RunID: w.Row.ID}); err != nil {
+	n, err := tx.Queries.SetLastRun(tx.Ctx, w.lastRunRow())
+	if err := dbconn.MustAffect(n, err, "trigger"); err != nil {
 		return fmt.Errorf("set the last run of %s: %w", o.TriggerID, err)
 	}
-	if o.Rev == 0 { // those of schedules have no requests
-		if err := TrackRequest(tx, w.Row.WorkspaceID, o.TriggerID, o.Key, int64(len(o.Request))); err != nil {
+	size := int64(len(o.Request))
+	switch {
+	case o.Rev > 0: // those of schedules have no requests
+	case o.Fresh:
+		tx.TrackBytes(w.Row.WorkspaceID, size)
+	default:
+		if err := TrackRequest(tx, w.Row.WorkspaceID, o.TriggerID, o.Key, size); err != nil {
 			return err
 		}
 	}
-	return SaveEvent(tx, gen.SaveEventParams{
+	return SaveEvent(tx, w.eventRow())
+}
+
+// lastRunRow returns the parameters that set the run of the start as the last one of its trigger.
+func (w *StartWrite) lastRunRow() gen.SetLastRunParams {
+	return gen.SetLastRunParams{ID: w.N.Occurrence.TriggerID, RunID: w.Row.ID}
+}
+
+// eventRow returns the event of the start. SaveEvent sets its time.
+func (w *StartWrite) eventRow() gen.SaveEventParams {
+	o := w.N.Occurrence
+	return gen.SaveEventParams{
 		TriggerID: o.TriggerID, EventKey: o.Key, WorkspaceID: w.Row.WorkspaceID, FlowID: w.Row.FlowID, Position: o.Position, State: "started", RunID: w.Row.ID, Detail: o.Detail,
 		Request: o.Request, RequestBytes: int64(len(o.Request)),
-	})
+	}
 }
 
 // lastRun claims the planned time of an occurrence, if it has one, and returns the last run of its trigger.

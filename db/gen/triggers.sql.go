@@ -842,8 +842,9 @@ func (q *Queries) SaveEvent(ctx context.Context, arg SaveEventParams) (int64, er
 	return result.RowsAffected()
 }
 
-const setLastRun = `-- name: SetLastRun :exec
-UPDATE triggers SET last_run_id = $1 WHERE id = $2
+const setLastRun = `-- name: SetLastRun :execrows
+UPDATE triggers SET last_run_id = $1
+WHERE id = $2
 `
 
 type SetLastRunParams struct {
@@ -851,9 +852,12 @@ type SetLastRunParams struct {
 	ID    string
 }
 
-func (q *Queries) SetLastRun(ctx context.Context, arg SetLastRunParams) error {
-	_, err := q.db.ExecContext(ctx, setLastRun, arg.RunID, arg.ID)
-	return err
+func (q *Queries) SetLastRun(ctx context.Context, arg SetLastRunParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setLastRun, arg.RunID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setTimezone = `-- name: SetTimezone :execrows

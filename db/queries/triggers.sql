@@ -59,8 +59,9 @@ UPDATE triggers SET next_at = @next_at, due_at = @due_at, waiting_at = @waiting_
 WHERE id = @id AND rev = @rev AND next_at = @old_next_at AND waiting_at = @old_waiting_at AND due_at = @old_due_at AND is_on = 1
 RETURNING last_run_id;
 
--- name: SetLastRun :exec
-UPDATE triggers SET last_run_id = @run_id WHERE id = @id;
+-- name: SetLastRun :execrows
+UPDATE triggers SET last_run_id = @run_id
+WHERE id = @id;
 
 -- Adds an event, or replaces one that started nothing or is older than its claim, which lasts 7 days.
 -- name: SaveEvent :execrows

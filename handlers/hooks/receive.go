@@ -316,7 +316,7 @@ func (c *call) accept(given *flow.Object, texts bool) (flow.Started, error) {
 	}
 	return c.s.Runner.StartRun(c.Ctx(), flow.Start{
 		WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Trigger: flow.TriggerHook, Given: given, Coerce: texts, IdempotencyKey: c.claim(), Fingerprint: c.claim(),
-		Occurrence: &flow.Occurrence{TriggerID: t.ID, TriggerName: t.Name, Key: c.key, Position: c.s.IDs.New(flow.PrefixEvent), Overlap: true, Request: request},
+		Occurrence: &flow.Occurrence{TriggerID: t.ID, TriggerName: t.Name, Key: c.key, Position: c.s.IDs.New(flow.PrefixEvent), Overlap: true, Request: request, Fresh: !c.once},
 	})
 }
 
