@@ -32,14 +32,18 @@ func settingsOf(r *gen.Trigger) (state triggers.HookState, config triggers.Confi
 	return state, config, err
 }
 
-// FindHook returns the trigger, of any workspace, whose URL has a token or had it before.
-func (s *Triggers) FindHook(ctx context.Context, token string) (*triggers.Trigger, error) {
+// FindHook returns the trigger, of any workspace, whose URL has a token or had it before, and the hash of the live version of its
+// flow. The hash is empty if the flow is archived or has no live version.
+func (s *Triggers) FindHook(ctx context.Context, token string) (t *triggers.Trigger, liveHash string, err error) {
 	hash := triggers.TokenHash(token)
 	r, err := s.DB.Reads.FindTriggerByToken(ctx, hash)
 	if dbconn.IsNoRows(err) {
-		r, err = s.DB.Reads.FindTriggerByOldToken(ctx, gen.FindTriggerByOldTokenParams{OldHash: hash, Now: s.DB.NowMicros()})
+		var old gen.FindTriggerByOldTokenRow
+		old, err = s.DB.Reads.FindTriggerByOldToken(ctx, gen.FindTriggerByOldTokenParams{OldHash: hash, Now: s.DB.NowMicros()})
+		r = gen.FindTriggerByTokenRow(old)
 	}
-	return dbconn.ConvertRow(r, err, "trigger", triggerOf)
+	t, err = dbconn.ConvertRow(r.Trigger, err, "trigger", triggerOf)
+	return t, r.LiveHash, err
 }
 
 // HookToken returns the secret of a trigger's URL, or "" if it has none.

@@ -45,7 +45,9 @@ func (q *Queries) FindRequestBytes(ctx context.Context, arg FindRequestBytesPara
 }
 
 const findTriggerByOldToken = `-- name: FindTriggerByOldToken :one
-SELECT id, workspace_id, flow_id, name, kind, config, sealed, token_hash, is_on, reason, next_at, due_at, waiting_at, decided_at, missed_until, last_run_id, rev, source, made_by, created_at, changed_at, day, taken, old_hash, old_until, capture_until FROM triggers WHERE old_hash = $1 AND old_hash <> '' AND old_until > $2 LIMIT 1
+SELECT triggers.id, triggers.workspace_id, triggers.flow_id, triggers.name, triggers.kind, triggers.config, triggers.sealed, triggers.token_hash, triggers.is_on, triggers.reason, triggers.next_at, triggers.due_at, triggers.waiting_at, triggers.decided_at, triggers.missed_until, triggers.last_run_id, triggers.rev, triggers.source, triggers.made_by, triggers.created_at, triggers.changed_at, triggers.day, triggers.taken, triggers.old_hash, triggers.old_until, triggers.capture_until, CAST(COALESCE((SELECT v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+    WHERE f.id = triggers.flow_id AND f.workspace_id = triggers.workspace_id AND f.archived_at = 0), '') AS TEXT) AS live_hash
+FROM triggers WHERE old_hash = $1 AND old_hash <> '' AND old_until > $2 LIMIT 1
 `
 
 type FindTriggerByOldTokenParams struct {
@@ -53,74 +55,89 @@ type FindTriggerByOldTokenParams struct {
 	Now     int64
 }
 
-func (q *Queries) FindTriggerByOldToken(ctx context.Context, arg FindTriggerByOldTokenParams) (Trigger, error) {
+type FindTriggerByOldTokenRow struct {
+	Trigger  Trigger
+	LiveHash string
+}
+
+func (q *Queries) FindTriggerByOldToken(ctx context.Context, arg FindTriggerByOldTokenParams) (FindTriggerByOldTokenRow, error) {
 	row := q.db.QueryRowContext(ctx, findTriggerByOldToken, arg.OldHash, arg.Now)
-	var i Trigger
+	var i FindTriggerByOldTokenRow
 	err := row.Scan(
-		&i.ID,
-		&i.WorkspaceID,
-		&i.FlowID,
-		&i.Name,
-		&i.Kind,
-		&i.Config,
-		&i.Sealed,
-		&i.TokenHash,
-		&i.IsOn,
-		&i.Reason,
-		&i.NextAt,
-		&i.DueAt,
-		&i.WaitingAt,
-		&i.DecidedAt,
-		&i.MissedUntil,
-		&i.LastRunID,
-		&i.Rev,
-		&i.Source,
-		&i.MadeBy,
-		&i.CreatedAt,
-		&i.ChangedAt,
-		&i.Day,
-		&i.Taken,
-		&i.OldHash,
-		&i.OldUntil,
-		&i.CaptureUntil,
+		&i.Trigger.ID,
+		&i.Trigger.WorkspaceID,
+		&i.Trigger.FlowID,
+		&i.Trigger.Name,
+		&i.Trigger.Kind,
+		&i.Trigger.Config,
+		&i.Trigger.Sealed,
+		&i.Trigger.TokenHash,
+		&i.Trigger.IsOn,
+		&i.Trigger.Reason,
+		&i.Trigger.NextAt,
+		&i.Trigger.DueAt,
+		&i.Trigger.WaitingAt,
+		&i.Trigger.DecidedAt,
+		&i.Trigger.MissedUntil,
+		&i.Trigger.LastRunID,
+		&i.Trigger.Rev,
+		&i.Trigger.Source,
+		&i.Trigger.MadeBy,
+		&i.Trigger.CreatedAt,
+		&i.Trigger.ChangedAt,
+		&i.Trigger.Day,
+		&i.Trigger.Taken,
+		&i.Trigger.OldHash,
+		&i.Trigger.OldUntil,
+		&i.Trigger.CaptureUntil,
+		&i.LiveHash,
 	)
 	return i, err
 }
 
 const findTriggerByToken = `-- name: FindTriggerByToken :one
-SELECT id, workspace_id, flow_id, name, kind, config, sealed, token_hash, is_on, reason, next_at, due_at, waiting_at, decided_at, missed_until, last_run_id, rev, source, made_by, created_at, changed_at, day, taken, old_hash, old_until, capture_until FROM triggers WHERE token_hash = $1 AND token_hash <> ''
+SELECT triggers.id, triggers.workspace_id, triggers.flow_id, triggers.name, triggers.kind, triggers.config, triggers.sealed, triggers.token_hash, triggers.is_on, triggers.reason, triggers.next_at, triggers.due_at, triggers.waiting_at, triggers.decided_at, triggers.missed_until, triggers.last_run_id, triggers.rev, triggers.source, triggers.made_by, triggers.created_at, triggers.changed_at, triggers.day, triggers.taken, triggers.old_hash, triggers.old_until, triggers.capture_until, CAST(COALESCE((SELECT v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+    WHERE f.id = triggers.flow_id AND f.workspace_id = triggers.workspace_id AND f.archived_at = 0), '') AS TEXT) AS live_hash
+FROM triggers WHERE token_hash = $1 AND token_hash <> ''
 `
 
-func (q *Queries) FindTriggerByToken(ctx context.Context, tokenHash string) (Trigger, error) {
+type FindTriggerByTokenRow struct {
+	Trigger  Trigger
+	LiveHash string
+}
+
+// A trigger with the hash of the live version of its flow, which is empty if that is archived or has none.
+func (q *Queries) FindTriggerByToken(ctx context.Context, tokenHash string) (FindTriggerByTokenRow, error) {
 	row := q.db.QueryRowContext(ctx, findTriggerByToken, tokenHash)
-	var i Trigger
+	var i FindTriggerByTokenRow
 	err := row.Scan(
-		&i.ID,
-		&i.WorkspaceID,
-		&i.FlowID,
-		&i.Name,
-		&i.Kind,
-		&i.Config,
-		&i.Sealed,
-		&i.TokenHash,
-		&i.IsOn,
-		&i.Reason,
-		&i.NextAt,
-		&i.DueAt,
-		&i.WaitingAt,
-		&i.DecidedAt,
-		&i.MissedUntil,
-		&i.LastRunID,
-		&i.Rev,
-		&i.Source,
-		&i.MadeBy,
-		&i.CreatedAt,
-		&i.ChangedAt,
-		&i.Day,
-		&i.Taken,
-		&i.OldHash,
-		&i.OldUntil,
-		&i.CaptureUntil,
+		&i.Trigger.ID,
+		&i.Trigger.WorkspaceID,
+		&i.Trigger.FlowID,
+		&i.Trigger.Name,
+		&i.Trigger.Kind,
+		&i.Trigger.Config,
+		&i.Trigger.Sealed,
+		&i.Trigger.TokenHash,
+		&i.Trigger.IsOn,
+		&i.Trigger.Reason,
+		&i.Trigger.NextAt,
+		&i.Trigger.DueAt,
+		&i.Trigger.WaitingAt,
+		&i.Trigger.DecidedAt,
+		&i.Trigger.MissedUntil,
+		&i.Trigger.LastRunID,
+		&i.Trigger.Rev,
+		&i.Trigger.Source,
+		&i.Trigger.MadeBy,
+		&i.Trigger.CreatedAt,
+		&i.Trigger.ChangedAt,
+		&i.Trigger.Day,
+		&i.Trigger.Taken,
+		&i.Trigger.OldHash,
+		&i.Trigger.OldUntil,
+		&i.Trigger.CaptureUntil,
+		&i.LiveHash,
 	)
 	return i, err
 }

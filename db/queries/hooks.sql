@@ -1,8 +1,13 @@
+-- A trigger with the hash of the live version of its flow, which is empty if that is archived or has none.
 -- name: FindTriggerByToken :one
-SELECT * FROM triggers WHERE token_hash = @token_hash AND token_hash <> '';
+SELECT sqlc.embed(triggers), CAST(COALESCE((SELECT v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+    WHERE f.id = triggers.flow_id AND f.workspace_id = triggers.workspace_id AND f.archived_at = 0), '') AS TEXT) AS live_hash
+FROM triggers WHERE token_hash = @token_hash AND token_hash <> '';
 
 -- name: FindTriggerByOldToken :one
-SELECT * FROM triggers WHERE old_hash = @old_hash AND old_hash <> '' AND old_until > @now LIMIT 1;
+SELECT sqlc.embed(triggers), CAST(COALESCE((SELECT v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+    WHERE f.id = triggers.flow_id AND f.workspace_id = triggers.workspace_id AND f.archived_at = 0), '') AS TEXT) AS live_hash
+FROM triggers WHERE old_hash = @old_hash AND old_hash <> '' AND old_until > @now LIMIT 1;
 
 -- Gives a trigger another secret of its URL. The present one works until old_until.
 -- name: SetTriggerToken :execrows

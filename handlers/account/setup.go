@@ -44,13 +44,17 @@ func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
 // the network, the set-up page discloses nothing without the token.
 func (s *Server) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isLink(r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		awaits, err := s.AwaitsOwner(r.Context())
 		ec := s.NewContext(r, w)
 		c := s.newCall(s.Site.NewCall(ec))
 		switch {
 		case err != nil:
 			s.Fail(err, ec)
-		case !awaits || r.URL.Path == "/setup" || isLink(r.URL.Path) || !s.Exposed && isDocs(r.URL.Path):
+		case !awaits || r.URL.Path == "/setup" || !s.Exposed && isDocs(r.URL.Path):
 			next.ServeHTTP(w, r)
 		case s.Exposed || r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.finish(ec, c.renderSetUpRequired(http.StatusServiceUnavailable))

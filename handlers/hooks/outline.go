@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/triggers"
 )
 
 // cachedOutlines is how many versions of flows are kept in memory, so that not every event reads and parses a document.
@@ -18,19 +18,19 @@ type outline struct {
 	outputs []contract.Output
 }
 
-// findOutline returns the outline of the live version. Documents never change under their hash.
-func (s *Server) findOutline(ctx context.Context, f *flow.Flow) (*outline, error) {
-	key := string(f.WorkspaceID) + "/" + f.LiveHash
+// findOutline returns the outline of the live version of the flow of a trigger. Documents never change under their hash.
+func (s *Server) findOutline(ctx context.Context, t *triggers.Trigger, hash string) (*outline, error) {
+	key := string(t.WorkspaceID) + "/" + hash
 	if o, ok := s.outlines.Get(key); ok {
 		return o, nil
 	}
-	data, err := s.Store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+	data, err := s.Store.FindDocument(ctx, t.WorkspaceID, hash)
 	if err != nil {
-		return nil, fmt.Errorf("find the live version of %s: %w", f.ID, err)
+		return nil, fmt.Errorf("find the live version of %s: %w", t.FlowID, err)
 	}
 	doc, _ := document.ParseDocument(data)
 	if doc == nil {
-		return nil, fmt.Errorf("the live version of %s cannot be read", f.ID)
+		return nil, fmt.Errorf("the live version of %s cannot be read", t.FlowID)
 	}
 	o := &outline{contract.Inputs(doc, s.Kinds), contract.Outputs(doc, s.Kinds)}
 	s.outlines.Add(key, o)

@@ -66,21 +66,14 @@ func (c *call) find() error {
 	if !triggers.ValidToken(token) {
 		return errUnknown
 	}
-	t, err := c.s.Store.FindHook(c.Ctx(), token)
+	t, liveHash, err := c.s.Store.FindHook(c.Ctx(), token)
 	if err != nil {
 		return err
 	}
-	if c.trigger, c.config = t, &t.Hook; t.Kind != triggers.Hook || t.Unreadable != nil {
+	if c.trigger, c.config = t, &t.Hook; t.Kind != triggers.Hook || t.Unreadable != nil || liveHash == "" {
 		return errUnknown
 	}
-	f, err := c.s.Store.FindFlow(c.Ctx(), t.WorkspaceID, t.FlowID)
-	if err != nil {
-		return err
-	}
-	if !f.ArchivedAt.IsZero() || f.LiveVersion == 0 {
-		return errUnknown
-	}
-	c.live, err = c.s.findOutline(c.Ctx(), f)
+	c.live, err = c.s.findOutline(c.Ctx(), t, liveHash)
 	return err
 }
 
