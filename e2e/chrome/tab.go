@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -30,6 +31,13 @@ func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 
 // Go loads an address.
 func (p *Tab) Go(url string) { p.t.Helper(); p.Do(chromedp.Navigate(url)) }
+
+// Early runs JavaScript in each page that the tab loads from now on, when its HTML has been read and before its scripts run: what people
+// do on a slow connection.
+func (p *Tab) Early(js string) {
+	p.t.Helper()
+	Call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `document.addEventListener("readystatechange", () => { ` + js + ` }, { once: true });`})
+}
 
 // Value evaluates a JavaScript expression and awaits promises.
 func Value[T any](p *Tab, js string) T {

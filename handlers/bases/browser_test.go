@@ -18,10 +18,17 @@ func TestNewcomer_adds_documents_and_searches_them(t *testing.T) {
 	p.Type("#field-name", "Help center")
 	p.Click(".base-form .btn.primary")
 	p.Has("#documents", "No documents yet.")
-	p.Eval(`const files = new DataTransfer(), field = document.getElementById("files");
-for (const [name, text] of ` + string(flow.EncodeJSON([][2]string{{"refunds.md", refunds}, {"shipping.md", "# Shipping\n\nParcels arrive within a week."}})) + `) files.items.add(new File([text], name, {type: "text/markdown"}));
-field.files = files.files;
-field.dispatchEvent(new Event("change", {bubbles: true}))`)
+	choose := func(name, text string) string {
+		return `{ const files = new DataTransfer(), field = document.getElementById("files");
+			files.items.add(new File([` + string(flow.EncodeJSON(text)) + `], "` + name + `", {type: "text/markdown"}));
+			field.files = files.files;
+			field.dispatchEvent(new Event("change", {bubbles: true})); }`
+	}
+	p.Eval(choose("refunds.md", refunds))
+	p.Until(`document.querySelectorAll("#documents [data-state=succeeded]").length === 1`)
+	// A file that was chosen before the scripts of the page were loaded is sent too.
+	p.Early(`if (location.hash === "#early") ` + choose("shipping.md", "# Shipping\n\nParcels arrive within a week."))
+	p.Eval(`location.hash = "early"; location.reload()`)
 	p.Until(`document.querySelectorAll("#documents [data-state=succeeded]").length === 2 && document.querySelector("#documents [data-hx-get]") === null`)
 	p.Until(`document.querySelector("#base-facts dd").textContent === "2"`)
 	p.Shot("base")

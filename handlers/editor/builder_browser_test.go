@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"sluice/e2e/chrome"
 	"sluice/flow"
 	"sluice/handlers/webtest"
 )
@@ -185,6 +186,26 @@ func TestBuilder_partsLoadIndependently(t *testing.T) {
 	p.Until(`document.getElementById("publish-dialog")?.open`)
 	webtest.Value[bool](p, `(window.release(), true)`)
 	p.Until(`document.querySelector("#api-draft").dataset.rev === String(canvas.sync.rev)`)
+}
+
+// TestBuilder_keeps_what_was_done_early renames the flow before any script runs, and presses a button before the
+// canvas is ready, as on a slow connection. Nothing of it is lost, and the canvas says that it loads.
+func TestBuilder_keeps_what_was_done_early(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(greeting)
+	p := h.Open(chrome.Start(t), flow.MemberEditor, "/knowledge")
+	p.Early(`document.getElementById("flow-name").value = "Typed early";
+		const define = customElements.define;
+		customElements.define = function (name, element) { window.release = () => define.call(this, name, element); };`)
+	p.Go(h.Http.URL + "/flows/" + id)
+	p.Until(`window.release`)
+	p.Until(`getComputedStyle(document.querySelector("flow-canvas"), "::after").visibility === "visible"`)
+	p.Shot("canvas-loading")
+	p.Click("[data-command=zoom-out]")
+	p.Eval(`window.release()`)
+	p.Until(`Math.abs(document.querySelector("flow-canvas").view.transform[2] - 1 / 1.2) < 0.01`) // all of this flow is shown at 100%
+	p.Until(`document.querySelector("flow-canvas").draft.name === "Typed early" && getComputedStyle(document.querySelector("flow-canvas"), "::after").content === "none"`)
 }
 
 // TestBuilder_header_fits_laptop checks that nothing in the header overlaps, however long

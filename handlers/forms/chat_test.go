@@ -111,6 +111,11 @@ func TestChat_error_is_short_and_names_its_way_out(t *testing.T) {
 	p.Offline(false)
 	p.Click(".turn.assistant [data-again]")
 	p.Until(`document.querySelectorAll(".turn").length === 2 && ` + turn + `.textContent.includes("Hello") && !document.querySelector(".turn-hint.bad")`)
+
+	// A picture that was chosen before the script was loaded is attached.
+	p.Early(`const files = new DataTransfer(); files.items.add(new File(["x"], "me.png", {type: "image/png"})); document.getElementById("picture").files = files.files;`)
+	p.Go(h.Http.URL + "/f/" + id)
+	p.Until(`document.querySelector(".chat-files img")?.alt === "me.png"`)
 }
 
 // TestChat_embedded embeds a chat in another site with one line of HTML.

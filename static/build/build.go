@@ -73,7 +73,7 @@ func (b *bundle) scripts(root string) ([]string, error) {
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		LegalComments:     api.LegalCommentsLinked,
-		Alias:             map[string]string{"d3-color": "./src/canvas/no_colors.ts"},
+		Alias:             map[string]string{"d3-transition": "./src/canvas/transitions.ts", "d3-interpolate": "./src/canvas/transitions.ts"},
 		Define:            map[string]string{"process.env.NODE_ENV": `"production"`},
 		Metafile:          true,
 		LogLevel:          api.LogLevelWarning,

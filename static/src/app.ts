@@ -15,9 +15,9 @@ import "./theme.ts";
 import "./times.ts";
 import "./toasts.ts";
 import "./canvas.ts";
-import "./builder.ts";
 
 void import("./press.ts");
+void import("./early.ts");
 if (document.getElementById("run")) void import("./run.ts");
 if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) void import("./runs.ts");
 if (document.getElementById("form-preview")) void import("./preview.ts");

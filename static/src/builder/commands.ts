@@ -31,7 +31,9 @@ function start(c: Command): void {
 const ready = (c: Command): boolean => c.enabled?.() ?? true;
 
 onClick(document, "[data-command]", (button, e) => {
-  if (button.matches(":disabled, [aria-disabled=true]") || perform(button.dataset.command!)) e.preventDefault(); // a disabled link leads nowhere
+  const name = button.dataset.command!;
+  if (button.matches(":disabled, [aria-disabled=true]") || perform(name)) e.preventDefault(); // a disabled link leads nowhere
+  else if (button.matches("[type=button]") && document.querySelector("flow-canvas:not([ready])")) addEventListener("canvas:ready", () => perform(name), { once: true });
 });
 
 // Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.

@@ -11,7 +11,9 @@ function show(): void {
   document.title = `${name} · Sluice`;
 }
 
-field?.addEventListener("change", () => { if (field.value.trim()) field.form!.requestSubmit(); else field.value = canvas.draft.name; });
+const rename = () => { if (field!.value.trim()) field!.form!.requestSubmit(); else field!.value = canvas.draft.name; };
+field?.addEventListener("change", rename);
+if (field && field.value !== field.defaultValue && document.activeElement !== field) void whenReady.then(rename); // typed before this script was loaded
 field?.addEventListener("keydown", (e) => {
   if (e.key === "Escape") { field.value = canvas.draft.name; canvas.keys.focus(undefined); }
   if (e.key === "Enter") { e.preventDefault(); field.blur(); canvas.keys?.focus(undefined); }

@@ -2,7 +2,7 @@
 // The server renders the note of an earlier replacement into the page.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { listen } from "../listen.ts";
-import { canvas, flowPath } from "./canvas.ts";
+import { canvas, flowPath, whenReady } from "./canvas.ts";
 
 const place = (): HTMLElement | null => document.getElementById("replaced");
 
@@ -13,4 +13,4 @@ function show(): void {
 }
 
 listen<{ tab?: string }>(document, "flow:ops", ({ tab }) => { if (tab === "api") show(); });
-if (Number(place()?.dataset.at) < canvas.sync.rev) show(); // there were edits before this part was loaded
+void whenReady.then(() => { if (Number(place()?.dataset.at) < canvas.sync.rev) show(); }); // there were edits before this part was loaded

@@ -5,6 +5,7 @@ import type { Box } from "./geometry.ts";
 import type { Draft, Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { loadJSON, store } from "./storage.ts";
+import { interrupt, next } from "./transitions.ts";
 import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform, type View } from "./xyflow.ts";
 
 const minZoom = 0.03, maxZoom = 2.5; // at the least, 500 nodes fit
@@ -12,6 +13,7 @@ const farZoom = 0.45; // below it labels are unreadable, and hiding them makes f
 const tileZoom = 0.2; // below it titles are too, and nodes are tiles in the color of their kind or state
 const startZoom = 0.7, phone = 600; // a flow that is larger on a pane up to this width in pixels is shown from its beginning
 const gridStep = 20; // flow units between dots
+const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 const quietFrames = 6; // without a wheel event, until the gesture has ended
 const side = 16, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
 
@@ -178,11 +180,26 @@ export class Viewport {
   private to(b: Box, ms: number, zoom: number): void {
     const { width, height } = this.size;
     const free = { x: `${side}px`, top: `${above}px`, bottom: `${below}px` } as const;
-    void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, free), this.time(ms)).then(() => this.remember());
+    this.move(getViewportForBounds(b, width, height, minZoom, zoom, free), ms);
   }
 
-  zoomBy(factor: number): void { void this.panZoom.scaleBy(factor, this.time(100)).then(() => this.remember()); }
-  zoomTo(zoom: number): void { void this.panZoom.scaleTo(zoom, this.time(100)).then(() => this.remember()); }
+  /** move shows a view. The movement takes ms, unless the user prefers reduced motion (WCAG 2.3.3); every point moves in a straight line. */
+  private move(to: View, ms: number): void {
+    const [x, y, zoom] = this.transform, begin = performance.now();
+    const step = (now: number): void => {
+      const rest = ms && !reduced.matches ? Math.min(1, Math.max(0, 1 - (now - begin) / ms)) ** 3 : 0, at = (from: number, end: number) => end + (from - end) * rest;
+      void this.panZoom.setViewport({ x: at(x, to.x), y: at(y, to.y), zoom: at(zoom, to.zoom) });
+      if (rest) next(step);
+      else this.remember();
+    };
+    step(begin);
+  }
+
+  zoomBy(factor: number): void { this.zoomTo(this.transform[2] * factor); }
+  zoomTo(zoom: number): void {
+    const [x, y, was] = this.transform, { width, height } = this.size, to = Math.min(maxZoom, Math.max(minZoom, zoom)), at = (middle: number, from: number) => middle + (from - middle) * to / was;
+    this.move({ x: at(width / 2, x), y: at(height / 2, y), zoom: to }, 100);
+  }
 
   /** reveal pans as little as needed to show a whole node; the zoom stays. */
   reveal(id: string): void {
@@ -224,21 +241,17 @@ export class Viewport {
     else this.canvas.pane.removeAttribute("data-held");
   }
 
-  /** time returns the duration of an animation, or undefined when the user prefers reduced motion (WCAG 2.3.3). */
-  private time(ms: number): { duration: number } | undefined {
-    return ms && !matchMedia("(prefers-reduced-motion: reduce)").matches ? { duration: ms } : undefined;
-  }
-
   /** centerOn centers the view on a position of the flow, at the same zoom. */
   centerOn(p: Point): void {
     const { width, height } = this.size, zoom = this.transform[2];
-    void this.panZoom.setViewport({ x: width / 2 - p.x * zoom, y: height / 2 - p.y * zoom, zoom }).then(() => this.remember());
+    this.move({ x: width / 2 - p.x * zoom, y: height / 2 - p.y * zoom, zoom }, 0);
   }
 
   /** end stops everything. destroy does not unbind all listeners of d3-zoom, so the pane must be discarded too. */
   end(): void {
     clearTimeout(this.saving);
     this.keepGesture();
+    interrupt();
     this.sizes.disconnect();
     this.panZoom.destroy();
   }

@@ -27,7 +27,9 @@ export class Composer {
   private attachable(input: HTMLInputElement): void {
     input.removeAttribute("name");
     input.multiple = true;
-    input.addEventListener("change", () => (this.attach([...(input.files ?? [])]), (input.value = "")));
+    const take = () => (this.attach([...(input.files ?? [])]), (input.value = ""));
+    input.addEventListener("change", take);
+    if (input.files?.length) queueMicrotask(take); // chosen before this script was loaded
     this.field.addEventListener("paste", (e) => {
       const files = [...(e.clipboardData?.files ?? [])];
       if (files.length) e.preventDefault(), this.attach(files);

@@ -12,6 +12,8 @@ pane.addEventListener("change", (e) => {
   if (input.matches("[data-upload]") && input.files?.[0]) void upload(input, input.files[0]);
 });
 
+for (const input of pane.querySelectorAll<HTMLInputElement>("[data-upload]")) if (input.files?.[0]) void upload(input, input.files[0]); // chosen before this script was loaded
+
 /** upload sends a file; the response is the value that refers to it. */
 async function upload(input: HTMLInputElement, file: File): Promise<void> {
   const label = input.closest("label")!.querySelector("[data-says]")!, was = label.textContent;
