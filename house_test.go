@@ -18,7 +18,7 @@ import (
 // allowed lists which packages of this module a package may import. Everything
 // points at flow; only cmd knows all others.
 var allowed = map[string][]string{
-	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/handlers/admin", "sluice/handlers/console", "sluice/mcpclient", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
+	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/credentialuse", "sluice/flow/library", "sluice/handlers/admin", "sluice/handlers/console", "sluice/mcpclient", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
 	"sluice/cmd/sluice/memory":           {"sluice/flow/inflight"},
@@ -80,7 +80,8 @@ var allowed = map[string][]string{
 	"sluice/flow/inflight":               {},
 	"sluice/flow/items":                  {"sluice/flow"},
 	"sluice/flow/knowledge":              {"sluice/flow"},
-	"sluice/flow/library":                {"sluice/flow", "sluice/flow/sorting", "sluice/flow/alarms", "sluice/flow/audittext", "sluice/flow/callees", "sluice/flow/cases", "sluice/flow/companion", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/forms", "sluice/flow/hooks", "sluice/flow/knowledge", "sluice/flow/schedule", "sluice/flow/triggers"},
+	"sluice/flow/credentialuse":          {"sluice/flow", "sluice/flow/cache", "sluice/flow/document"},
+	"sluice/flow/library":                {"sluice/flow", "sluice/flow/sorting", "sluice/flow/alarms", "sluice/flow/audittext", "sluice/flow/callees", "sluice/flow/cases", "sluice/flow/companion", "sluice/flow/contract", "sluice/flow/credentialuse", "sluice/flow/document", "sluice/flow/forms", "sluice/flow/hooks", "sluice/flow/knowledge", "sluice/flow/schedule", "sluice/flow/triggers"},
 	"sluice/flow/media":                  {"sluice/flow"},
 	"sluice/flow/position":               {},
 	"sluice/flow/redaction":              {"sluice/flow"},
@@ -96,11 +97,11 @@ var allowed = map[string][]string{
 	"sluice/flow/value":                  {},
 	"sluice/handlers/factor":             {},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/wording", "sluice/handlers/factor", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/outbound/oidc", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
-	"sluice/handlers/admin":              {"sluice/db", "sluice/flow", "sluice/flow/alarms", "sluice/flow/callees", "sluice/flow/cases", "sluice/flow/cases/reports", "sluice/flow/companion", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/hooks", "sluice/flow/knowledge", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/triggers", "sluice/handlers/api", "sluice/handlers/api/openapi", "sluice/handlers/passwords"},
+	"sluice/handlers/admin":              {"sluice/db", "sluice/flow", "sluice/flow/credentialuse", "sluice/flow/alarms", "sluice/flow/callees", "sluice/flow/cases", "sluice/flow/cases/reports", "sluice/flow/companion", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/hooks", "sluice/flow/knowledge", "sluice/flow/library", "sluice/flow/schedule", "sluice/flow/triggers", "sluice/handlers/api", "sluice/handlers/api/openapi", "sluice/handlers/passwords"},
 	"sluice/handlers/api":                {"sluice/documents", "sluice/nodes/batches", "sluice/flow", "sluice/flow/cases", "sluice/flow/caller", "sluice/flow/codes", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/inflight", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/api/openapi", "sluice/handlers/api/uses", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/outbound"},
 	"sluice/handlers/api/openapi":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/handlers/api/uses":           {"sluice/flow"},
-	"sluice/handlers/console":            {"sluice/docs", "sluice/flow", "sluice/flow/audittext", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/endpoints", "sluice/flow/filelinks", "sluice/flow/histogram", "sluice/flow/items", "sluice/flow/knowledge", "sluice/flow/library", "sluice/handlers/console/advice", "sluice/handlers/console/timeline", "sluice/handlers/web", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},
+	"sluice/handlers/console":            {"sluice/docs", "sluice/flow", "sluice/flow/credentialuse", "sluice/flow/audittext", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/endpoints", "sluice/flow/filelinks", "sluice/flow/histogram", "sluice/flow/items", "sluice/flow/knowledge", "sluice/flow/library", "sluice/handlers/console/advice", "sluice/handlers/console/timeline", "sluice/handlers/web", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},
 	"sluice/handlers/console/advice":     {"sluice/flow", "sluice/flow/codes"},
 	"sluice/handlers/console/timeline":   {"sluice/flow", "sluice/views/console"},
 	"sluice/handlers/docs":               {"sluice/docs", "sluice/flow", "sluice/handlers/web", "sluice/snippets", "sluice/static", "sluice/views/docs", "sluice/views/layout"},

@@ -29,6 +29,23 @@ func (s *Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.
 	}
 }
 
+// ListFlowRevisions returns the ID, the name, the revision of the draft and the hash of the live version of all flows, also those of
+// knowledge bases, ordered by ID.
+func (s *Flows) ListFlowRevisions(ctx context.Context, ws flow.WorkspaceID) (all []flow.Flow, err error) {
+	for after := flow.FlowID(""); ; after = all[len(all)-1].ID {
+		rows, err := s.DB.Reads.ListFlowRevisions(ctx, gen.ListFlowRevisionsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
+		if err != nil {
+			return nil, fmt.Errorf("list the revisions of the flows of %s: %w", ws, err)
+		}
+		all = append(all, dbconn.MapRows(rows, func(r gen.ListFlowRevisionsRow) flow.Flow {
+			return flow.Flow{ID: r.ID, WorkspaceID: ws, Name: r.Name, Rev: r.Rev, LiveHash: r.LiveHash}
+		})...)
+		if len(rows) < headsPage {
+			return all, nil
+		}
+	}
+}
+
 // TagFlow replaces the tags of a flow.
 func (s *Flows) TagFlow(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, tags []string) error {
 	return s.DB.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {

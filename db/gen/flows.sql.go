@@ -373,6 +373,54 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 	return items, nil
 }
 
+const listFlowRevisions = `-- name: ListFlowRevisions :many
+SELECT f.id, f.name, f.rev, COALESCE(v.document_hash, '') AS live_hash
+FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.workspace_id = $1 AND f.id > $2 AND f.archived_at = 0
+ORDER BY f.id LIMIT $3
+`
+
+type ListFlowRevisionsParams struct {
+	WorkspaceID flow.WorkspaceID
+	AfterID     flow.FlowID
+	MaxRows     int32
+}
+
+type ListFlowRevisionsRow struct {
+	ID       flow.FlowID
+	Name     string
+	Rev      int64
+	LiveHash string
+}
+
+func (q *Queries) ListFlowRevisions(ctx context.Context, arg ListFlowRevisionsParams) ([]ListFlowRevisionsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listFlowRevisions, arg.WorkspaceID, arg.AfterID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowRevisionsRow
+	for rows.Next() {
+		var i ListFlowRevisionsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Rev,
+			&i.LiveHash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listFlows = `-- name: ListFlows :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash

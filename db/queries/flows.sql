@@ -42,6 +42,12 @@ FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_vers
 WHERE f.workspace_id = @workspace_id AND f.id > @after_id AND f.knowledge_id = ''
 ORDER BY f.id LIMIT @max_rows;
 
+-- name: ListFlowRevisions :many
+SELECT f.id, f.name, f.rev, COALESCE(v.document_hash, '') AS live_hash
+FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.workspace_id = @workspace_id AND f.id > @after_id AND f.archived_at = 0
+ORDER BY f.id LIMIT @max_rows;
+
 -- name: TagFlow :execrows
 UPDATE flows SET tags = @tags WHERE id = @id AND workspace_id = @workspace_id;
 

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 )
 
 // CredentialStore stores credentials. It returns CodeNotFound for a missing one.
 type CredentialStore interface {
 	Recorder
-	DocumentStore
+	credentialuse.DocumentStore
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	// UpdateSecret changes a secret by what is stored, in one synced write.
@@ -41,7 +42,7 @@ type Providers interface {
 	// ProposeHosts returns the fixed hosts that flows send credentials to, by credential.
 	ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error)
 	// CredentialUses returns the nodes that use credentials, by credential.
-	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]CredentialUse, error)
+	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]credentialuse.Use, error)
 }
 
 // Credentials changes and tests credentials.

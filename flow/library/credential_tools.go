@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 )
 
 // ToolCheck is what a server offers, and how the nodes that use it differ from that.
@@ -17,7 +18,7 @@ type ToolCheck struct {
 
 // ToolUse is a node with tools of a server.
 type ToolUse struct {
-	CredentialUse
+	credentialuse.Use
 	Tools []flow.ToolComparison
 }
 
@@ -39,20 +40,20 @@ type ToolLister interface {
 }
 
 // CompareTools is CheckTools without an entry of the audit log.
-func CompareTools(ctx context.Context, store FlowReader, servers ToolLister, c flow.Credential) (*ToolCheck, error) {
+func CompareTools(ctx context.Context, store credentialuse.FlowReader, servers ToolLister, c flow.Credential) (*ToolCheck, error) {
 	check := &ToolCheck{}
 	var err error
 	if check.Title, check.Tools, err = servers.ListTools(ctx, c.WorkspaceID, c.Name); err != nil {
 		return nil, err
 	}
-	err = eachDocument(ctx, store, c.WorkspaceID, func(f *flow.Flow, d *flow.Document, live bool) {
+	err = credentialuse.EachDocument(ctx, store, c.WorkspaceID, func(f *flow.Flow, d *flow.Document, live bool) {
 		for i := range d.Nodes {
 			n := &d.Nodes[i]
 			if name, _ := flow.SecretRef(n.Config["credential"]); n.Kind != flow.KindMCP || name != c.Name {
 				continue
 			}
 			stored, _ := flow.ServerTools(n.Config["tools"])
-			use := CredentialUse{FlowID: f.ID, FlowName: f.Name, Node: n.ID, Live: live}
+			use := credentialuse.Use{FlowID: f.ID, FlowName: f.Name, Node: n.ID, Live: live}
 			check.Uses = append(check.Uses, ToolUse{use, flow.CompareTools(stored, check.Tools)})
 		}
 	})

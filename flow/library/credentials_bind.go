@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 	"sluice/flow/document"
 )
 
 // BindStore is the part of the store that BindCredentials needs.
 type BindStore interface {
-	DocumentStore
+	credentialuse.DocumentStore
 	ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error)
 	BindCredential(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error
 }
@@ -51,7 +52,7 @@ func BindCredentials(ctx context.Context, store BindStore, kinds *flow.Registry)
 
 // ProposeHosts returns the fixed hosts that the flows of a workspace send its
 // credentials to, by credential.
-func ProposeHosts(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (map[string][]string, error) {
+func ProposeHosts(ctx context.Context, store credentialuse.DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (map[string][]string, error) {
 	d, err := findDestinations(ctx, store, ws, kinds)
 	if err != nil {
 		return nil, err
@@ -67,9 +68,9 @@ type destinations struct {
 
 // findDestinations reads all documents of a workspace and collects where they send each
 // credential.
-func findDestinations(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (*destinations, error) {
+func findDestinations(ctx context.Context, store credentialuse.DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (*destinations, error) {
 	d := &destinations{hosts: map[string][]string{}, open: map[string]bool{}}
-	err := eachDocument(ctx, store, ws, func(_ *flow.Flow, doc *flow.Document, _ bool) { d.add(doc, kinds) })
+	err := credentialuse.EachDocument(ctx, store, ws, func(_ *flow.Flow, doc *flow.Document, _ bool) { d.add(doc, kinds) })
 	return d, err
 }
 
@@ -114,41 +115,10 @@ func (d *destinations) fixed(credential string) []string {
 	return d.hosts[credential]
 }
 
-// eachDocument calls visit with the draft of every flow of a workspace, and with
-// the document of its live version.
-func eachDocument(ctx context.Context, store FlowReader, ws flow.WorkspaceID, visit func(f *flow.Flow, d *flow.Document, live bool)) error {
-	for after := flow.FlowID(""); ; {
-		flows, err := store.ListFlows(ctx, ws, after, usesPage)
-		if err != nil {
-			return fmt.Errorf("list the flows of %s: %w", ws, err)
-		}
-		for i := range flows {
-			f := &flows[i]
-			if d, _ := document.ParseDocument(f.Draft); d != nil {
-				visit(f, d, false)
-			}
-			if f.LiveHash != "" {
-				doc, err := store.FindDocument(ctx, ws, f.LiveHash)
-				// A version whose document is missing cannot run, so it sends nothing.
-				if err != nil && !flow.IsNotFound(err) {
-					return fmt.Errorf("find the live document of %s: %w", f.ID, err)
-				}
-				if d, _ := document.ParseDocument(doc); d != nil {
-					visit(f, d, true)
-				}
-			}
-			after = f.ID
-		}
-		if len(flows) < usesPage {
-			return nil
-		}
-	}
-}
-
 // LiteralSecrets returns the names of flows whose draft or live version contains secrets in clear
 // text, because they are older than secret detection.
-func LiteralSecrets(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (flows []string, err error) {
-	err = eachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, _ bool) {
+func LiteralSecrets(ctx context.Context, store credentialuse.DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (flows []string, err error) {
+	err = credentialuse.EachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, _ bool) {
 		if !slices.Contains(flows, f.Name) && document.HasLiteralSecrets(d, kinds) {
 			flows = append(flows, f.Name)
 		}
@@ -159,9 +129,9 @@ func LiteralSecrets(ctx context.Context, store DocumentStore, ws flow.WorkspaceI
 // CheckAnyHost returns an error if a live version sends the credential to a host that its runs
 // choose. Without hosts, anyone who can start such a run could have the secret sent to
 // themselves. Publishing makes the same check, but credentials and hosts may change later.
-func CheckAnyHost(ctx context.Context, store FlowReader, ws flow.WorkspaceID, credential string, kinds *flow.Registry) error {
+func CheckAnyHost(ctx context.Context, store credentialuse.FlowReader, ws flow.WorkspaceID, credential string, kinds *flow.Registry) error {
 	var name string
-	err := eachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, live bool) {
+	err := credentialuse.EachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, live bool) {
 		if !live || name != "" {
 			return
 		}

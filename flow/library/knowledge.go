@@ -13,13 +13,14 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 	"sluice/flow/knowledge"
 )
 
 // KnowledgeStore stores knowledge bases, and reads what uses them.
 type KnowledgeStore interface {
 	Recorder
-	FlowReader
+	credentialuse.FlowReader
 	featureStore
 	CreateBase(ctx context.Context, b *knowledge.Base) error
 	FindBase(ctx context.Context, ws flow.WorkspaceID, ref string) (*knowledge.Base, error)
@@ -104,7 +105,7 @@ func (s *Knowledge) Change(ctx context.Context, by flow.Actor, was, b *knowledge
 
 // Users returns the names of the flows whose live version names a base.
 func (s *Knowledge) Users(ctx context.Context, b *knowledge.Base) (names []string, err error) {
-	err = eachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, live bool) {
+	err = credentialuse.EachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, live bool) {
 		if live && slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return NamesBase(&n, b) }) && !slices.Contains(names, f.Name) {
 			names = append(names, f.Name)
 		}
@@ -114,7 +115,7 @@ func (s *Knowledge) Users(ctx context.Context, b *knowledge.Base) (names []strin
 
 // UsingFlows returns the flows that are not archived whose draft or live version names a base.
 func (s *Knowledge) UsingFlows(ctx context.Context, b *knowledge.Base) (list []flow.Flow, err error) {
-	err = eachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, _ bool) {
+	err = credentialuse.EachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, _ bool) {
 		if slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return NamesBase(&n, b) }) && !slices.ContainsFunc(list, func(o flow.Flow) bool { return o.ID == f.ID }) {
 			list = append(list, *f)
 		}

@@ -36,6 +36,7 @@ func (s *memoryStore) CreateFlow(_ context.Context, f *flow.Flow) error {
 
 func (s *memoryStore) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id flow.FlowID, name string, description string, draft []byte) error {
 	f := s.flows[id]
+	f.Rev++
 	f.Name, f.Description, f.Draft = name, description, draft
 	return nil
 }

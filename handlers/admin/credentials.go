@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 	"sluice/flow/library"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
@@ -180,7 +181,7 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 
 // newCredential returns the JSON of a credential. readable reports whether the master key
 // decrypts its secret.
-func newCredential(k *flow.Credential, readable bool, uses []library.CredentialUse) Credential {
+func newCredential(k *flow.Credential, readable bool, uses []credentialuse.Use) Credential {
 	o := Credential{
 		Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute,
 		CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt), Unbound: k.Unbound(), Readable: readable, UsedBy: []CredentialUse{},

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 	"sluice/flow/library"
 	"sluice/flow/wording"
 	"sluice/handlers/web"
@@ -51,7 +52,7 @@ func listCredentials(c *call) error {
 		return err
 	}
 	page := consoleview.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now(), Query: strings.TrimSpace(c.QueryParam("q"))}
-	uses := map[string][]library.CredentialUse{}
+	uses := map[string][]credentialuse.Use{}
 	if page.MayEdit {
 		if uses, err = c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID()); err != nil {
 			return err
@@ -106,7 +107,7 @@ func providerCards(c *call, connected map[string]bool) (cards []consoleview.Prov
 
 // credentialRow converts a credential, with the nodes that use it. The secret
 // never leaves the store.
-func credentialRow(c *call, k *flow.Credential, uses map[string][]library.CredentialUse) consoleview.CredentialRow {
+func credentialRow(c *call, k *flow.Credential, uses map[string][]credentialuse.Use) consoleview.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
 	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
@@ -119,7 +120,7 @@ func credentialRow(c *call, k *flow.Credential, uses map[string][]library.Creden
 }
 
 // addUse adds a use to the list, grouped by flow.
-func addUse(list []consoleview.CredentialUse, u library.CredentialUse) []consoleview.CredentialUse {
+func addUse(list []consoleview.CredentialUse, u credentialuse.Use) []consoleview.CredentialUse {
 	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == string(u.FlowID) })
 	if i < 0 {
 		return append(list, consoleview.CredentialUse{FlowID: string(u.FlowID), Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})

@@ -6,6 +6,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 	"sluice/flow/library"
 	"sluice/handlers/admin"
 	"sluice/handlers/console"
@@ -103,8 +104,8 @@ func (f FakeProviders) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (m
 }
 
 // CredentialUses uses the real rule; no model belongs to a provider here.
-func (f FakeProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
-	return library.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
+func (f FakeProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]credentialuse.Use, error) {
+	return credentialuse.New(f.Store, func(*flow.Node) string { return "" }).Find(ctx, ws)
 }
 
 // FakeCatalog knows the provider openai, which has a model for every query, and the hosted model

@@ -10,6 +10,7 @@ import (
 
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
+	"sluice/flow/credentialuse"
 	"sluice/flow/library"
 	"sluice/flow/sorting"
 	"sluice/flow/wording"
@@ -21,12 +22,13 @@ import (
 // Credentials implements console.Providers for the credentials in a store.
 type Credentials struct {
 	upstreams *upstream.Clients
-	store     library.DocumentStore
+	store     credentialuse.Store
+	uses      *credentialuse.Finder
 }
 
 // NewCredentials returns the credentials of the workspaces in a store.
-func NewCredentials(u *upstream.Clients, store library.DocumentStore) *Credentials {
-	return &Credentials{u, store}
+func NewCredentials(u *upstream.Clients, store credentialuse.Store) *Credentials {
+	return &Credentials{u, store, credentialuse.New(store, nodes.ProviderOf)}
 }
 
 // List returns every provider. Local model servers are included because one on another
@@ -165,8 +167,8 @@ func (p *Credentials) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (ma
 }
 
 // CredentialUses returns the uses of each credential in drafts and live versions.
-func (p *Credentials) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
-	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
+func (p *Credentials) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]credentialuse.Use, error) {
+	return p.uses.Find(ctx, ws)
 }
 
 // Abilities returns the node kinds that work with a provider. The dashboard uses the same
