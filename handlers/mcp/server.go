@@ -29,6 +29,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
@@ -82,7 +83,12 @@ type toolset interface {
 type tool struct {
 	*sdk.Tool
 	call sdk.ToolHandler
+	// describe completes the declaration once it is known that the answer has this tool; nil if it is complete.
+	describe func() error
 }
+
+// anyObject is the schema of tools until they are described. The SDK checks each schema of each tool.
+var anyObject = map[string]any{"type": "object"}
 
 // toolsetOf returns the set of tools that the URL selects, if the key may use it.
 func (s *Server) toolsetOf(c *api.Call) (toolset, error) {
@@ -118,14 +124,43 @@ func (m *message) newServer() (*sdk.Server, error) {
 		var found *tool
 		name, _ := m.params["name"].(string)
 		if found, err = m.tools.find(m, name); found != nil {
-			found.Tool = &sdk.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}
+			found.Tool = &sdk.Tool{Name: name, InputSchema: anyObject}
 			list = []tool{*found}
 		}
 	}
 	for _, t := range list {
 		server.AddTool(t.Tool, t.call)
 	}
+	server.AddReceivingMiddleware(m.describing(list))
 	return server, err
+}
+
+// describing completes the declarations of the tools in an answer. A list has pages, and describing all tools for each
+// of them would take most of the time.
+func (m *message) describing(list []tool) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			result, err := next(ctx, method, req)
+			page, ok := result.(*sdk.ListToolsResult)
+			if err != nil || !ok {
+				return result, err
+			}
+			answered := make(map[*sdk.Tool]bool, len(page.Tools))
+			for _, t := range page.Tools {
+				answered[t] = true
+			}
+			for _, t := range list {
+				if t.describe == nil || !answered[t.Tool] {
+					continue
+				}
+				if err := t.describe(); err != nil {
+					m.s.api.Log.Error("a tool cannot be described", "tool", t.Name, "error", err)
+					return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The tools cannot be listed. Try again."}
+				}
+			}
+			return page, nil
+		}
+	}
 }
 
 // serve is POST /mcp. Errors in headers, URL and the form of the message are HTTP

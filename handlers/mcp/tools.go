@@ -57,14 +57,16 @@ func (flowTools) list(m *message) ([]tool, error) {
 	}
 	list := make([]tool, len(flows))
 	for i, t := range flows {
-		out, err := m.s.api.Outlines.Find(ctx, t.flow.WorkspaceID, t.flow.LiveHash)
-		if err != nil {
-			return nil, err
-		}
-		list[i].Tool = &sdk.Tool{
-			Name: t.name, Title: out.Name, Description: out.Description,
-			InputSchema: openapi.InputsSchema(out.Inputs), OutputSchema: document.OutputsSchema(out.Outputs),
-		}
+		declared := &sdk.Tool{Name: t.name, InputSchema: anyObject}
+		list[i] = tool{Tool: declared, describe: func() error {
+			out, err := m.s.api.Outlines.Find(ctx, t.flow.WorkspaceID, t.flow.LiveHash)
+			if err != nil {
+				return err
+			}
+			declared.Title, declared.Description = out.Name, out.Description
+			declared.InputSchema, declared.OutputSchema = openapi.InputsSchema(out.Inputs), document.OutputsSchema(out.Outputs)
+			return nil
+		}}
 	}
 	return list, nil
 }
