@@ -29,7 +29,7 @@ var Content = []ContentPlace{
 	{"delivery_attempts", "What receivers responded", ContentCleared, false},
 	{"events", "Requests to incoming webhooks that started a run", ContentCleared, true},
 	{"files", "Names of files", ContentNext, true},
-	{"chunks", "Content of files in the database", ContentNext, true},
+	{"chunks", "Content of files in the database; in the data directory and in object storage it has the same rule", ContentNext, true},
 	{"knowledge_documents", "Sources, titles and metadata of documents in knowledge bases", ContentKept, true},
 	{"knowledge_passages", "Texts of documents in knowledge bases", ContentKept, true},
 	{"knowledge_words", "Words of these texts", ContentKept, true},

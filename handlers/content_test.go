@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/backup"
 	"sluice/db/dbtest"
+	"sluice/db/dbtest/s3server"
 	"sluice/flow"
 	"sluice/flow/hooks"
 	"sluice/flow/triggers"
 	"sluice/handlers"
 	"sluice/handlers/webtest"
+	"sluice/outbound/s3"
 )
 
 // contentFree are the tables that cannot hold content of runs, with the reasons.
@@ -95,20 +98,68 @@ func tables(t *testing.T, store *db.Store, text string) (all []string, with map[
 }
 
 // TestContent_is_erased_from_every_table writes a text through the features that keep content of runs, deletes the runs, and looks for
-// the text in all tables.
+// the text in all tables, in the data directory, in object storage, and in backups.
 func TestContent_is_erased_from_every_table(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(testing.TB, ...func(*db.Config)) *db.Store{"SQLite": dbtest.SQLite, "PostgreSQL": dbtest.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testContent(t, webtest.SetupOn(t, store(t), func(c *handlers.Config) {
-				c.Scope = func(map[string]any) hooks.Eval { return nil } // no expressions are used
-			}))
-		})
+		for _, elsewhere := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, object storage %t", name, elsewhere), func(t *testing.T) {
+				t.Parallel()
+				var objects *s3server.Server
+				var set []func(*db.Config)
+				if elsewhere {
+					objects = s3server.Start(t)
+					set = append(set, storingIn(t, objects))
+				}
+				testContent(t, webtest.SetupOn(t, store(t, set...), func(c *handlers.Config) {
+					c.Scope = func(map[string]any) hooks.Eval { return nil } // no expressions are used
+				}), objects)
+			})
+		}
 	}
 }
 
-func testContent(t *testing.T, h *webtest.Env) {
+// storingIn returns a setting that stores the content of files in a server.
+func storingIn(t *testing.T, server *s3server.Server) func(*db.Config) {
+	t.Helper()
+	settings, err := s3.ParseSettings(server.URL("p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.New(settings, s3.NewSources(s3.Credentials{KeyID: s3server.KeyID, Secret: s3server.Secret}, settings.Region))
+	return func(c *db.Config) { c.Objects = client }
+}
+
+// filesWith returns the files with a text: those of the data directory except the database, and objects. On SQLite it makes a
+// backup with all contents too, and returns how many files that has.
+func filesWith(t *testing.T, h *webtest.Env, objects *s3server.Server, text string) (paths []string, inBackup int) {
+	t.Helper()
+	var all []string
+	if objects != nil {
+		all = objects.Objects(t, "")
+	}
+	if h.Store.SQLite() != nil {
+		b, err := backup.Create(t.Context(), h.Store.DB, filepath.Join(t.TempDir(), "sluice.backup"), "test", backup.All)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inBackup = b.Files
+		_ = filepath.WalkDir(h.Store.Config.DataDir, func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !strings.Contains(filepath.Base(path), ".db") {
+				all = append(all, path)
+			}
+			return nil
+		})
+	}
+	for _, path := range all {
+		if data, _ := os.ReadFile(path); strings.Contains(string(data), text) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, inBackup
+}
+
+func testContent(t *testing.T, h *webtest.Env, objects *s3server.Server) {
 	const canary = "canary-4f1d8a"
 	h.Add("founder@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	p := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
@@ -185,6 +236,10 @@ func testContent(t *testing.T, h *webtest.Env) {
 	}
 	h.DeliveryIs(telling, "delivered")
 
+	onSQLite := h.Store.SQLite() != nil
+	if paths, inBackup := filesWith(t, h, objects, canary); (objects != nil || onSQLite) && len(paths) != 2 || onSQLite && inBackup != 2 {
+		t.Errorf("the file of a run and the rows of the batch are in %q, and a backup has %d files", paths, inBackup)
+	}
 	all, with := tables(t, h.Store, canary)
 	declared := map[string]bool{}
 	for _, place := range flow.Content {
@@ -226,17 +281,9 @@ func testContent(t *testing.T, h *webtest.Env) {
 			t.Errorf("after the runs were deleted, %s has\n%s", table, rows)
 		}
 	}
-	if h.Store.SQLite() == nil {
-		return
+	if paths, inBackup := filesWith(t, h, objects, canary); len(paths) > 0 || inBackup > 0 {
+		t.Errorf("after the runs were deleted, %q have the text, and a backup has %d files", paths, inBackup)
 	}
-	_ = filepath.WalkDir(h.Store.Config.DataDir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !strings.Contains(filepath.Base(path), ".db") {
-			if data, _ := os.ReadFile(path); strings.Contains(string(data), canary) {
-				t.Errorf("after the runs were deleted, %s has the text", path)
-			}
-		}
-		return nil
-	})
 }
 
 // stored returns how many bytes count toward the quota of the workspace.

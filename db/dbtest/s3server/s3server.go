@@ -1,4 +1,4 @@
-// Package s3server runs a private S3 server for tests, with a proxy in front that breaks requests as
+// Package s3server runs a private S3 server for tests and benchmarks, with a proxy in front that breaks requests as
 // networks and overloaded storages do. It owns the server's directory and process, and knows nothing of
 // what is stored.
 package s3server
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -44,6 +45,7 @@ const (
 // Server is an S3 server with one bucket. Its zero faults forward all requests.
 type Server struct {
 	dir   string
+	cmd   *exec.Cmd
 	front *httptest.Server
 	back  *url.URL
 
@@ -66,89 +68,111 @@ type Fault struct {
 // Start starts a server that is removed after the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	path := binary(t)
-	s := &Server{dir: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(s.dir, Bucket), 0o755); err != nil {
-		t.Fatal(err)
+	s, err := New(t.TempDir())
+	if errors.Is(err, errNotBuilt) {
+		t.Log(err)
+		need.Tool(t, "the S3 server for tests cannot be built", false)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "--access", KeyID, "--secret", Secret, "--port", addr, "--keep-alive", "--quiet", "posix", s.dir)
-	var output strings.Builder
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-	})
-	s.back = &url.URL{Scheme: "http", Host: addr}
-	await(t, addr, &output)
-	s.front = httptest.NewServer(s.handler())
-	t.Cleanup(s.front.Close)
+	t.Cleanup(s.Close)
 	return s
 }
 
+// New starts a server that stores objects in a directory. It ends with this process.
+func New(dir string) (_ *Server, err error) {
+	path, err := binary()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if err := os.Mkdir(filepath.Join(s.dir, Bucket), 0o755); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	s.cmd = exec.Command(path, "--access", KeyID, "--secret", Secret, "--port", addr, "--keep-alive", "--quiet", "posix", s.dir)
+	var output strings.Builder
+	s.cmd.Stdout, s.cmd.Stderr = &output, &output
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.back = &url.URL{Scheme: "http", Host: addr}
+	if err := await(addr); err != nil {
+		s.end()
+		return nil, fmt.Errorf("no connection to the S3 server: %w\n%s", err, &output)
+	}
+	s.front = httptest.NewServer(s.handler())
+	return s, nil
+}
+
+// Close ends the server. Its objects stay.
+func (s *Server) Close() {
+	s.front.Close()
+	s.end()
+}
+
+func (s *Server) end() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait() // it was killed
+}
+
 // await waits until the server accepts connections.
-func await(t testing.TB, addr string, output fmt.Stringer) {
-	t.Helper()
+func await(addr string) error {
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
-			_ = conn.Close()
-			return
+			return conn.Close()
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no connection to the S3 server: %v\n%s", err, output)
+			return err
 		}
 	}
 }
 
+// errNotBuilt means that the server's program cannot be built, such as without a network.
+var errNotBuilt = errors.New("the S3 server cannot be built")
+
 // binary returns the path of the server's program. It is built once into the user's cache directory.
-func binary(t testing.TB) string {
-	t.Helper()
+func binary() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	home := filepath.Join(cache, "sluice-test")
 	if err := os.MkdirAll(home, 0o755); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	path := filepath.Join(home, program)
 	lone := flock.New(path + ".lock") // among all test processes of the machine
 	if err := lone.Lock(); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer lone.Close() //nolint:errcheck // the process's end lets it go too
 	if _, err := os.Stat(path); err == nil {
-		return path
+		return path, nil
 	}
 	tmp, err := os.MkdirTemp(home, "build-")
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer os.RemoveAll(tmp) //nolint:errcheck // renamed away, or left to the next cleaning of caches
-	ctx, cancel := context.WithTimeout(t.Context(), buildTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "install", source)
 	cmd.Dir, cmd.Env = tmp, append(os.Environ(), "GOBIN="+tmp, "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Logf("go install: %v\n%s", err, out)
-		need.Tool(t, "the S3 server for tests cannot be built", false)
+		return "", fmt.Errorf("%w: %w\n%s", errNotBuilt, err, out)
 	}
-	if err := os.Rename(filepath.Join(tmp, "versitygw"), path); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return path, os.Rename(filepath.Join(tmp, "versitygw"), path)
 }
 
 // URL returns the setting for a server that stores files here, under a prefix.
@@ -194,6 +218,7 @@ func (s *Server) handler() http.Handler {
 			r.SetURL(s.back)
 			r.Out.Host = r.In.Host // it is signed
 		},
+		ErrorLog:     log.New(io.Discard, "", 0), // of answers that a test cuts
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ModifyResponse: func(resp *http.Response) error {
 			f, _ := resp.Request.Context().Value(faultKey{}).(Fault)
