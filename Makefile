@@ -103,8 +103,9 @@ bench: ## measure speed and size; prints a table (docs/benchmarks.md keeps one)
 bench-compare: ## compare the speed with another commit by alternating both builds: make bench-compare AGAINST=HEAD~1
 	go run ./bench -rows wait,http -against $(or $(AGAINST),HEAD~1)
 
-bench-peers: ## measure Node-RED and DBOS beside Sluice; needs npm and the network once
+bench-peers: ## measure Node-RED, DBOS and Restate beside Sluice; needs npm and the network once
 	go run ./bench -rows wait,http -on sqlite,postgres -callers 1,8,64,512 -time 15s -peers
+	go run ./bench -rows turns -on sqlite,postgres -time 30s -peers
 
 crash: ## the long crash tests: 200 rounds of kill -9 under load, and while maps and agents work
 	SLUICE_TEST_SLOW=1 go test ./e2e -run TestCrash -skip TestCrashSchedules -rounds 200 -timeout 60m -v
@@ -112,10 +113,11 @@ crash: ## the long crash tests: 200 rounds of kill -9 under load, and while maps
 faults: ## the long fault tests of three instances on PostgreSQL: 20 rounds of each
 	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -skip TestFleetSchedules -rounds 20 -timeout 180m -v
 
-soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets, 500 schedules for 30 minutes, a batch of 100,000 rows, and crashes of the program without C. KILLS, FAULTS and MINUTES change that
+soak: ## the fault tests at the sizes of the specifications: 300 kills under each load and 20 rounds of each fault in fleets, 1,000 schedules for 30 minutes, a batch of 100,000 rows, 10,000 files, an upgrade with 2,000,000 runs, an hour of agents, maps and approvals, and crashes of the program without C. KILLS, FAULTS, MINUTES and HOUR change that
 	SLUICE_TEST_SLOW=1 go test ./e2e -run TestCrash -skip TestCrashSchedules -rounds $(or $(KILLS),300) -timeout 180m -v
 	SLUICE_TEST_SLOW=1 go test ./e2e -run 'TestCrashSchedules|TestFleetSchedules' -rounds $(or $(MINUTES),30) -timeout 180m -v
-	SLUICE_TEST_SLOW=1 go test ./e2e -run TestFleet -skip TestFleetSchedules -rounds $(or $(FAULTS),20) -timeout 180m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run 'TestFleet|TestRollingUpgrade_of_many_runs' -skip TestFleetSchedules -rounds $(or $(FAULTS),20) -timeout 180m -v
+	SLUICE_TEST_SLOW=1 go test ./e2e -run TestSoak -rounds $(or $(HOUR),60) -timeout 180m -v
 	CGO_ENABLED=0 go test ./db ./jobs -timeout 60m
 	go test ./e2e -run '^TestCrash$$' -no-c -rounds $(or $(FAULTS),20) -timeout 60m -v
 

@@ -23,6 +23,7 @@ const crashTurns = 10
 type agentWorld struct {
 	mu     sync.Mutex
 	model  int            // requests of turns
+	bills  map[string]int // the same, by the question of the agent
 	turns  int            // attempts of turns that runs recorded
 	calls  map[string]int // of tools, by idempotency key
 	hits   int
@@ -62,7 +63,10 @@ func (w *agentWorld) serve(out http.ResponseWriter, r *http.Request) {
 
 // answer is the model: in each turn it asks for a flow, a read and a write.
 func (w *agentWorld) answer(r *scripted.Request) scripted.Answer {
-	w.hit(func() { w.model++ })
+	w.hit(func() {
+		w.model++
+		w.bills[r.User]++
+	})
 	if r.Turn == crashTurns {
 		return scripted.Answer{Text: "All done."}
 	}
@@ -76,7 +80,8 @@ func (w *agentWorld) answer(r *scripted.Request) scripted.Answer {
 
 // TestCrashAgents_write_nothing_twice kills the server while agents work, at random requests of their turns and calls. A
 // flow as a tool runs exactly once, a write at most once, a read at least once under one key, and no
-// recorded turn is asked for again. Reservations in the budgets of the run and the agent end with the server.
+// recorded turn is asked for again. Reservations in the budgets of the run and the agent end with the server. The cost is the model's bill without
+// calls that are marked as lost.
 func TestCrashAgents_write_nothing_twice(t *testing.T) {
 	t.Parallel()
 	from := *seed
@@ -99,7 +104,7 @@ func TestCrashAgents_write_nothing_twice(t *testing.T) {
 }
 
 func crashAgents(t *testing.T, s *server, random *rand.Rand) {
-	w := &agentWorld{calls: map[string]int{}, due: make(chan struct{}, 1)}
+	w := &agentWorld{calls: map[string]int{}, bills: map[string]int{}, due: make(chan struct{}, 1)}
 	shop, model := httptest.NewServer(http.HandlerFunc(w.serve)), httptest.NewServer(scripted.New(w.answer))
 	t.Cleanup(shop.Close)
 	t.Cleanup(model.Close)
@@ -182,6 +187,7 @@ func (w *agentWorld) check(t *testing.T, c *client, r *run) (unknown int) {
 		t.Errorf("%s is %s: %v %v", r.ID, r.Status, r.Outputs, r.Error)
 		return 0
 	}
+	w.checkCost(t, c, r)
 	paths := map[string]string{}
 	for cursor := "?under=agent"; cursor != ""; {
 		var page struct {
@@ -238,6 +244,25 @@ func (w *agentWorld) check(t *testing.T, c *client, r *run) (unknown int) {
 		}
 	}
 	return unknown
+}
+
+// checkCost compares the cost of an agent with the model's bills. A turn costs 7 × $100 and 3 × $200 for a million tokens.
+func (w *agentWorld) checkCost(t *testing.T, c *client, r *run) {
+	t.Helper()
+	var got struct {
+		Cost struct {
+			USD           json.Number
+			UnpricedSteps int `json:"unpriced_steps"`
+		}
+	}
+	read(t, c, r.path(), &got)
+	w.mu.Lock()
+	billed := w.bills[fmt.Sprint(r.Inputs["question"])]
+	w.mu.Unlock()
+	const turns = crashTurns + 1
+	if got.Cost.USD != "0.0143" || billed < turns || billed > turns+got.Cost.UnpricedSteps {
+		t.Errorf("%s cost $%s with %d lost calls, and the model billed %d turns of $0.0013", r.ID, got.Cost.USD, got.Cost.UnpricedSteps, billed)
+	}
 }
 
 // read decodes the answer of the API.

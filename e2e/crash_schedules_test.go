@@ -27,13 +27,14 @@ type scheduleLoad struct {
 	triggers int
 }
 
-// newScheduleLoad creates a flow with schedules that all start at the same second of each minute; of a long test five flows.
+// newScheduleLoad creates a flow with schedules that all start at the same second of each minute; of a long test ten flows, which is
+// as many schedules as a workspace may have.
 func newScheduleLoad(t *testing.T, s *server) *scheduleLoad {
 	t.Helper()
 	l := &scheduleLoad{t: t}
 	flows := 1
 	if fleetRounds(scheduleMinutes) > scheduleMinutes {
-		flows = 5
+		flows = 10
 	}
 	c := s.client(s.key("--scope", "edit,read"))
 	for range flows {
@@ -185,17 +186,22 @@ func (l *scheduleLoad) faults(random *rand.Rand, fault func(n int)) (until time.
 	return until
 }
 
-// TestCrashSchedules_start_each_time_once kills the server at random moments while schedules are due every minute.
+// TestCrashSchedules_start_each_time_once kills the server at random moments while schedules are due every minute. Its clock is set ahead and back
+// in between.
 func TestCrashSchedules_start_each_time_once(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	s := newServer(t)
 	s.faulty = true
 	l := newScheduleLoad(t, s)
-	until := l.faults(random(t), func(int) {
+	env := s.env
+	restart := func(skew string) {
 		s.kill()
+		s.env = append(env[:len(env):len(env)], skewVariable+"="+skew)
 		s.start()
-	})
+	}
+	until := l.faults(random(t), func(n int) { restart([]string{"0s", "0s", "150s", "150s"}[n%4]) })
+	restart("150s") // so that all planned times have come
 	l.check(s, until)
 }
 
