@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -84,8 +85,7 @@ func (w *httpConn) exchange() (int, []byte, error) {
 	return status, w.body, err
 }
 
-// header reads up to the empty line. A length of -1 means a chunked body. Header names are
-// compared as Go's server writes them, not case-insensitively as HTTP requires.
+// header reads up to the empty line. A length of -1 means a chunked body.
 func (w *httpConn) header() (status, length int, err error) {
 	line, err := w.r.ReadSlice('\n')
 	if err != nil {
@@ -99,13 +99,21 @@ func (w *httpConn) header() (status, length int, err error) {
 		if line, err = w.r.ReadSlice('\n'); err != nil || len(line) <= 2 {
 			return status, length, err
 		}
-		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+		if value, ok := valueOf(line, "Content-Length: "); ok {
 			length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
-		} else if bytes.HasPrefix(line, []byte("Transfer-Encoding: chunked")) {
+		} else if _, ok := valueOf(line, "Transfer-Encoding: chunked"); ok {
 			length = -1
 		}
 	}
 	return 0, 0, err
+}
+
+// valueOf returns what follows the beginning of a header line, whose letters may be of either case.
+func valueOf(line []byte, begin string) ([]byte, bool) {
+	if len(line) < len(begin) || !strings.EqualFold(string(line[:len(begin)]), begin) {
+		return nil, false
+	}
+	return line[len(begin):], true
 }
 
 // chunks reads a chunked body.

@@ -72,11 +72,11 @@ var rows = []row{
 	{"nodes", onServer((*benchmark).nodesRow)}, {"queue", (*benchmark).queueRow}, {"start", onServer((*benchmark).startRow)},
 	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
-	{"agents", (*benchmark).agentsRow}, {"agentstreams", onServer((*benchmark).agentStreamRow, "SLUICE_WORKERS=1024", allowLoopback)},
-	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"triggers", (*benchmark).triggersRow},
-	{"memory", (*benchmark).memoryRow}, {"neighbors", (*benchmark).neighborsRow},
-	{"retention", (*benchmark).retentionRow}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
+	{"agents", (*benchmark).agentsRow}, {"turns", (*benchmark).turnsRow}, {"agentstreams", onServer((*benchmark).agentStreamRow, "SLUICE_WORKERS=1024", allowLoopback)},
+	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"storage", (*benchmark).storageRow}, {"webhooks", (*benchmark).webhooksRow},
+	{"list", onEach((*benchmark).lists)}, {"many", onEach((*benchmark).many)}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"triggers", (*benchmark).triggersRow},
+	{"memory", (*benchmark).memoryRow}, {"neighbors", onEach((*benchmark).neighbors)},
+	{"retention", onEach((*benchmark).retention)}, {"replica", (*benchmark).replicaRow}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
 }
 
 // allowLoopback lets flows call services of this process.
@@ -90,6 +90,17 @@ func onServer(measure func(*benchmark, *server), env ...string) func(*benchmark)
 		defer s.kill()
 		measure(b, s)
 		check(s.stop())
+	}
+}
+
+// onEach returns a row that is measured on each platform with a single instance.
+func onEach(measure func(*benchmark, platform)) func(*benchmark) {
+	return func(b *benchmark) {
+		for _, on := range b.on {
+			if on.instances == 1 {
+				measure(b, on)
+			}
+		}
 	}
 }
 
@@ -139,7 +150,7 @@ type benchmark struct {
 	against     string // a binary of another build; "" for none
 	againstName string
 	peers       bool
-	dbos        string // the binary of peers/dbos
+	peersBuilt  string // directory with the binaries of peers, with a slash
 	on          []platform
 	callers     []int         // replaces the numbers of callers of each row
 	rounds      int           // how often compared programs alternate
@@ -179,10 +190,10 @@ func run() (err error) {
 	b := &benchmark{}
 	chosen := flag.String("rows", "", "rows to measure, separated by commas: "+names())
 	flag.StringVar(&b.binary, "binary", "", "measure this binary instead of building one")
-	against := flag.String("against", "", "compare with another `build` in the rows wait and http: a binary, or a commit that is built first")
-	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED and DBOS beside Sluice in the rows wait and http")
-	on := flag.String("on", "", "where to measure the rows wait, http, idle, map, agents and knowledge, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
-	callers := flag.String("callers", "", "concurrent callers in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
+	against := flag.String("against", "", "compare with another `build` in the rows wait, http and turns: a binary, or a commit that is built first")
+	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED, DBOS and Restate beside Sluice in the rows wait, http and turns")
+	on := flag.String("on", "", "where to measure the rows wait, http, turns, idle, map, agents and knowledge, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
+	callers := flag.String("callers", "", "concurrent callers in the rows wait, http and turns, separated by commas; default 1,8,64,512 and 64")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often builds are alternated")
 	flag.DurationVar(&b.seconds, "time", 10*time.Second, "how long each rate is measured, all rounds together")
 	flag.DurationVar(&b.pause, "idle", time.Minute, "how long the row idle is measured on each platform")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,13 +22,16 @@ func (b *benchmark) buildPeers() error {
 	if err := command(peersDir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
 		return err
 	}
-	b.dbos = filepath.Join(b.dir, "dbos")
-	return command(peersDir, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.dbos, "./dbos")
+	b.peersBuilt = filepath.Join(b.dir, "peers") + "/"
+	return command(peersDir, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.peersBuilt, "./dbos", "./restate")
 }
 
-// peerCandidates returns the other programs, on the same databases as Sluice.
-func (b *benchmark) peerCandidates() []candidate {
-	list := []candidate{{"Node-RED", "", b.nodeRED}}
+// peerCandidates returns the other programs, on the same databases as Sluice. Restate has a store of its own.
+func (b *benchmark) peerCandidates(w workload) []candidate {
+	list := []candidate{{"Restate", "", b.restate}}
+	if w.model == "" {
+		list = append(list, candidate{"Node-RED", "", b.nodeRED})
+	}
 	if slices.ContainsFunc(b.on, func(p platform) bool { return !p.postgres }) {
 		list = append(list, candidate{"DBOS, SQLite", "SQLite", func(w workload) (*subject, error) { return b.startDBOS("DBOS, SQLite", "", 0, w) }})
 	}
@@ -48,11 +52,7 @@ func (b *benchmark) startDBOS(name, url string, postmaster int, w workload) (*su
 		}
 		url = "sqlite:" + filepath.Join(dir, "dbos.db")
 	}
-	args := []string{"-database", url}
-	if w.service != "" {
-		args = append(args, "-call", w.service)
-	}
-	s, out, err := startPeer(name, exec.Command(b.dbos, args...))
+	s, out, err := startPeer(name, exec.Command(b.peersBuilt+"dbos", w.args("-database", url)...))
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,66 @@ func (b *benchmark) startDBOS(name, url string, postmaster int, w workload) (*su
 		_, rest, _ := strings.Cut(out.String(), "listening on ")
 		addr, _, _ := strings.Cut(rest, "\n")
 		return addr
+	})
+}
+
+// args appends the flags that tell a program in peers what to do.
+func (w workload) args(args ...string) []string {
+	if w.service != "" {
+		args = append(args, "-call", w.service)
+	}
+	if w.model != "" {
+		args = append(args, "-model", w.model)
+	}
+	return args
+}
+
+// restate starts the server of Restate on an empty directory with its default settings, and the service in peers/restate, whose steps the server records.
+func (b *benchmark) restate(w workload) (*subject, error) {
+	dir, err := os.MkdirTemp(b.dir, "restate-")
+	if err != nil {
+		return nil, err
+	}
+	found, err := filepath.Glob(filepath.Join(peersDir, "node_modules/@restatedev/restate-server-*/bin/restate-server"))
+	if err != nil || len(found) == 0 {
+		return nil, fmt.Errorf("npm installed no server of Restate for this machine: %v", err)
+	}
+	var ingress, admin, node, service string
+	for _, addr := range []*string{&ingress, &admin, &node, &service} {
+		if *addr, err = freeAddr(); err != nil {
+			return nil, err
+		}
+	}
+	worker, workerOut, err := startPeer("Restate", exec.Command(b.peersBuilt+"restate", w.args("-listen", service)...))
+	if err != nil {
+		return nil, err
+	}
+	if err := worker.await(workerOut, func() string { return service }); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(found[0], "--base-dir", dir)
+	cmd.Env = append(os.Environ(), "RESTATE_INGRESS__BIND_ADDRESS="+ingress, "RESTATE_ADMIN__BIND_ADDRESS="+admin, "RESTATE_BIND_ADDRESS="+node,
+		"RESTATE_LOG_FILTER=warn", "DO_NOT_TRACK=1")
+	s, out, err := startPeer("Restate", cmd)
+	if err != nil {
+		worker.kill()
+		return nil, err
+	}
+	server := s.kill
+	s.kill = func() { server(); worker.kill() }
+	s.pids = append(s.pids, worker.pids...)
+	s.do = postNames(head("POST", "/Bench/Run", "none"), func(name string) []string { return []string{w.want(name)} })
+	return s, s.await(out, func() string {
+		body := strings.NewReader(`{"uri":"http://` + service + `"}`)
+		resp, err := http.Post("http://"+admin+"/deployments", "application/json", body)
+		if err != nil {
+			return ""
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode/100 != 2 {
+			return ""
+		}
+		return ingress
 	})
 }
 

@@ -97,12 +97,27 @@ func (b *benchmark) withModel(on platform, url string, env ...string) *server {
 		env = append(env, "DATABASE_URL="+b.database(), "SLUICE_MASTER_KEY="+masterKey)
 	}
 	s := must(b.newServer(env...))
+	s.addModel(url)
+	return s
+}
+
+// addModel adds the credential of a model.
+func (s *server) addModel(url string) {
 	_, err := s.command([]byte("no secret"), "credential", "add", "--name", "bench", "--provider", "openai_compatible", "--base-url", url)
 	if err != nil {
 		s.kill()
 	}
 	check(err)
-	return s
+}
+
+// turnsRow measures agents as runs that callers wait for. With -peers, other programs do the same in a loop whose turns and calls are recorded steps.
+func (b *benchmark) turnsRow() {
+	m := must(newAgentModel(agentTurns, 20))
+	defer m.Close()
+	b.rate(workload{
+		title: fmt.Sprintf("agent, %d turns and %d calls", agentTurns+1, agentTurns), document: working(false), model: m.url(), env: []string{allowLoopback},
+		want: func(string) string { return `"outputs":{"text":"done"}` }, callers: []int{parallel},
+	})
 }
 
 // agentsRow measures what a turn of an agent with one call costs, how much turns record, and how agents wait.
@@ -277,7 +292,7 @@ func (b *benchmark) agentsWaiting(on platform) {
 func (b *benchmark) agentStreamRow(s *server) {
 	m := must(newModel())
 	defer m.Close()
-	must(s.command([]byte("no secret"), "credential", "add", "--name", "bench", "--provider", "openai_compatible", "--base-url", m.url()))
+	s.addModel(m.url())
 	agent := node("ask", "agent", object{"model": agentModelName, "prompt": "{{name}}"})
 	_, key := s.prepare(document("Ask", []object{nameInput(), agent, textOutput()}, "name.value", "ask.name", "ask.text", "out.value"))
 	complete := head("POST", "/v1/chat/completions", key)

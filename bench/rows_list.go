@@ -26,19 +26,9 @@ const (
 	listEmail    = "bench@example.com"
 	listPassword = "a long phrase for the list of runs"
 	listCalls    = 20                     // of each list
+	listStarters = 8                      // callers who start runs beside all these
 	listLimit    = 100 * time.Millisecond // p95 of each
 )
-
-// listRow measures lists of runs on a server with very many of them. Filters combine
-// freely, so no set of indexes serves all of them; the row finds combinations for which the
-// database would read the whole table.
-func (b *benchmark) listRow() {
-	for _, on := range b.on {
-		if on.instances == 1 {
-			b.lists(on)
-		}
-	}
-}
 
 // filled is a server with many runs, and direct access to its database.
 type filled struct {
@@ -51,7 +41,9 @@ type filled struct {
 	end      time.Time        // when the newest run was accepted
 }
 
-// lists measures every list on one platform and reports the slowest.
+// lists measures lists of runs on a server with very many of them. Filters combine
+// freely, so no set of indexes serves all of them; the row finds combinations for which the
+// database would read the whole table.
 func (b *benchmark) lists(on platform) {
 	s := b.newFilled(on)
 	defer s.kill()
@@ -82,7 +74,28 @@ func (b *benchmark) lists(on platform) {
 	b.add(fmt.Sprintf("%d lists of %s runs over HTTP, %s, one caller", len(all), count(float64(b.runs)), on.title()),
 		fmt.Sprintf("median list p50 %s, p95 %s; slowest: %s", ms(median.percentile(.5)), ms(median.percentile(.95)), strings.Join(slow, "; ")),
 		"p95 ≤ 100 ms each", fmt.Sprintf("%d of %d within %s", within(all), len(all), ms(listLimit)))
+	b.startsBeside(on, s)
 	check(s.stop())
+}
+
+// startsBeside compares runs on the filled server with those on an empty one, by turns.
+func (b *benchmark) startsBeside(on platform, s *filled) {
+	empty := must(b.newServer(on.env(b)...))
+	defer empty.kill()
+	servers, calls, samples := []*server{s.server, empty}, []call{}, [2][]*sample{}
+	for _, server := range servers {
+		id, key := server.prepare(greeting())
+		calls = append(calls, waiting(id, key, greeted))
+		must(requireCorrect(drive([]string{server.addr}, listStarters, warmUp, 0, calls[len(calls)-1])))
+	}
+	for range b.rounds {
+		for i, server := range servers {
+			samples[i] = append(samples[i], &sample{load: must(requireCorrect(drive([]string{server.addr}, listStarters, b.seconds/time.Duration(b.rounds), 0, calls[i])))})
+		}
+	}
+	b.add(fmt.Sprintf("runs of %d callers beside %s ended runs, %s, in those of an empty database", listStarters, count(float64(b.runs)), on.title()),
+		fmt.Sprintf("p50 %s, runs/s %s", ratio(samples[0], samples[1], func(m *sample) float64 { return float64(m.percentile(.5)) }), ratio(samples[0], samples[1], rateOf)), "p50 ≤ 1.1 ×", "")
+	check(empty.stop())
 }
 
 // newFilled starts a server and opens its database.
@@ -126,10 +139,15 @@ func (s *filled) measure(l list) (*load, error) {
 		}
 		return nil
 	}
-	if l, err := requireCorrect(drive([]string{s.addr}, 1, 0, 1, call)); err != nil {
+	return s.measureCall(call)
+}
+
+// measureCall makes a call listCalls times, after one that is not measured.
+func (s *server) measureCall(do call) (*load, error) {
+	if l, err := requireCorrect(drive([]string{s.addr}, 1, 0, 1, do)); err != nil {
 		return l, err
 	}
-	return requireCorrect(drive([]string{s.addr}, 1, 0, listCalls, call))
+	return requireCorrect(drive([]string{s.addr}, 1, 0, listCalls, do))
 }
 
 // list is a list of runs: its path and a text that the response must contain.

@@ -14,17 +14,6 @@ const neighborCallers = 32
 // neighborRounds is how often the kinds of keys alternate.
 const neighborRounds = 5
 
-// neighborsRow measures what one key costs the callers of another: a key with a budget in
-// dollars, and keys that are refused. Each round compares with a second plain key, which takes its
-// share of the machine too.
-func (b *benchmark) neighborsRow() {
-	for _, on := range b.on {
-		if on.instances == 1 {
-			b.neighbors(on)
-		}
-	}
-}
-
 // neighbor is a key beside another one.
 type neighbor struct {
 	what   string
@@ -35,7 +24,9 @@ type neighbor struct {
 	others []*sample // of the callers beside it
 }
 
-// neighbors measures on one platform.
+// neighbors measures what one key costs the callers of another: a key with a budget in
+// dollars, and keys that are refused. Each round compares with a second plain key, which takes its
+// share of the machine too.
 func (b *benchmark) neighbors(on platform) {
 	s := must(b.newServer(on.env(b)...))
 	defer s.kill()

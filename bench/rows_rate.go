@@ -87,7 +87,7 @@ func (b *benchmark) rate(w workload) {
 		w.callers = b.callers
 	}
 	for _, callers := range w.callers {
-		for _, group := range b.groups() {
+		for _, group := range b.groups(w) {
 			samples := must(b.compare(group, w, callers))
 			for i, c := range group {
 				b.addRate(w, callers, c.name, samples[i])

@@ -11,21 +11,12 @@ const (
 	retentionErased = 5_000 // runs per second that clean-up has to erase
 )
 
-// retentionRow measures clean-up: how fast expired runs of three steps are erased while callers start
-// runs at a fixed rate, and what these callers notice. Runs expire in several cycles. The size of the database
-// after each of them must not grow, because erased rows leave room for new ones.
-func (b *benchmark) retentionRow() {
-	for _, on := range b.on {
-		if on.instances == 1 {
-			b.retention(on)
-		}
-	}
-}
-
 // retentionCycles is how often runs expire.
 const retentionCycles = 3
 
-// retention measures on one platform.
+// retention measures clean-up: how fast expired runs of three steps are erased while callers start
+// runs at a fixed rate, and what these callers notice. Runs expire in several cycles. The size of the database
+// after each of them must not grow, because erased rows leave room for new ones.
 func (b *benchmark) retention(on platform) {
 	s := b.newFilled(on)
 	defer s.kill()

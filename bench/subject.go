@@ -14,6 +14,7 @@ type workload struct {
 	want     func(name string) string // text that the response must contain
 	env      []string                 // settings of the server
 	service  string                   // address that the flow calls; "" for none
+	model    string                   // base URL of the model that the flow's agent asks; "" for none
 	callers  []int                    // numbers of concurrent callers, each measured
 }
 
@@ -89,6 +90,9 @@ func (b *benchmark) sluice(name, binary string, on platform, w workload) (*subje
 		s.addrs, s.pids = append(s.addrs, server.addr), append(s.pids, server.cmd.Process.Pid)
 	}
 	s.profile = func(f func()) { b.profiling(servers[0], f) }
+	if w.model != "" {
+		servers[0].addModel(w.model)
+	}
 	id, key := servers[0].prepare(w.document)
 	s.do = waiting(id, key, w.want)
 	return s, nil
@@ -108,7 +112,7 @@ type candidate struct {
 // group of its own. The members of a group run at the same time
 // and are measured alternately. Members of this build come first and are compared with
 // each of the others.
-func (b *benchmark) groups() (list [][]candidate) {
+func (b *benchmark) groups(w workload) (list [][]candidate) {
 	var all []candidate
 	for _, on := range b.on {
 		base := "SQLite"
@@ -127,7 +131,7 @@ func (b *benchmark) groups() (list [][]candidate) {
 		list = append(list, group)
 	}
 	if b.peers {
-		return [][]candidate{append(all, b.peerCandidates()...)}
+		return [][]candidate{append(all, b.peerCandidates(w)...)}
 	}
 	return list
 }

@@ -1,18 +1,16 @@
 // Command dbos answers what bench asks, with DBOS Transact: a workflow of three
-// recorded steps behind a bare HTTP handler.
+// recorded steps, or of the turns of an agent, behind a bare HTTP handler.
 //
-//	dbos -database URL [-call URL]
+//	dbos -database URL [-call URL] [-model URL]
 //
 // It prints its address and serves until it is killed.
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,6 +18,8 @@ import (
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite"
+
+	"sluice/bench/peers/work"
 )
 
 func main() {
@@ -28,12 +28,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// service is the address that the middle step calls; "" for none.
-var service = flag.String("call", "", "URL that the second step calls instead of filling in a template")
-
-// client keeps as many connections open as Sluice does.
-var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}}
 
 func run() error {
 	database := flag.String("database", "", "postgres:// or sqlite: URL")
@@ -78,37 +72,7 @@ func answer(ctx dbos.Context, w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// flow is input, template or call, output. It returns JSON.
+// flow does the work of one call and returns JSON.
 func flow(ctx dbos.Context, name string) (string, error) {
-	name, err := dbos.RunAsStep(ctx, func(context.Context) (string, error) { return name, nil })
-	if err != nil {
-		return "", err
-	}
-	middle := func(context.Context) (string, error) { return `"Hello ` + name + `!"`, nil }
-	if *service != "" {
-		middle = func(ctx context.Context) (string, error) { return call(ctx, name) }
-	}
-	text, err := dbos.RunAsStep(ctx, middle)
-	if err != nil {
-		return "", err
-	}
-	return dbos.RunAsStep(ctx, func(context.Context) (string, error) { return text, nil })
-}
-
-func call(ctx context.Context, name string) (string, error) {
-	body, err := json.Marshal(map[string]string{"name": name})
-	if err != nil {
-		return "", err
-	}
-	req, err := http.NewRequestWithContext(ctx, "POST", *service, bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
+	return work.Run(name, func(f func(context.Context) (string, error)) (string, error) { return dbos.RunAsStep(ctx, f) })
 }
