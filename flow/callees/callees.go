@@ -22,6 +22,7 @@ type Store interface {
 type Finder struct {
 	Store Store
 	Kinds *flow.Registry
+	Draft func(f *flow.Flow) bool // whether a flow runs its draft; nil if none does
 }
 
 // Hash returns a hash of the documents that a document runs in other flows, and these in turn; "" without any.
@@ -76,7 +77,14 @@ func (s *Finder) Document(ctx context.Context, ws flow.WorkspaceID, ref string, 
 	if err != nil {
 		return nil, "", err
 	}
-	if d := together[id]; d != nil && version == nil {
+	var d *flow.Document
+	if version == nil {
+		d = together[id]
+	}
+	if d == nil && s.Draft != nil && s.Draft(f) {
+		d, _ = document.ParseDocument(f.Draft)
+	}
+	if d != nil {
 		return d, flow.DocumentHash(d.Compact()), nil
 	}
 	hash := f.LiveHash
@@ -97,8 +105,7 @@ func (s *Finder) Document(ctx context.Context, ws flow.WorkspaceID, ref string, 
 	if err != nil {
 		return nil, "", err
 	}
-	d, _ := document.ParseDocument(data)
-	if d == nil {
+	if d, _ = document.ParseDocument(data); d == nil {
 		return nil, "", nil
 	}
 	return d, hash, nil

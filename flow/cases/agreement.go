@@ -1,6 +1,10 @@
 package cases
 
-import "sluice/flow"
+import (
+	"fmt"
+
+	"sluice/flow"
+)
 
 // People mark the verdicts of a judge as right or wrong. A judge is its model with its rubric.
 
@@ -98,4 +102,16 @@ func (f *File) DecidedByJudges(c *Case) (judges []Check) {
 		}
 	}
 	return judges
+}
+
+// Undecided returns the problems of cases that only judges decide whose verdicts people do not agree with, or have not checked.
+func (f *File) Undecided(ids []string, marks map[string]Agreement) (problems []flow.Problem) {
+	for _, id := range ids {
+		for _, judge := range f.DecidedByJudges(f.Find(id)) {
+			if a := marks[judge.JudgeHash()]; !a.MayDecide() {
+				problems = append(problems, flow.Problem{Pointer: flow.Pointer("cases", id), Code: "judge", Detail: fmt.Sprintf("only the judge %q decides it, and people marked %d of its verdicts, %d of them as right; it needs 20 marks and 95 %%, or another check", judge.Label(), a.Marks, a.Agreed)})
+			}
+		}
+	}
+	return problems
 }

@@ -122,6 +122,29 @@ func (f *File) Select(tags []string) (ids []string) {
 	return ids
 }
 
+// Choose returns the IDs of the cases that a test runs: those in ids, sorted, or those with one of the tags. The problem says why it has none.
+func (f *File) Choose(tags, ids []string) (chosen []string, problem *flow.Problem) {
+	if len(ids) == 0 {
+		chosen = f.Select(tags)
+	}
+	for i, id := range ids {
+		if f.Find(id) == nil {
+			return nil, &flow.Problem{Pointer: flow.Pointer("cases", i), Code: "unknown", Detail: fmt.Sprintf("the flow has no case %q", id)}
+		}
+		chosen = append(chosen, id)
+	}
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	if len(chosen) > 0 {
+		return chosen, nil
+	}
+	problem = &flow.Problem{Pointer: "/tags", Code: "unknown", Detail: "the flow has no cases; add one first"}
+	if len(f.Cases) > 0 {
+		problem.Detail = "no case has one of these tags and the outputs that are expected"
+	}
+	return nil, problem
+}
+
 // Incomplete reports whether a check compares with expected outputs, and the case has none yet.
 func (c *Case) Incomplete() bool {
 	return c.Expected.Len() == 0 && slices.ContainsFunc(c.Checks, func(k Check) bool { return k.Kind == Expected && k.Output == "" })

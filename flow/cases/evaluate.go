@@ -77,6 +77,16 @@ type Verdict struct {
 	RunID      flow.RunID   `json:"run_id"`
 }
 
+// PassedChecks returns how many checks pass.
+func (v *Verdict) PassedChecks() (n int) {
+	for i := range v.Checks {
+		if v.Checks[i].State == Passed {
+			n++
+		}
+	}
+	return n
+}
+
 // transient are codes of failures that say nothing about the flow.
 var transient = []flow.Code{
 	flow.CodeProviderRateLimited, flow.CodeProviderUnavailable, flow.CodeProviderAuth, flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeRunTimeout, flow.CodePoisoned, flow.CodeInternal, flow.CodeOutcomeUnknown,

@@ -63,6 +63,12 @@ func (c *Check) group() Group {
 	return g
 }
 
+// in reports whether the document of a group answers a check.
+func (c *Check) in(g *Group) bool {
+	own := c.group()
+	return c.asks() && own.Kind == g.Kind && own.Model == g.Model && own.Flow == g.Flow
+}
+
 // Groups returns the groups of the checks of some cases, in their order.
 func (f *File) Groups(ids []string) (list []Group) {
 	for _, id := range ids {
@@ -74,10 +80,9 @@ func (f *File) Groups(ids []string) (list []Group) {
 			if !check.asks() {
 				continue
 			}
-			g := check.group()
-			i := slices.IndexFunc(list, func(h Group) bool { return h.Kind == g.Kind && h.Model == g.Model && h.Flow == g.Flow })
+			i := slices.IndexFunc(list, func(g Group) bool { return check.in(&g) })
 			if i < 0 {
-				list = append(list, g)
+				list = append(list, check.group())
 				i = len(list) - 1
 			}
 			list[i].Against = list[i].Against || check.Against != ""
@@ -137,7 +142,7 @@ func (p *Plan) Asks(g *Group, results, baseline []*Result) (asks []Ask) {
 		}
 		c := p.Items[i].Case
 		for k, check := range p.File.checksOf(c) {
-			if own := check.group(); !check.asks() || own.Kind != g.Kind || own.Model != g.Model || own.Flow != g.Flow {
+			if !check.in(g) {
 				continue
 			}
 			var other *Result
@@ -148,6 +153,22 @@ func (p *Plan) Asks(g *Group, results, baseline []*Result) (asks []Ask) {
 		}
 	}
 	return asks
+}
+
+// CountAsks returns how many questions Asks has at most for a candidate.
+func (p *Plan) CountAsks(g *Group, candidate int) (n int) {
+	for i := range p.Items {
+		for _, check := range p.File.checksOf(p.Items[i].Case) {
+			switch {
+			case !check.in(g) || check.Against != "" && (p.Spec.Baseline < 0 || p.Spec.Baseline == candidate):
+			case check.Against != "":
+				n += 2 * max(1, check.Votes)
+			default:
+				n += max(1, check.Votes)
+			}
+		}
+	}
+	return n
 }
 
 // ask returns the questions of a check about a run.

@@ -182,3 +182,18 @@ func BranchesOf(heads []flow.Step) string {
 	}
 	return strings.Join(sorting.Keys(skipped), " ")
 }
+
+// MayBecome returns why a run cannot become a case.
+func MayBecome(run *flow.Run) error {
+	switch {
+	case run.Erased != "":
+		return flow.Errorf(run.Erased, "The content of %s is gone, so it cannot become a test case.", run.ID)
+	case !run.Save:
+		return flow.Errorf(flow.CodeResultNotSaved, "%s was started with save: false, so its content is not kept in a test case either.", run.ID)
+	case !run.State.Ended():
+		return flow.Errorf(flow.CodeRunNotEnded, "%s has not ended. Wait for its end or cancel it.", run.ID)
+	case run.Case != nil || run.Trigger.Work() != "":
+		return flow.Errorf(flow.CodeInputInvalid, "%s belongs to a test or a batch. Choose a run of the flow.", run.ID)
+	}
+	return nil
+}

@@ -56,6 +56,14 @@ type Report struct {
 	Cases      []CaseReport
 }
 
+// Find returns the row of a case, or nil.
+func (r *Report) Find(id string) *CaseReport {
+	if i := slices.IndexFunc(r.Cases, func(c CaseReport) bool { return c.ID == id }); i >= 0 {
+		return &r.Cases[i]
+	}
+	return nil
+}
+
 // NewReport returns the report of a test from its verdicts, which need not be complete.
 func NewReport(p *Plan, verdicts []Verdict) *Report {
 	r := &Report{Candidates: make([]CandidateReport, len(p.Spec.Candidates)), Cases: make([]CaseReport, 0, len(p.Spec.Cases))}

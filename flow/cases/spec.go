@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // Candidate is a version of a flow that a test tries.
@@ -17,6 +19,28 @@ type Candidate struct {
 	Set     map[string]any `json:"set,omitempty"`   // values of fields that replace those of the document, by NODE.FIELD
 	Hash    string         `json:"hash"`            // of the document
 	Below   string         `json:"below,omitempty"` // hash of the documents that it ran in other flows
+}
+
+// AsDrafts ends Candidate.Below if other flows ran their drafts, which no gate asks for.
+const AsDrafts = " as drafts"
+
+// DraftsBelow reports whether other flows ran their drafts.
+func (c *Candidate) DraftsBelow() bool { return strings.HasSuffix(c.Below, AsDrafts) }
+
+// SetFields replaces fields of a document, by NODE.FIELD. It returns the first name without a node, or "".
+func SetFields(d *flow.Document, set map[string]any) (unknown string) {
+	for _, name := range sorting.Keys(set) {
+		id, field, _ := strings.Cut(name, ".")
+		n := d.Node(id)
+		if n == nil || field == "" {
+			return name
+		}
+		if n.Config == nil {
+			n.Config = map[string]any{}
+		}
+		n.Config[field] = set[name]
+	}
+	return ""
 }
 
 // Spec says what a test runs. It never changes.
@@ -69,6 +93,17 @@ func (s *Spec) Items(f *File) (items []Item) {
 		}
 	}
 	return items
+}
+
+// Documents returns the hashes of the documents that a test stores.
+func (s *Spec) Documents() (hashes []string) {
+	for i := range s.Candidates {
+		hashes = append(hashes, s.Candidates[i].Hash)
+	}
+	for _, hash := range s.Replaced {
+		hashes = append(hashes, hash)
+	}
+	return hashes
 }
 
 // passes returns how many runs of a case must pass.

@@ -190,7 +190,7 @@ func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash
 	if err != nil {
 		return nil, err
 	}
-	return append(gate.Judge(report, candidate, baseline, ids), undecided(file, ids, marks)...), nil
+	return append(gate.Judge(report, candidate, baseline, ids), file.Undecided(ids, marks)...), nil
 }
 
 // below returns a hash of the documents that a document runs in other flows, and these in turn.

@@ -225,73 +225,85 @@ func testInvalid(pointer, code, detail string) error {
 
 // StartTest starts a test of a flow: a run whose child runs are the cases.
 func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, userID string, f *flow.Flow, r TestRequest) (*cases.Test, *flow.Run, error) {
-	if err := r.MayTest(key, f); err != nil {
-		return nil, nil, err
-	}
 	if err := s.allCanTest(ctx); err != nil {
 		return nil, nil, err
 	}
-	file := r.File
-	if file == nil {
-		found, _, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
-		if err != nil {
-			return nil, nil, err
+	p, err := s.PlanTest(ctx, key, f, &r)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := p.Test
+	t.ID, t.MadeBy = s.IDs.New(cases.PrefixTest), by.ID
+	if err := s.createTest(ctx, by, f, t, p.File.Encode(), p.Documents); err != nil {
+		return nil, nil, err
+	}
+	return s.startTest(ctx, f, t, s.Start, s.newStart(key, userID, f, t, &r))
+}
+
+// PlannedTest is a test that is not stored yet.
+type PlannedTest struct {
+	*cases.Test
+	File      *cases.File
+	Documents map[string][]byte // by hash
+}
+
+// PlanTest returns the test that a request asks for, or why it cannot start. A backtest stores the recordings of its runs.
+func (s *Tests) PlanTest(ctx context.Context, key *flow.Key, f *flow.Flow, r *TestRequest) (p PlannedTest, err error) {
+	if err := r.MayTest(key, f); err != nil {
+		return p, err
+	}
+	if p.File = r.File; p.File == nil {
+		if p.File, _, err = s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID); err != nil {
+			return p, err
 		}
-		file = found
 	}
 	if r.Backtest != nil {
-		tested, err := s.backtest(ctx, f, file, r.Backtest)
-		if err != nil {
-			return nil, nil, err
+		if p.File, err = s.backtest(ctx, f, p.File, r.Backtest); err != nil {
+			return p, err
 		}
-		file = tested
 	}
-	t := &cases.Test{ID: s.IDs.New(cases.PrefixTest), WorkspaceID: f.WorkspaceID, FlowID: f.ID, MadeBy: by.ID, Spec: cases.Spec{
+	p.Documents, p.Test = map[string][]byte{}, &cases.Test{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Spec: cases.Spec{
 		Mode: cmp.Or(r.Mode, flow.CaseFill), Allow: r.Allow, Repeat: r.Repeat, Concurrency: min(max(cmp.Or(r.Concurrency, testConcurrency), 1), flow.MaxChildConcurrency), Tags: r.Tags, MaxUSD: r.MaxUSD, Baseline: -1,
 	}}
-	if err := selectCases(&t.Spec, file, &r); err != nil {
-		return nil, nil, err
+	spec := &p.Spec
+	chosen, wrong := p.File.Choose(r.Tags, r.Cases)
+	if wrong != nil {
+		return p, testInvalid(wrong.Pointer, wrong.Code, wrong.Detail)
 	}
-	t.Spec.Groups = file.Groups(t.Spec.Cases)
-	if err := s.mayAskFlows(ctx, key, f, t.Spec.Groups); err != nil {
-		return nil, nil, err
+	spec.Cases, spec.Groups, spec.Set = chosen, p.File.Groups(chosen), flow.Hash(p.File.Encode())
+	if err := s.mayAskFlows(ctx, key, f, spec.Groups); err != nil {
+		return p, err
 	}
-	documents := map[string][]byte{}
 	list := r.all()
 	if len(list) > cases.MaxCandidates {
-		return nil, nil, testInvalid("/candidates", "too_many", fmt.Sprintf("a test has at most %d candidates", cases.MaxCandidates))
+		return p, testInvalid("/candidates", "too_many", fmt.Sprintf("a test has at most %d candidates", cases.MaxCandidates))
 	}
 	for i := range list {
 		c, data, err := s.candidate(ctx, key, f, &list[i], flow.Pointer("candidates", i), r.together)
 		if err != nil {
-			return nil, nil, err
+			return p, err
 		}
 		if r.Drafts && c.Below != "" {
-			c.Below += " as drafts" // which no gate asks for
+			c.Below += cases.AsDrafts
 		}
-		documents[c.Hash] = data
-		t.Spec.Candidates = append(t.Spec.Candidates, *c)
+		p.Documents[c.Hash] = data
+		spec.Candidates = append(spec.Candidates, *c)
 	}
 	if r.Baseline != nil {
-		t.Spec.Baseline = len(list) - 1
+		spec.Baseline = len(list) - 1
 	}
 	for id, d := range r.together {
 		data := d.Compact()
 		hash := flow.DocumentHash(data)
-		if t.Spec.Replaced == nil {
-			t.Spec.Replaced = map[flow.FlowID]string{}
+		if spec.Replaced == nil {
+			spec.Replaced = map[flow.FlowID]string{}
 		}
-		t.Spec.Replaced[id], documents[hash] = hash, data
+		spec.Replaced[id], p.Documents[hash] = hash, data
 	}
-	if n := len(t.Spec.Items(file)) * len(list); n > cases.MaxVerdicts {
-		return nil, nil, testInvalid("/cases", "too_many", fmt.Sprintf("the test has %d runs; the limit is %d", n, cases.MaxVerdicts))
+	if n := len(spec.Items(p.File)) * len(list); n > cases.MaxVerdicts {
+		return p, testInvalid("/cases", "too_many", fmt.Sprintf("the test has %d runs; the limit is %d", n, cases.MaxVerdicts))
 	}
-	set := file.Encode()
-	t.Spec.Set = flow.Hash(set)
-	if err := s.createTest(ctx, by, f, t, set, documents); err != nil {
-		return nil, nil, err
-	}
-	return s.startTest(ctx, f, t, s.Start, s.newStart(key, userID, f, t, &r))
+	return p, nil
 }
 
 // createTest stores a test. One that may change something outside is in the audit log.
@@ -340,30 +352,6 @@ func (s *Tests) startTest(ctx context.Context, f *flow.Flow, t *cases.Test, star
 // testTimeout is how long a test may take.
 const testTimeout = 24 * time.Hour
 
-// selectCases sets which cases a test runs.
-func selectCases(spec *cases.Spec, file *cases.File, r *TestRequest) error {
-	if spec.Cases = file.Select(r.Tags); len(r.Cases) > 0 {
-		spec.Cases = nil
-		for i, id := range r.Cases {
-			if file.Find(id) == nil {
-				return testInvalid(flow.Pointer("cases", i), "unknown", fmt.Sprintf("the flow has no case %q", id))
-			}
-			if !slices.Contains(spec.Cases, id) {
-				spec.Cases = append(spec.Cases, id)
-			}
-		}
-		slices.Sort(spec.Cases)
-	}
-	if len(spec.Cases) == 0 {
-		detail := "the flow has no cases; add one first"
-		if len(file.Cases) > 0 {
-			detail = "no case has one of these tags and the outputs that are expected"
-		}
-		return testInvalid("/tags", "unknown", detail)
-	}
-	return nil
-}
-
 // candidate finds the document of a candidate, and checks one that is not a stored version.
 func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *CandidateRequest, pointer string, together replaced) (*cases.Candidate, []byte, error) {
 	c := &cases.Candidate{Version: r.Version, Draft: r.Draft, Set: r.Set}
@@ -391,9 +379,14 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 		}
 	}
 	if len(r.Set) > 0 {
-		if data, err = replaceFields(data, r.Set, pointer); err != nil {
-			return nil, nil, err
+		d, problems := document.ParseDocument(data)
+		if d == nil {
+			return nil, nil, documentInvalid(problems)
 		}
+		if name := cases.SetFields(d, r.Set); name != "" {
+			return nil, nil, testInvalid(pointer+flow.Pointer("set", name), "unknown", fmt.Sprintf("there is no node for %q; write NODE.FIELD", name))
+		}
+		data = d.Compact()
 		c.Label += " with " + strings.Join(sorting.Keys(r.Set), ", ")
 	}
 	if !r.checked && (r.Document != nil || len(r.Set) > 0) {
@@ -412,26 +405,6 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 		c.Below, err = s.below(ctx, f.WorkspaceID, d, together)
 	}
 	return c, data, err
-}
-
-// replaceFields returns a document with other values of fields.
-func replaceFields(data []byte, set map[string]any, pointer string) ([]byte, error) {
-	d, problems := document.ParseDocument(data)
-	if d == nil {
-		return nil, documentInvalid(problems)
-	}
-	for _, name := range sorting.Keys(set) {
-		id, field, _ := strings.Cut(name, ".")
-		n := d.Node(id)
-		if n == nil || field == "" {
-			return nil, testInvalid(pointer+flow.Pointer("set", name), "unknown", fmt.Sprintf("there is no node %q; write NODE.FIELD", id))
-		}
-		if n.Config == nil {
-			n.Config = map[string]any{}
-		}
-		n.Config[field] = set[name]
-	}
-	return d.Compact(), nil
 }
 
 // checkCandidate checks a document as for publishing.
@@ -456,26 +429,34 @@ func (s *Tests) checkCandidate(ctx context.Context, key *flow.Key, f *flow.Flow,
 
 // mayCall returns an error if a document runs flows that a key with a list of flows does not have.
 func (s *Tests) mayCall(ctx context.Context, key *flow.Key, f *flow.Flow, d *flow.Document) error {
-	if key == nil || len(key.Flows) == 0 {
-		return nil
-	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
+		ref, _ := n.Config["flow"].(string)
 		if k := s.Library.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() {
 			continue
 		}
-		ref, _ := n.Config["flow"].(string)
-		id := flow.FlowID(ref)
-		if document.ValidSlug(ref) {
-			found, err := s.Library.Store.FindFlowID(ctx, f.WorkspaceID, ref)
-			if err != nil && !flow.IsNotFound(err) {
-				return err
-			}
-			id = found
+		if err := s.mayUse(ctx, key, f, ref, "The node "+n.ID); err != nil {
+			return err
 		}
-		if id != "" && !key.Allows(id) {
-			return flow.Errorf(flow.CodeFlowNotAllowed, "The node %s runs the flow %s, which this key may not use.", n.ID, ref)
+	}
+	return nil
+}
+
+// mayUse returns an error if a key with a list of flows does not have the one that something runs.
+func (s *Tests) mayUse(ctx context.Context, key *flow.Key, f *flow.Flow, ref, what string) error {
+	if key == nil || len(key.Flows) == 0 {
+		return nil
+	}
+	id := flow.FlowID(ref)
+	if document.ValidSlug(ref) {
+		found, err := s.Library.Store.FindFlowID(ctx, f.WorkspaceID, ref)
+		if err != nil && !flow.IsNotFound(err) {
+			return err
 		}
+		id = found
+	}
+	if id != "" && !key.Allows(id) {
+		return flow.Errorf(flow.CodeFlowNotAllowed, "%s runs the flow %s, which this key may not use.", what, ref)
 	}
 	return nil
 }

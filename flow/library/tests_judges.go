@@ -7,28 +7,16 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cases"
-	"sluice/flow/document"
 )
 
 // mayAskFlows returns an error if checks run flows that a key with a list of flows does not have.
 func (s *Tests) mayAskFlows(ctx context.Context, key *flow.Key, f *flow.Flow, groups []cases.Group) error {
-	if key == nil || len(key.Flows) == 0 {
-		return nil
-	}
 	for _, g := range groups {
 		if g.Kind != cases.FlowCheck {
 			continue
 		}
-		id := flow.FlowID(g.Flow)
-		if document.ValidSlug(g.Flow) {
-			found, err := s.Library.Store.FindFlowID(ctx, f.WorkspaceID, g.Flow)
-			if err != nil && !flow.IsNotFound(err) {
-				return err
-			}
-			id = found
-		}
-		if id != "" && !key.Allows(id) {
-			return flow.Errorf(flow.CodeFlowNotAllowed, "A check runs the flow %s, which this key may not use.", g.Flow)
+		if err := s.mayUse(ctx, key, f, g.Flow, "A check"); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -83,16 +71,4 @@ func (s *Tests) MarkVerdict(ctx context.Context, by flow.Actor, t *cases.Test, m
 	}
 	m.Judge, m.By = judge.JudgeHash(), by.ID
 	return s.Store.SaveJudgeMark(ctx, t, &m)
-}
-
-// undecided returns the problems of cases that only judges decide whose verdicts people do not agree with, or have not checked.
-func undecided(file *cases.File, ids []string, marks map[string]cases.Agreement) (problems []flow.Problem) {
-	for _, id := range ids {
-		for _, judge := range file.DecidedByJudges(file.Find(id)) {
-			if a := marks[judge.JudgeHash()]; !a.MayDecide() {
-				problems = append(problems, flow.Problem{Pointer: flow.Pointer("cases", id), Code: "judge", Detail: fmt.Sprintf("only the judge %q decides it, and people marked %d of its verdicts, %d of them as right; it needs 20 marks and 95 %%, or another check", judge.Label(), a.Marks, a.Agreed)})
-			}
-		}
-	}
-	return problems
 }

@@ -155,7 +155,7 @@ func (s *Tests) runsOf(ctx context.Context, f *flow.Flow, r *FromRuns) ([]flow.R
 // fromRun makes a case from a run, and stores it unless only a preview was asked for.
 func (s *Tests) fromRun(ctx context.Context, by flow.Actor, f *flow.Flow, run *flow.Run, r *FromRuns, known map[string]string) (out FromRun, err error) {
 	out.RunID = run.ID
-	if err := mayBecomeCase(run); err != nil {
+	if err := cases.MayBecome(run); err != nil {
 		return out, err
 	}
 	past, err := s.Past(ctx, run)
@@ -211,21 +211,6 @@ func (s *Tests) OfRun(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, r
 	return list, nil
 }
 
-// mayBecomeCase returns why a run cannot become a case.
-func mayBecomeCase(run *flow.Run) error {
-	switch {
-	case run.Erased != "":
-		return flow.Errorf(run.Erased, "The content of %s is gone, so it cannot become a test case.", run.ID)
-	case !run.Save:
-		return flow.Errorf(flow.CodeResultNotSaved, "%s was started with save: false, so its content is not kept in a test case either.", run.ID)
-	case !run.State.Ended():
-		return flow.Errorf(flow.CodeRunNotEnded, "%s has not ended. Wait for its end or cancel it.", run.ID)
-	case run.Case != nil || run.Trigger.Work() != "":
-		return flow.Errorf(flow.CodeInputInvalid, "%s belongs to a test or a batch. Choose a run of the flow.", run.ID)
-	}
-	return nil
-}
-
 // inputsHash returns a hash of inputs in which files count by their content, and credentials do not count.
 func (s *Tests) inputsHash(ctx context.Context, ws flow.WorkspaceID, given *flow.Object) (string, error) {
 	files, err := s.Store.FindFiles(ctx, ws, flow.FileIDs(given))
@@ -262,7 +247,7 @@ func (s *Tests) backtest(ctx context.Context, f *flow.Flow, of *cases.File, r *F
 	known := map[string]bool{}
 	for i := 0; i < len(runs) && len(file.Cases) < cmp.Or(r.Sample, fromRunsSample); i++ {
 		run, err := s.Store.FindRun(ctx, f.WorkspaceID, f.ID, runs[i].ID)
-		if flow.IsNotFound(err) || err == nil && mayBecomeCase(run) != nil {
+		if flow.IsNotFound(err) || err == nil && cases.MayBecome(run) != nil {
 			continue
 		}
 		if err != nil {

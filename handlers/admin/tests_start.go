@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/estimates"
 	"sluice/flow/library"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
@@ -166,11 +167,18 @@ func (s testServer) answerStart(c *api.Call, t *cases.Test, run *flow.Run, wait 
 
 // estimate returns the JSON of what a test will do.
 func (s testServer) estimate(c *api.Call, t *cases.Test) (*TestEstimate, error) {
-	f, err := c.FindFlow()
+	ctx, store := c.Request().Context(), s.Server.Store
+	file, err := store.FindCaseSet(ctx, t.WorkspaceID, t.Spec.Set)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.estimateTest(c.Request().Context(), f, t)
+	documents := map[string][]byte{}
+	for _, hash := range t.Spec.Documents() {
+		if documents[hash], err = store.FindDocument(ctx, t.WorkspaceID, hash); err != nil {
+			return nil, err
+		}
+	}
+	e, err := (&estimates.Estimator{Store: store, Kinds: s.kinds, Prices: s.Server.Prices}).Test(ctx, t, file, documents)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +206,7 @@ func (s testServer) expectResult(c *api.Call) error {
 	}
 	var r expectRequest
 	set(&r)
-	now, err := s.expect(c.Request().Context(), c.Actor(), f, t, r.id, r.candidate)
+	now, err := s.Expect(c.Request().Context(), c.Actor(), f, t, r.id, r.candidate)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestNewcomer_protects_a_prompt_with_a_case(t *testing.T) {
 	p.Go(e.Http.URL + e.path(""))
 	p.Has("#case-greets-mia", "before the last change")
 	p.Click(".head .btn.primary")
-	p.Until(`document.querySelector("#case-greets-mia [data-state=failed]") !== null && document.querySelector("#tests [data-hx-get]") === null`)
+	p.Until(`document.querySelector("#case-greets-mia [data-state=failed]") !== null && document.querySelector("#tests [id^=poll-]") === null`)
 	p.Click("#case-greets-mia a.row")
 	p.Has(".case-detail", "Bye Mia, 4 times")
 	p.Shot("cases-failed")

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +14,6 @@ import (
 	"sluice/flow"
 	"sluice/flow/cases"
 	"sluice/flow/document"
-	"sluice/flow/items"
-	"sluice/flow/library"
-	"sluice/handlers/web"
 	view "sluice/views/cases"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -37,6 +32,16 @@ const (
 
 // listCases is GET tests: the page or, for the script, the part of it that changes.
 func listCases(c *call, f *flow.Flow) error {
+	if c.QueryParam("part") == "estimate" {
+		text, err := c.estimate(f, c.request())
+		if e, ok := c.problem(err); ok {
+			text, err = e.Message, nil
+		}
+		if err != nil {
+			return err
+		}
+		return c.Render(http.StatusOK, view.Estimate(text))
+	}
 	page, err := c.listPage(f)
 	if err != nil {
 		return err
@@ -45,16 +50,6 @@ func listCases(c *call, f *flow.Flow) error {
 		return c.Render(http.StatusOK, view.ListBody(*page))
 	}
 	return c.Render(http.StatusOK, view.List(c.Page("Tests of "+f.Name, layout.SectionFlows), *page))
-}
-
-// latest is the newest result of a case.
-type latest struct {
-	test      *cases.Test
-	result    *cases.CaseResult
-	candidate int
-	old       bool
-	verdict   *cases.Verdict // of the run of the result
-	state     string         // of a run in progress; "" otherwise
 }
 
 // listPage fills in the list of cases.
@@ -82,6 +77,17 @@ func (c *call) listPage(f *flow.Flow) (*view.ListPage, error) {
 		return nil, err
 	}
 	c.fillRows(f, file, page, found)
+	if page.MayEdit && page.Total > 0 && page.Live == nil {
+		r := c.request()
+		r.Mode, r.Cases = flow.CaseMode(page.Mode), nil
+		page.AtMost, err = c.estimate(f, r)
+		if e, ok := c.problem(err); ok {
+			page.Problem, err = e.Message, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	for i := range tests[:min(len(tests), shownTests)] {
 		row, err := c.reportRow(&tests[i])
 		if err != nil {
@@ -104,135 +110,6 @@ func (c *call) filter() view.Filter {
 		f.Show = min(max(n, view.ShownCases), maxShown)
 	}
 	return f
-}
-
-// latest returns the newest result of each case with the draft.
-func (c *call) latest(f *flow.Flow, file *cases.File, tests []cases.Test) (map[string]*latest, error) {
-	found := map[string]*latest{}
-	hash, loaded := draftHash(f), 0
-	for i := range tests {
-		t := &tests[i]
-		unseen := slices.ContainsFunc(t.Spec.Cases, func(id string) bool { return found[id] == nil && file.Find(id) != nil })
-		k := candidateOfDraft(t, hash)
-		if loaded == latestLoaded || len(found) == len(file.Cases) {
-			break
-		}
-		if t.RunID == "" || k < 0 || !unseen {
-			continue
-		}
-		loaded++
-		plan, report, verdicts, err := c.tests().Report(c.Ctx(), t)
-		if flow.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		byRun := map[flow.RunID]*cases.Verdict{}
-		for v := range verdicts {
-			if verdicts[v].Candidate == k {
-				byRun[verdicts[v].RunID] = &verdicts[v]
-			}
-		}
-		for r := range report.Cases {
-			row := &report.Cases[r]
-			now, then := file.Find(row.ID), plan.File.Find(row.ID)
-			if now == nil || found[row.ID] != nil || row.Results[k].State == cases.Pending {
-				continue
-			}
-			found[row.ID] = &latest{test: t, result: &row.Results[k], candidate: k, verdict: byRun[row.Results[k].RunID], old: t.Spec.Candidates[k].Hash != hash || !now.Same(then) || !file.SameSettings(&cases.File{Defaults: plan.File.Defaults, Gate: file.Gate})}
-		}
-	}
-	return found, nil
-}
-
-// draftHash returns the hash by which tests name the draft.
-func draftHash(f *flow.Flow) string {
-	d, _ := document.ParseDocument(f.Draft)
-	if d == nil {
-		return ""
-	}
-	return flow.DocumentHash(d.Compact())
-}
-
-// candidateOfDraft returns which candidate of a test is the draft, or was it at that time; -1 for none.
-func candidateOfDraft(t *cases.Test, hash string) int {
-	if i := slices.IndexFunc(t.Spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash }); i >= 0 {
-		return i
-	}
-	return slices.IndexFunc(t.Spec.Candidates, func(c cases.Candidate) bool { return c.Draft && len(c.Set) == 0 })
-}
-
-// addLive adds the test in progress, with the states of its runs.
-func (c *call) addLive(f *flow.Flow, page *view.ListPage, found map[string]*latest) error {
-	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Trigger: flow.TriggerTest, States: []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting}, Limit: 1})
-	if err != nil || len(runs) == 0 {
-		return err
-	}
-	t, err := c.s.Store.FindTestOfRun(c.Ctx(), f.WorkspaceID, runs[0].ID)
-	if flow.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	page.Live, err = c.progress(t)
-	if err != nil {
-		return err
-	}
-	k := max(0, candidateOfDraft(t, draftHash(f)))
-	states, err := c.itemStates(t, k)
-	if err != nil {
-		return err
-	}
-	for id, state := range states {
-		if l := found[id]; l == nil || l.test.ID != t.ID {
-			found[id] = &latest{test: t, candidate: k, state: state}
-		}
-	}
-	return nil
-}
-
-// progress returns how far a test is.
-func (c *call) progress(t *cases.Test) (*view.Progress, error) {
-	set, err := c.s.Store.FindCaseSet(c.Ctx(), t.WorkspaceID, t.Spec.Set)
-	if err != nil {
-		return nil, err
-	}
-	p := &view.Progress{TestID: t.ID, Total: len(t.Spec.Items(set)) * len(t.Spec.Candidates)}
-	list, err := c.s.Store.ListChildren(c.Ctx(), t.WorkspaceID, t.RunID)
-	for i := range list {
-		p.Done += list[i].Succeeded + list[i].Failed
-	}
-	return p, err
-}
-
-// itemStates returns the states of the cases of a candidate whose runs are in progress.
-func (c *call) itemStates(t *cases.Test, candidate int) (map[string]string, error) {
-	set, err := c.s.Store.FindCaseSet(c.Ctx(), t.WorkspaceID, t.Spec.Set)
-	if err != nil {
-		return nil, err
-	}
-	states, plan := map[string]string{}, t.Spec.Items(set)
-	for i := range plan {
-		states[plan[i].Case.ID] = "pending"
-	}
-	list, err := c.s.Store.ListChildren(c.Ctx(), t.WorkspaceID, t.RunID)
-	at := slices.IndexFunc(list, func(k flow.Children) bool { return k.Caller.Path == cases.Step(candidate) })
-	if err != nil || at < 0 || len(plan) > liveItems {
-		return states, err
-	}
-	cells, err := c.s.Store.Strip(c.Ctx(), list[at].Caller, 1)
-	for i := range min(len(cells), len(plan)) {
-		switch cells[i].State() {
-		case items.Waiting:
-		case items.Running:
-			states[plan[i].Case.ID] = "running"
-		default:
-			states[plan[i].Case.ID] = "ended"
-		}
-	}
-	return states, err
 }
 
 // order sorts failed cases first, then stale ones.
@@ -292,12 +169,7 @@ func caseRow(k *cases.Case, l *latest) view.Row {
 		row.State, row.Old, row.Micros, row.Took = string(l.result.State), l.old, l.result.USD.Micros(), time.Duration(l.result.MS)*time.Millisecond
 		row.Message = short(l.result.Message)
 		if v := l.verdict; v != nil {
-			row.Checks = len(v.Checks)
-			for i := range v.Checks {
-				if v.Checks[i].State == cases.Passed {
-					row.Passed++
-				}
-			}
+			row.Passed, row.Checks = v.PassedChecks(), len(v.Checks)
 		}
 		if l.result.Runs > 1 && l.result.Passes > 0 && l.result.Passes < l.result.Runs {
 			row.Message = fmt.Sprintf("Flaky: passed %d of %d", l.result.Passes, l.result.Runs)
@@ -322,7 +194,8 @@ func (c *call) detail(f *flow.Flow, file *cases.File, k *cases.Case, l *latest) 
 	if err != nil { // it was deleted
 		return d
 	}
-	d.RunID, d.Expect = string(run.ID), c.MayEdit() && run.State == flow.RunSucceeded && run.Erased == "" && run.Outputs.Len() > 0
+	d.RunID, d.TestID, d.Candidate = string(run.ID), l.test.ID, l.candidate
+	d.Expect = c.MayEdit() && run.State == flow.RunSucceeded && run.Erased == "" && run.Outputs.Len() > 0
 	d.Outputs = valuesOf(run.Outputs)
 	d.Picture = c.picture(run, v)
 	return d
@@ -431,92 +304,12 @@ func candidateName(k *cases.Candidate) string {
 	return name
 }
 
-// runCases is POST tests: it runs one case, all, those with a tag, or those that did not pass, with the draft.
-func runCases(c *call, f *flow.Flow) error {
-	r := library.TestRequest{Candidates: []library.CandidateRequest{{Draft: true}}, Mode: flow.CaseMode(cmp.Or(c.FormValue("mode"), string(flow.CaseFill)))}
-	if !slices.Contains(flow.CaseModes, r.Mode) {
-		r.Mode = flow.CaseFill
+// mostUsed returns the tags of most cases.
+func mostUsed(tags map[string]int) []string {
+	names := make([]string, 0, len(tags))
+	for t := range tags {
+		names = append(names, t)
 	}
-	back := url.Values{}
-	if id := c.FormValue("case"); id != "" {
-		r.Cases = []string{id}
-		back.Set("case", id)
-	}
-	if tag := c.FormValue("tag"); tag != "" {
-		r.Tags = []string{tag}
-		back.Set("tag", tag)
-	}
-	if c.FormValue("only") == "failed" {
-		ids, err := c.notPassed(f)
-		if err != nil {
-			return err
-		}
-		r.Cases = ids
-	}
-	_, err := c.start(f, r)
-	return c.backToList(f, back, err)
-}
-
-// start starts a test of the signed-in person.
-func (c *call) start(f *flow.Flow, r library.TestRequest) (*cases.Test, error) {
-	t, _, err := c.tests().StartTest(c.Ctx(), c.Actor(), nil, c.Member.UserID, f, r)
-	return t, err
-}
-
-// backToList redirects to the list, with a message if something was refused.
-func (c *call) backToList(f *flow.Flow, query url.Values, err error) error {
-	if err := c.refused(err); err != nil {
-		return err
-	}
-	to := view.ListPath(string(f.ID))
-	if len(query) > 0 {
-		to += "?" + query.Encode()
-	}
-	return c.Redirect(to)
-}
-
-// refused shows an error that the person can do something about as a toast, and returns all others.
-func (c *call) refused(err error) error {
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*flow.Error](err)
-	if !ok || web.StatusOf(e.Code) >= 500 {
-		return err
-	}
-	text := e.Message
-	if len(e.Fields) > 0 && e.Code == flow.CodeDocumentInvalid {
-		text = "The draft has problems. Fix them, then test it."
-	}
-	c.Toast(components.ToneBad, text)
-	return nil
-}
-
-// notPassed returns the cases whose latest result with the draft did not pass.
-func (c *call) notPassed(f *flow.Flow) (ids []string, err error) {
-	file, _, err := c.s.Store.FindCaseFile(c.Ctx(), f.WorkspaceID, f.ID)
-	if err != nil {
-		return nil, err
-	}
-	tests, err := c.s.Store.ListTests(c.Ctx(), f.WorkspaceID, f.ID, "", latestTests)
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.latest(f, file, tests)
-	for id, l := range found {
-		if l.result.State != cases.Passed {
-			ids = append(ids, id)
-		}
-	}
-	return ids, err
-}
-
-// cancelTest is POST cancel.
-func cancelTest(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
-	if !run.State.Ended() {
-		if _, err := c.s.Runner.CancelRun(c.Ctx(), t.WorkspaceID, t.FlowID, t.RunID); err != nil {
-			return err
-		}
-	}
-	return c.Redirect(view.ListPath(string(f.ID)))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(tags[b]-tags[a], cmp.Compare(a, b)) })
+	return names[:min(len(names), shownTags)]
 }

@@ -118,7 +118,7 @@ func TestCases_run_with_the_draft_and_show_what_failed(t *testing.T) {
 	if first.Spec.Mode != flow.CaseReplay || !first.Spec.Candidates[0].Draft {
 		t.Fatalf("spec %+v", first.Spec)
 	}
-	page := e.b.Get(e.path("")).Is(http.StatusOK).Has("Failed", "Passed", "Rerun 1 that didn’t pass", "1 of 2", "2 of 2", "Draft 1 of 2").Lacks("data-hx-get")
+	page := e.b.Get(e.path("")).Is(http.StatusOK).Has("Failed", "Passed", "Rerun 1 that didn’t pass", "1 of 2", "2 of 2", "Draft 1 of 2").Lacks(`id="poll-`)
 	if bad, good := strings.Index(page.Body, `id="case-bad"`), strings.Index(page.Body, `id="case-good"`); bad < 0 || good < bad {
 		t.Errorf("the failed case is not the first: %d, %d", bad, good)
 	}
@@ -135,9 +135,9 @@ func TestCases_run_with_the_draft_and_show_what_failed(t *testing.T) {
 	if err != nil || len(verdicts) != 1 || verdicts[0].State != cases.Passed {
 		t.Fatalf("%+v, %v", verdicts, err)
 	}
-	e.b.Post(e.path("/cases/good/expect"), url.Values{"run": {string(verdicts[0].RunID)}}).RedirectsTo(e.path("?case=good"))
-	if k := e.file().Find("good"); k.Expected.Get("text") != "Hello Ada, 2 times" || k.Checks[len(k.Checks)-1].Kind != cases.Expected {
-		t.Errorf("expects %s", flow.EncodeJSON(k.Object()))
+	e.b.Post(e.path("/reports/"+first.ID+"/expect"), url.Values{"from": {"cases"}, "case": {"bad"}, "candidate": {"0"}}).RedirectsTo(e.path("?case=bad"))
+	if got := string(flow.EncodeJSON(e.file().Find("bad").Object())); !strings.HasSuffix(got, `"expected":{"text":"Hello Ada, 2 times"},"checks":[{"output":"text","equals":"Hello Ada, 2 times"}]}`) {
+		t.Errorf("expects %s", got)
 	}
 	e.b.Get(e.path("")).Has("before the last change")
 	e.b.Post(e.path(""), url.Values{"case": {"none"}}).RedirectsTo(e.path("?case=none"))
@@ -160,7 +160,7 @@ func TestReport_compares_the_draft_with_the_live_version(t *testing.T) {
 	}
 	e.ended()
 	report := e.path("/reports/" + started.ID)
-	page := e.b.Get(report).Is(http.StatusOK).Has("2 cases got worse than version 1", "Draft with Hello {{who}}, {{count}} times!", "live, baseline", "Worse", "Make this the draft", "Rerun 2 that didn’t pass").Lacks("data-hx-get")
+	page := e.b.Get(report).Is(http.StatusOK).Has("2 cases got worse than version 1", "Draft with Hello {{who}}, {{count}} times!", "live, baseline", "Worse", "Make this the draft", "Rerun 2 that didn’t pass").Lacks(`id="poll-`)
 	if n := strings.Count(page.Body, "Make this the draft"); n != 2 {
 		t.Errorf("%d candidates can become the draft, wanted the changed draft and the live version", n)
 	}
@@ -229,6 +229,8 @@ func TestCompare_starts_a_test_of_the_chosen_candidates(t *testing.T) {
 	e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "max_usd": {"much"}}).Is(http.StatusUnprocessableEntity).Has("Enter an amount such as 5 or 0.50.")
 	e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "model.0.field": {"words.template"}}).Is(http.StatusUnprocessableEntity).Has("Choose a node and enter a model.")
 	e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "tags": {"none"}}).Is(http.StatusUnprocessableEntity).Has("no case has one of these tags")
+	e.b.Post(e.path("/compare?act=estimate"), url.Values{"draft": {"on"}, "baseline": {"live"}, "mode": {"replay"}}).Is(http.StatusOK).Has("Free: no step calls").Lacks("<form")
+	e.b.Post(e.path("/compare?act=estimate"), url.Values{"draft": {"on"}, "tags": {"none"}}).Is(http.StatusOK).Has("no case has one of these tags")
 	to := e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "version": {"1"}, "model.0.field": {"words.template"}, "model.0.name": {"Hi {{who}}, {{count}} times"}, "baseline": {"live"}, "mode": {"replay"}}).Is(http.StatusSeeOther).Header.Get("Location")
 	s := e.ended()
 	if to != e.path("/reports/"+s.ID) || len(s.Spec.Candidates) != 4 || s.Spec.Baseline != 3 || s.Spec.Candidates[2].Set["words.template"] != "Hi {{who}}, {{count}} times" || s.Spec.Mode != flow.CaseReplay {
@@ -316,4 +318,16 @@ func TestPublish_starts_a_test_that_costs_money_on_demand(t *testing.T) {
 	if n := e.live(); n != 2 {
 		t.Errorf("version %d is live", n)
 	}
+}
+
+func TestCases_say_what_a_test_calls_and_costs(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("greets", "Hello Ada, 2 times")
+	e.b.Get(e.path("")).Has("Free: no step calls a model or a service.")
+	const page = `{"id":"page","kind":"web_page","config":{"url":"https://example.com/a"}},`
+	e.Replace(flow.FlowID(e.flow), strings.Replace(webtest.Greeting, `"nodes":[`, `"nodes":[`+page, 1))
+	e.b.Get(e.path("")).Has("1 call, free.")
+	e.b.Get(e.path("?part=estimate&mode=replay")).Is(http.StatusOK).Has("Free: results are recorded ones.").Lacks("<html")
+	e.b.Get(e.path("?part=estimate&mode=live&tag=none")).Is(http.StatusOK).Has("no case has one of these tags")
 }

@@ -1,7 +1,6 @@
 package cases
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/library"
-	"sluice/handlers/web"
 	view "sluice/views/cases"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -89,13 +87,26 @@ func startCompare(c *call, f *flow.Flow) error {
 		return err
 	}
 	r := c.readCompare(page)
+	if c.FormValue("act") == "estimate" {
+		var text string
+		if len(page.Errors) == 0 {
+			text, err = c.estimate(f, r)
+		}
+		if e, ok := c.problem(err); ok {
+			text, err = e.Message, nil
+		}
+		if err != nil {
+			return err
+		}
+		return c.Render(http.StatusOK, view.Estimate(text))
+	}
 	if len(page.Errors) == 0 {
 		t, err := c.start(f, r)
 		if err == nil {
 			return c.Redirect(view.ReportPath(string(f.ID), t.ID))
 		}
-		e, ok := errors.AsType[*flow.Error](err)
-		if !ok || web.StatusOf(e.Code) >= 500 {
+		e, ok := c.problem(err)
+		if !ok {
 			return err
 		}
 		page.Errors[""] = e.Message
@@ -135,11 +146,7 @@ func (c *call) readCompare(page *view.ComparePage) library.TestRequest {
 	if len(r.Candidates) == 0 && len(page.Errors) == 0 {
 		page.Errors[""] = "Choose a candidate."
 	}
-	for t := range strings.SplitSeq(page.Tags, ",") {
-		if t = strings.TrimSpace(t); t != "" {
-			r.Tags = append(r.Tags, t)
-		}
-	}
+	r.Tags = tagsOf(page.Tags)
 	switch page.Baseline {
 	case "live":
 		r.Baseline = &library.CandidateRequest{}

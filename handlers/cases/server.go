@@ -15,6 +15,7 @@ import (
 type Config struct {
 	Library *library.Library
 	Runner  web.Runner
+	Prices  flow.PriceStore
 	MaxFile int64                                                       // bytes of an input file; zero means the store's own limit
 	API     func(key *flow.Key, w http.ResponseWriter, r *http.Request) // serves a request to the API as if it had been sent with a key
 }
@@ -52,7 +53,6 @@ func (s *Server) Routes() (list []web.Route) {
 		{http.MethodGet, one, web.Editor, onCase(editCase)},
 		{http.MethodPost, one, web.Editor, onCase(changeCase)},
 		{http.MethodPost, one + "/delete", web.Editor, web.Posted(onCase(deleteCase))},
-		{http.MethodPost, one + "/expect", web.Editor, web.Posted(onCase(expectOutputs))},
 		{http.MethodGet, report, web.Viewer, onTest(showReport)},
 		{http.MethodGet, report + "/download", web.Viewer, onTest(downloadReport)},
 		{http.MethodPost, report + "/rerun", web.Editor, web.Posted(onTest(rerunTest))},

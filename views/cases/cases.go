@@ -76,7 +76,7 @@ type ListPage struct {
 	Reports        []ReportRow
 	Problem        string // why the draft cannot be tested
 	Now            time.Time
-	AtMost         string // what running all can cost; "" if unknown
+	AtMost         string // what running all calls, and costs at most
 	MoreCandidates bool   // there is a live version to compare with
 }
 
@@ -94,14 +94,16 @@ type Row struct {
 
 // Detail is what an open case shows.
 type Detail struct {
-	Inputs  []components.ValueView
-	Checks  []CheckResult
-	Outputs []components.ValueView
-	RunID   string // of the last run; "" without one
-	Notes   string
-	Source  string // ID of the run that it was made from
-	Picture components.Picture
-	Expect  bool // the outputs of the last run can become the expected ones
+	Inputs    []components.ValueView
+	Checks    []CheckResult
+	Outputs   []components.ValueView
+	RunID     string // of the last run; "" without one
+	TestID    string // of the last run, with its candidate
+	Candidate int
+	Notes     string
+	Source    string // ID of the run that it was made from
+	Picture   components.Picture
+	Expect    bool // the outputs of the last run can become the expected ones
 }
 
 // CheckResult is a check with what it says about a run.
@@ -170,6 +172,11 @@ func (p ListPage) poll() string {
 		return at + "&part=body"
 	}
 	return at + "?part=body"
+}
+
+// estimate returns the URL of what running the cases will call and cost.
+func (p ListPage) estimate() string {
+	return ListPath(p.FlowID) + "?" + url.Values{"part": {"estimate"}, "tag": {p.Filter.Tag}}.Encode()
 }
 
 // pollID returns an ID that differs in each response, so that the element asks again.
