@@ -66,7 +66,7 @@ func (c *call) find() error {
 	if !triggers.ValidToken(token) {
 		return errUnknown
 	}
-	t, liveHash, err := c.s.Store.FindHook(c.Ctx(), token)
+	t, liveHash, err := c.s.lookups.of(c.Ctx(), token)
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,13 @@ type Server struct {
 	Config
 	rates    *web.RateLimiters             // by trigger
 	outlines cache.Cache[string, *outline] // by workspace and hash of the document
+	lookups  *lookups
 }
 
 // New returns the receiver of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg, rates: web.NewRateLimiters(), outlines: cache.New[string, *outline](cachedOutlines)}
+	return &Server{Site: site, Config: cfg, rates: web.NewRateLimiters(), outlines: cache.New[string, *outline](cachedOutlines),
+		lookups: &lookups{find: site.Store.FindHook, reads: map[string]*lookup{}}}
 }
 
 // Routes returns the routes of this package.
