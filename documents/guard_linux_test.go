@@ -3,6 +3,7 @@ package documents
 import (
 	"os"
 	"path/filepath"
+	"sluice/e2e/need"
 	"testing"
 
 	"sluice/sandbox"
@@ -11,6 +12,7 @@ import (
 // TestChild_isConfined has a reader try to read files and to reach the network.
 // What the kernel of this machine cannot forbid is skipped.
 func TestChild_isConfined(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "master.key")
 	if err := os.WriteFile(key, []byte("secret"), 0o600); err != nil {

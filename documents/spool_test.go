@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sluice/e2e/need"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,7 @@ func TestSlowContent(t *testing.T) {
 // TestSpool proves that content is cut at MaxSize however much is sent, that no file
 // stays behind, and that an error of the sender arrives unchanged.
 func TestSpool(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	s, err := spool(t.Context(), []byte("head\n"), io.LimitReader(endless{}, MaxSize+1))
 	if err != nil {

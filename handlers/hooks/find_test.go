@@ -30,7 +30,7 @@ func TestLookups_share_only_reads_that_begin_after_the_request(t *testing.T) {
 		results <- hash
 	}
 	go ask()
-	<-begun // the first read has begun: whoever comes now waits for the second
+	<-begun // the first read has begun: requests from now on wait for the second
 	var waiting sync.WaitGroup
 	for range 5 {
 		waiting.Go(func() {
