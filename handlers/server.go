@@ -21,6 +21,7 @@ import (
 	"sluice/flow/hooks"
 	"sluice/flow/inflight"
 	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers/account"
 	"sluice/handlers/admin"
 	"sluice/handlers/api"
@@ -148,7 +149,7 @@ func New(cfg Config) *Server {
 		PasswordsOff: cfg.PasswordsOff, RequireFactor: cfg.RequireFactor,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Memory: cfg.Memory, Log: cfg.Log, Now: cfg.Now,
 	})
-	connector, _ := cfg.Providers.(library.Connector)
+	connector, _ := cfg.Providers.(people.Connector)
 	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome, Providers: cfg.SignIn, Connector: connector})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,

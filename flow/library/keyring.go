@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 	"sluice/flow/document"
 	"sluice/flow/sorting"
 )
@@ -68,7 +68,7 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 		if err := r.Store.CreateKey(ctx, k); err != nil {
 			return fmt.Errorf("create the key %s: %w", k.ID, err)
 		}
-		return r.audit(ctx, by, "key.create", k, audittext.KeyTerms(k))
+		return r.audit(ctx, by, "key.create", k, audit.KeyTerms(k))
 	})
 }
 
@@ -117,7 +117,7 @@ func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	if err := r.mayChange(ctx, &before, k); err != nil {
 		return nil, err
 	}
-	what := audittext.KeyChanges(&before, k)
+	what := audit.KeyChanges(&before, k)
 	if len(what) == 0 {
 		return k, nil
 	}
@@ -167,7 +167,7 @@ func (r *Keyring) Rotate(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 		if err := r.Store.RotateKey(ctx, k); err != nil {
 			return err
 		}
-		return r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
+		return r.audit(ctx, by, "key.roll", k, audit.KeyRotation(k, now))
 	})
 	if flow.IsNotFound(err) {
 		return nil, "", errRotatedMeanwhile
@@ -220,7 +220,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 			if err := r.Store.RevokeKey(ctx, ws, id); err != nil {
 				return fmt.Errorf("revoke the key %s: %w", id, err)
 			}
-			if err := r.audit(ctx, by, "key.revoke", k, audittext.KeyLastUse(k)); err != nil {
+			if err := r.audit(ctx, by, "key.revoke", k, audit.KeyLastUse(k)); err != nil {
 				return err
 			}
 		}
@@ -231,7 +231,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 			return fmt.Errorf("revoke the keys that %s created: %w", id, err)
 		}
 		for i := range made {
-			if err := r.audit(ctx, by, "key.revoke", &made[i], audittext.KeyLastUse(&made[i])+"; with "+id+", which made it"); err != nil {
+			if err := r.audit(ctx, by, "key.revoke", &made[i], audit.KeyLastUse(&made[i])+"; with "+id+", which made it"); err != nil {
 				return err
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 )
 
 // LimitStore stores the limits of flows and the quotas of workspaces.
@@ -23,7 +23,7 @@ func (s *Limits) SetFlow(ctx context.Context, by flow.Actor, caller *flow.Key, f
 	if caller != nil && Limited(caller) && loosensFlow(f.Limits, to) {
 		return errLoosens("a flow")
 	}
-	changes := audittext.LimitChanges(f.Limits, to)
+	changes := audit.LimitChanges(f.Limits, to)
 	if changes == "" {
 		return nil
 	}
@@ -42,7 +42,7 @@ func loosensFlow(before, after flow.Limits) bool {
 // SetWorkspace changes the quotas of a workspace. The change is in its audit log, so that its members
 // see it, and in that of the workspace from which the operator acts, if that is another one.
 func (s *Limits) SetWorkspace(ctx context.Context, by flow.Actor, from flow.WorkspaceID, w *flow.WorkspaceStorage, to flow.Storage) error {
-	changes := audittext.QuotaChanges(w.Own, to)
+	changes := audit.QuotaChanges(w.Own, to)
 	if changes == "" {
 		return nil
 	}

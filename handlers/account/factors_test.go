@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers"
 	"sluice/handlers/factor"
 	"sluice/handlers/web"
@@ -148,7 +148,7 @@ func TestTwoStep_reset_by_the_operator(t *testing.T) {
 	ada := h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	b := h.SignIn(ada.Email)
 	turnOn(t, b, c)
-	factors := library.Factors{Store: h.Store}
+	factors := people.Factors{Store: h.Store}
 	m := &flow.Member{UserID: ada.ID, Email: ada.Email, WorkspaceID: flow.DefaultWorkspace}
 	if err := factors.Reset(t.Context(), flow.Actor{ID: "cli"}, m); err != nil {
 		t.Fatal(err)

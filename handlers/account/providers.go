@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers/web"
 	"sluice/outbound/oidc"
 	accountview "sluice/views/account"
@@ -131,7 +131,7 @@ func (s *Server) finishProvider(c *call) error {
 	}
 	later := pending{Next: a.Next, Identity: &id, Provider: p.ID, IDToken: person.IDToken}
 	switch {
-	case errors.Is(err, library.ErrConfirmOwner):
+	case errors.Is(err, people.ErrConfirmOwner):
 		if err := c.holdSignIn(later); err != nil {
 			return err
 		}
@@ -144,8 +144,8 @@ func (s *Server) finishProvider(c *call) error {
 
 // identityOf returns the person as the library knows them. An address outside of the domains of the provider does not
 // count.
-func identityOf(p *oidc.Provider, person *oidc.Person) library.Identity {
-	id := library.Identity{
+func identityOf(p *oidc.Provider, person *oidc.Person) people.Identity {
+	id := people.Identity{
 		Issuer: person.Issuer, Subject: person.Subject, Provider: p.Name, Name: person.Name,
 		WorkspaceID: flow.WorkspaceID(p.Workspace), Role: flow.MemberRole(person.Role), Mapped: person.Mapped,
 	}

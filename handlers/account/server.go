@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 
 	"sluice/flow"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers/web"
 	"sluice/outbound/oidc"
 )
@@ -27,27 +27,27 @@ type Config struct {
 	// Providers are the identity providers that people sign in with.
 	Providers []*oidc.Provider
 	// Connector ends the connections of members who leave; may be nil.
-	Connector library.Connector
+	Connector people.Connector
 }
 
 // Server serves users and workspaces.
 type Server struct {
 	*web.Site
 	Config
-	members     library.Members
-	connections *library.Connections
-	workspaces  library.Workspaces
-	sessions    library.Sessions
-	identities  library.Identities
-	factors     library.Factors
+	members     people.Members
+	connections *people.Connections
+	workspaces  people.Workspaces
+	sessions    people.Sessions
+	identities  people.Identities
+	factors     people.Factors
 	hasOwner    atomic.Bool // set once a user is known to exist
 }
 
 // New returns the account pages of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	connections := &library.Connections{Store: site.Store, Connector: cfg.Connector}
-	return &Server{Site: site, Config: cfg, connections: connections, members: library.Members{Store: site.Store, Connections: connections}, workspaces: library.Workspaces{Store: site.Store}, sessions: library.Sessions{Store: site.Store},
-		identities: library.Identities{Store: site.Store, Connections: connections}, factors: library.Factors{Store: site.Store}}
+	connections := &people.Connections{Store: site.Store, Connector: cfg.Connector}
+	return &Server{Site: site, Config: cfg, connections: connections, members: people.Members{Store: site.Store, Connections: connections}, workspaces: people.Workspaces{Store: site.Store}, sessions: people.Sessions{Store: site.Store},
+		identities: people.Identities{Store: site.Store, Connections: connections}, factors: people.Factors{Store: site.Store}}
 }
 
 // call is one request to this package.

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/fairness"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers/factor"
 	"sluice/handlers/web"
 	accountview "sluice/views/account"
@@ -31,12 +31,12 @@ func (s *Server) stepRoutes() []route {
 
 // pending is a sign-in between its steps.
 type pending struct {
-	UserID      string            `json:"user,omitempty"` // whose password was right; "" before
-	WorkspaceID flow.WorkspaceID  `json:"workspace,omitempty"`
-	Next        string            `json:"next,omitempty"`
-	Identity    *library.Identity `json:"identity,omitempty"` // who signed in at a provider
-	Provider    string            `json:"provider,omitempty"` // ID of that provider
-	IDToken     string            `json:"id_token,omitempty"`
+	UserID      string           `json:"user,omitempty"` // whose password was right; "" before
+	WorkspaceID flow.WorkspaceID `json:"workspace,omitempty"`
+	Next        string           `json:"next,omitempty"`
+	Identity    *people.Identity `json:"identity,omitempty"` // who signed in at a provider
+	Provider    string           `json:"provider,omitempty"` // ID of that provider
+	IDToken     string           `json:"id_token,omitempty"`
 }
 
 // pendingKey is the session value with the pending sign-in.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 	"sluice/handlers/passwords"
@@ -207,7 +207,7 @@ func (s *Server) resetFactor(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	factors := library.Factors{Store: s.Store}
+	factors := people.Factors{Store: s.Store}
 	err = factors.Reset(c.Request().Context(), c.Actor(), m)
 	if flow.IsNotFound(err) {
 		return flow.Errorf(flow.CodeInputInvalid, "Two-step sign-in of %s is already off.", m.Email)

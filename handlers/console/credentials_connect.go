@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/flow/wording"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -20,8 +20,8 @@ import (
 const oauthCallback = "/oauth/callback"
 
 // connector returns what connects MCP servers, or an error for a credential of something else.
-func connector(c *call, k *flow.Credential) (library.Connector, error) {
-	if to, can := c.s.Providers.(library.Connector); can && k.Provider == flow.ProviderMCP {
+func connector(c *call, k *flow.Credential) (people.Connector, error) {
+	if to, can := c.s.Providers.(people.Connector); can && k.Provider == flow.ProviderMCP {
 		return to, nil
 	}
 	return nil, flow.Errorf(flow.CodeInputInvalid, "Only MCP servers are connected by signing in. %s is something else.", k.Name)
@@ -29,7 +29,7 @@ func connector(c *call, k *flow.Credential) (library.Connector, error) {
 
 // connection describes the connection of a credential; nil for a credential with another secret.
 func connection(c *call, k *flow.Credential) *consoleview.Connection {
-	to, can := c.s.Providers.(library.Connector)
+	to, can := c.s.Providers.(people.Connector)
 	if !can || k.Provider != flow.ProviderMCP {
 		return nil
 	}
@@ -87,7 +87,7 @@ func connectCredential(c *call, k flow.Credential) error {
 			return render(http.StatusUnprocessableEntity)
 		}
 	}
-	begin := library.ConnectBegin{ClientID: page.ClientID, ClientSecret: c.Trimmed("client_secret"), Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback, Document: document,
+	begin := people.ConnectBegin{ClientID: page.ClientID, ClientSecret: c.Trimmed("client_secret"), Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback, Document: document,
 		State: rand.Text() + "." + base64.RawURLEncoding.EncodeToString([]byte(k.Name))}
 	change, address, err := to.Begin(c.Ctx(), k, s, begin)
 	if err != nil {
@@ -121,7 +121,7 @@ func finishConnect(c *call) error {
 	if failed != "" {
 		failed = wording.Period(wording.Truncate(wording.OneLine(failed), 300))
 	}
-	err = c.s.credentials.FinishConnect(c.Ctx(), c.Actor(), to, k, library.ConnectAnswer{
+	err = c.s.credentials.FinishConnect(c.Ctx(), c.Actor(), to, k, people.ConnectAnswer{
 		State: state, Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Failed: failed,
 		Session: c.SessionID(), Redirect: c.s.PublicURL + oauthCallback, PersonID: c.Member.UserID,
 	})
@@ -143,7 +143,7 @@ func disconnectCredential(c *call, k flow.Credential) error {
 	if err != nil {
 		return err
 	}
-	ends := library.Connections{Store: c.s.Store, Connector: to}
+	ends := people.Connections{Store: c.s.Store, Connector: to}
 	if err := ends.End(c.Ctx(), c.Actor(), k.WorkspaceID, k.Name); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 	consoleview "sluice/views/console"
 )
 
@@ -16,7 +16,7 @@ func keyFacts(k *flow.Key, now time.Time) *consoleview.KeyFacts {
 	}
 	p := &k.Previous
 	return &consoleview.KeyFacts{
-		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: scopeNames(k.Scopes), Limits: audittext.KeyLimits(k),
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: scopeNames(k.Scopes), Limits: audit.KeyLimits(k),
 		State: string(k.State(now)), EndsSoon: k.ExpiresSoon(now), Overlaps: k.Overlaps(now),
 		Previous:  consoleview.PreviousKey{Prefix: p.Prefix, Until: p.Until, UsedAt: p.UsedAt, UsedIP: p.UsedIP, Uses: p.Uses},
 		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP,

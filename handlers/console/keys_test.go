@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
 )
@@ -44,8 +44,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("Cache-Control: %q", a.Header.Get("Cache-Control"))
 	}
 	k := onlyKey(h)
-	if want := "run · all flows · 600 requests a minute · 3 runs at once · 1000 runs a day · $0.5 a day · expires "; !strings.HasPrefix(audittext.KeyTerms(k), want) || k.Hash != flow.Hash([]byte(text)) {
-		t.Errorf("the key is %s", audittext.KeyTerms(k))
+	if want := "run · all flows · 600 requests a minute · 3 runs at once · 1000 runs a day · $0.5 a day · expires "; !strings.HasPrefix(audit.KeyTerms(k), want) || k.Hash != flow.Hash([]byte(text)) {
+		t.Errorf("the key is %s", audit.KeyTerms(k))
 	}
 	b.Get("/keys").Has("Website", k.Prefix, "Active").Lacks(text)
 
@@ -53,7 +53,7 @@ func TestKeys(t *testing.T) {
 	b.Get(page).Is(http.StatusOK).Has("600", "As it is:", "Rotate key").Lacks(text)
 	b.Post(page, url.Values{"name": {"Shop"}, "reach": {"all"}, "expires": {"keep"}, "runs_per_day": {"5"}}).RedirectsTo(page)
 	if k = onlyKey(h); k.Name != "Shop" || k.RPM != 0 || k.RunsPerDay != 5 || k.ExpiresAt.IsZero() || !k.Has(flow.ScopeRun) {
-		t.Errorf("changed, the key is %q %s", k.Name, audittext.KeyTerms(k))
+		t.Errorf("changed, the key is %q %s", k.Name, audit.KeyTerms(k))
 	}
 	b.Get(page).Has("was saved")
 

@@ -7,28 +7,28 @@ import (
 
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
-	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/mcpclient"
 )
 
-var _ library.Connector = (*Credentials)(nil)
+var _ people.Connector = (*Credentials)(nil)
 
 // serverOf returns the MCP server of a credential, without its secret.
 func serverOf(c *flow.Credential) mcpclient.Server {
 	return upstream.ToolServer(flow.Access{Name: c.Name, BaseURL: c.BaseURL, Trusted: c.Trusted})
 }
 
-// Discover implements library.Connector.
-func (p *Credentials) Discover(ctx context.Context, c flow.Credential) (*library.SignIn, error) {
+// Discover implements people.Connector.
+func (p *Credentials) Discover(ctx context.Context, c flow.Credential) (*people.SignIn, error) {
 	a, err := p.upstreams.Servers.Discover(ctx, serverOf(&c))
 	if err != nil {
 		return nil, mcpclient.AsFlowError(err)
 	}
-	return &library.SignIn{Issuer: a.Issuer, Authorize: a.Authorize, Token: a.Token, Register: a.Register, Document: a.Document, Hosts: a.Hosts(), Digest: a.Digest(), Addresses: a}, nil
+	return &people.SignIn{Issuer: a.Issuer, Authorize: a.Authorize, Token: a.Token, Register: a.Register, Document: a.Document, Hosts: a.Hosts(), Digest: a.Digest(), Addresses: a}, nil
 }
 
-// Begin implements library.Connector.
-func (p *Credentials) Begin(ctx context.Context, c flow.Credential, s *library.SignIn, b library.ConnectBegin) (change func(secret string) string, address string, err error) {
+// Begin implements people.Connector.
+func (p *Credentials) Begin(ctx context.Context, c flow.Credential, s *people.SignIn, b people.ConnectBegin) (change func(secret string) string, address string, err error) {
 	a, _ := s.Addresses.(*mcpclient.Addresses)
 	client := mcpclient.OAuthClient{ID: b.ClientID, Secret: b.ClientSecret}
 	if client.ID == "" && a.Document {
@@ -43,8 +43,8 @@ func (p *Credentials) Begin(ctx context.Context, c flow.Credential, s *library.S
 	return pending.Put, address, nil
 }
 
-// Take implements library.Connector.
-func (p *Credentials) Take(c flow.Credential, secret string, a library.ConnectAnswer) (changed string, finish func(ctx context.Context) (string, error), err error) {
+// Take implements people.Connector.
+func (p *Credentials) Take(c flow.Credential, secret string, a people.ConnectAnswer) (changed string, finish func(ctx context.Context) (string, error), err error) {
 	changed, pending, err := mcpclient.Take(secret, a.State, a.Session, time.Now())
 	if err != nil {
 		return "", nil, mcpclient.AsFlowError(err)
@@ -64,14 +64,14 @@ func (p *Credentials) Take(c flow.Credential, secret string, a library.ConnectAn
 	}, nil
 }
 
-// Connected implements library.Connector.
-func (p *Credentials) Connected(secret string) *library.Connected {
+// Connected implements people.Connector.
+func (p *Credentials) Connected(secret string) *people.Connected {
 	n := mcpclient.ReadConnection(secret)
 	if n == nil {
 		return nil
 	}
-	return &library.Connected{Issuer: n.Issuer, By: n.By, At: n.At, Dead: n.Dead}
+	return &people.Connected{Issuer: n.Issuer, By: n.By, At: n.At, Dead: n.Dead}
 }
 
-// Disconnect implements library.Connector.
+// Disconnect implements people.Connector.
 func (p *Credentials) Disconnect(secret, why string) string { return mcpclient.Disconnect(secret, why) }

@@ -1,4 +1,4 @@
-package audittext
+package audit
 
 import (
 	"strconv"

@@ -1,10 +1,11 @@
-package library
+package people
 
 import (
 	"context"
 	"errors"
 
 	"sluice/flow"
+	"sluice/flow/audit"
 )
 
 // IdentityStore stores which users the people of identity providers are.
@@ -100,7 +101,7 @@ func (s *Identities) create(ctx context.Context, ip string, p Identity) (*flow.U
 		if err := s.Store.CreateUser(ctx, p.WorkspaceID, &made, p.Role); err != nil {
 			return err
 		}
-		if err := record(ctx, s.Store, flow.Actor{ID: made.ID, IP: ip}, entry(p.WorkspaceID, "member.join", made.Email, string(p.Role)+" by "+p.Provider), nothing); err != nil {
+		if err := audit.Record(ctx, s.Store, flow.Actor{ID: made.ID, IP: ip}, audit.Entry(p.WorkspaceID, "member.join", made.Email, string(p.Role)+" by "+p.Provider), audit.Nothing); err != nil {
 			return err
 		}
 		return s.Store.SaveIdentity(ctx, p.Issuer, p.Subject, made.ID)
@@ -127,7 +128,7 @@ func (s *Identities) save(ctx context.Context, ip string, u *flow.User, p Identi
 			return err
 		}
 		for _, m := range of {
-			if err := record(ctx, s.Store, flow.Actor{ID: u.ID, IP: ip}, entry(m.WorkspaceID, "identity.link", p.Provider, p.Subject), nothing); err != nil {
+			if err := audit.Record(ctx, s.Store, flow.Actor{ID: u.ID, IP: ip}, audit.Entry(m.WorkspaceID, "identity.link", p.Provider, p.Subject), audit.Nothing); err != nil {
 				return err
 			}
 		}
@@ -147,7 +148,7 @@ func (s *Identities) applyRole(ctx context.Context, ip string, u *flow.User, p I
 		if p.Role == "" {
 			return s.requireMembership(ctx, u)
 		}
-		return record(ctx, s.Store, by, entry(p.WorkspaceID, "member.add", u.Email, string(p.Role)+" by "+p.Provider), func(ctx context.Context) error {
+		return audit.Record(ctx, s.Store, by, audit.Entry(p.WorkspaceID, "member.add", u.Email, string(p.Role)+" by "+p.Provider), func(ctx context.Context) error {
 			return s.Store.AddMember(ctx, p.WorkspaceID, u.ID, p.Role)
 		})
 	}
@@ -155,11 +156,11 @@ func (s *Identities) applyRole(ctx context.Context, ip string, u *flow.User, p I
 		return err
 	}
 	handover := flow.KeyHandover{By: by}
-	e := entry(p.WorkspaceID, "member.role", u.Email, string(m.Role)+" to "+string(p.Role)+" by "+p.Provider)
+	e := audit.Entry(p.WorkspaceID, "member.role", u.Email, string(m.Role)+" to "+string(p.Role)+" by "+p.Provider)
 	if p.Role == "" {
-		e = entry(p.WorkspaceID, "member.remove", u.Email, "by "+p.Provider)
+		e = audit.Entry(p.WorkspaceID, "member.remove", u.Email, "by "+p.Provider)
 	}
-	end := nothing
+	end := audit.Nothing
 	if !p.Role.AtLeast(flow.MemberEditor) {
 		why := endedByRole
 		if p.Role == "" {
@@ -169,7 +170,7 @@ func (s *Identities) applyRole(ctx context.Context, ip string, u *flow.User, p I
 			return err
 		}
 	}
-	err = record(ctx, s.Store, by, e, func(ctx context.Context) error {
+	err = audit.Record(ctx, s.Store, by, e, func(ctx context.Context) error {
 		if err := end(ctx); err != nil {
 			return err
 		}

@@ -1,15 +1,16 @@
-package library
+package people
 
 import (
 	"context"
 	"fmt"
 
 	"sluice/flow"
+	"sluice/flow/audit"
 )
 
 // ConnectionStore stores the credentials whose secrets are connections.
 type ConnectionStore interface {
-	Recorder
+	audit.Recorder
 	ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error)
 	OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error)
 	UpdateSecret(ctx context.Context, ws flow.WorkspaceID, name string, change func(secret string) (string, error)) error
@@ -28,7 +29,7 @@ type OwnConnection struct {
 }
 
 // Of returns the connections that members of a workspace have made and that work, by the ID of the member. A secret that cannot
-// be read is left out: nothing can be done with its connection either.
+// be read is left out: audit.Nothing can be done with its connection either.
 func (s *Connections) Of(ctx context.Context, ws flow.WorkspaceID) (map[string][]OwnConnection, error) {
 	if s == nil || s.Connector == nil {
 		return nil, nil
@@ -67,7 +68,7 @@ func (s *Connections) End(ctx context.Context, by flow.Actor, ws flow.WorkspaceI
 }
 
 func (s *Connections) end(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, name, why string) error {
-	return record(ctx, s.Store, by, entry(ws, "credential.disconnect", name, ""), func(ctx context.Context) error {
+	return audit.Record(ctx, s.Store, by, audit.Entry(ws, "credential.disconnect", name, ""), func(ctx context.Context) error {
 		return s.Store.UpdateSecret(ctx, ws, name, func(secret string) (string, error) { return s.Connector.Disconnect(secret, why), nil })
 	})
 }
@@ -76,7 +77,7 @@ func (s *Connections) end(ctx context.Context, by flow.Actor, ws flow.WorkspaceI
 // to connect.
 func (s *Connections) leaving(ctx context.Context, ws flow.WorkspaceID, userID, why string, handover flow.KeyHandover) (end func(ctx context.Context) error, err error) {
 	if handover.KeepConnections {
-		return nothing, nil
+		return audit.Nothing, nil
 	}
 	all, err := s.Of(ctx, ws)
 	if err != nil {

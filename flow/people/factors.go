@@ -1,9 +1,10 @@
-package library
+package people
 
 import (
 	"context"
 
 	"sluice/flow"
+	"sluice/flow/audit"
 )
 
 // FactorStore stores the second factors of users.
@@ -79,7 +80,7 @@ func (s *Factors) record(ctx context.Context, by flow.Actor, userID, action, tar
 			return err
 		}
 		for _, m := range of {
-			if err := record(ctx, s.Store, by, entry(m.WorkspaceID, action, target, ""), nothing); err != nil {
+			if err := audit.Record(ctx, s.Store, by, audit.Entry(m.WorkspaceID, action, target, ""), audit.Nothing); err != nil {
 				return err
 			}
 		}

@@ -1,8 +1,9 @@
-// Package audittext formats changes for the audit log: the settings of a key, changes of
-// them or of a flow's limits, and the last use of a key.
+// Package audit joins an act and its entry in the audit log in one write (Record), and formats
+// changes for entries: the settings of a key, changes of them or of a flow's limits, and the last use
+// of a key.
 //
 // It must not depend on how entries are stored or chained; package db does that.
-package audittext
+package audit
 
 import (
 	"strconv"
