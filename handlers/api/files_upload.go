@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/handlers/api/openapi"
 	"sluice/handlers/web"
-	"sluice/handlers/web/slowbody"
+	"sluice/handlers/web/conns"
 )
 
 // formOverhead bounds the boundaries and headers of a form, in bytes.
@@ -54,7 +54,7 @@ func (c *Call) newUpload() (*upload, error) {
 	if c.Request().ContentLength > limit {
 		return nil, u.tooLarge()
 	}
-	u.body = http.MaxBytesReader(c.Response().Writer, slowbody.New(c.Response(), c.Request().Body, c.s.bodyTimeout), limit)
+	u.body = http.MaxBytesReader(c.Response().Writer, conns.NewSlowBody(c.Response(), c.Request().Body, c.s.bodyTimeout), limit)
 	u.parts = multipart.NewReader(u.body, params["boundary"])
 	var err error
 	u.part, err = u.parts.NextPart()

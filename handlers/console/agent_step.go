@@ -8,7 +8,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/value"
-	"sluice/handlers/console/timeline"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -299,7 +298,7 @@ func (a *agent) turnCall(tool, arguments string, s *flow.Step, link consoleview.
 	out.State = a.callState(s)
 	out.Icon, out.Group = a.v.face(s)
 	if s.Attempt > 0 && s.State.Ended() {
-		out.Took = components.Duration(timeline.Duration(s, s.EndedAt))
+		out.Took = components.Duration(stepDuration(s, s.EndedAt))
 	}
 	to := link.WithStep(s.Path)
 	out.Link = &to

@@ -10,7 +10,6 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/console/advice"
-	"sluice/handlers/console/timeline"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -30,14 +29,14 @@ func (v *runView) span(now time.Time) (begin, end time.Time) {
 
 // fallRow returns a step on the time axis from begin to end.
 func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.WaterfallRow {
-	row := consoleview.WaterfallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "."), Inside: s.Path != s.Node, Note: v.emptyReason(s), Tries: timeline.Tries(s)}
+	row := consoleview.WaterfallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "."), Inside: s.Path != s.Node, Note: v.emptyReason(s), Tries: stepTries(s)}
 	row.Icon, row.Group = v.face(s)
 	if s.Attempt == 0 {
 		return row
 	}
-	row.Began, row.Duration, row.Cost = true, timeline.Duration(s, end), v.stepCost(s)
+	row.Began, row.Duration, row.Cost = true, stepDuration(s, end), v.stepCost(s)
 	if v.children[s.Path] == nil {
-		row.Bars = timeline.Bars(s, begin, end)
+		row.Bars = attemptBars(s, begin, end)
 		return row
 	}
 	// While children run, a waiting step is not paused: one bar spans all attempts.
@@ -45,7 +44,7 @@ func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.Waterf
 	if last.IsZero() {
 		last = end
 	}
-	b := timeline.Span(begin, s.Tries()[0].StartedAt, last, row.State)
+	b := timeSpan(begin, s.Tries()[0].StartedAt, last, row.State)
 	b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
 	row.Bars = []consoleview.WaterfallBar{b}
 	return row
@@ -209,7 +208,7 @@ func (v *runView) tryLines(s *flow.Step) (lines []consoleview.TryLine) {
 
 // tryLine converts an attempt.
 func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.TryLine {
-	state := timeline.State(s, a, last)
+	state := attemptState(s, a, last)
 	t := consoleview.TryLine{At: a.StartedAt, State: state}
 	if !a.EndedAt.IsZero() {
 		t.Duration = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
@@ -250,7 +249,7 @@ func (v *runView) stepMeta(s *flow.Step) (parts []string) {
 		parts = append(parts, model)
 	}
 	if s.Attempt > 0 && s.State.Ended() {
-		parts = append(parts, consoleview.Precisely(timeline.Duration(s, v.run.EndedAt)))
+		parts = append(parts, consoleview.Precisely(stepDuration(s, v.run.EndedAt)))
 	}
 	if s.Usage.InputTokens+s.Usage.OutputTokens > 0 {
 		parts = append(parts, fmt.Sprintf("%s → %s tokens", components.Count(int(s.Usage.InputTokens)), components.Count(int(s.Usage.OutputTokens))))
@@ -293,7 +292,7 @@ func (s *Server) runPicture(v *runView, link consoleview.RunLink) components.Pic
 		to := link.WithStep(n.ID)
 		box.Href, box.Attrs, box.Current = templ.SafeURL(to.Path()), to.Attrs(), n.ID == topNode(link.Step)
 		if step.Attempt > 0 && step.State.Ended() {
-			box.Detail = consoleview.Precisely(timeline.Duration(step, v.run.EndedAt))
+			box.Detail = consoleview.Precisely(stepDuration(step, v.run.EndedAt))
 		}
 	}
 	for _, e := range v.doc.Edges {

@@ -8,7 +8,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/items"
-	"sluice/handlers/console/timeline"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -264,7 +263,7 @@ func (f *treeBuilder) addItem(v *runView, s *flow.Children, above consoleview.Wa
 		return nil
 	}
 	begin, end := child.span(f.c.s.Now())
-	b := timeline.Span(f.begin, begin, end, row.State)
+	b := timeSpan(f.begin, begin, end, row.State)
 	b.Title = b.State + " after " + consoleview.Precisely(b.From) + ", took " + consoleview.Precisely(b.To-b.From)
 	row.Bars, row.Began, row.Duration, row.Unfolds, row.Open = []consoleview.WaterfallBar{b}, true, end.Sub(begin), true, true
 	if run.State.Ended() && run.Usage.CostNanoUSD > 0 {

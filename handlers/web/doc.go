@@ -12,8 +12,7 @@
 //   - Call.ReadForm is the only reader of forms, with or without files.
 //   - Stream is a response of Server-Sent Events, for pages and the API.
 //   - Edge handles every request first, also those of the API.
-//   - Package conns beneath it handles half-closed connections and shutdown, package
-//     slowbody reads uploads that take long.
+//   - Package conns beneath it handles half-closed connections, shutdown, and uploads that take long.
 //
 // It has no rules about flows and runs. It uses the store for sessions, members and
 // uploads, and the job runner only through an interface.

@@ -13,7 +13,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/inflight"
-	"sluice/handlers/web/slowbody"
+	"sluice/handlers/web/conns"
 )
 
 // Limits of a form.
@@ -47,7 +47,7 @@ func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 		}
 		whole = r.Body
 	} else { // no time limit while data keeps arriving, as for uploads to the API
-		r.Body = slowbody.New(c.Response(), whole, c.s.Patience)
+		r.Body = conns.NewSlowBody(c.Response(), whole, c.s.Patience)
 	}
 	reader, err := r.MultipartReader()
 	plain := errors.Is(err, http.ErrNotMultipart)

@@ -1,6 +1,7 @@
 // Package conns owns the TCP connections of the HTTP server. It keeps a request
 // alive if its client has only half-closed the connection, and it shuts down
-// without dropping requests. It does not look at requests or responses.
+// without dropping requests. SlowBody bounds uploads that are slow but alive. It does
+// not look at the content of requests or responses.
 package conns
 
 import (

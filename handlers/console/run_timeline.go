@@ -1,6 +1,4 @@
-// Package timeline turns the attempts of a step into bars on the time axis of its run. It
-// does not know where steps are stored or how bars are drawn.
-package timeline
+package console
 
 import (
 	"fmt"
@@ -10,9 +8,9 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// Tries returns the number of attempts of a step. Resuming after a wait does not
+// stepTries returns the number of attempts of a step. Resuming after a wait does not
 // count as another attempt.
-func Tries(s *flow.Step) int {
+func stepTries(s *flow.Step) int {
 	switch {
 	case s.Attempt == 0:
 		return 0
@@ -22,17 +20,17 @@ func Tries(s *flow.Step) int {
 	return s.Failures + 1
 }
 
-// Duration returns how long a step has taken until it ended, or until now.
-func Duration(s *flow.Step, now time.Time) time.Duration {
+// stepDuration returns how long a step has taken until it ended, or until now.
+func stepDuration(s *flow.Step, now time.Time) time.Duration {
 	if s.EndedAt.IsZero() {
 		return max(0, now.Sub(s.StartedAt))
 	}
 	return max(0, s.EndedAt.Sub(s.StartedAt))
 }
 
-// Bars returns the attempts of a step and the pauses between them. begin is the start
+// attemptBars returns the attempts of a step and the pauses between them. begin is the start
 // of the run.
-func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.WaterfallBar) {
+func attemptBars(s *flow.Step, begin, now time.Time) (list []consoleview.WaterfallBar) {
 	tries := s.Tries()
 	for i, a := range tries {
 		end, interrupted := a.EndedAt, false
@@ -43,11 +41,11 @@ func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.WaterfallBar) 
 			end = tries[i+1].StartedAt
 		}
 		if i > 0 && !tries[i-1].EndedAt.IsZero() {
-			wait := Span(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
+			wait := timeSpan(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
 			wait.Title = "waited " + consoleview.Precisely(wait.To-wait.From)
 			list = append(list, wait)
 		}
-		b := Span(begin, a.StartedAt, end, State(s, a, i == len(tries)-1))
+		b := timeSpan(begin, a.StartedAt, end, attemptState(s, a, i == len(tries)-1))
 		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
 		if len(tries) > 1 {
 			b.Title = fmt.Sprintf("attempt %d: %s", a.Number, b.Title)
@@ -55,23 +53,23 @@ func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.WaterfallBar) 
 		list = append(list, b)
 	}
 	if n := len(tries); n > 0 && !s.State.Ended() && !tries[n-1].EndedAt.IsZero() {
-		last := Span(begin, tries[n-1].EndedAt, now, "pause")
+		last := timeSpan(begin, tries[n-1].EndedAt, now, "pause")
 		last.Title = "waiting"
 		list = append(list, last)
 	}
 	return list
 }
 
-// Span returns the bar between two times. Clocks of instances can differ, so both
+// timeSpan returns the bar between two times. Clocks of instances can differ, so both
 // ends are clamped to the start of the run.
-func Span(begin, from, to time.Time, state string) consoleview.WaterfallBar {
+func timeSpan(begin, from, to time.Time, state string) consoleview.WaterfallBar {
 	b := consoleview.WaterfallBar{From: max(0, from.Sub(begin)), State: state}
 	b.To = max(b.From, to.Sub(begin))
 	return b
 }
 
-// State returns the state that an attempt ended with.
-func State(s *flow.Step, a flow.Attempt, last bool) string {
+// attemptState returns the state that an attempt ended with.
+func attemptState(s *flow.Step, a flow.Attempt, last bool) string {
 	switch {
 	case last && (s.State.Ended() || a.EndedAt.IsZero()):
 		return string(s.State)
