@@ -129,11 +129,11 @@ func showFlowUpgrade(c *call, t *draftNode) error {
 		return err
 	}
 	if up == nil {
-		return c.Render(http.StatusOK, editorview.UpgradeOf(editorview.Upgrade{Newest: true, Name: "the flow"}))
+		return c.Render(http.StatusOK, editorview.UpgradeOf(components.Upgrade{Newest: true, Name: "the flow"}))
 	}
-	view := editorview.Upgrade{FlowID: string(t.flow.ID), Node: t.node.ID, Name: up.Flow, Version: up.To}
+	view := components.Upgrade{FlowID: string(t.flow.ID), Node: t.node.ID, Name: up.Flow, Version: up.To}
 	for _, change := range up.Changes {
-		view.Changes = append(view.Changes, editorview.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
+		view.Changes = append(view.Changes, components.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}
 	for _, e := range up.Dropped {
 		view.Misfits = append(view.Misfits, fmt.Sprintf("The port for the connection from %s to %s no longer exists. Remove or redraw the connection.", e.From, e.To))

@@ -2,9 +2,9 @@ package web
 
 import (
 	"context"
+
 	"sluice/flow"
 	"sluice/views/components"
-	editorview "sluice/views/editor"
 )
 
 // Models lists the models and providers that users can choose from.
@@ -15,7 +15,7 @@ type Models interface {
 	// hosted model. It returns a *flow.Error if the model cannot be used.
 	PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error)
 	// UpgradeModel returns the changes in the newest version of a node's model.
-	UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error)
+	UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (components.Upgrade, error)
 	// Providers returns the providers whose hosts are known, so that a credential
 	// needs only their name.
 	Providers() []components.Option

@@ -8,7 +8,6 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/views/components"
-	editorview "sluice/views/editor"
 )
 
 // FakeModels stands in for the models of all providers.
@@ -51,8 +50,8 @@ func (FakeModels) PinModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, 
 }
 
 // UpgradeModel always reports a newer version with a breaking change.
-func (FakeModels) UpgradeModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, _ []flow.Edge) (editorview.Upgrade, error) {
-	return editorview.Upgrade{Name: flow.Text(n.Config["model"]), Changes: []editorview.UpgradeChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
+func (FakeModels) UpgradeModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, _ []flow.Edge) (components.Upgrade, error) {
+	return components.Upgrade{Name: flow.Text(n.Config["model"]), Changes: []components.UpgradeChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
 }
 
 // Providers returns the options of the form for a new credential.

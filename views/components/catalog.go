@@ -2,6 +2,7 @@ package components
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -118,3 +119,29 @@ func TaskWords(kinds []string) (words []string) {
 // PickerSheet returns the URL of the model list's style sheet, which the script loads when the
 // list is first opened.
 func PickerSheet() string { return static.URL("picker.css") }
+
+// Upgrade describes the changes of another version of a node's model or child flow.
+type Upgrade struct {
+	FlowID, Node string
+	Name         string // of the model or flow
+	Version      int64  // of a flow; 0 for a model
+	// Newest is set if there is no newer version.
+	Newest  bool
+	Changes []UpgradeChange
+	// Misfits are values and edges that are kept but no longer fit.
+	Misfits []string
+}
+
+// Headline says which version is newer.
+func (u Upgrade) Headline() string {
+	if u.Version > 0 {
+		return fmt.Sprintf("Version %d of %s changes:", u.Version, u.Name)
+	}
+	return "There is a newer version of " + u.Name + "."
+}
+
+// UpgradeChange is one difference between versions.
+type UpgradeChange struct {
+	Sentence string
+	Breaking bool
+}

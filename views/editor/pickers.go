@@ -1,7 +1,6 @@
 package editor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -43,32 +42,6 @@ func (l ModelList) serverName(g components.ModelGroup) string {
 		return ""
 	}
 	return name
-}
-
-// Upgrade describes the changes of another version of a node's model or child flow.
-type Upgrade struct {
-	FlowID, Node string
-	Name         string // of the model or flow
-	Version      int64  // of a flow; 0 for a model
-	// Newest is set if there is no newer version.
-	Newest  bool
-	Changes []UpgradeChange
-	// Misfits are values and edges that are kept but no longer fit.
-	Misfits []string
-}
-
-// headline says which version is newer.
-func (u Upgrade) headline() string {
-	if u.Version > 0 {
-		return fmt.Sprintf("Version %d of %s changes:", u.Version, u.Name)
-	}
-	return "There is a newer version of " + u.Name + "."
-}
-
-// UpgradeChange is one difference between versions.
-type UpgradeChange struct {
-	Sentence string
-	Breaking bool
 }
 
 // CredentialForm creates a credential from within a flow.

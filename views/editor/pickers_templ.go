@@ -940,7 +940,7 @@ func connectProvider(flowID string, g components.ModelGroup) templ.Component {
 // UpgradeOf shows what a newer version changes, and upgrades to it.
 //
 //go:noinline
-func UpgradeOf(u Upgrade) templ.Component {
+func UpgradeOf(u components.Upgrade) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -981,7 +981,7 @@ func UpgradeOf(u Upgrade) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var49 string
-			templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(u.headline())
+			templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(u.Headline())
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `editor/pickers.templ`, Line: 172, Col: 23}
 			}

@@ -46,7 +46,7 @@ func inspectorSamples(theme layout.Theme) map[string]templ.Component {
 	all["models-viewer"] = Models(ModelList{Groups: []components.ModelGroup{{Name: "anthropic", Title: "Anthropic", Place: components.PlaceOffered, Models: many[:1]}}})
 	all["models-hosted"] = Models(ModelList{Groups: []components.ModelGroup{{Name: "image-generation", Title: "Make images", Models: []components.ModelChoice{{ID: "black-forest-labs/flux-schnell", Title: "FLUX schnell", Text: "Makes images of descriptions.", Detail: "300M runs"}}}}})
 	all["models-none"] = Models(ModelList{Query: "lama<", FlowID: "flow_1", Servers: []components.ModelGroup{{Name: "openai_compatible", Title: "OpenAI-compatible server", Address: "https://models.example.com/v1"}, {Name: "replicate", Title: "Replicate", KeysURL: "https://replicate.com/account/api-tokens"}}})
-	all["upgrade"] = UpgradeOf(Upgrade{FlowID: "flow_1", Node: "m", Name: "acme/paint", Changes: []UpgradeChange{{Sentence: "The input steps is at most 30 now."}, {Sentence: "The input seed is gone.", Breaking: true}}, Misfits: []string{"input.seed: The model has no input of this name."}})
+	all["upgrade"] = UpgradeOf(components.Upgrade{FlowID: "flow_1", Node: "m", Name: "acme/paint", Changes: []components.UpgradeChange{{Sentence: "The input steps is at most 30 now."}, {Sentence: "The input seed is gone.", Breaking: true}}, Misfits: []string{"input.seed: The model has no input of this name."}})
 	all["server-tools"] = sampleServerTools(theme)
 	all["credential-new"] = NewCredential(CredentialForm{FlowID: "flow_1", Provider: "openai", Providers: []components.Option{{Value: "", Label: "Anything: a plain secret"}, {Value: "openai", Label: "OpenAI"}}, Errors: components.Errors{"secret": "Paste the secret here."}})
 	return all

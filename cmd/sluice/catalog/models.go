@@ -21,7 +21,6 @@ import (
 	"sluice/providers"
 	"sluice/providers/hosted"
 	"sluice/views/components"
-	editorview "sluice/views/editor"
 )
 
 // listTime bounds how long a page waits for the lists of providers. A slower list is cached
@@ -420,8 +419,8 @@ func (m *Models) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node
 
 // UpgradeModel compares a node's pinned version with the newest one. It changes nothing: the
 // editor shows the result and applies it after confirmation.
-func (m *Models) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error) {
-	out := editorview.Upgrade{Name: flow.Text(n.Config["model"])}
+func (m *Models) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (components.Upgrade, error) {
+	out := components.Upgrade{Name: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Name); err == nil {
 		out.Name = ref.Path() // without the version that it names
 	}
@@ -437,7 +436,7 @@ func (m *Models) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.
 	}
 	out.Newest = up.From == up.To && len(up.Changes.List) == 0
 	for _, change := range up.Changes.List {
-		out.Changes = append(out.Changes, editorview.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
+		out.Changes = append(out.Changes, components.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}
 	for _, misfit := range slices.Concat(up.Values, up.Edges) {
 		out.Misfits = append(out.Misfits, strings.TrimPrefix(misfit.Field+": ", ": ")+misfit.Why)
