@@ -165,22 +165,32 @@ type Progress struct {
 	Total int `json:"total"`
 }
 
-// Run is one execution of one document with one set of inputs.
+// Run is one execution of one document with one set of inputs. A start fills in what a caller chose, the
+// engine the state and the times, the store the numbers of events. Content (inputs, outputs, error,
+// steps) is erased by retention before the row itself.
 type Run struct {
-	ID            RunID
-	WorkspaceID   WorkspaceID
-	FlowID        FlowID
-	FlowSlug      string // slug of the flow when the run was read or accepted; empty if not loaded
-	Version       int64  // 0 for a draft run
-	Draft         bool
-	DocumentHash  string
-	State         RunState
-	Attempt       int64 // counts claims by workers; fences the writes of former workers
-	Trigger       Trigger
-	TriggerID     string    // of the schedule that started it, like the next three
-	TriggerName   string    // when it started
-	ScheduledAt   time.Time // planned time
-	EventKey      string
+	ID          RunID
+	WorkspaceID WorkspaceID
+	// FlowID is the flow that the run belongs to. A work run belongs to the flow that it works for, though
+	// it executes an internal document.
+	FlowID   FlowID
+	FlowSlug string // slug of the flow when the run was read or accepted; empty if not loaded
+	Version  int64  // 0 for a draft run
+	Draft    bool
+	// DocumentHash identifies the document, which never changes under its hash. So a run finishes on
+	// what it started with, whatever is published meanwhile.
+	DocumentHash string
+	State        RunState
+	// Attempt counts claims by workers. A write with an older attempt is rejected (ErrFenced), so that a
+	// worker that was presumed dead cannot overwrite the work of its successor.
+	Attempt int64
+	Trigger Trigger
+	// What a schedule or incoming webhook recorded about its start. All are empty for other runs.
+	TriggerID   string
+	TriggerName string    // at the time of the start; a trigger can be renamed
+	ScheduledAt time.Time // the planned time, which can be long before CreatedAt after an outage
+	EventKey    string    // identifies the event within the trigger, so that none starts two runs
+	// KeyID and UserID are the key or the person that started the run. Both are empty if a trigger did.
 	KeyID, UserID string
 	ParentRunID   RunID        // of a rerun: the run that it repeats
 	Caller        *CallingStep // of a child run; nil for a root run
@@ -193,35 +203,40 @@ type Run struct {
 	RerunFrom string // of a rerun: the node to start from
 	Continues RunID  // the run whose conversations this one continues
 	// ContextHash identifies these conversations, and Context has them by node ID. It is loaded for a worker only.
-	ContextHash     string
-	Traceparent     string // trace context that the run belongs to; empty if it begins a trace. See package trace
-	Context         map[string]any
-	ChildVersions   ChildVersions
-	SkipFailed      bool // see Rerun.SkipFailed
-	Inputs          *Object
-	InputSummary    string // beginning of the inputs; set by the store
-	Outputs         *Object
-	Error           *Error
-	Metadata        *Object
-	Usage           Usage
-	Models          []string // models that were used (provider/model), in the order of first use
-	Progress        Progress
-	Seq             int64 // number of the newest event of the run
-	RunSeq          int64 // number of the event with the current run state
-	Writes          int64 // counts the writes of a worker, to detect repeated ones; 0: not counted
-	Save            bool  // false: content is erased once the run and its deliveries have ended
+	ContextHash   string
+	Traceparent   string // trace context that the run belongs to; empty if it begins a trace. See package trace
+	Context       map[string]any
+	ChildVersions ChildVersions
+	SkipFailed    bool // see Rerun.SkipFailed
+	// Inputs are the checked inputs by name, with defaults filled in. Values of secret inputs are
+	// references, see SecretInputRef.
+	Inputs       *Object
+	InputSummary string // beginning of the inputs; set by the store
+	// Outputs are the results by name. A flow whose output is skipped has no member for it.
+	Outputs  *Object
+	Error    *Error   // why the run failed or was canceled; nil otherwise
+	Metadata *Object  // what the caller stored with the run; no code reads it
+	Usage    Usage    // of all steps so far
+	Models   []string // models that were used (provider/model), in the order of first use
+	Progress Progress
+	Seq      int64 // number of the newest event of the run
+	RunSeq   int64 // number of the event with the current run state
+	Writes   int64 // counts the writes of a worker, to detect repeated ones; 0: not counted
+	Save     bool  // false: content is erased once the run and its deliveries have ended
+	// Timeout is the time limit of the run. Time in the queue and time that the run waits do not count;
+	// DeadlineAt moves with every wait.
 	Timeout         time.Duration
-	CancelRequested bool
+	CancelRequested bool // stored by whoever cancels; the worker of the run ends it
 	StopRequested   bool // the run is canceled once its agents have ended their turns
 	Untrusted       Untrusted
-	Crashes         int // consecutive crashes without progress in between
+	Crashes         int // consecutive crashes without progress in between; a suspect ends as poisoned
 	CreatedAt       time.Time
 	StartedAt       time.Time // zero until then, like the times below
 	EndedAt         time.Time
-	ExpiresAt       time.Time
+	ExpiresAt       time.Time // when retention erases the content
 	DeadlineAt      time.Time
-	WaitingSince    time.Time
-	Erased          Code // why the content was erased (result_not_saved, run_expired); empty while it exists
+	WaitingSince    time.Time // begin of the current wait without a worker; zero while a step runs
+	Erased          Code      // why the content was erased (result_not_saved, run_expired); empty while it exists
 	// Sizes holds the stored bytes of each step by its path, and of outputs and error under "".
 	// The store maintains it while a worker has the run; nil means not loaded.
 	Sizes map[string]int64
@@ -232,30 +247,36 @@ type Run struct {
 	NoChildren bool
 }
 
-// Step is the execution of one node in one run.
+// Step is the execution of one node in one run, or of one sub-step of a node. Its state machine is in
+// docs/design.md; only Plan moves it along.
 type Step struct {
+	// Path identifies the step in its run: the ID of the node, and for a sub-step the path of its parent,
+	// SubSeparator and its own name, such as agent.3.1. Node is the node whose kind is executed.
 	Path, Node, Kind string
 	State            StepState
 	Attempt          int       // number of starts, including attempts that a crash ended
 	Failures         int       // failed attempts, for the retry policy
 	Attempts         []Attempt // see Tries; empty for a single attempt
-	NodeHash         string
-	InputHash        string
-	Input            map[string]any
-	Outputs          map[string]any
-	Bulky            bool // set for a write: outputs too large for the row are stored separately
-	Untrusted        bool // the outputs have content from outside
-	Interrupted      bool // set for a write: a worker died during a paid call, so what the step had reserved is lost
-	InBudget         bool // set for a write: a sub-step counts against the budget of the step that it belongs to
-	Error            *Error
-	Usage            Usage
-	Spent            Usage // usage since the previous write of the step
-	Saved            any   // saved state; see In.Save and Suspension
-	Seq              int64 // number of the event with the current state
-	OutputSeq        int64 // number of the output event, for output nodes
-	StartedAt        time.Time
-	EndedAt          time.Time
-	WaitUntil        time.Time
+	// NodeHash and InputHash identify what was executed: the declaration of the node, and its
+	// resolved input. A rerun reuses the outputs of a step if both are equal.
+	NodeHash  string
+	InputHash string
+	Input     map[string]any // by port, as the kind received it; secrets are references
+	Outputs   map[string]any // by port; nil unless the step succeeded
+	Bulky     bool           // set for a write: outputs too large for the row are stored separately
+	Untrusted bool           // the outputs have content from outside
+	// Interrupted is set for a write: a worker died during a paid call, so what the step had reserved is lost.
+	Interrupted bool
+	InBudget    bool   // set for a write: a sub-step counts against the budget of the step that it belongs to
+	Error       *Error // of the last attempt, also while the step retries
+	Usage       Usage  // of all attempts
+	Spent       Usage  // usage since the previous write of the step
+	Saved       any    // saved state; see In.Save and Suspension
+	Seq         int64  // number of the event with the current state
+	OutputSeq   int64  // number of the output event, for output nodes
+	StartedAt   time.Time
+	EndedAt     time.Time
+	WaitUntil   time.Time // when a waiting or retrying step continues at the latest
 }
 
 // RunWrite is progress of a run that is committed in one transaction. It fails with ErrFenced

@@ -52,22 +52,25 @@ type Settings struct {
 	Length int `json:"length,omitempty"`
 }
 
-// Base is a knowledge base.
+// Base is a knowledge base. Documents, Passages and Bytes are counted by the writes that change them, so
+// a list of bases reads no documents.
 type Base struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
 	FlowID      flow.FlowID // hidden, owns the runs that index
-	Slug, Name  string
+	Slug, Name  string      // flows name a base by its slug, which never changes
 	Settings    Settings
-	Generation  int64
-	Changes     int64 // of its content
-	Documents   int64
-	Passages    int64
-	Bytes       int64
-	Source      string
-	MadeBy      string
-	CreatedAt   time.Time
-	ChangedAt   time.Time
+	// Generation numbers the index. Rebuilding with another model makes a new one beside the old, and a
+	// search that was prepared for an older generation begins again, because its vectors differ.
+	Generation int64
+	Changes    int64 // of its content
+	Documents  int64 // of all parts, like the next two
+	Passages   int64 // at most MaxPassages
+	Bytes      int64 // of texts and index; they count toward the quota of the workspace
+	Source     string
+	MadeBy     string // ID of a person or key
+	CreatedAt  time.Time
+	ChangedAt  time.Time
 }
 
 // Weights returns how ranks are combined in searches of the base.
@@ -85,34 +88,35 @@ const (
 	Failed = "failed" // its last version could not be read; an earlier one is still searched if there is one
 )
 
-// Document is a document of a base.
+// Document is a document of a base. Part and Source identify it: another addition with both replaces it.
 type Document struct {
-	ID        string
-	BaseID    string
-	Part      string
-	Source    string
-	Hash      string
-	Title     string
-	Link      string
-	Metadata  *flow.Object
-	Format    string
-	State     string
-	Error     string
-	RunID     flow.RunID
-	First     int64 // number of its first passage
-	Passages  int64
-	Bytes     int64
+	ID       string
+	BaseID   string
+	Part     string // a customer, tenant or project; every search but one of all parts is limited to a part
+	Source   string // a path, URL or ID
+	Hash     string // of the content and of what else decides its passages: an equal one changes nothing
+	Title    string
+	Link     string       // where people can read it
+	Metadata *flow.Object // for filters
+	Format   string       // as it was detected, such as pdf
+	State    string       // Ready or Failed
+	Error    string       // why its last version failed, as a sentence
+	RunID    flow.RunID   // the run that indexed it last
+	First    int64        // number of its first passage
+	Passages int64
+	Bytes    int64
+	// CreatedAt is when the source was first added; ChangedAt moves with each version.
 	CreatedAt time.Time
 	ChangedAt time.Time
 }
 
-// Passage is a passage of a document.
+// Passage is a piece of a document, the unit of search.
 type Passage struct {
-	Number   int64
+	Number   int64 // in the base; never used again
 	Text     string
-	Headings []string
-	Page     int
-	From, To int
+	Headings []string     // above it, from the title down
+	Page     int          // from 1; 0 if the format has no pages
+	From, To int          // the part of the document's text, in bytes
 	Cells    *flow.Object // of the row of a table
 }
 
