@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 	"sluice/flow/library"
 )
 
@@ -254,6 +254,6 @@ func TestUpdateKey_refuses_an_outdated_change(t *testing.T) {
 			k.Name = "renamed"
 		})
 		w.must(err)
-		wantEqual(t, "terms", got.Name+" "+audittext.KeyTerms(got), "renamed run, admin · 1 flow · 5 requests a minute")
+		wantEqual(t, "terms", got.Name+" "+audit.KeyTerms(got), "renamed run, admin · 1 flow · 5 requests a minute")
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 	"sluice/flow/library"
 )
 
@@ -116,7 +116,7 @@ func TestChangeKey(t *testing.T) {
 		w.must(err)
 		got, err := w.FindKey(w.ctx, ws, k.ID)
 		w.must(err)
-		wantEqual(t, "terms", audittext.KeyTerms(got), "run · all flows · 1000 runs a day · $5 a day")
+		wantEqual(t, "terms", audit.KeyTerms(got), "run · all flows · 1000 runs a day · $5 a day")
 		log, err := w.ListAudit(w.ctx, ws, "", 10)
 		w.must(err)
 		wantEqual(t, "lines", len(log), 2)

@@ -109,49 +109,24 @@ func (c alarmShowCmd) RunAPI(ctx context.Context, api *client.Client, s *streams
 
 type alarmSetCmd struct {
 	alarmArgs
-	Kind       string   `required:"" help:"failed, slow, cost, silent, skipped, deliveries or waiting."`
-	Flow       string   `help:"ID or slug of the flow. Default: all flows of the workspace."`
-	Count      int64    `help:"failed: failures in a row. skipped: events in --window."`
-	Percent    int64    `help:"failed: instead of --count, the share of failures in --window."`
-	Least      int64    `help:"How many runs --window must have."`
-	Window     string   `help:"How far to look back, such as 15m."`
-	Over       string   `help:"slow, silent, deliveries, waiting: a duration such as 30s, 15m or 2d."`
-	USD        float64  `name:"usd" help:"cost: an amount in dollars."`
-	Per        string   `help:"cost: day or run."`
-	Factor     float64  `help:"cost: instead of --usd, a multiple of the mean of the last 7 days."`
-	ClearAfter string   `help:"How long the condition must not have held before the alarm ends."`
-	To         []string `sep:"none" placeholder:"RECEIVER" help:"Receivers: an address, a URL, slack:URL, teams:URL or flow:SLUG. Can be repeated."`
-}
-
-// body returns the request.
-func (c *alarmSetCmd) body() map[string]any {
-	body := map[string]any{"kind": c.Kind}
-	set := func(name string, v any, given bool) {
-		if given {
-			body[name] = v
-		}
-	}
-	set("flow", c.Flow, c.Flow != "")
-	set("count", c.Count, c.Count != 0)
-	set("percent", c.Percent, c.Percent != 0)
-	set("least", c.Least, c.Least != 0)
-	set("window", c.Window, c.Window != "")
-	set("over", c.Over, c.Over != "")
-	set("usd", c.USD, c.USD != 0)
-	set("per", c.Per, c.Per != "")
-	set("factor", c.Factor, c.Factor != 0)
-	set("clear_after", c.ClearAfter, c.ClearAfter != "")
-	to := []any{}
-	for _, r := range c.To {
-		to = append(to, alarms.ParseReceiver(r))
-	}
-	set("to", to, len(to) > 0)
-	return body
+	Body bodyFlags `body:"SetAlarm" names:"to=-"`
+	To   []string  `sep:"none" placeholder:"RECEIVER" help:"Receivers: an address, a URL, slack:URL, teams:URL or flow:SLUG. Can be repeated."`
 }
 
 // RunAPI creates or changes an alarm.
 func (c alarmSetCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	return c.print(ctx, api, s, "PUT", "", c.body())
+	body, err := c.Body.values()
+	if err != nil {
+		return err
+	}
+	to := []alarms.Receiver{}
+	for _, r := range c.To {
+		to = append(to, alarms.ParseReceiver(r))
+	}
+	if len(to) > 0 {
+		body["to"] = to
+	}
+	return c.print(ctx, api, s, "PUT", "", body)
 }
 
 type alarmPauseCmd struct{ alarmArgs }

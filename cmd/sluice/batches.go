@@ -103,37 +103,21 @@ func (a batchArgs) show(ctx context.Context, api *client.Client, s *streams, met
 }
 
 type batchStartCmd struct {
-	Flow        string   `arg:"" help:"ID or slug of the flow."`
-	File        string   `arg:"" help:"The table: CSV, TSV, JSON Lines or XLSX, or the ID of an uploaded file."`
-	Column      []string `help:"Where an input comes from: a column, or an expression over row." placeholder:"INPUT=COLUMN" sep:"none"`
-	Concurrency int      `help:"Rows that run at the same time." placeholder:"N"`
-	Sample      int      `help:"Only the first rows." placeholder:"N"`
-	OnError     string   `help:"Whether a failed row stops the others." enum:"keep,stop" default:"keep"`
-	SkipInvalid bool     `help:"Skip rows that do not fit, instead of starting nothing."`
-	Watch       bool     `help:"Follow the batch until it has ended."`
-	JSON        bool     `help:"Print as JSON."`
+	Flow        string    `arg:"" help:"ID or slug of the flow."`
+	File        string    `arg:"" help:"The table: CSV, TSV, JSON Lines or XLSX, or the ID of an uploaded file."`
+	Body        bodyFlags `body:"StartBatch" names:"file=-,rows=-,columns=column,on_invalid=-,webhook=-"`
+	SkipInvalid bool      `help:"Skip rows that do not fit, instead of starting nothing."`
+	Watch       bool      `help:"Follow the batch until it has ended."`
+	JSON        bool      `help:"Print as JSON."`
 }
 
 // RunAPI uploads the table and starts the batch.
 func (c batchStartCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	body := map[string]any{"on_error": c.OnError, "file": c.File}
-	columns := map[string]string{}
-	for _, text := range c.Column {
-		name, column, ok := strings.Cut(text, "=")
-		if !ok {
-			return usageError(fmt.Sprintf("--column %q: write INPUT=COLUMN", text))
-		}
-		columns[name] = column
+	body, err := c.Body.values()
+	if err != nil {
+		return err
 	}
-	if len(columns) > 0 {
-		body["columns"] = columns
-	}
-	if c.Concurrency > 0 {
-		body["concurrency"] = c.Concurrency
-	}
-	if c.Sample > 0 {
-		body["sample"] = c.Sample
-	}
+	body["file"] = c.File
 	if c.SkipInvalid {
 		body["on_invalid"] = "skip"
 	}
@@ -146,7 +130,7 @@ func (c batchStartCmd) RunAPI(ctx context.Context, api *client.Client, s *stream
 	}
 	b, err := fetch[batch](ctx, api, http.MethodPost, batchesPath(c.Flow), body)
 	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+		return notFound(err, noFlow)
 	}
 	if !c.Watch {
 		return b.print(s.Out, c.JSON)
@@ -163,7 +147,7 @@ type batchListCmd struct {
 func (c batchListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	list, err := fetch[struct{ Batches []batch }](ctx, api, http.MethodGet, batchesPath(c.Flow), nil)
 	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+		return notFound(err, noFlow)
 	}
 	return printList(s.Out, c.JSON, list.Batches, "BATCH\tSTATE\tROWS\tFAILED", (*batch).line)
 }

@@ -123,18 +123,19 @@ func (c caseAddCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) 
 }
 
 type caseFromRunCmd struct {
-	Flow    string   `arg:"" help:"ID or slug of the flow."`
-	Runs    []string `arg:"" name:"run" help:"IDs of runs that have ended."`
-	Tag     []string `help:"Tags of the cases." placeholder:"TAG"`
-	Preview bool     `help:"Only print the cases as JSON; stores nothing."`
+	Flow string    `arg:"" help:"ID or slug of the flow."`
+	Runs []string  `arg:"" name:"run" help:"IDs of runs that have ended."`
+	Body bodyFlags `body:"CasesFromRuns" names:"runs=-,filter=-,sample=-,spread=-,tags=tag"`
 }
 
 // RunAPI makes the cases, and prints the ID of each. It fails if a run gives none.
 func (c caseFromRunCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	body := map[string]any{"runs": c.Runs, "preview": c.Preview}
-	if len(c.Tag) > 0 {
-		body["tags"] = c.Tag
+	body, err := c.Body.values()
+	if err != nil {
+		return err
 	}
+	body["runs"] = c.Runs
+	preview := body["preview"] == true
 	made, err := fetch[struct {
 		Cases []struct {
 			ID      *string `json:"id"`
@@ -155,7 +156,7 @@ func (c caseFromRunCmd) RunAPI(ctx context.Context, api *client.Client, s *strea
 		case m.ID == nil:
 			skipped++
 			fmt.Fprintf(s.Err, "%s: no case. %s\n", m.RunID, m.Skipped)
-		case c.Preview:
+		case preview:
 			shown = append(shown, m.Case)
 		default:
 			fmt.Fprintln(s.Out, *m.ID)
@@ -164,7 +165,7 @@ func (c caseFromRunCmd) RunAPI(ctx context.Context, api *client.Client, s *strea
 			fmt.Fprintf(s.Err, "%s: without recorded results of %s; 'sluice flow test --mode fill' records them.\n", m.RunID, strings.Join(m.Unrecorded, ", "))
 		}
 	}
-	if c.Preview {
+	if preview {
 		if err := printJSON(s.Out, append([]any{}, shown...)); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -41,11 +42,12 @@ type credentialCmd struct {
 // from a flag, because other users of a machine can see the arguments of a process
 // and shells keep them in their history.
 type credentialAddCmd struct {
-	Name     string   `required:"" help:"Name that flows use, such as openai."`
-	Provider string   `help:"Provider this secret is for: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for other services." placeholder:"P"`
-	BaseURL  string   `name:"base-url" help:"Base URL of the provider, if it is not the default one." placeholder:"URL"`
-	Host     []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Required for a plain secret, known for every provider." placeholder:"HOST"`
-	AnyHost  bool     `help:"Let a plain secret be sent to any host. Anyone who can run a flow whose URL is an input could then have it sent to themselves."`
+	Name     string    `required:"" help:"Name that flows use, such as openai."`
+	Provider string    `help:"Provider this secret is for: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for other services." placeholder:"P"`
+	BaseURL  string    `name:"base-url" help:"Base URL of the provider, if it is not the default one." placeholder:"URL"`
+	Host     []string  `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Required for a plain secret, known for every provider." placeholder:"HOST"`
+	Body     bodyFlags `body:"SetCredential" names:"secret=-,provider=-,base_url=-,hosts=-"`
+	AnyHost  bool      `help:"Let a plain secret be sent to any host. Anyone who can run a flow whose URL is an input could then have it sent to themselves."`
 }
 
 // RunAPI stores a credential. Replacing a credential keeps its limits. The API never returns a secret
@@ -60,6 +62,10 @@ func (c credentialAddCmd) RunAPI(ctx context.Context, api *client.Client, s *str
 		return err
 	}
 	verb, body := "replaced", map[string]any{"secret": secret}
+	given, err := c.Body.values()
+	if err != nil {
+		return err
+	}
 	was, err := fetch[admin.Credential](ctx, api, "GET", credentialPath(c.Name), nil)
 	if flow.IsNotFound(err) {
 		verb, err = "stored", nil
@@ -68,6 +74,7 @@ func (c credentialAddCmd) RunAPI(ctx context.Context, api *client.Client, s *str
 		return err
 	}
 	body["max_calls"], body["calls_per_minute"] = was.MaxCalls, was.PerMinute
+	maps.Copy(body, given)
 	for name, text := range map[string]string{"provider": c.Provider, "base_url": c.BaseURL} {
 		if text != "" {
 			body[name] = text
@@ -178,21 +185,15 @@ func (c credentialHostsCmd) overHTTP() error {
 
 // credentialLimitsCmd sets how many calls model nodes make with a credential.
 type credentialLimitsCmd struct {
-	Name      string `arg:"" help:"Name of the credential."`
-	AtOnce    *int64 `name:"at-once" help:"Calls at once; 0 for no limit." placeholder:"N"`
-	PerMinute *int64 `help:"Calls a minute; 0 for no limit." placeholder:"N"`
+	Name string    `arg:"" help:"Name of the credential."`
+	Body bodyFlags `body:"LimitCredential" names:"max_calls=at-once,calls_per_minute=per-minute"`
 }
 
 // RunAPI sets the limits that have flags, or shows the limits if there are no flags.
 func (c credentialLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	body := map[string]any{}
-	for name, n := range map[string]*int64{"max_calls": c.AtOnce, "calls_per_minute": c.PerMinute} {
-		if n == nil {
-			continue
-		}
-		if body[name] = *n; *n < 0 || *n > flow.MaxCallLimit {
-			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
-		}
+	body, err := c.Body.values()
+	if err != nil {
+		return err
 	}
 	method, sent := "GET", any(nil)
 	if len(body) > 0 {
@@ -200,7 +201,7 @@ func (c credentialLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *
 	}
 	k, err := fetch[admin.Credential](ctx, api, method, credentialPath(c.Name), sent)
 	if err != nil {
-		return noSuchCredential(err, c.Name)
+		return noSuchCredential(c.Body.explain(err), c.Name)
 	}
 	_, err = fmt.Fprintf(s.Out, "%s: %s.\n", k.Name, flow.CallLimits{AtOnce: k.MaxCalls, PerMinute: k.PerMinute})
 	return err

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"sluice/cmd/sluice/client"
-	"sluice/flow"
 	"sluice/handlers/admin"
 )
 
@@ -17,31 +16,17 @@ import (
 // to runs that start later; queued and running ones are unaffected. Budgets are per UTC day
 // because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
-	ID            string   `arg:"" help:"ID or slug of the flow."`
-	MaxRunning    *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
-	MaxQueued     *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
-	RunsPerDay    *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
-	USDPerDay     *float64 `name:"usd-per-day" help:"Maximum cost per UTC day in dollars." placeholder:"USD"`
-	AllowUnpriced string   `name:"allow-unpriced" help:"yes or no: whether runs may use models whose price is unknown although there is a limit in dollars." placeholder:"yes|no"`
-	JSON          bool     `help:"Print as JSON."`
+	ID            string    `arg:"" help:"ID or slug of the flow."`
+	Body          bodyFlags `body:"LimitFlow" names:"allow_unpriced=-"`
+	AllowUnpriced string    `name:"allow-unpriced" help:"yes or no: whether runs may use models whose price is unknown although there is a limit in dollars." enum:"yes,no" placeholder:"yes|no"`
+	JSON          bool      `help:"Print as JSON."`
 }
 
 // RunAPI sets the limits that have flags, keeps the others, and shows all of them. 0 removes a limit.
 func (c flowLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	var none flow.Limits
-	if _, err := c.apply(&none); err != nil {
+	body, err := c.Body.values()
+	if err != nil {
 		return err
-	}
-	body := map[string]any{}
-	for name, n := range map[string]*int64{"max_running": c.MaxRunning, "max_queued": c.MaxQueued, "runs_per_day": c.RunsPerDay} {
-		if n != nil {
-			body[name] = positiveOrNil(*n)
-		}
-	}
-	if usd := c.USDPerDay; usd != nil {
-		if body["usd_per_day"] = any(*usd); *usd == 0 {
-			body["usd_per_day"] = nil
-		}
 	}
 	if c.AllowUnpriced != "" {
 		body["allow_unpriced"] = c.AllowUnpriced == "yes"
@@ -53,7 +38,7 @@ func (c flowLimitsCmd) RunAPI(ctx context.Context, api *client.Client, s *stream
 	}
 	limits, err := fetch[admin.FlowLimits](ctx, api, method, path, sent)
 	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+		return notFound(c.Body.explain(err), noFlow)
 	}
 	return c.print(s, limits)
 }
@@ -75,36 +60,6 @@ func (c flowLimitsCmd) print(s *streams, l admin.FlowLimits) (err error) {
 	}
 	fmt.Fprintf(s.Err, "There is no price for %s, %s. Set prices with 'sluice price set'.\n", strings.Join(l.Unpriced, ", "), effect)
 	return nil
-}
-
-// apply sets the limits that have flags and reports whether there were any. A limit out of
-// range is a usage error.
-func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
-	for _, part := range []struct {
-		of *int64
-		to *int64
-	}{{&limits.MaxRunning, c.MaxRunning}, {&limits.MaxQueued, c.MaxQueued}, {&limits.RunsPerDay, c.RunsPerDay}} {
-		if part.to != nil {
-			*part.of, given = *part.to, true
-		}
-	}
-	if usd := c.USDPerDay; usd != nil {
-		if !(*usd >= 0 && *usd <= flow.MaxUSD.Dollars()) { // also rejects NaN
-			return false, usageError("--usd-per-day must be a number of dollars from 0 to 1,000,000")
-		}
-		limits.USDPerDay, given = flow.USDOf(*usd), true
-	}
-	switch c.AllowUnpriced {
-	case "":
-	case "yes", "no":
-		limits.AllowUnpriced, given = c.AllowUnpriced == "yes", true
-	default:
-		return false, usageError("--allow-unpriced must be yes or no")
-	}
-	if given && len(limits.Check()) > 0 {
-		return false, usageError("a limit must be a whole number from 0 (unlimited) to 1,000,000,000")
-	}
-	return given, nil
 }
 
 // limitsJSON returns the limits as the API does, and the ID of the flow also as "id", its

@@ -31,11 +31,9 @@ type flowRunCmd struct {
 
 	Knowledge string `help:"For a document: index the files of this directory as the knowledge bases that the flow names." placeholder:"DIR" type:"path"`
 
-	MaxUSD *float64 `name:"max-usd" help:"What the run may cost in dollars, with all runs below it." placeholder:"USD"`
-
-	Continue string `help:"An earlier run of the flow, whose conversations of agents the run continues." placeholder:"RUN"`
-	Draft    bool   `help:"Run the draft of the flow. Needs the scope manage. Inputs have the types of the live version."`
-	Children string `help:"What nodes run of other flows: the live (or pinned) version, or with --draft the draft." enum:"live,draft" default:"live"`
+	Body     bodyFlags `body:"RunOptions" names:"version=-,webhook=-,global_webhook=-,save=-,children=-"`
+	Draft    bool      `help:"Run the draft of the flow. Needs the scope manage. Inputs have the types of the live version."`
+	Children string    `help:"What nodes run of other flows: the live (or pinned) version, or with --draft the draft." enum:"live,draft" default:"live"`
 }
 
 // Run runs a flow on the configured or local server or, if none is running, on a temporary
@@ -51,7 +49,9 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return notFound(err, c.Flow+" is neither a file nor a flow of the server; 'sluice flow list' lists the flows")
 	}
-	c.setOptions(given)
+	if err := c.setOptions(given); err != nil {
+		return err
+	}
 	run, err := t.api.Start(ctx, t.flowID, given)
 	if err != nil {
 		return err
@@ -71,16 +71,13 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 
 // setOptions adds the run options of the flags under the reserved name. Options with their
 // default values are omitted, because servers of earlier releases do not know them.
-func (c flowRunCmd) setOptions(given *flow.Object) {
-	options := map[string]any{}
+func (c flowRunCmd) setOptions(given *flow.Object) error {
+	options, err := c.Body.values()
+	if err != nil {
+		return err
+	}
 	if c.Draft {
 		options["version"] = "draft"
-	}
-	if c.MaxUSD != nil {
-		options["max_usd"] = *c.MaxUSD
-	}
-	if c.Continue != "" {
-		options["continue"] = c.Continue
 	}
 	if c.Children != "live" {
 		options["children"] = c.Children
@@ -88,6 +85,7 @@ func (c flowRunCmd) setOptions(given *flow.Object) {
 	if len(options) > 0 {
 		given.Set(contract.ReservedInput, options)
 	}
+	return nil
 }
 
 // runTarget is the server and the flow that a run is started with.

@@ -35,7 +35,7 @@ func (c flowSecretCmd) RunAPI(ctx context.Context, api *client.Client, s *stream
 		Webhooks []remoteWebhook `json:"webhooks"`
 	}](ctx, api, "GET", path, nil)
 	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+		return notFound(err, noFlow)
 	}
 	w, err := c.selectWebhook(list.Webhooks)
 	if err != nil {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -27,76 +25,32 @@ type keyCmd struct {
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key immediately."`
 }
 
-// scope is a flag whose help lists all scopes. The server checks its value.
-type scope flow.Scope
-
-// Values returns the values for the help.
-func (scope) Values() string { return flow.ScopeNames() }
-
 // keyCreateCmd creates a key. Only a hash of its secret is stored, so it is printed
 // once.
 type keyCreateCmd struct {
-	Name          string   `required:"" help:"Name of the key: what it is for."`
-	Flow          []string `help:"A flow the key may call, by its slug or ID; repeat for several. Default: all flows." placeholder:"FLOW"`
-	Scope         []scope  `default:"run,read" help:"Permissions of the key: {values}." placeholder:"SCOPE"`
-	Expires       days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
-	RPM           int64    `help:"Maximum requests per minute." placeholder:"N"`
-	Concurrency   int64    `help:"Maximum concurrent runs." placeholder:"N"`
-	RunsPerDay    int64    `name:"runs-per-day" help:"Maximum runs per day." placeholder:"N"`
-	USDPerDay     float64  `name:"usd-per-day" help:"Maximum cost per day in dollars." placeholder:"USD"`
-	AllowUnpriced bool     `name:"allow-unpriced" help:"With --usd-per-day: allow models whose price is unknown."`
-	JSON          bool     `help:"Print the key and its settings as JSON."`
+	Body    bodyFlags `body:"CreateKey" names:"flows=flow,scopes=scope,expires_at=-"`
+	Expires days      `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
+	JSON    bool      `help:"Print the key and its settings as JSON."`
 }
 
 // RunAPI creates a key. Standard output has only its secret, so that a shell can assign it to a
 // variable: KEY=$(sluice key create --name ci).
 func (c keyCreateCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	if c.RPM < 0 || c.Concurrency < 0 || c.RunsPerDay < 0 || c.USDPerDay < 0 || c.USDPerDay > 1e6 || math.IsNaN(c.USDPerDay) {
-		return usageError("a limit must be a number above zero")
-	}
-	raw, err := api.Call(ctx, "POST", "/v1/keys", c.body())
+	body, err := c.Body.values()
 	if err != nil {
-		return keyFlagError(err)
-	}
-	return printKey(s, raw, c.JSON)
-}
-
-// body returns the settings of the key that have flags. The server replaces the others with those
-// of the key in the request.
-func (c keyCreateCmd) body() map[string]any {
-	body := map[string]any{"name": c.Name, "scopes": append([]scope{}, c.Scope...)}
-	if len(c.Flow) > 0 {
-		body["flows"] = c.Flow
+		return err
 	}
 	if c.Expires > 0 {
 		body["expires_at"] = time.Now().Add(time.Duration(c.Expires)).UTC().Truncate(time.Second)
 	}
-	for name, n := range map[string]int64{"rpm": c.RPM, "concurrency": c.Concurrency, "runs_per_day": c.RunsPerDay} {
-		if n > 0 {
-			body[name] = n
-		}
-	}
-	if c.USDPerDay > 0 {
-		body["usd_per_day"] = c.USDPerDay
-	}
-	if c.AllowUnpriced {
-		body["allow_unpriced"] = true
-	}
-	return body
-}
-
-// keyFlagError turns the error about an invalid setting into one that names its flag.
-func keyFlagError(err error) error {
-	e, ok := errors.AsType[*flow.Error](err)
-	if !ok || e.Code != flow.CodeInputInvalid || len(e.Fields) == 0 {
-		return err
-	}
-	name := strings.TrimPrefix(e.Fields[0].Pointer, "/")
-	if name == "flows" {
+	raw, err := api.Call(ctx, "POST", "/v1/keys", body)
+	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 && strings.HasPrefix(e.Fields[0].Pointer, "/flows") {
 		return fmt.Errorf("%s 'sluice flow list' lists them", e.Fields[0].Detail)
 	}
-	flag := map[string]string{"scopes": "scope", "expires_at": "expires", "runs_per_day": "runs-per-day", "usd_per_day": "usd-per-day"}[name]
-	return usageError("--" + cmp.Or(flag, name) + ": " + e.Fields[0].Detail)
+	if err != nil {
+		return c.Body.explain(err)
+	}
+	return printKey(s, raw, c.JSON)
 }
 
 // keyObject has the fields of a key that commands show.

@@ -40,26 +40,20 @@ func documentPath(base, part, source string) string {
 }
 
 type knowledgeCreateCmd struct {
-	Slug        string `arg:"" help:"Its name in flows: lower-case letters, digits and hyphens."`
-	Name        string `help:"For people. Default: the slug."`
-	Description string `help:"What is in it."`
-	Parts       string `help:"Whether documents must belong to a part, such as a customer." enum:"optional,required" default:"optional"`
-	Model       string `help:"For search by meaning. Default: the built-in one, for English." placeholder:"PROVIDER/MODEL"`
-	Dimensions  int    `help:"Numbers in a vector, for models that let you choose." placeholder:"N"`
-	Words       int    `help:"Length of passages." default:"200"`
-	JSON        bool   `help:"Print as JSON."`
+	Slug string    `arg:"" help:"Its name in flows: lower-case letters, digits and hyphens."`
+	Body bodyFlags `body:"CreateKnowledge" names:"slug=-,passage_words=words"`
+	JSON bool      `help:"Print as JSON."`
 }
 
 // RunAPI creates a base.
 func (c knowledgeCreateCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	body := map[string]any{"slug": c.Slug, "parts": c.Parts, "passage_words": c.Words, "repeated_words": c.Words / 5}
-	for name, text := range map[string]string{"name": c.Name, "description": c.Description, "model": c.Model} {
-		if text != "" {
-			body[name] = text
-		}
+	body, err := c.Body.values()
+	if err != nil {
+		return err
 	}
-	if c.Dimensions > 0 {
-		body["dimensions"] = c.Dimensions
+	body["slug"] = c.Slug
+	if words, ok := body["passage_words"].(int64); ok && body["repeated_words"] == nil {
+		body["repeated_words"] = words / 5 // as by default: 40 of 200
 	}
 	b, err := fetch[admin.KnowledgeBase](ctx, api, http.MethodPost, knowledgePath, body)
 	if err != nil {
@@ -161,21 +155,21 @@ func (c knowledgeRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *s
 }
 
 type knowledgeSearchCmd struct {
-	Base     string   `arg:"" help:"Slug or ID of the knowledge base."`
-	Query    []string `arg:"" help:"A question or words."`
-	Part     string   `help:"Only documents of this part."`
-	AllParts bool     `help:"Documents of all parts."`
-	Mode     string   `help:"How passages are found." enum:"both,words,meaning" default:"both"`
-	Top      int      `help:"How many passages." default:"5"`
-	Where    string   `help:"Condition (CEL) over metadata and source." placeholder:"CONDITION"`
-	JSON     bool     `help:"Print as JSON."`
+	Base  string    `arg:"" help:"Slug or ID of the knowledge base."`
+	Query []string  `arg:"" help:"A question or words."`
+	Body  bodyFlags `body:"SearchKnowledge" names:"query=-"`
+	JSON  bool      `help:"Print as JSON."`
 }
 
 func (knowledgeSearchCmd) need() databaseNeed { return needRuns }
 
 // RunAPI searches a base.
 func (c knowledgeSearchCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	body := map[string]any{"query": strings.Join(c.Query, " "), "mode": c.Mode, "top": c.Top, "all_parts": c.AllParts, "part": c.Part, "where": c.Where}
+	body, err := c.Body.values()
+	if err != nil {
+		return err
+	}
+	body["query"] = strings.Join(c.Query, " ")
 	found, err := fetch[admin.KnowledgeFound](ctx, api, http.MethodPost, basePath(c.Base)+"/search", body)
 	if err != nil {
 		return notFound(err, noKnowledge)

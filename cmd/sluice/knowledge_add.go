@@ -17,15 +17,10 @@ import (
 )
 
 type knowledgeAddCmd struct {
-	Base           string   `arg:"" help:"Slug or ID of the knowledge base."`
-	File           []string `arg:"" help:"Files, or URLs."`
-	Source         string   `help:"What identifies the document; only for one file. Default: its path."`
-	Part           string   `help:"Part that the documents belong to."`
-	Title          string   `help:"Default: the title in the document."`
-	Link           string   `help:"Where people can read it."`
-	Meta           []string `help:"Metadata for filters." placeholder:"NAME=VALUE" sep:"none"`
-	AllowTruncated bool     `help:"Add the part of a document that can be read."`
-	JSON           bool     `help:"Print as JSON."`
+	Base string    `arg:"" help:"Slug or ID of the knowledge base."`
+	File []string  `arg:"" help:"Files, or URLs."`
+	Body bodyFlags `body:"AddDocument" names:"file=-,url=-,text=-,metadata=meta"`
+	JSON bool      `help:"Print as JSON."`
 }
 
 // indexed is the outcome for a document.
@@ -39,24 +34,18 @@ type indexed struct {
 
 // RunAPI adds the files one after the other.
 func (c knowledgeAddCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	if c.Source != "" && len(c.File) > 1 {
-		return usageError("--source is for one file; it identifies the document")
-	}
-	meta := map[string]any{}
-	for _, text := range c.Meta {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return usageError(fmt.Sprintf("--meta %q: write NAME=VALUE", text))
-		}
-		meta[name] = value
-	}
 	var list []indexed
 	for _, file := range c.File {
-		source := c.Source
-		if source == "" {
-			source = filepath.ToSlash(file)
+		body, err := c.Body.values()
+		if err != nil {
+			return err
 		}
-		body := map[string]any{"source": source, "part": c.Part, "title": c.Title, "link": c.Link, "metadata": meta, "allow_truncated": c.AllowTruncated}
+		if body["source"] != nil && len(c.File) > 1 {
+			return usageError("--source is for one file; it identifies the document")
+		}
+		if body["source"] == nil {
+			body["source"] = filepath.ToSlash(file)
+		}
 		one, err := addFile(ctx, api, c.Base, file, body)
 		if err != nil {
 			return err

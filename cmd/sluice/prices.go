@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/url"
 	"time"
 
@@ -26,47 +25,26 @@ type priceCmd struct {
 // priceSetCmd sets parts of a model's price and keeps the others. Past runs keep the
 // cost that was recorded when they ran.
 type priceSetCmd struct {
-	Model  string   `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
-	Input  *float64 `help:"Dollars per million input tokens." placeholder:"USD"`
-	Output *float64 `help:"Dollars per million output tokens." placeholder:"USD"`
-	Second *float64 `help:"Dollars per second of compute, for hosted models." placeholder:"USD"`
-	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
-}
-
-// check returns the parts of the price that have flags, in US dollars. It returns a usage error
-// if no part has a flag, or one is out of range.
-func (c priceSetCmd) check() (map[string]float64, error) {
-	if _, _, ok := providers.ParseModel(c.Model); !ok {
-		return nil, usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
-	}
-	given := map[string]float64{}
-	for part, usd := range map[string]*float64{"input": c.Input, "output": c.Output, "second": c.Second, "call": c.Call} {
-		if usd == nil {
-			continue
-		}
-		if given[part] = *usd; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
-			return nil, usageError("a price must be a number of dollars from 0 to 1,000,000")
-		}
-	}
-	if len(given) == 0 {
-		return nil, usageError("there is no price to set; give --input, --output, --second or --call")
-	}
-	return given, nil
+	Model string    `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
+	Body  bodyFlags `body:"SetPrice" names:"model=-"`
 }
 
 // RunAPI sets a price for future runs. The server keeps the parts without a flag. The cost of past
 // runs does not change.
 func (c priceSetCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	given, err := c.check()
+	if _, _, ok := providers.ParseModel(c.Model); !ok {
+		return usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
+	}
+	body, err := c.Body.values()
 	if err != nil {
 		return err
 	}
-	body := map[string]any{"model": c.Model}
-	for part, usd := range given {
-		body[part] = usd
+	if len(body) == 0 {
+		return usageError("there is no price to set; give --input, --output, --second or --call")
 	}
+	body["model"] = c.Model
 	if _, err := api.Call(ctx, "PATCH", "/v1/prices", body); err != nil {
-		return err
+		return c.Body.explain(err)
 	}
 	_, err = fmt.Fprintf(s.Out, "The price of %s is set.\n", c.Model)
 	return err

@@ -184,29 +184,21 @@ func reportAs(ctx context.Context, api *client.Client, r *testResult, format str
 
 // testOptions are the flags of a test.
 type testOptions struct {
-	Mode   string   `help:"replay: only recorded results, free. fill: what is not recorded is called, and recorded. live: models and reads are called." enum:"replay,fill,live" default:"replay"`
-	Tags   []string `help:"Only cases with one of these." placeholder:"TAG"`
-	Case   []string `help:"Only these cases." placeholder:"ID"`
-	Repeat int      `help:"How often each case runs." placeholder:"N"`
-	MaxUSD *float64 `name:"max-usd" help:"What the test may spend in dollars." placeholder:"USD"`
+	Mode string    `help:"replay: only recorded results, free. fill: what is not recorded is called, and recorded. live: models and reads are called." enum:"replay,fill,live" default:"replay"`
+	Body bodyFlags `body:"StartTest" names:"candidates=-,baseline=-,mode=-,cases=-"`
+	Case []string  `help:"Only these cases." placeholder:"ID"`
 }
 
 // body returns the options as the body of a start.
-func (o testOptions) body() map[string]any {
-	body := map[string]any{"mode": o.Mode}
-	if len(o.Tags) > 0 {
-		body["tags"] = o.Tags
+func (o testOptions) body() (map[string]any, error) {
+	body, err := o.Body.values()
+	if err != nil {
+		return nil, err
 	}
-	if len(o.Case) > 0 {
+	if body["mode"] = o.Mode; len(o.Case) > 0 {
 		body["cases"] = o.Case
 	}
-	if o.Repeat > 0 {
-		body["repeat"] = o.Repeat
-	}
-	if o.MaxUSD != nil {
-		body["max_usd"] = *o.MaxUSD
-	}
-	return body
+	return body, nil
 }
 
 // flowTestCmd tests a flow of the server.
@@ -224,7 +216,10 @@ func (flowTestCmd) need() databaseNeed { return needRuns }
 
 // RunAPI runs the test, and prints its report.
 func (c flowTestCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	body := c.body()
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
 	var list []any
 	for _, text := range c.Candidate {
 		candidate, err := parseCandidate(text)

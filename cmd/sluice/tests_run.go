@@ -106,10 +106,14 @@ func (c testRunCmd) open(ctx context.Context, cfg *Config, t *runTarget) error {
 
 // test tests one flow. The report is nil if no case is selected.
 func (c testRunCmd) test(ctx context.Context, api *client.Client, s *streams, slug string) (*testResult, []byte, error) {
-	body := c.body()
+	body, err := c.body()
+	if err != nil {
+		return nil, nil, err
+	}
+	chosen := body["tags"] != nil || body["cases"] != nil
 	body["candidates"], body["children"] = []any{map[string]any{"version": "draft"}}, "draft"
 	started, err := fetch[testResult](ctx, api, http.MethodPost, testsPath(slug), body)
-	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInputInvalid && len(e.Fields) == 1 && e.Fields[0].Code == "unknown" && (len(c.Tags) > 0 || len(c.Case) > 0) {
+	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInputInvalid && len(e.Fields) == 1 && e.Fields[0].Code == "unknown" && chosen {
 		return nil, nil, nil
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ type triggerListCmd struct {
 func (c triggerListCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
 	list, err := fetch[admin.TriggerList](ctx, api, "GET", triggersPath(c.Flow), nil)
 	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+		return notFound(err, noFlow)
 	}
 	return printList(s.Out, c.JSON, list.Triggers, "NAME\tSTATE\tNEXT\tWHEN", func(t *admin.Trigger) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", t.Name, triggerState(t), shortTime(time.Time(t.NextAt)), t.Sentence)
@@ -184,14 +184,18 @@ func (a triggerArgs) printHook(ctx context.Context, api *client.Client, s *strea
 
 type triggerBackfillCmd struct {
 	triggerArgs
-	From string `required:"" help:"First planned time, such as 2026-11-01T00:00:00Z." placeholder:"TIME"`
-	To   string `required:"" help:"Last planned time." placeholder:"TIME"`
-	All  bool   `help:"Also planned times that started a run."`
+	Body bodyFlags `body:"Backfill" names:"only_missed=-"`
+	All  bool      `help:"Also planned times that started a run."`
 }
 
 // RunAPI starts a batch with a row for each planned time.
 func (c triggerBackfillCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
-	b, err := fetch[batch](ctx, api, "POST", c.path()+"/backfill", map[string]any{"from": c.From, "to": c.To, "only_missed": !c.All})
+	body, err := c.Body.values()
+	if err != nil {
+		return err
+	}
+	body["only_missed"] = !c.All
+	b, err := fetch[batch](ctx, api, "POST", c.path()+"/backfill", body)
 	if err != nil {
 		return notFound(err, noTrigger)
 	}

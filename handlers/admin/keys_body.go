@@ -13,7 +13,7 @@ import (
 // Bodies of requests about keys. Package library checks the name of a new one. The scopes of a key can be set only when it is created.
 var (
 	createKeyBody = api.Body[flow.Key]{Name: "CreateKey", Of: "a key", Fields: append([]api.Field[flow.Key]{keyFields[0].Required(""),
-		api.Member("scopes", "", scopesType, func(k *flow.Key) *[]flow.Scope { return &k.Scopes })}, keyFields[1:]...),
+		api.Member("scopes", "What it may do.", scopesType, func(k *flow.Key) *[]flow.Scope { return &k.Scopes })}, keyFields[1:]...),
 		Example: schema{"name": "deploy", "scopes": []string{"run"}, "expires_at": "2027-01-31T00:00:00Z"}}
 	changeKeyBody = api.Body[flow.Key]{Name: "ChangeKey", Of: "a key", Fields: keyFields, Example: schema{"rpm": 600},
 		Refused: map[string]string{"scopes": "the scopes of a key never change; create another key"}}
@@ -29,7 +29,7 @@ var keyFields = []api.Field[flow.Key]{
 	api.Member("rpm", "Requests per minute. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RPM }),
 	api.Member("concurrency", "Runs at once. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.Concurrency }),
 	api.Member("runs_per_day", "Runs per day. Null: no limit.", limitType, func(k *flow.Key) *int64 { return &k.RunsPerDay }),
-	api.Member("usd_per_day", "Dollars per day; null for no limit.", api.DollarsType, func(k *flow.Key) *flow.NanoUSD { return &k.USDPerDay }),
+	api.Member("usd_per_day", "Dollars per day. Null: no limit.", api.DollarsType, func(k *flow.Key) *flow.NanoUSD { return &k.USDPerDay }),
 	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", api.BoolType, func(k *flow.Key) *bool { return &k.AllowUnpriced }),
 }
 

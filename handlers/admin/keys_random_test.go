@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/audittext"
+	"sluice/flow/audit"
 	"sluice/handlers/webtest"
 )
 
@@ -185,7 +185,7 @@ func (a *attack) check(what string) {
 			continue // replaced by a rotation
 		}
 		if fault := a.fault(k); fault != "" {
-			a.T.Fatalf("after %s: a key has %s: %s, of %s", what, fault, audittext.KeyTerms(k), audittext.KeyTerms(&a.first))
+			a.T.Fatalf("after %s: a key has %s: %s, of %s", what, fault, audit.KeyTerms(k), audit.KeyTerms(&a.first))
 		}
 		own := slices.Contains(tree, k.ID)
 		if bounded && !own {
@@ -201,9 +201,9 @@ func (a *attack) check(what string) {
 		if err != nil {
 			a.T.Fatal(err)
 		}
-		changed := k.Name != old.Name || audittext.KeyTerms(k) != audittext.KeyTerms(old) || k.Hash != old.Hash || !k.RevokedAt.Equal(old.RevokedAt)
+		changed := k.Name != old.Name || audit.KeyTerms(k) != audit.KeyTerms(old) || k.Hash != old.Hash || !k.RevokedAt.Equal(old.RevokedAt)
 		if changed && a.fault(old) != "" {
-			a.T.Fatalf("after %s: the key with %s was changed: %s from %s", what, a.fault(old), audittext.KeyTerms(k), audittext.KeyTerms(old))
+			a.T.Fatalf("after %s: the key with %s was changed: %s from %s", what, a.fault(old), audit.KeyTerms(k), audit.KeyTerms(old))
 		}
 		if changed && a.fault(k) != "" {
 			a.T.Fatalf("after %s: the key of somebody else has %s", what, a.fault(k))

@@ -21,7 +21,7 @@ var limitBody = api.Body[flow.Limits]{Name: "LimitFlow", Of: "the limits of a fl
 	api.Member("max_running", "Runs at once; more wait in the queue. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.MaxRunning }),
 	api.Member("max_queued", "Runs in the queue; further starts are rejected. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.MaxQueued }),
 	api.Member("runs_per_day", "Runs per UTC day. Null: no limit.", limitType, func(l *flow.Limits) *int64 { return &l.RunsPerDay }),
-	api.Member("usd_per_day", "Dollars per UTC day; null for no limit.", api.DollarsType, func(l *flow.Limits) *flow.NanoUSD { return &l.USDPerDay }),
+	api.Member("usd_per_day", "Dollars per UTC day. Null: no limit.", api.DollarsType, func(l *flow.Limits) *flow.NanoUSD { return &l.USDPerDay }),
 	api.Member("allow_unpriced", "With a limit in dollars: allow models whose price is unknown.", api.BoolType, func(l *flow.Limits) *bool { return &l.AllowUnpriced }),
 }}
 

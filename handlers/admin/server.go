@@ -10,7 +10,9 @@ import (
 	"sluice/flow"
 	"sluice/flow/cases"
 	"sluice/flow/library"
+	"sluice/flow/people"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 // Config has what the routes need. All of it is required.
@@ -40,7 +42,7 @@ type Server struct {
 	schema      func() []byte // returns the encoded Config.Schema, computed on the first call
 	credentials library.Credentials
 	limits      library.Limits
-	members     library.Members
+	members     people.Members
 	prices      library.Prices
 	secrets     library.WebhookSecrets
 	hooks       library.Hooks
@@ -55,7 +57,7 @@ func New(a *api.Server, cfg Config) *Server {
 	s := &Server{Config: cfg, now: a.Now, kinds: a.Kinds, serveAs: a.ServeAs,
 		schema:      sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) }),
 		credentials: library.Credentials{Store: cfg.Store, Kinds: a.Kinds, Providers: cfg.Providers},
-		limits:      library.Limits{Store: cfg.Store}, members: library.Members{Store: cfg.Store, Connections: connectionsOf(cfg)},
+		limits:      library.Limits{Store: cfg.Store}, members: people.Members{Store: cfg.Store, Connections: connectionsOf(cfg)},
 		prices: library.Prices{Store: cfg.Store}, secrets: library.WebhookSecrets{Store: cfg.Store},
 		publicURL: a.PublicURL, hooks: library.Hooks{Store: cfg.Store, Now: a.Now, IDs: cfg.IDs, Compile: cfg.Compile},
 		knowledge: library.Knowledge{Store: cfg.Store, Start: a.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter},
@@ -74,6 +76,14 @@ func New(a *api.Server, cfg Config) *Server {
 	return s
 }
 
+// Bodies returns the bodies that commands have flags for.
+func Bodies() []openapi.Body {
+	return []openapi.Body{
+		alarmBody.Doc(), createKeyBody.Doc(), credentialBody.Doc(), credentialLimitBody.Doc(), limitBody.Doc(), priceBody.Doc(), backfillBody.Doc(),
+		createKnowledgeBody.Doc(), addDocumentBody.Doc(), searchBody.Doc(), testBody.Doc(), fromRunsBody.Doc(),
+	}
+}
+
 // queryParam returns the OpenAPI description of an optional query parameter.
 func queryParam(name, text string, schema map[string]any) map[string]any {
 	return map[string]any{"name": name, "in": "query", "description": text, "schema": schema}
@@ -83,7 +93,7 @@ func queryParam(name, text string, schema map[string]any) map[string]any {
 const get = http.MethodGet
 
 // connectionsOf returns the sign-ins of people to MCP servers.
-func connectionsOf(cfg Config) *library.Connections {
-	connector, _ := cfg.Providers.(library.Connector)
-	return &library.Connections{Store: cfg.Store, Connector: connector}
+func connectionsOf(cfg Config) *people.Connections {
+	connector, _ := cfg.Providers.(people.Connector)
+	return &people.Connections{Store: cfg.Store, Connector: connector}
 }

@@ -23,7 +23,7 @@ type backfill struct {
 }
 
 var backfillBody = api.Body[backfill]{Name: "Backfill", Of: "a backfill", Example: schema{"from": "2026-11-01T00:00:00Z", "to": "2026-11-08T00:00:00Z"}, Fields: []api.Field[backfill]{
-	api.Member("from", "First planned time.", timeType, func(b *backfill) *time.Time { return &b.from }).Required("Set it to a time such as 2026-11-01T00:00:00Z."),
+	api.Member("from", "First planned time, such as 2026-11-01T00:00:00Z.", timeType, func(b *backfill) *time.Time { return &b.from }).Required("Set it to a time such as 2026-11-01T00:00:00Z."),
 	api.Member("to", "Last planned time.", timeType, func(b *backfill) *time.Time { return &b.until }).Required("Set it to a time such as 2026-11-08T00:00:00Z."),
 	api.SetMember("only_missed", "Whether planned times that started a run are left out. Default: true.", api.BoolType, func(b *backfill, only bool) { b.all = !only }),
 }}

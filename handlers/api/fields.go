@@ -174,10 +174,17 @@ func (b *Body[T]) ReadFrom(c *Call) (set func(of *T), err error) {
 	return set, Invalid(wrong...)
 }
 
-// Doc returns the body for the OpenAPI document.
+// Doc returns the body for the OpenAPI document, for tools and for commands.
 func (b *Body[T]) Doc() openapi.Body {
-	return openapi.Body{Name: b.Name, Schema: b.Schema(), Optional: b.Optional}
+	doc := openapi.Body{Name: b.Name, Schema: b.Schema(), Optional: b.Optional}
+	for _, f := range b.Fields {
+		doc.Members = append(doc.Members, openapi.Member{Name: f.name, Schema: f.schema, Required: f.required})
+	}
+	return doc
 }
+
+// Bodies returns the bodies of this package that commands have flags for.
+func Bodies() []openapi.Body { return []openapi.Body{batchBody.Doc(), runOptionsBody.Doc()} }
 
 // Schema returns the JSON Schema of the body.
 func (b *Body[T]) Schema() map[string]any {

@@ -19,7 +19,7 @@ const (
 )
 
 // runOptionsBody declares run_options. Their version and children depend on each other; see readOptions.
-var runOptionsBody = Body[flow.RunOptions]{Of: "run_options", Unknown: "unknown", Ordered: true, Fields: []Field[flow.RunOptions]{
+var runOptionsBody = Body[flow.RunOptions]{Name: "RunOptions", Of: "run_options", Unknown: "unknown", Ordered: true, Fields: []Field[flow.RunOptions]{
 	SetMember("version", "A version other than the live one; needs the scope manage.", versionType, func(o *flow.RunOptions, v int64) { o.Version, o.Draft = max(v, 0), v == draftVersion }),
 	Member("webhook", "Called when the run has ended.", webhookType, func(o *flow.RunOptions) **flow.RunWebhook { return &o.Webhook }),
 	Member("global_webhook", "Another name of webhook.", globalWebhookType, func(o *flow.RunOptions) **flow.RunWebhook { return &o.Webhook }),

@@ -146,7 +146,7 @@ type Server struct {
 
 	invalidKeys int64 // see invalidKeysPerMinute
 
-	bodyTimeout  time.Duration     // maximum pause of an upload, see slowbody
+	bodyTimeout  time.Duration     // maximum pause of an upload, see conns.SlowBody
 	PingInterval time.Duration     // between comments that keep an event stream open
 	ReadInterval time.Duration     // minimum time between two reads of a streamed run
 	textInterval time.Duration     // minimum time between two batches of text on a stream

@@ -2,12 +2,15 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,15 +29,104 @@ const maxAuthoring = 5 << 20
 // of the client, so the same scopes, limits, validation and audit log apply.
 type authoring []authorTool
 
-// authorTool is a tool for one operation of the API.
+// authorTool is a tool for one operation of the API: the one whose route names it. Method, path and
+// the members of the body come from the route, so that a new member of a body is also a new argument.
 type authorTool struct {
 	name, title, text string
 	hints             sdk.ToolAnnotations
-	inputs            []contract.Input
-	request           func(given map[string]any) apiRequest
+	// inputs are parameters of the path and, for a GET, of the query. One with the name of a member of
+	// the body replaces the argument that derives from it.
+	inputs []contract.Input
+	// whole names the input whose value is the whole body. "" makes the members of the body arguments.
+	whole string
+	// leaveOut are members of the body that are no arguments.
+	leaveOut []string
+	// adjust changes the request to one that differs from these rules; nil for none.
+	adjust func(given map[string]any, r *apiRequest)
 	// convert changes the body of a successful response before it becomes the result; nil keeps
 	// it.
 	convert func(given, body map[string]any) map[string]any
+
+	route   *api.Route
+	schemas map[string]any // of the arguments that derive from the body, by name
+}
+
+// pathInputs are the inputs for parameters of paths whose names differ.
+var pathInputs = map[string]string{"flow_id": "flow", "run_id": "run", "trigger": "name", "hook": "name", "case": "id"}
+
+// newAuthoring returns the tools with their routes. It panics if no route names a tool.
+func newAuthoring(routes []*api.Route) authoring {
+	tools := slices.Clone(authorTools)
+	for i := range tools {
+		t := &tools[i]
+		at := slices.IndexFunc(routes, func(r *api.Route) bool { return r.Tool == t.name })
+		if at < 0 {
+			panic("no route has the tool " + t.name)
+		}
+		t.bind(routes[at])
+	}
+	return tools
+}
+
+// bind derives arguments from the body of the route.
+func (t *authorTool) bind(r *api.Route) {
+	t.route, t.schemas = r, map[string]any{}
+	if t.whole != "" && r.Doc.Body.Schema != nil {
+		schema := maps.Clone(r.Doc.Body.Schema)
+		schema["description"] = t.inputs[t.input(t.whole)].Description
+		t.schemas[t.whole] = schema
+	}
+	if t.whole != "" {
+		return
+	}
+	t.inputs = slices.Clone(t.inputs)
+	for _, m := range r.Doc.Body.Members {
+		if t.input(m.Name) < 0 && !slices.Contains(t.leaveOut, m.Name) {
+			t.inputs = append(t.inputs, contract.Input{Name: m.Name, Type: argumentTypes[m.Type()], Required: m.Required, Description: m.Text()})
+			t.schemas[m.Name] = m.Schema
+		}
+	}
+}
+
+// argumentTypes are the types of arguments by the types of JSON. The API checks the rest.
+var argumentTypes = map[string]flow.Type{"string": flow.TypeText, "integer": flow.TypeNumber, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeJSON, "": flow.TypeAny}
+
+// input returns the index of the input with a name, or -1.
+func (t *authorTool) input(name string) int {
+	return slices.IndexFunc(t.inputs, func(in contract.Input) bool { return in.Name == name })
+}
+
+// request returns the request to the API for the arguments of a call.
+func (t *authorTool) request(given map[string]any) apiRequest {
+	r, inPath := apiRequest{method: t.route.Method, query: url.Values{}}, map[string]bool{}
+	for part := range strings.SplitSeq(strings.TrimPrefix(t.route.Path, "/"), "/") {
+		if param, ok := strings.CutPrefix(part, ":"); ok {
+			name := cmp.Or(pathInputs[param], param)
+			part, inPath[name] = url.PathEscape(flow.Text(given[name])), true
+		}
+		r.path += "/" + part
+	}
+	members := map[string]any{}
+	for _, in := range t.inputs {
+		v := given[in.Name]
+		if inPath[in.Name] || v == nil || v == "" {
+			continue
+		}
+		if r.method == http.MethodGet {
+			r.query.Set(in.Name, flow.Text(v))
+		}
+		members[in.Name] = v
+	}
+	switch {
+	case t.whole != "":
+		r.body = given[t.whole]
+	case t.route.Doc.Body.Members != nil:
+		r.body = members
+	}
+	if t.adjust != nil {
+		t.adjust(given, &r)
+	}
+	return r
 }
 
 // apiRequest is a request to the API.
@@ -75,8 +167,11 @@ func (a authoring) find(m *message, name string) (*tool, error) {
 // schema returns the JSON Schema of the arguments.
 func (t *authorTool) schema() map[string]any {
 	s := contract.Schema(t.inputs)
+	properties, _ := s["properties"].(*flow.Object)
 	for _, in := range t.inputs {
-		if in.Type == flow.TypeJSON {
+		if derived := t.schemas[in.Name]; derived != nil {
+			properties.Set(in.Name, derived)
+		} else if in.Type == flow.TypeJSON {
 			property, _ := flow.AsMap(value.Get(s, "properties", in.Name))
 			property["type"] = "object" // a map, which the schema shares
 		}
@@ -171,11 +266,6 @@ func versionOf(v any) any {
 	return text
 }
 
-// onFlow returns a request to a subpath of the flow that the arguments name.
-func onFlow(given map[string]any, method, below string) apiRequest {
-	return apiRequest{method: method, path: "/v1/flow/" + url.PathEscape(flow.Text(given["flow"])) + below}
-}
-
 // pick returns the members of given with these names, except nulls.
 func pick(given map[string]any, names ...string) map[string]any {
 	m := map[string]any{}
@@ -187,9 +277,8 @@ func pick(given map[string]any, names ...string) map[string]any {
 	return m
 }
 
-// runRequest returns the request that starts a run and waits for its end.
-func runRequest(given map[string]any) apiRequest {
-	r := onFlow(given, http.MethodPost, "/run")
+// startRun makes a request one that starts a run and waits for its end.
+func startRun(given map[string]any, r *apiRequest) {
 	inputs, _ := flow.AsObject(given["inputs"])
 	body, options := inputs.Clone(), pick(given, "max_usd", "continue")
 	switch version := flow.Text(given["version"]); version {
@@ -203,7 +292,16 @@ func runRequest(given map[string]any) apiRequest {
 		body.Set(contract.ReservedInput, options)
 	}
 	r.body, r.headers = body, map[string]string{"Prefer": "wait=" + flow.Text(given["wait_s"])}
-	return r
+}
+
+// startTest names the versions that a test compares as the API does.
+func startTest(given map[string]any, r *apiRequest) {
+	body, _ := r.body.(map[string]any)
+	delete(body, "version")
+	body["candidates"] = []any{map[string]any{"version": versionOf(given["version"])}}
+	if baseline := flow.Text(given["baseline"]); baseline != "" {
+		body["baseline"] = map[string]any{"version": versionOf(baseline)}
+	}
 }
 
 // filterKinds returns the complete declarations of the requested kinds or, without names, a summary

@@ -1,9 +1,6 @@
 package mcp
 
 import (
-	"net/http"
-	"net/url"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
@@ -17,217 +14,115 @@ var reads = sdk.ToolAnnotations{ReadOnlyHint: true}
 var changes = sdk.ToolAnnotations{DestructiveHint: new(bool)}
 
 // scheduleInput is the configuration of a schedule.
-var scheduleInput = contract.Input{Name: "schedule", Type: flow.TypeJSON, Required: true,
-	Description: `The schedule: exactly one of cron ("0 9 * * 1-5"), every ("65m") and at ("2026-12-24T18:00"); timezone, from, until, except, inputs, overlap, catch_up, max_late, pause_after.`}
+var scheduleInput = contract.Input{Name: "schedule", Type: flow.TypeJSON, Required: true, Description: "The schedule: exactly one of cron, every and at, and what differs from the defaults."}
 
-// baseInput and partInput name a knowledge base and a part of it.
-var (
-	baseInput = contract.Input{Name: "knowledge", Type: flow.TypeText, Required: true, Description: "Slug or ID of the knowledge base."}
-	partInput = optional("part", flow.TypeText, nil, "The customer, tenant or project that documents belong to.")
-)
+// baseInput names a knowledge base.
+var baseInput = contract.Input{Name: "knowledge", Type: flow.TypeText, Required: true, Description: "Slug or ID of the knowledge base."}
 
 // baselineInput is the version that a test compares with.
 var baselineInput = contract.Input{Name: "baseline", Type: flow.TypeText, Pattern: "^(draft|live|[0-9]{1,15})$", Description: "The version to compare with: draft, live, or a number. Default: none."}
 
-// only returns the named members that are set.
-func only(given map[string]any, names ...string) map[string]any {
-	body := map[string]any{}
-	for _, name := range names {
-		if v := given[name]; v != nil && v != "" {
-			body[name] = v
-		}
-	}
-	return body
-}
-
-// authorTools are the tools of ?tools=authoring, in the order in which a model uses them.
-var authorTools = authoring{
+// authorTools are the tools of ?tools=authoring, in the order in which a model uses them. The route
+// that names a tool has its method, its path and its body.
+var authorTools = []authorTool{
 	{name: "list_kinds", title: "List kinds of nodes", hints: reads,
 		text:   "Without names: all kinds with a one-line summary. With names: the complete declarations of these kinds, with their fields, input ports and output ports.",
 		inputs: []contract.Input{optional("names", flow.TypeList, nil, "Kinds to describe in full, such as template or chat.")},
-		request: func(map[string]any) apiRequest {
-			return apiRequest{method: http.MethodGet, path: "/v1/kinds"}
-		}, convert: filterKinds},
+		adjust: func(_ map[string]any, r *apiRequest) { r.query = nil }, convert: filterKinds},
 
 	{name: "list_flows", title: "List flows", hints: reads,
 		text:   "The flows that the key may call, with their inputs and outputs. Needs the scope read.",
 		inputs: []contract.Input{optional("cursor", flow.TypeText, nil, "next_cursor of an earlier answer.")},
-		request: func(given map[string]any) apiRequest {
-			query := url.Values{"limit": {"100"}}
-			if cursor := flow.Text(given["cursor"]); cursor != "" {
-				query.Set("cursor", cursor)
-			}
-			return apiRequest{method: http.MethodGet, path: "/v1/flow", query: query}
-		}},
+		adjust: func(_ map[string]any, r *apiRequest) { r.query.Set("limit", "100") }},
 
 	{name: "get_document", title: "Get a document", hints: reads,
-		text:   "The document of a flow and its etag, which edit_flow needs.",
-		inputs: []contract.Input{flowInput, versionInput("version", "draft")},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodGet, "/document")
-			r.query = url.Values{"version": {flow.Text(given["version"])}}
-			return r
-		}, convert: func(_, body map[string]any) map[string]any { return map[string]any{"document": body} }},
+		text:    "The document of a flow and its etag, which edit_flow needs.",
+		inputs:  []contract.Input{flowInput, versionInput("version", "draft")},
+		convert: func(_, body map[string]any) map[string]any { return map[string]any{"document": body} }},
 
 	{name: "validate_flow", title: "Check a document", hints: reads,
 		text:   "Every problem of a document with its location. Stores nothing.",
-		inputs: []contract.Input{documentInput},
-		request: func(given map[string]any) apiRequest {
-			return apiRequest{method: http.MethodPost, path: "/v1/flow/validate", body: given["document"]}
-		}},
+		inputs: []contract.Input{documentInput}, whole: "document"},
 
 	{name: "create_flow", title: "Create a flow", hints: changes,
 		text:   "Makes a flow from a document. It is a draft until it is published.",
-		inputs: []contract.Input{documentInput},
-		request: func(given map[string]any) apiRequest {
-			return apiRequest{method: http.MethodPost, path: "/v1/flow", body: given["document"]}
-		}},
+		inputs: []contract.Input{documentInput}, whole: "document"},
 
 	{name: "edit_flow", title: "Edit a flow", hints: changes,
 		text: "Replaces the draft with a document. Open editors show the change, and people can undo it. If the draft has changed since the etag was read, nothing is replaced: get the document again and merge.",
 		inputs: []contract.Input{flowInput, documentInput,
 			{Name: "etag", Type: flow.TypeText, Required: true, Description: "The etag of the draft that the document is based on, from get_document or the last edit."}},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPut, "")
-			r.body, r.headers = given["document"], map[string]string{"If-Match": flow.Text(given["etag"])}
-			return r
+		whole: "document", adjust: func(given map[string]any, r *apiRequest) {
+			r.headers = map[string]string{"If-Match": flow.Text(given["etag"])}
 		}},
 
 	{name: "diff_flow", title: "Compare versions", hints: reads,
 		text:   "What one version of a flow changes over another: nodes, inputs and outputs, and which changes break callers.",
-		inputs: []contract.Input{flowInput, versionInput("from", "live"), versionInput("to", "draft")},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodGet, "/diff")
-			r.query = url.Values{"from": {flow.Text(given["from"])}, "to": {flow.Text(given["to"])}}
-			return r
-		}},
+		inputs: []contract.Input{flowInput, versionInput("from", "live"), versionInput("to", "draft")}},
 
 	{name: "list_cases", title: "List test cases", hints: reads,
 		text:   "The test cases of a flow, with their checks, and the gate that a version must pass before it goes live.",
-		inputs: []contract.Input{flowInput},
-		request: func(given map[string]any) apiRequest {
-			return onFlow(given, http.MethodGet, "/cases")
-		}},
+		inputs: []contract.Input{flowInput}},
 
 	{name: "save_case", title: "Save a test case", hints: changes,
 		text: "Adds a test case to a flow, or replaces the one with its ID. Needs the scope edit.",
 		inputs: []contract.Input{flowInput,
 			{Name: "id", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9][a-z0-9_-]{0,63}$", Description: "ID of the case, such as refund-late."},
 			{Name: "case", Type: flow.TypeJSON, Required: true, Description: `The case: inputs, checks such as {"output": "label", "equals": "refund"}, and if needed expected, answers, stubs, tags, notes. A secret input names a credential: {"credential": "name"}.`}},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPut, "/cases/"+url.PathEscape(flow.Text(given["id"])))
-			r.body = given["case"]
-			return r
-		}},
+		whole: "case"},
 
 	{name: "run_tests", title: "Run the tests of a flow", hints: changes,
 		text: "Starts a test of a version and returns its ID; read_report has the result. Nothing is sent or changed outside. replay costs nothing and uses recorded results only; fill calls models and reads what is not recorded. Other versions than the live one need the scope manage.",
 		inputs: []contract.Input{flowInput, versionInput("version", "draft"), baselineInput,
-			{Name: "mode", Type: flow.TypeText, Default: "fill", HasDefault: true, Enum: []any{"replay", "fill"}, Description: "replay or fill."},
-			optional("tags", flow.TypeList, nil, "Only cases with one of these tags."), optional("cases", flow.TypeList, nil, "IDs of cases. Default: all."),
-			optional("max_usd", flow.TypeNumber, nil, "What the test may spend in dollars.")},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPost, "/tests")
-			body := pick(given, "mode", "tags", "cases", "max_usd")
-			body["candidates"] = []any{map[string]any{"version": versionOf(given["version"])}}
-			if baseline := flow.Text(given["baseline"]); baseline != "" {
-				body["baseline"] = map[string]any{"version": versionOf(baseline)}
-			}
-			r.body = body
-			return r
-		}},
+			{Name: "mode", Type: flow.TypeText, Default: "fill", HasDefault: true, Enum: []any{"replay", "fill"}, Description: "replay or fill."}},
+		leaveOut: []string{"candidates", "allow"}, adjust: startTest}, // allow is for the mode live
 
 	{name: "read_report", title: "Read the report of a test", hints: reads,
 		text: "What a test found, also while it is running: status tells. With a case, the reasons of each of its checks.",
 		inputs: []contract.Input{flowInput, {Name: "test", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_]{1,64}$", Description: "The ID of the test, from run_tests."},
-			optional("case", flow.TypeText, nil, "ID of a case.")},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodGet, "/tests/"+url.PathEscape(flow.Text(given["test"])))
-			if id := flow.Text(given["case"]); id != "" {
-				r.query = url.Values{"case": {id}}
-			}
-			return r
-		}},
+			optional("case", flow.TypeText, nil, "ID of a case.")}},
 
 	{name: "publish_flow", title: "Publish a flow",
-		text: "Makes the draft live, or an older version. Changes that break callers are refused, with the keys that would notice, unless allow_breaking is true.",
-		inputs: []contract.Input{flowInput, optional("notes", flow.TypeText, nil, "Release notes, at most 200 characters."),
-			optional("version", flow.TypeNumber, nil, "The number of an older version. Default: the draft."),
-			optional("allow_breaking", flow.TypeBoolean, nil, "Publish even if callers break. Ask the person first.")},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPost, "/publish")
-			r.body = pick(given, "notes", "version", "allow_breaking")
-			return r
-		}},
+		text:   "Makes the draft live, or an older version. Changes that break callers are refused, with the keys that would notice, unless allow_breaking is true.",
+		inputs: []contract.Input{flowInput, optional("allow_breaking", flow.TypeBoolean, nil, "Publish even if callers break. Ask the person first.")}},
 
 	{name: "list_triggers", title: "List triggers", hints: reads,
-		text:    "The triggers of a flow, which start runs without a caller, with their next times.",
-		inputs:  []contract.Input{flowInput},
-		request: func(given map[string]any) apiRequest { return onFlow(given, http.MethodGet, "/triggers") }},
+		text:   "The triggers of a flow, which start runs without a caller, with their next times.",
+		inputs: []contract.Input{flowInput}},
 
 	{name: "list_knowledge", title: "List knowledge bases", hints: reads,
-		text: "The knowledge bases of the workspace, which the kinds knowledge_add and knowledge_search use by slug.",
-		request: func(map[string]any) apiRequest {
-			return apiRequest{method: http.MethodGet, path: "/v1/knowledge"}
-		}},
+		text: "The knowledge bases of the workspace, which the kinds knowledge_add and knowledge_search use by slug."},
 
 	{name: "add_document", title: "Add a document", hints: changes,
-		text: "Adds a text or the file at a URL to a knowledge base, or replaces the document with the same source. Starts a run; read_run tells when it has ended.",
-		inputs: []contract.Input{baseInput, optional("text", flow.TypeText, nil, "The text, with or without Markdown. Exactly one of text and url."), optional("url", flow.TypeText, nil, "URL of a file or web page."),
-			optional("source", flow.TypeText, nil, "What identifies the document. Required for a text."), optional("title", flow.TypeText, nil, "Default: the title in the document."), partInput},
-		request: func(given map[string]any) apiRequest {
-			return apiRequest{method: http.MethodPost, path: "/v1/knowledge/" + url.PathEscape(flow.Text(given["knowledge"])) + "/documents", body: only(given, "text", "url", "source", "title", "part")}
-		}},
+		text:   "Adds a text or the file at a URL to a knowledge base, or replaces the document with the same source. Starts a run; read_run tells when it has ended.",
+		inputs: []contract.Input{baseInput}},
 
 	{name: "search_knowledge", title: "Search a knowledge base", hints: reads,
 		text:   "The passages of a knowledge base that fit a question best, with the ranks by words and by meaning. Quoted phrases must occur.",
-		inputs: []contract.Input{baseInput, {Name: "query", Type: flow.TypeText, Required: true, Description: "A question or words."}, optional("top", flow.TypeNumber, nil, "How many passages; 5 by default."), partInput},
-		request: func(given map[string]any) apiRequest {
-			return apiRequest{method: http.MethodPost, path: "/v1/knowledge/" + url.PathEscape(flow.Text(given["knowledge"])) + "/search", body: only(given, "query", "top", "part")}
-		}},
+		inputs: []contract.Input{baseInput}},
 
 	{name: "preview_schedule", title: "Preview a schedule", hints: reads,
 		text:   "A schedule in words, and its next five times. Stores nothing.",
-		inputs: []contract.Input{scheduleInput},
-		request: func(given map[string]any) apiRequest {
-			return apiRequest{method: http.MethodPost, path: "/v1/schedules/preview", body: given["schedule"]}
-		}},
+		inputs: []contract.Input{scheduleInput}, whole: "schedule"},
 
 	{name: "set_trigger", title: "Set a schedule", hints: changes,
 		text:   "Makes a schedule of a flow, or replaces its configuration. It starts runs of the live version at the planned times. Ask the person first.",
 		inputs: []contract.Input{flowInput, {Name: "name", Type: flow.TypeText, Required: true, Description: "The name of the schedule: lower-case letters, digits and hyphens."}, scheduleInput},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPut, "/triggers/"+url.PathEscape(flow.Text(given["name"])))
-			r.body = given["schedule"]
-			return r
-		}},
+		whole:  "schedule"},
 
 	{name: "set_webhook", title: "Set an incoming webhook", hints: changes,
 		text: "Makes an incoming webhook of a flow, or replaces its configuration, and returns its URL, which is a secret. Ask the person first.",
 		inputs: []contract.Input{flowInput, {Name: "name", Type: flow.TypeText, Required: true, Description: "The name of the webhook: lower-case letters, digits and hyphens."},
-			{Name: "webhook", Type: flow.TypeJSON, Required: true, Description: `The configuration: verify ({"scheme": "github", "secrets": ["NAME OF A CREDENTIAL"]}), when, inputs, once, reply, response, max_body, per_minute, per_day.`}},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPut, "/hooks/"+url.PathEscape(flow.Text(given["name"])))
-			r.body = given["webhook"]
-			return r
-		}},
+			{Name: "webhook", Type: flow.TypeJSON, Required: true, Description: `The configuration. verify names credentials: {"scheme": "github", "secrets": ["NAME"]}.`}},
+		whole: "webhook"},
 
 	{name: "start_batch", title: "Start a batch",
-		text: "Runs a flow for every row of a table. Needs the scope run. Try a sample of five rows first, and ask the person before all rows.",
-		inputs: []contract.Input{flowInput, optional("file", flow.TypeText, nil, "ID of an uploaded file in CSV, TSV, JSON Lines or XLSX."), optional("rows", flow.TypeList, nil, "The rows instead of a file: objects."),
-			optional("columns", flow.TypeJSON, nil, "By input: a column, or a CEL expression over row."), optional("sample", flow.TypeNumber, nil, "Only so many of the first rows.")},
-		request: func(given map[string]any) apiRequest {
-			r := onFlow(given, http.MethodPost, "/batches")
-			r.body = pick(given, "file", "rows", "columns", "sample")
-			return r
-		}},
+		text:   "Runs a flow for every row of a table. Needs the scope run. Try a sample of five rows first, and ask the person before all rows.",
+		inputs: []contract.Input{flowInput}},
 
 	{name: "read_batch", title: "Read a batch", hints: reads,
 		text:   "The state, the counts of rows and the cost of a batch.",
-		inputs: []contract.Input{flowInput, runInput},
-		request: func(given map[string]any) apiRequest {
-			return onFlow(given, http.MethodGet, "/batches/"+url.PathEscape(flow.Text(given["run"])))
-		}},
+		inputs: []contract.Input{flowInput, runInput}},
 
 	{name: "run_flow", title: "Run a flow",
 		text: "Starts a run and waits for its end. A run that takes longer is returned as it is; read_run returns it later. Needs the scope run, and manage for anything but the live version.",
@@ -235,20 +130,13 @@ var authorTools = authoring{
 			{Name: "max_usd", Type: flow.TypeNumber, Min: new(0.000001), Max: new(flow.MaxUSD.Dollars()), Description: "Dollars that the run may cost, with all runs below it."},
 			optional("continue", flow.TypeText, nil, "The ID of an earlier run of the flow: agents go on with their conversations in it."),
 			{Name: "wait_s", Type: flow.TypeNumber, Default: flow.Number(30), HasDefault: true, Min: new(1.0), Max: new(60.0), Description: "Whole seconds to wait for the end."}},
-		request: runRequest},
+		adjust: startRun},
 
 	{name: "read_run", title: "Read a run", hints: reads,
-		text:    "The state, inputs, outputs, error and cost of a run.",
-		inputs:  []contract.Input{flowInput, runInput},
-		request: func(given map[string]any) apiRequest { return onRun(given, "") }},
+		text:   "The state, inputs, outputs, error and cost of a run.",
+		inputs: []contract.Input{flowInput, runInput}},
 
 	{name: "list_steps", title: "List the steps of a run", hints: reads,
-		text:    "The inputs, outputs and error of each node of a run.",
-		inputs:  []contract.Input{flowInput, runInput},
-		request: func(given map[string]any) apiRequest { return onRun(given, "/steps") }},
-}
-
-// onRun returns a GET request to a subpath of the run that the arguments name.
-func onRun(given map[string]any, below string) apiRequest {
-	return onFlow(given, http.MethodGet, "/run/"+url.PathEscape(flow.Text(given["run"]))+below)
+		text:   "The inputs, outputs and error of each node of a run.",
+		inputs: []contract.Input{flowInput, runInput}},
 }

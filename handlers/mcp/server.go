@@ -28,6 +28,7 @@ import (
 	"crypto/rand"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,6 +42,7 @@ type Server struct {
 	api              *api.Server
 	streaming, plain *sdk.StreamableHTTPHandler // responses as an event stream, and as JSON
 	calls            openCalls
+	authoring        func() authoring // the tools that write flows, once all routes are known
 }
 
 // New returns a server and makes it the handler of POST /mcp of the API.
@@ -53,7 +55,7 @@ func New(a *api.Server) *Server {
 			DisableLocalhostProtection: true,
 		})
 	}
-	s := &Server{api: a, streaming: handler(false), plain: handler(true)}
+	s := &Server{api: a, streaming: handler(false), plain: handler(true), authoring: sync.OnceValue(func() authoring { return newAuthoring(a.Routes()) })}
 	a.MCP = s.serve
 	return s
 }
@@ -99,7 +101,7 @@ func (s *Server) toolsetOf(c *api.Call) (toolset, error) {
 		if !c.Key.Has(flow.ScopeEdit) {
 			return nil, api.ErrMissingScope(flow.ScopeEdit)
 		}
-		return authorTools, nil
+		return s.authoring(), nil
 	default:
 		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "Unknown set of tools.",
 			Fields: []flow.Problem{{Pointer: "/tools", Code: "invalid", Detail: "wanted authoring; leave it out to use flows as tools"}}}

@@ -20,6 +20,8 @@
 //	type         "path" makes a path absolute; an "existingfile" must exist as well
 //	hidden       not in the help
 //
+// A field that implements Declarer declares flags itself.
+//
 // Flags of the outermost struct are settings, which every command accepts. For example
 //
 //	var root struct {
@@ -86,6 +88,26 @@ type Flag struct {
 	target      reflect.Value
 }
 
+// Declarer is a field whose flags are known only when the program starts, such as those for the
+// body of a request. It is called with the tag of the field.
+type Declarer interface {
+	DeclareFlags(tag reflect.StructTag) []*Flag
+}
+
+// Bind returns the flag with the variable that it sets, a pointer to a type that fields can have.
+// split is whether one text may have several values, separated by commas. placeholder, if it is not
+// empty, stands for the value in the help; enum, if any, are the allowed values.
+func (f Flag) Bind(to any, placeholder string, split bool, enum ...string) *Flag {
+	f.target, f.placeholder, f.splitCommas, f.enum = reflect.ValueOf(to).Elem(), placeholder, split, enum
+	if err := f.supported(); err != nil {
+		panic(err)
+	}
+	return &f
+}
+
+// Given reports whether the flag is set: by the command line, its variable or its default.
+func (f *Flag) Given() bool { return f.set }
+
 // New returns the program that root, a pointer to a struct, declares. Parse fills in root, so
 // it must be called only once. New panics if the declaration is malformed.
 func New(name, help string, root any) *Command {
@@ -100,6 +122,12 @@ func (c *Command) declare(v reflect.Value) {
 		field, target := v.Type().Field(i), v.Field(i)
 		_, isCommand := field.Tag.Lookup("cmd")
 		_, isArg := field.Tag.Lookup("arg")
+		if field.IsExported() {
+			if d, ok := target.Addr().Interface().(Declarer); ok {
+				c.Flags = append(c.Flags, d.DeclareFlags(field.Tag)...)
+				continue
+			}
+		}
 		switch {
 		case field.Anonymous:
 			c.declare(target)

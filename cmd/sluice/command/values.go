@@ -117,7 +117,7 @@ func (f *Flag) path(text string) (string, error) {
 // checkEnum returns an error for a value that the tag enum does not list. It runs after
 // defaults were applied, so a wrong default is found too.
 func (f *Flag) checkEnum() error {
-	if f.enum == nil || slices.Contains(f.enum, f.target.String()) {
+	if f.enum == nil || !f.set || slices.Contains(f.enum, f.target.String()) {
 		return nil
 	}
 	quoted := make([]string, len(f.enum))

@@ -40,6 +40,43 @@ type Body struct {
 	Schema   Schema // nil if the document has it already
 	Type     string // media type; "" for JSON
 	Optional bool
+	Members  []Member // of a declared JSON object, in the order of the declaration
+}
+
+// Member is a member of a JSON object. The flags of commands and the arguments of tools derive from
+// it, so that they offer a new member without another line.
+type Member struct {
+	Name     string
+	Schema   Schema // with a description
+	Required bool
+}
+
+// Text returns the description of the member.
+func (m *Member) Text() string {
+	text, _ := m.Schema["description"].(string)
+	return text
+}
+
+// Type returns the JSON type of the member's values, of the first alternative if there are several.
+func (m *Member) Type() string {
+	schema := m.Schema
+	if of, _ := schema["oneOf"].([]any); len(of) > 0 {
+		schema, _ = of[0].(Schema)
+	}
+	switch t := schema["type"].(type) {
+	case string:
+		return t
+	case []any: // with null; see api.Nullable
+		text, _ := t[0].(string)
+		return text
+	}
+	return ""
+}
+
+// Nullable reports whether the member may be null.
+func (m *Member) Nullable() bool {
+	types, _ := m.Schema["type"].([]any)
+	return slices.Contains(types, any("null"))
 }
 
 // Offers returns the media types that a response can have, JSON first. It is empty
