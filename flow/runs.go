@@ -226,7 +226,7 @@ type Run struct {
 	// Timeout is the time limit of the run. Time in the queue and time that the run waits do not count;
 	// DeadlineAt moves with every wait.
 	Timeout         time.Duration
-	CancelRequested bool // stored by whoever cancels; the worker of the run ends it
+	CancelRequested bool // stored by the caller that cancels; the worker of the run ends it
 	StopRequested   bool // the run is canceled once its agents have ended their turns
 	Untrusted       Untrusted
 	Crashes         int // consecutive crashes without progress in between; a suspect ends as poisoned

@@ -296,7 +296,7 @@ func startRun(given map[string]any, r *apiRequest) {
 
 // startTest names the versions that a test compares as the API does.
 func startTest(given map[string]any, r *apiRequest) {
-	body, _ := r.body.(map[string]any)
+	body, _ := flow.AsMap(r.body)
 	delete(body, "version")
 	body["candidates"] = []any{map[string]any{"version": versionOf(given["version"])}}
 	if baseline := flow.Text(given["baseline"]); baseline != "" {
