@@ -3,9 +3,9 @@ package documents
 import (
 	"os"
 	"path/filepath"
-	"sluice/e2e/need"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/sandbox"
 )
 

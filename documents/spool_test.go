@@ -5,12 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sluice/e2e/need"
 	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"sluice/e2e/need"
 )
 
 // slowContent says when it is read and gives nothing until it is released.
