@@ -148,7 +148,7 @@ type set struct {
 	released []releasedRow // for each of progress
 	steps    [][]any
 	claimed  map[flow.RunID]bool  // runs that claimed their idempotency key
-	hasEvent map[*StartWrite]bool // webhooks whose event was recorded before without a run
+	unusual  map[*StartWrite]bool // webhooks that a set cannot start
 }
 
 // releasedRow holds what others may have written to a run in progress.
@@ -284,7 +284,7 @@ func (t *set) decideStarts() error {
 // decideStart decides about one start. It returns errNotInSet for a start that needs
 // further statements.
 func (t *set) decideStart(w *StartWrite) error {
-	if t.hasEvent[w] || len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" || w.Row.Continues != "" || w.Row.MaxNanoUsd > 0 {
+	if t.unusual[w] || len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" || w.Row.Continues != "" || w.Row.MaxNanoUsd > 0 {
 		return errNotInSet
 	}
 	limits, err := t.tx.FlowLimits(FlowKey{w.Row.WorkspaceID, w.Row.FlowID})

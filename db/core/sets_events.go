@@ -13,34 +13,35 @@ func (w *StartWrite) isHook() bool {
 	return o != nil && w.N.Run.Trigger == flow.TriggerHook && o.Rev == 0 && o.Overlap && o.Request == ""
 }
 
-// findEvents returns which of some events exist.
-const findEvents = `SELECT e.trigger_id, e.event_key FROM unnest($1::text[], $2::text[]) AS u(trigger_id, event_key)
-JOIN events e ON e.trigger_id = u.trigger_id AND e.event_key = u.event_key`
+// findUnusual returns which of some events were recorded before, or have lost their trigger.
+const findUnusual = `SELECT u.trigger_id, u.event_key FROM unnest($1::text[], $2::text[]) AS u(trigger_id, event_key)
+WHERE EXISTS (SELECT FROM events e WHERE e.trigger_id = u.trigger_id AND e.event_key = u.event_key)
+	OR NOT EXISTS (SELECT FROM triggers t WHERE t.id = u.trigger_id)`
 
-// queueEvents adds the query of the events that webhooks recorded before. Such an event started nothing, or so long ago that it may start
-// another run; its request may count as stored.
+// queueEvents adds the query of the webhooks that a set cannot start: those whose event was recorded before, which started nothing but
+// has a request that counts as stored, and those whose trigger was deleted since.
 func (t *set) queueEvents(b *pgx.Batch) {
 	var ids, keys []string
-	waiting := map[[2]string]*StartWrite{}
+	hooks := map[[2]string]*StartWrite{}
 	for _, m := range t.members {
-		if w, ok := m.set.(*StartWrite); ok && w.N.Occurrence != nil && !w.N.Occurrence.Fresh {
+		if w, ok := m.set.(*StartWrite); ok && w.N.Occurrence != nil {
 			o := w.N.Occurrence
 			ids, keys = append(ids, o.TriggerID), append(keys, o.Key)
-			waiting[[2]string{o.TriggerID, o.Key}] = w
+			hooks[[2]string{o.TriggerID, o.Key}] = w
 		}
 	}
 	if len(ids) == 0 {
 		return
 	}
-	t.hasEvent = map[*StartWrite]bool{}
-	b.Queue(findEvents, ids, keys).Query(func(rows pgx.Rows) error {
+	t.unusual = map[*StartWrite]bool{}
+	b.Queue(findUnusual, ids, keys).Query(func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
 			var event [2]string
 			if err := rows.Scan(&event[0], &event[1]); err != nil {
 				return err
 			}
-			t.hasEvent[waiting[event]] = true
+			t.unusual[hooks[event]] = true
 		}
 		return rows.Err()
 	})
