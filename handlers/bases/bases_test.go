@@ -88,6 +88,10 @@ func TestBase_lists_what_was_added_and_searches_it(t *testing.T) {
 	}
 	e.b.Post("/knowledge/help-center/documents/"+d.ID+"/delete", nil).RedirectsTo("/knowledge/help-center")
 	e.b.Get("/knowledge/help-center?q=refund").Lacks("five working days")
+
+	// Other pages call the base by its name, too.
+	e.As(flow.MemberOwner).Get("/settings/audit").Is(http.StatusOK).Has("added a document to", "Help center").Lacks("<b>" + e.base().ID)
+	e.b.Get("/usage").Is(http.StatusOK).Lacks(string(e.base().FlowID))
 }
 
 func TestBase_explains_why_a_document_is_not_found(t *testing.T) {

@@ -58,10 +58,17 @@ func (s *Server) showAudit(c *call) error {
 	for i := range flows {
 		names[string(flows[i].ID)] = flows[i].Name
 	}
+	bases, err := s.Store.ListBases(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return fmt.Errorf("list the knowledge bases of the audit log: %w", err)
+	}
+	for i := range bases {
+		names[bases[i].ID] = bases[i].Name
+	}
 	rows := make([]consoleview.AuditRow, len(list))
 	for i := range list {
 		rows[i] = auditRow(&list[i])
-		rows[i].Target = cmp.Or(names[rows[i].Target], rows[i].Target) // the ID of a deleted flow stays
+		rows[i].Target = cmp.Or(names[rows[i].Target], rows[i].Target) // the ID of a deleted flow or base stays
 		if rows[i].Detail == rows[i].Target {
 			rows[i].Detail = ""
 		}

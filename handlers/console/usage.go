@@ -68,6 +68,13 @@ func (c *call) showUsage() error {
 	if err != nil {
 		return err
 	}
+	bases, err := c.s.Store.ListBases(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	for i := range bases { // the flows that index them have no name
+		n.flows[string(bases[i].FlowID)] = "Knowledge: " + bases[i].Name
+	}
 	fillUsage(&page, span, &n, rows)
 	if err := c.fillUsageHours(&page, rows); err != nil {
 		return err
@@ -311,6 +318,9 @@ func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labe
 		return cmp.Or(cmp.Compare(amount(counts[b]), amount(counts[a])), cmp.Compare(a, b))
 	})
 	for _, id := range ids[:min(len(ids), topParts)] {
+		if total > 0 && amount(counts[id]) == 0 {
+			break
+		}
 		part := consoleview.UsagePart{Name: cmp.Or(labels[id], id, nameless), Amount: text(amount(counts[id])), Share: float64(amount(counts[id])) / float64(max(1, total))}
 		if id != "" {
 			part.Href = f.With(param, id)

@@ -143,7 +143,7 @@ func (o *outliner) open(line editorview.OutlineNode) *editorview.OutlineOpen {
 	facts := editorview.FactsOf(o.Document, nil)
 	facts.AllPorts = true
 	face := editorview.FaceOf(n, k, facts)
-	for _, r := range face.Rows {
+	for _, r := range append(face.Rows, editorview.PortRow{In: face.Tools, Out: face.Tool}) {
 		if r.In != nil {
 			open.Ins = append(open.Ins, o.port(n.ID, r.In, true))
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // crowded lists the defects that make a drawing hard to read: overlapping nodes, edges that
-// go backward, and edges behind a node.
+// go backward, tools that are not below their agent, and edges behind a node.
 const crowded = `(() => {
 	const boxes = [...canvas.scene.boxes.keys()].map((id) => ({ id, ...canvas.scene.box(id) })), bad = [];
 	const touch = (a, b, gap) => a.x < b.x + b.width + gap && b.x < a.x + a.width + gap && a.y < b.y + b.height + gap && b.y < a.y + a.height + gap;
@@ -19,7 +19,7 @@ const crowded = `(() => {
 		const [from, to] = [e.from.split(".")[0], e.to.split(".")[0]], line = canvas.edges.path(e.from + ">" + e.to);
 		if (!line?.getAttribute("d")) continue; // a port of a hosted model, which this test cannot ask for
 		const [a, b] = [from, to].map((id) => boxes.find((box) => box.id === id));
-		if (a.x + a.width > b.x) bad.push(e.from + " to " + e.to + " goes back");
+		if (e.from.endsWith(".tool") ? a.y < b.y + b.height : a.x + a.width > b.x) bad.push(e.from + " to " + e.to + " goes back");
 		for (let i = 0; i <= 200; i++) {
 			const p = line.getPointAtLength(line.getTotalLength() * i / 200);
 			const behind = boxes.find((box) => box.id !== from && box.id !== to && touch(box, { x: p.x, y: p.y, width: 0, height: 0 }, 0));

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,8 @@ type NodeFace struct {
 	// Note is the text of a note, which has no ports.
 	Note string
 	Rows []PortRow
+	// Tools is the port below an agent, and Tool the one above its tools: their edges go up.
+	Tools, Tool *PortFace
 	// More is the number of hidden ports: inputs that are neither connected nor required, and
 	// outputs that few flows use. MoreAt is the row with the button that shows them.
 	More, MoreAt int
@@ -126,6 +129,18 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 	outs, moreOut := shownOutputs(n, k, facts)
 	line := lineOf(n, k)
 	face.More, face.MoreAt = more+moreOut, -1
+	ins = slices.DeleteFunc(ins, func(p PortFace) bool {
+		if p.Type == flow.TypeTool {
+			face.Tools = &p
+		}
+		return p.Type == flow.TypeTool
+	})
+	outs = slices.DeleteFunc(outs, func(p flow.Port) bool {
+		if p.Type == flow.TypeTool {
+			face.Tool = &PortFace{Name: p.Name, Label: portLabel(p.Name), Type: p.Type}
+		}
+		return p.Type == flow.TypeTool
+	})
 	for i := range max(len(ins), len(outs)) {
 		var row PortRow
 		if i < len(ins) {

@@ -5,7 +5,7 @@ import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import { at, edgeKey, ends, fits, nodeOf, type Attach, type Edge, type Point, type Port, type Via } from "./model.ts";
 import type { Op } from "./ops.ts";
-import { curve } from "./route.ts";
+import { curve, rising } from "./route.ts";
 import { connectOps, loopNodes, loopOver, pair, refusal } from "./rules.ts";
 import { svg } from "./svg.ts";
 import type { HasView } from "./viewport.ts";
@@ -226,7 +226,7 @@ export class Connect {
     if (!c?.inProgress) return;
     const to = pointToRendererPoint(c.to, this.canvas.view.transform); // the library gives it in pixels, `from` in flow units
     const [s, t] = c.fromHandle.type === "source" ? [c.from, to] : [to, c.from];
-    this.line.setAttribute("d", curve(s, t).d);
+    this.line.setAttribute("d", (c.fromHandle.position === "top" || c.fromHandle.position === "bottom" ? rising(s, t, [], [], 0, undefined) : curve(s, t)).d);
     this.line.setAttribute("data-valid", String(c.isValid));
     if (!this.line.isConnected) this.layer.append(this.line);
     this.point(c);

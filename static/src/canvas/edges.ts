@@ -4,7 +4,7 @@ import type { Box } from "./geometry.ts";
 import { at, edgeKey, nodeOf, portOf, type Edge, type Point } from "./model.ts";
 import type { HasScene } from "./scene.ts";
 import { svg } from "./svg.ts";
-import { curve, route, type Detour } from "./route.ts";
+import { curve, rising, route, type Detour } from "./route.ts";
 import { ConnectionMode, getEdgePosition, Position } from "./xyflow.ts";
 
 type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number]; d?: string; items?: SVGElement; order?: SVGElement };
@@ -66,7 +66,7 @@ export class Edges {
     const group = svg("g", { class: "canvas-edge", "data-edge": key, role: "img", "aria-label": this.name(edge) });
     const hit = group.appendChild(svg("path", { class: "canvas-edge-hit" }));
     const line = group.appendChild(svg("path", { class: "canvas-edge-line" })) as SVGPathElement;
-    group.toggleAttribute("data-tool", portOf(edge.from) === "tool");
+    group.toggleAttribute("data-tool", isTool(edge));
     this.layer.append(group);
     this.views.set(key, { edge, group, hit, line, middle: [0, 0] });
     this.draw(key);
@@ -188,9 +188,9 @@ export class Edges {
   /** way returns the shape of an edge: around the nodes that it does not belong to. */
   private way(e: Edge, ends: Ends) {
     const { scene } = this.canvas, from = nodeOf(e.from), to = nodeOf(e.to), s = { x: ends.sourceX, y: ends.sourceY }, t = { x: ends.targetX, y: ends.targetY };
-    if (this.plain) return curve(s, t);
+    if (this.plain) return isTool(e) ? rising(s, t, [], [], 0, undefined) : curve(s, t);
     const own = [scene.box(from), scene.box(to)].filter((b) => b !== undefined), slot = (scene.ports.get(from) ?? []).findIndex((p) => p.side === "out" && at(p) === e.from);
-    return route(s, t, scene.visible().filter((b) => b.id !== from && b.id !== to), own, Math.max(0, slot), this.canvas.drawing?.detour);
+    return (isTool(e) ? rising : route)(s, t, scene.visible().filter((b) => b.id !== from && b.id !== to), own, Math.max(0, slot), this.canvas.drawing?.detour);
   }
 
   /** reroute draws all edges again in the next frame: nodes that have moved may be in the way of edges of others. */
@@ -258,6 +258,7 @@ export class Edges {
     if (!a && !b) return p;
     const A = a ? groups.box(a) : scene.box(from), B = b ? groups.box(b) : scene.box(to);
     if (!A || !B) return null;
+    if (isTool(e)) return { sourceX: p && !a ? p.sourceX : A.x + A.width / 2, sourceY: A.y, targetX: p && !b ? p.targetX : B.x + B.width / 2, targetY: B.y + B.height, sourcePosition: Position.Top, targetPosition: Position.Bottom };
     const near = { sourceX: A.x + A.width, sourceY: A.y + A.height / 2, targetX: B.x, targetY: B.y + B.height / 2, sourcePosition: Position.Right, targetPosition: Position.Left };
     if (p && !a) { near.sourceX = p.sourceX; near.sourceY = p.sourceY; }
     if (p && !b) { near.targetX = p.targetX; near.targetY = p.targetY; }
@@ -310,6 +311,9 @@ export class Edges {
     for (const e of this.canvas.draft.edgesOf(node)) this.element(edgeKey(e))?.setAttribute("aria-label", this.name(e));
   }
 }
+
+/** isTool reports whether an edge makes a node a tool of an agent. */
+const isTool = (e: Edge): boolean => portOf(e.from) === "tool";
 
 /** along returns the point of an edge at a part of its length. */
 function along(v: View, [short, long]: readonly [number, number]): Point {

@@ -18,6 +18,13 @@ export function route(s: Point, t: Point, others: Box[], own: Box[], slot: numbe
   return (around.length ? detour!(s, t, others, around, own, slot) : undefined) ?? curve(s, t);
 }
 
+/** rising is route for an edge that leaves upward and arrives from below, as those of tools to their agent: the same way, turned. */
+export function rising(s: Point, t: Point, others: Box[], own: Box[], slot: number, detour: Detour | undefined): Way {
+  const turned = (p: Point): Point => ({ x: -p.y, y: p.x }), box = (b: Box): Box => ({ x: -b.y - b.height, y: b.x, width: b.height, height: b.width });
+  const { d, middle } = route(turned(s), turned(t), others.map(box), own.map(box), slot, detour);
+  return { d: d.replace(/([-\d.e]+),([-\d.e]+)/g, (_, x: string, y: string) => `${y},${-Number(x)}`), middle: { x: middle.y, y: -middle.x } };
+}
+
 /** curve returns the curve between two points. It leaves to the right and arrives from the left. */
 export function curve(s: Point, t: Point): Way {
   const c = handle(s, t);

@@ -201,7 +201,7 @@ function decorate(el: HTMLElement, node: string): Port {
   const type = side === "out" ? "source" : "target"; // the library's terms for output and input
   const name = el.dataset.port!;
   if (!el.classList.contains(handleClass)) el.classList.add(handleClass, type, "connectable", "connectableend", "nodrag", "nopan");
-  const marks = { nodeid: node, handleid: name, handlepos: side === "out" ? "right" : "left", id: `${flowId}-${node}-${name}-${type}` };
+  const marks = { nodeid: node, handleid: name, handlepos: el.dataset.type === "tool" ? (side === "out" ? "top" : "bottom") : side === "out" ? "right" : "left", id: `${flowId}-${node}-${name}-${type}` };
   for (const [k, v] of Object.entries(marks)) if (el.dataset[k] !== v) el.dataset[k] = v;
   if (el.tabIndex !== -1) el.tabIndex = -1;
   return { node, name, side, type: (el.dataset.type ?? "any") as PortType, many: "many" in el.dataset, ...("first" in el.dataset && { first: true }) };
