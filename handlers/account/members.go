@@ -81,6 +81,9 @@ func (c *call) memberRows(members []flow.Member) (rows []accountview.MemberRow, 
 	return rows, nil
 }
 
+// memberShown is how many keys and triggers of a member are listed. The list is part of each dialog.
+const memberShown = 20
+
 // addKeys fills in the active keys and the triggers that members created, directly or through keys. Owners see
 // the keys of all members, others only their own.
 func (c *call) addKeys(rows []accountview.MemberRow) error {
@@ -104,16 +107,25 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 		for _, n := range connections[row.UserID] {
 			row.Connections = append(row.Connections, accountview.MemberConnection{Name: n.Credential, Href: "/credentials/" + url.PathEscape(n.Credential), Issuer: n.Issuer})
 		}
-		makers := []string{row.UserID}
+		made := map[string]bool{row.UserID: true} // by these IDs
 		for _, k := range flow.KeysMadeBy(row.UserID, keys) {
-			makers = append(makers, k.ID)
-			if k.RevokedAt.IsZero() {
+			made[k.ID] = true
+			switch {
+			case !k.RevokedAt.IsZero():
+			case len(row.Keys) < memberShown:
 				row.Keys = append(row.Keys, accountview.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
+			default:
+				row.MoreKeys++
 			}
 		}
 		for j := range triggers {
-			if t := &triggers[j]; slices.Contains(makers, t.MadeBy) {
+			t := &triggers[j]
+			switch {
+			case !made[t.MadeBy]:
+			case len(row.Triggers) < memberShown:
 				row.Triggers = append(row.Triggers, accountview.MemberTrigger{Name: t.Name, Href: "/flows/" + string(t.FlowID) + "/triggers/" + t.ID})
+			default:
+				row.MoreTriggers++
 			}
 		}
 	}

@@ -191,7 +191,8 @@ func alarmPage(c *call, status int, a *alarms.Alarm, typed map[string]string, wr
 		page.MayEdit = true
 	}
 	if page.MayEdit {
-		page.Choices = []components.Field{{Name: "flow", Label: "Flow", Value: cmp.Or(typed["flow"], string(a.FlowID), "all"), Options: options, Error: wrong["flow"]}}
+		chosen := cmp.Or(typed["flow"], string(a.FlowID), "all")
+		page.Choices = []components.Field{{Name: "flow", Label: "Flow", Value: chosen, Options: web.BoundOptions(options, chosen), Error: wrong["flow"]}}
 		page.Fields = alarmFields(a, typed, wrong, page.Fresh)
 	}
 	for _, id := range a.Finding.Runs {

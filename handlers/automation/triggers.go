@@ -320,6 +320,9 @@ func (r rows) medianRun(t *triggers.Trigger) (time.Duration, error) {
 	return list[len(list)/2], nil
 }
 
+// shownTriggers is how many triggers of a workspace its page lists.
+const shownTriggers = 80
+
 // showWorkspaceTriggers is GET /triggers: what starts in the next 24 hours, and all triggers, those that need attention first.
 func showWorkspaceTriggers(c *call) error {
 	list, err := c.s.Store.ListTriggers(c.Ctx(), c.WorkspaceID(), "")
@@ -367,9 +370,10 @@ func showWorkspaceTriggers(c *call) error {
 		}
 		return strings.Compare(a.Flow+"\x00"+a.Name, b.Flow+"\x00"+b.Name)
 	})
-	for _, v := range all {
+	for _, v := range all[:min(len(all), shownTriggers)] {
 		page.Triggers = append(page.Triggers, v.TriggerRow)
 	}
+	page.More = len(all) - len(page.Triggers)
 	sorting.By(page.Upcoming, func(a, b view.UpcomingRow) int { return a.At.Compare(b.At) })
 	page.Upcoming = page.Upcoming[:min(len(page.Upcoming), maxUpcoming)]
 	return c.Render(http.StatusOK, view.Workspace(c.Page("Triggers", layout.SectionTriggers), page))

@@ -32,7 +32,7 @@ func readResend(c *call) (consoleview.ResendPage, flow.FailedQuery, error) {
 	if err != nil {
 		return a, choice, err
 	}
-	a.Flows = append([]components.Option{{Value: "", Label: "All flows"}}, flows...)
+	a.Flows = append([]components.Option{{Value: "", Label: "All flows"}}, web.BoundOptions(flows, a.Flow)...)
 	if a.Endpoint != "" {
 		e, err := c.s.Store.FindEndpoint(c.Ctx(), c.WorkspaceID(), a.Endpoint)
 		if err != nil {

@@ -34,6 +34,9 @@ func flowKeys(c *call, f *flow.Flow, keys []flow.Key) (templ.Component, error) {
 	return consoleview.FlowKeys(panel), err
 }
 
+// flowKeysShown is how many keys, the newest, the panel of a flow has. Each comes with its forms.
+const flowKeysShown = 10
+
 // fillFlowKeys fills in the active keys that may call the flow, and a form for
 // a new key unless the panel has one.
 func fillFlowKeys(c *call, f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
@@ -43,8 +46,13 @@ func fillFlowKeys(c *call, f *flow.Flow, keys []flow.Key, panel *consoleview.Flo
 	}
 	panel.FlowID, panel.Flow, panel.LiveVersion, panel.MayEdit = string(f.ID), f.Name, f.LiveVersion, c.MayEdit()
 	for i := range slices.Backward(keys) { // the newest first
-		if k := &keys[i]; k.State(names.now) == flow.KeyActive && k.Allows(f.ID) {
+		k := &keys[i]
+		switch {
+		case k.State(names.now) != flow.KeyActive || !k.Allows(f.ID):
+		case len(panel.Keys) < flowKeysShown:
 			panel.Keys = append(panel.Keys, names.row(k))
+		default:
+			panel.More++
 		}
 	}
 	if panel.Form.ID == "" {

@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
@@ -38,6 +39,22 @@ func keyFormOf(c *call, k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
 	sorting.By(form.Choices, func(a, b consoleview.KeyFlow) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
+	var chosen []string
+	if k != nil {
+		chosen = k.Flows
+	}
+	all, others := form.Choices, 0
+	form.Choices = nil
+	for _, choice := range all {
+		is := slices.Contains(chosen, choice.ID)
+		if !is {
+			others++
+		}
+		if is || others <= web.MaxOptions {
+			form.Choices = append(form.Choices, choice)
+		}
+	}
+	form.More = len(all) - len(form.Choices)
 	if k != nil {
 		fillKeyForm(&form, k)
 	} else {

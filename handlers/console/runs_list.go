@@ -148,25 +148,9 @@ func (c *call) listRunLabels(page *consoleview.RunsPage) (n runLabels, err error
 	sorting.By(page.Flows, func(a, b components.Option) int {
 		return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
 	})
-	page.Flows = boundOptions(page.Flows, page.Filter.Flow)
-	page.Keys = boundOptions(page.Keys, page.Filter.Key)
+	page.Flows = web.BoundOptions(page.Flows, page.Filter.Flow)
+	page.Keys = web.BoundOptions(page.Keys, page.Filter.Key)
 	return n, nil
-}
-
-// maxOptions bounds the flows and keys that a filter offers: a page with thousands of them would be
-// slow. Pages of flows and keys link to their runs and usage.
-const maxOptions = 200
-
-// boundOptions returns at most maxOptions options, among them the one that is selected.
-func boundOptions(list []components.Option, selected string) []components.Option {
-	if len(list) <= maxOptions {
-		return list
-	}
-	short := slices.Clone(list[:maxOptions])
-	if i := slices.IndexFunc(list, func(o components.Option) bool { return o.Value == selected }); i >= maxOptions {
-		short[maxOptions-1] = list[i]
-	}
-	return short
 }
 
 // name sets the names of the flow and the key. Until then, By is the ID of the

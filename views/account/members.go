@@ -17,11 +17,13 @@ type MemberRow struct {
 	You, Last bool
 	// Keys are the person's keys that are not revoked. They are set only if the
 	// current user may act on them.
-	Keys []MemberKey
+	Keys     []MemberKey
+	MoreKeys int // that are not in Keys
 	// Connections are the MCP servers that the person has connected. Owners see those of all members, others only their own.
 	Connections []MemberConnection
 	// Triggers are those that the person or the keys above created. They stay. They are set only if Keys are.
-	Triggers []MemberTrigger
+	Triggers     []MemberTrigger
+	MoreTriggers int // that are not in Triggers
 	// MayReset is set if the viewer may create a password reset link for the person.
 	MayReset bool
 }

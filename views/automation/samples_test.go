@@ -38,7 +38,7 @@ func triggerSamples(theme layout.Theme) map[string]templ.Component {
 	wrong.Dialog.Phrase, wrong.Dialog.Preview = "weekdays", SchedulePreview{Problem: "Add a time, such as “at 9:00 AM”."}
 	wrong.Dialog.More = true
 	wrong.Dialog.Errors = components.Errors{"phrase": "Add a time, such as “at 9:00 AM”.", "name": "The flow has a trigger with this name. Choose another one.", "max_late": "This must be an interval such as 6h."}
-	workspace := WorkspacePage{Triggers: page.Triggers, Zone: "New York", Settings: true, Now: viewtest.Noon, Upcoming: []UpcomingRow{
+	workspace := WorkspacePage{Triggers: page.Triggers, More: 920, Zone: "New York", Settings: true, Now: viewtest.Noon, Upcoming: []UpcomingRow{
 		{At: viewtest.Noon.Add(11 * time.Minute), Text: "From Today, 2:30 PM", Trigger: "Sync orders", Flow: "Morning digest", Sentence: "Every 15 minutes", Path: "/flows/flow_1/triggers/trg_2"},
 		{At: viewtest.Noon.Add(15 * time.Hour), Text: "Tomorrow, 3:00 AM", Trigger: "Morning digest", Flow: "Morning digest", Sentence: "Weekdays at 9:00 AM, Berlin", Path: "/flows/flow_1/triggers/trg_1"},
 	}}

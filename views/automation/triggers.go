@@ -108,6 +108,7 @@ func shortRun(id string) string { return "…" + id[max(0, len(id)-6):] }
 // WorkspacePage lists the triggers of a workspace: what starts next, and what needs attention.
 type WorkspacePage struct {
 	Triggers []TriggerRow // those that need attention first
+	More     int          // triggers that are not in Triggers
 	Upcoming []UpcomingRow
 	Zone     string // of the reader, or of the workspace
 	Settings bool   // the reader may change the time zone of the workspace

@@ -104,6 +104,7 @@ type FlowKeysPanel struct {
 	FlowID, Flow string
 	LiveVersion  int64
 	Keys         []KeyRow
+	More         int // older keys that are not in Keys
 	Form         KeyForm
 	Made         *MadeKey
 	Error        string
@@ -124,6 +125,7 @@ type KeyForm struct {
 	Only    bool
 	Flows   []string
 	Choices []KeyFlow
+	More    int // flows that are not in Choices
 	// Expiry is one of the values of expiries; Date is used with "date".
 	Expiry, Date                            string
 	RPM, Concurrency, RunsPerDay, USDPerDay string

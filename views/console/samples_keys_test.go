@@ -13,7 +13,7 @@ import (
 func keysSamples(theme layout.Theme) map[string]templ.Component {
 	in, rows := viewtest.Page("Keys", layout.SectionKeys, theme), sampleKeys()
 	choices := []KeyFlow{{"flow_2", "Answer from the handbook"}, {"flow_1", "Route a support ticket"}}
-	fresh := KeyForm{ID: "key_9", Scopes: []string{"run", "read"}, Choices: choices, Now: viewtest.Noon, Errors: components.Errors{}}
+	fresh := KeyForm{ID: "key_9", Scopes: []string{"run", "read"}, Choices: choices, More: 4800, Now: viewtest.Noon, Errors: components.Errors{}}
 	wrong := KeyForm{
 		ID: "key_9", Name: "Shop", Only: true, Choices: choices, Expiry: ExpiryDate, Date: "2020-01-01", RPM: "many", Now: viewtest.Noon,
 		Errors: components.Errors{"scopes": "Choose at least one.", "flows": "Choose at least one, or let it call all.", "date": "This day is past. Choose a later one.", "rpm": "A whole number from 1 on. Leave it empty for no limit."},
@@ -40,7 +40,7 @@ func keysSamples(theme layout.Theme) map[string]templ.Component {
 		"flow-keys":        FlowKeys(FlowKeysPanel{FlowID: "flow_1", Flow: "Route a support ticket", Keys: rows[:3], Form: mine, Made: made, MayEdit: true}),
 		"flow-keys-errors": FlowKeys(FlowKeysPanel{FlowID: "flow_1", Flow: "Route a support ticket", Form: bad, MayEdit: true}),
 		"flow-keys-viewer": FlowKeys(FlowKeysPanel{FlowID: "flow_1", Flow: "Route a support ticket", Keys: rows[:1]}),
-		"flow-keys-page":   FlowKeysPage(in, FlowKeysPanel{FlowID: "flow_1", Flow: "Route a support ticket", Keys: rows[:2], Form: mine, MayEdit: true}),
+		"flow-keys-page":   FlowKeysPage(in, FlowKeysPanel{FlowID: "flow_1", Flow: "Route a support ticket", Keys: rows[:2], Form: mine, More: 1990, MayEdit: true}),
 		"flows-warnings":   Flows(viewtest.Page("Flows", layout.SectionFlows, theme), FlowsPage{Flows: sampleFlows(), Now: viewtest.Noon, MayEdit: true, Ending: []KeyWarning{{"key_3", "nightly import", viewtest.Noon.Add(5 * 24 * time.Hour)}}}),
 	}
 }
