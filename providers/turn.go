@@ -80,6 +80,8 @@ type Tool struct {
 	// Strict asks the provider to guarantee arguments that match the schema, if the schema
 	// can be written in its strict form.
 	Strict bool
+
+	form *form // of Parameters; see ReadArguments
 }
 
 // Values of TurnRequest.ToolChoice beside the name of a tool.
@@ -145,21 +147,21 @@ func (c *Client) Turn(ctx context.Context, ep Endpoint, req TurnRequest, emit fu
 // ReadArguments decodes and validates the arguments of a call. Empty arguments and null are an
 // empty object. Nulls of optional parameters are dropped, because strict mode makes models write
 // them. wrong describes for the model what is invalid; it is "" for valid arguments. err is the
-// context's, or the reason why the schema cannot be used.
+// context's, or the reason why the schema cannot be used. The schema is compiled once, so ReadArguments is not safe for
+// concurrent use.
 func (t *Tool) ReadArguments(ctx context.Context, arguments string) (args *value.Object, wrong string, err error) {
 	if s := strings.TrimSpace(arguments); s == "" || s == "null" {
 		arguments = "{}"
 	}
-	f, err := newForm(t.Parameters)
-	if err != nil {
-		return nil, "", err
-	}
-	if f == nil {
-		if f, err = newForm(map[string]any{"type": "object"}); err != nil {
+	if t.form == nil {
+		if t.form, err = newForm(t.Parameters); err == nil && t.form == nil {
+			t.form, err = newForm(map[string]any{"type": "object"})
+		}
+		if err != nil {
 			return nil, "", err
 		}
 	}
-	v, wrong, err := f.read(ctx, arguments)
+	v, wrong, err := t.form.read(ctx, arguments)
 	if err != nil || wrong != "" {
 		return nil, wrong, err
 	}
