@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/sorting"
+	"sluice/nodes/pinned"
 )
 
 // This file holds the parts that the kinds subflow and map share: both run other flows as
@@ -18,7 +19,7 @@ import (
 const childWait = time.Hour
 
 // outputPrefix precedes the port name of an output of the other flow that would collide with
-// a port of the node. Inputs always have inputPrefix, as in hosted models.
+// a port of the node. Inputs always have pinned.InputPrefix, as in hosted models.
 const outputPrefix = "output."
 
 // childFields returns the fields for choosing the flow and its version, followed by the
@@ -76,16 +77,16 @@ func childSchema(n *flow.Node, own, over []string) flow.DynamicSchema {
 	if inputs != nil {
 		return shape
 	}
-	shape.Open = inputPrefix
-	for _, input := range typedInputs(n) {
-		shape.Fields = append(shape.Fields, flow.Field{Name: inputPrefix + input, Title: input, Type: flow.FieldJSON, Template: true, Help: "An input of the flow."})
+	shape.Open = pinned.InputPrefix
+	for _, input := range pinned.Inputs(n) {
+		shape.Fields = append(shape.Fields, flow.Field{Name: pinned.InputPrefix + input, Title: input, Type: flow.FieldJSON, Template: true, Help: "An input of the flow."})
 	}
 	return shape
 }
 
 // childField returns the field for an input of the other flow.
 func childField(p contractPort) flow.Field {
-	f := flow.Field{Name: inputPrefix + p.name, Title: p.name, Required: p.required, Value: portType(p.typ), Help: "The input " + p.name + " of the flow."}
+	f := flow.Field{Name: pinned.InputPrefix + p.name, Title: p.name, Required: p.required, Value: portType(p.typ), Help: "The input " + p.name + " of the flow."}
 	switch p.typ {
 	case flow.TypeText:
 		f.Type, f.Template = flow.FieldArea, true
@@ -126,7 +127,7 @@ func childOutput(name string, own []string) string {
 // contract. Inputs that the contract does not have follow by name.
 func givenInputs(in *flow.In) *flow.Object {
 	values, given := map[string]any{}, &flow.Object{}
-	addInputs(in, values)
+	pinned.AddInputs(in, values)
 	for _, p := range contractPorts(in.Config, "inputs") {
 		if v, ok := values[p.name]; ok {
 			given.Set(p.name, v)

@@ -2,19 +2,15 @@ package nodes
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"sluice/flow"
-	"sluice/flow/sorting"
-	"sluice/flow/value"
+	"sluice/nodes/pinned"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
 
 // The hosted_model kind runs a model of the hosting platform. Its fields are
-// the inputs of the chosen model (hosted_schema.go, hosted_input.go).
+// the inputs of the chosen model; package pinned derives them from the schema that the node stores.
 // hosted_run.go starts, follows and cancels a prediction; hosted_output.go
 // stores its output.
 var _ = register(func(d Deps) flow.Kind { return hostedKind(d, defaultTiming) })
@@ -27,7 +23,7 @@ const hostProvider = "replicate"
 var taskHosted = task{name: "hosted", what: "host models", example: "black-forest-labs/flux-schnell"}
 
 // hostedKind declares the kind hosted_model. Its ports and fields depend on the model whose
-// schema the node stores; see hostedSchema and pin.
+// schema the node stores; see package pinned.
 func hostedKind(d Deps, pace timing) flow.Kind {
 	h := &hostedModels{deps: d, pace: pace}
 	return flow.Kind{
@@ -52,7 +48,7 @@ func hostedKind(d Deps, pace timing) flow.Kind {
 				Help: "The pinned version: 64 hexadecimal digits. Default: the version of the stored schema, or the newest."},
 			{Name: "schema", Title: "Schema", Type: flow.FieldJSON, Typed: true, More: true,
 				Help: "The inputs and outputs of the model, stored with the node so that the flow keeps working when the model changes. The editor and \"sluice model show --node\" write it. At most 256 KiB."},
-			{Name: allInputs, Title: "Input (JSON)", Type: flow.FieldJSON, Template: true, More: true,
+			{Name: pinned.AllInputs, Title: "Input (JSON)", Type: flow.FieldJSON, Template: true, More: true,
 				Help: "Inputs as one JSON object, for a model without an input schema. An input in a separate field takes precedence."},
 			{Name: "hold_s", Title: "Wait for the result", Type: flow.FieldInteger, Typed: true, More: true, Default: 0, Min: ptr(0), Max: ptr(60),
 				Help: "How many seconds the request that starts the prediction waits for its result. This avoids polling for fast models, but the prediction's ID is known only after the wait, so a crash in between starts it again."},
@@ -64,7 +60,7 @@ func hostedKind(d Deps, pace timing) flow.Kind {
 			Ports:  map[string]any{"animal": "fox"},
 		},
 		Sends: &flow.Destination{Hosts: func(*flow.Node) []string { return h.hosts() }},
-		Open:  inputPrefix, DynamicSchema: hostedSchema, Check: checkHosted,
+		Open:  pinned.InputPrefix, DynamicSchema: pinned.Schema, Check: pinned.Check,
 		Tool: &flow.ToolUse{},
 		Run:  h.run, Cleanup: h.abandon, Charge: chargeHosted,
 	}
@@ -79,21 +75,6 @@ func (h *hostedModels) hosts() []string {
 	return addressHosts(h.deps.Host.Address())
 }
 
-// hostedRef returns the model that a node names, at the version that the node is pinned to.
-func hostedRef(config map[string]any) (hosted.Ref, error) {
-	ref, err := hosted.ParseRef(flow.Text(config["model"]))
-	if err != nil {
-		return ref, err
-	}
-	if version := strings.ToLower(strings.TrimSpace(flow.Text(config["version"]))); ref.Version == "" && version != "" {
-		return hosted.ParseRef(ref.Path() + ":" + version)
-	}
-	if schema, _ := flow.AsMap(config["schema"]); ref.Version == "" {
-		ref.Version = flow.Text(schema["version"])
-	}
-	return ref, nil
-}
-
 // chargeHosted returns the expected use of the model. Prices are per model, not per version.
 func chargeHosted(config map[string]any) (flow.Charge, bool) {
 	ref, err := hosted.ParseRef(flow.Text(config["model"]))
@@ -101,106 +82,6 @@ func chargeHosted(config map[string]any) (flow.Charge, bool) {
 		return flow.Charge{}, true
 	}
 	return flow.Charge{Model: hostProvider + "/" + ref.Path(), Seconds: hostedSeconds}, true
-}
-
-// checkHosted checks the reference, the pinned version and the typed inputs against the
-// model's form, without a request.
-func checkHosted(n *flow.Node) []flow.Problem {
-	if n.Config["model"] == nil || n.Config["model"] == "" {
-		return nil // reported as missing
-	}
-	var problems []flow.Problem
-	add := func(at, code, format string, args ...any) {
-		problems = append(problems, flow.Problem{Pointer: flow.Pointer(at), Code: code, Detail: fmt.Sprintf(format, args...)})
-	}
-	named, err := hosted.ParseRef(flow.Text(n.Config["model"]))
-	if err != nil {
-		add("model", "invalid", "%v", err)
-		return problems
-	}
-	ref, err := hostedRef(n.Config)
-	typed := flow.Text(n.Config["version"])
-	switch {
-	case err != nil:
-		add("version", "invalid", "%v", err)
-	case named.Version != "" && typed != "" && !strings.EqualFold(named.Version, typed):
-		add("version", "invalid", "the model names another version; remove one of them")
-	}
-	problems = append(problems, checkAllInputs(n.Config[allInputs])...)
-	if n.Config["schema"] == nil {
-		return problems
-	}
-	pin, why := readPin(n.Config["schema"])
-	switch {
-	case why != "":
-		add("schema", "invalid", "%s", why)
-	case pin.version != "" && ref.Version != "" && !strings.EqualFold(pin.version, ref.Version):
-		add("schema", "invalid", "this is the schema of version %.12s…, but the node is pinned to version %.12s…; choose the model again", pin.version, ref.Version)
-	case pin.form.Incompatible != "":
-		add("model", string(flow.CodeModelIncompatible), "%s", pin.form.Incompatible)
-	default:
-		problems = append(problems, checkValues(n, pin.form)...)
-	}
-	return problems
-}
-
-// checkAllInputs requires an object without secrets, because they would be stored unencrypted
-// in the flow.
-func checkAllInputs(value any) []flow.Problem {
-	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "{{") || value == "" {
-		return nil
-	}
-	object, ok := flow.AsMap(value)
-	if !ok {
-		return []flow.Problem{{Pointer: flow.Pointer(allInputs), Code: "wrong_type", Detail: "wanted a JSON object with the model's inputs by name"}}
-	}
-	var problems []flow.Problem
-	for _, name := range sorting.Keys(object) {
-		if unknownField(name).Type == flow.FieldSecret {
-			problems = append(problems, flow.Problem{Pointer: flow.Pointer(allInputs, name), Code: "invalid", Detail: "a secret would stay readable here; connect or set it as " + inputPrefix + name})
-		}
-	}
-	return problems
-}
-
-// checkValues validates typed values against the model's schema. Values from templates and
-// edges are checked when the node runs.
-func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
-	typed := map[string]any{}
-	all, _ := flow.AsMap(n.Config[allInputs])
-	for field, value := range all {
-		if !fillsIn(value) {
-			typed[field] = value
-		}
-	}
-	for name, value := range n.Config {
-		field, isInput := strings.CutPrefix(name, inputPrefix)
-		if isInput && !fillsIn(value) {
-			typed[field] = value
-		}
-	}
-	var problems []flow.Problem
-	for _, p := range form.Check(withSampleURLs(form, coerceInput(form, typed))) {
-		problems = append(problems, flow.Problem{Pointer: flow.Pointer(inputPrefix + p.Field), Code: "invalid", Detail: p.Detail})
-	}
-	return problems
-}
-
-// fillsIn reports whether a value contains a template, at any depth.
-func fillsIn(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, "{{")
-	case []any:
-		return slices.ContainsFunc(v, fillsIn)
-	case *flow.Object, map[string]any:
-		for _, item := range value.Members(v) {
-			if fillsIn(item) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // hostedModels runs nodes of the kind hosted_model.

@@ -13,6 +13,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/wording"
 	"sluice/flow/worktime"
+	"sluice/nodes/pinned"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -43,7 +44,7 @@ func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out
 	c := &copier{host: s.host, secret: s.m.access.Secret, in: s.in, kept: map[string]any{}, pause: s.pace.first, left: 2 * s.maxFile}
 	output := hosted.Output{Type: s.state.kind, Joined: s.state.joined}
 	if s.pin != nil {
-		output = s.pin.form.Output
+		output = s.pin.Form.Output
 	}
 	value, err := c.output(ctx, output, p.Output)
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out
 	out.Outputs = map[string]any{"output": value}
 	object, _ := flow.AsMap(value)
 	for _, property := range output.Properties {
-		if v, given := object[property.Name]; given && v != nil && hasOwnOutputPort(property.Name) {
+		if v, given := object[property.Name]; given && v != nil && pinned.HasOwnPort(property.Name) {
 			out.Outputs[property.Name] = v
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/nodes/pinned"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -45,7 +46,7 @@ type hostedStep struct {
 	pace       timing
 	in         *flow.In
 	m          *target
-	pin        *pin // nil: the node stores no schema
+	pin        *pinned.Pin // nil: the node stores no schema
 	began      time.Time
 	maxFile    int64 // bytes
 	state      predictionState
@@ -91,7 +92,7 @@ func (s *hostedStep) lostUsage() (out flow.Out) {
 
 // open resolves the model and the credential.
 func (h *hostedModels) open(ctx context.Context, in *flow.In) (*hostedStep, error) {
-	ref, err := hostedRef(in.Config)
+	ref, err := pinned.Ref(in.Config)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%v", err)
 	}
@@ -108,7 +109,7 @@ func (h *hostedModels) open(ctx context.Context, in *flow.In) (*hostedStep, erro
 // prepare reads the stored schema and the price before anything is charged.
 func (s *hostedStep) prepare(ctx context.Context) (err error) {
 	if schema := s.in.Config["schema"]; schema != nil {
-		pin, why := readPin(schema)
+		pin, why := pinned.Read(schema)
 		if why != "" {
 			return flow.Errorf(flow.CodeModelIncompatible, "The schema of the node cannot be used: %s.", why)
 		}
@@ -153,23 +154,15 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 // describe returns the version and the form, from the node's stored schema or
 // else from the platform.
 func (s *hostedStep) describe(ctx context.Context, models HostedModels) (hosted.Ref, bool, *hosted.Form, error) {
-	ref, err := hostedRef(s.in.Config)
+	ref, err := pinned.Ref(s.in.Config)
 	if err != nil || s.pin != nil {
-		return ref, s.pin != nil && s.pin.official, s.pin.formOrNil(), err
+		return ref, s.pin != nil && s.pin.Official, s.pin.FormOrNil(), err
 	}
 	m, err := models.Resolve(ctx, s.m.access.Secret, ref.String())
 	if err != nil {
 		return ref, false, nil, s.m.failed(ctx, err)
 	}
 	return m.Ref, m.Official, hosted.NewForm(m), nil
-}
-
-// formOrNil returns the form of a pinned model, or nil if the node stores no schema.
-func (p *pin) formOrNil() *hosted.Form {
-	if p == nil {
-		return nil
-	}
-	return p.form
 }
 
 // start creates the prediction. When ctx ends during the request, start waits

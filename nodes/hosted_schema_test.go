@@ -2,13 +2,13 @@ package nodes
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/value"
+	"sluice/nodes/pinned"
 	"sluice/providers/hosted"
 )
 
@@ -41,12 +41,12 @@ func TestHostedModel_declares_inputs_as_fields(t *testing.T) {
 	}
 	var names []string
 	for _, f := range k.Fields {
-		if input, ok := strings.CutPrefix(f.Name, inputPrefix); ok {
+		if input, ok := strings.CutPrefix(f.Name, pinned.InputPrefix); ok {
 			names = append(names, input)
 		}
 	}
 	for i, tt := range tests {
-		f := k.Field(inputPrefix + tt.name)
+		f := k.Field(pinned.InputPrefix + tt.name)
 		if f == nil || f.Type != tt.kind || f.PortType() != tt.port || f.Template != tt.template || f.Required != tt.required || f.Default != nil || f.Title == "" {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
@@ -103,7 +103,7 @@ func TestHostedModel_without_schema_accepts_any_input(t *testing.T) {
 	t.Parallel()
 	k := shaped(map[string]any{"model": "acme/painter", "input.prompt": "a {{b}}", "input.api_key": "x", "input.": "y"})
 	prompt, key := k.Field("input.prompt"), k.Field("input.api_key")
-	if k.Open != inputPrefix || prompt.Type != flow.FieldJSON || !prompt.Template || key.Type != flow.FieldSecret || k.Field("input.") != nil {
+	if k.Open != pinned.InputPrefix || prompt.Type != flow.FieldJSON || !prompt.Template || key.Type != flow.FieldSecret || k.Field("input.") != nil {
 		t.Errorf("open %q, %+v, %+v", k.Open, prompt, key)
 	}
 }
@@ -126,7 +126,7 @@ func TestHostedModel_accepts_shipped_catalog(t *testing.T) {
 			}
 			k := kinds.For(&n)
 			for _, f := range k.Fields {
-				if strings.HasPrefix(f.Name, inputPrefix) && f.Suggest != nil {
+				if strings.HasPrefix(f.Name, pinned.InputPrefix) && f.Suggest != nil {
 					n.Config[f.Name] = f.Suggest
 				}
 			}
@@ -157,7 +157,7 @@ func TestHostedModel_rejects_invalid_config(t *testing.T) {
 		}
 		return out
 	}
-	large := map[string]any{"input": map[string]any{"type": "object", "description": strings.Repeat("x", maxPin)}}
+	large := map[string]any{"input": map[string]any{"type": "object", "description": strings.Repeat("x", pinned.MaxBytes)}}
 	tests := []struct {
 		name   string
 		config map[string]any
@@ -188,7 +188,7 @@ func TestHostedModel_rejects_invalid_config(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			ports := map[string]any{}
-			if fillsIn(tt.config["input.layers"]) {
+			if pinned.FillsIn(tt.config["input.layers"]) {
 				ports["m"] = "x"
 			}
 			problems := hostedUse(tt.config, ports).problems(t)
@@ -238,7 +238,7 @@ func TestPinModel(t *testing.T) {
 		t.Errorf("an official model is kept at %v (%v)", n.Config["version"], err)
 	}
 	trainer := modelOf("acme/trainer", strings.Repeat("a", 64), `{"TrainingInput": {"type": "object"}}`)
-	large := modelOf("acme/large", strings.Repeat("a", 64), `{"Input": {"type": "object", "properties": {"x": {"type": "string", "description": "`+strings.Repeat("x", maxPin)+`"}}}}`)
+	large := modelOf("acme/large", strings.Repeat("a", 64), `{"Input": {"type": "object", "properties": {"x": {"type": "string", "description": "`+strings.Repeat("x", pinned.MaxBytes)+`"}}}}`)
 	for _, bad := range []*hosted.Model{trainer, large} {
 		n := &flow.Node{Config: map[string]any{"model": "acme/painter"}}
 		if err := PinModel(n, bad); flow.AsError(err).Code != flow.CodeModelIncompatible || len(n.Config) != 1 {
@@ -281,54 +281,5 @@ func TestUpgradeModel(t *testing.T) {
 	}
 	if len(n.Config) != 8 || n.Config["input.strength"] == nil {
 		t.Errorf("something was dropped: %v", n.Config)
-	}
-}
-
-func TestPinCache_evicts_unused(t *testing.T) {
-	t.Parallel()
-	c, made := &pinCache{}, 0
-	find := func(i int) {
-		c.find(string(rune(i)), func() *pin { made++; return &pin{} })
-	}
-	for i := range 10 * pinsKept {
-		find(i)
-		find(0) // asked for all the time, so it stays
-	}
-	if made != 10*pinsKept || len(c.young)+len(c.older) > 2*pinsKept {
-		t.Errorf("%d made, %d kept", made, len(c.young)+len(c.older))
-	}
-}
-
-// TestPinCache_evicts_by_weight checks that large forms are evicted soon.
-func TestPinCache_evicts_by_weight(t *testing.T) {
-	t.Parallel()
-	c, made := &pinCache{}, 0
-	for i := range 100 {
-		c.find(strings.Repeat("x", i), func() *pin { made++; return &pin{weight: pinsWeight / 3} })
-		c.find("", func() *pin { made++; return &pin{weight: 1} }) // asked for all the time, so it stays
-	}
-	kept := 0
-	for _, generation := range []map[string]*pin{c.young, c.older} {
-		for _, p := range generation {
-			kept += p.weight
-		}
-	}
-	if made != 100 || kept > 2*pinsWeight {
-		t.Errorf("%d made, %d bytes kept", made, kept)
-	}
-}
-
-// TestPin_weight_estimates_memory compares the weight of a large form with the memory it takes.
-func TestPin_weight_estimates_memory(t *testing.T) {
-	t.Parallel()
-	props := map[string]any{}
-	for i := range 400 {
-		props["p"+strconv.Itoa(i)] = map[string]any{"$ref": "#/components/schemas/s"}
-	}
-	schema := map[string]any{"version": "", "input": map[string]any{"type": "object", "properties": props},
-		"all": map[string]any{"s": map[string]any{"enum": []any{"a", "b", "c"}, "properties": map[string]any{"a": map[string]any{}, "b": map[string]any{}}}}}
-	p, why := readPin(schema)
-	if why != "" || p.form.Parts < 400*6 || p.weight < partWeight*p.form.Parts {
-		t.Errorf("%d parts, weight %d, %s", p.form.Parts, p.weight, why)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/sorting"
 	"sluice/flow/value"
+	"sluice/nodes/pinned"
 	"sluice/providers/hosted"
 )
 
@@ -38,7 +39,7 @@ func PinModel(n *flow.Node, m *hosted.Model) error {
 	return nil
 }
 
-// keepSchema returns the schema that a node stores, a deep copy; pinnedModel
+// keepSchema returns the schema that a node stores, a deep copy; pinned.ModelOf
 // reads it.
 func keepSchema(m *hosted.Model) (map[string]any, error) {
 	shared := maps.Clone(m.All)
@@ -55,7 +56,7 @@ func keepSchema(m *hosted.Model) (map[string]any, error) {
 		schema["official"] = true
 	}
 	text := flow.EncodeJSON(schema)
-	if len(text) > maxPin {
+	if len(text) > pinned.MaxBytes {
 		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s is larger than 256 KiB, so it cannot be stored. Use the model without a schema.", m.Path())
 	}
 	kept, err := flow.DecodeJSON(text)
@@ -90,7 +91,7 @@ type Misfit struct {
 func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade, error) {
 	up := Upgrade{To: newer.Version}
 	if schema, ok := flow.AsMap(value.Plain(n.Config["schema"])); ok {
-		old := pinnedModel(schema)
+		old := pinned.ModelOf(schema)
 		up.From, up.Changes = old.Version, hosted.Compare(old, newer)
 	}
 	if err := PinModel(n, newer); err != nil {
@@ -107,18 +108,18 @@ func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade
 func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 	fixed, names := map[string]any{}, map[string]any{}
 	for field, value := range n.Config {
-		input, ok := strings.CutPrefix(field, inputPrefix)
+		input, ok := strings.CutPrefix(field, pinned.InputPrefix)
 		switch {
 		case !ok:
-		case fillsIn(value):
+		case pinned.FillsIn(value):
 			names[input] = nil // only the name can be checked
 		default:
 			fixed[input] = value
 		}
 	}
 	var list []Misfit
-	for _, p := range append(form.Check(withSampleURLs(form, coerceInput(form, fixed))), form.Check(names)...) {
-		list = append(list, Misfit{Field: inputPrefix + p.Field, Why: p.Detail})
+	for _, p := range append(form.Check(pinned.WithSampleURLs(form, pinned.Coerce(form, fixed))), form.Check(names)...) {
+		list = append(list, Misfit{Field: pinned.InputPrefix + p.Field, Why: p.Detail})
 	}
 	sorting.By(list, func(a, b Misfit) int { return strings.Compare(a.Field, b.Field) })
 	return list
@@ -133,7 +134,7 @@ func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
 		from, out, _ := strings.Cut(e.From, ".")
 		switch {
 		case to == n.ID && !hasPort(flow.InputPorts(n, k), in):
-			list = append(list, Misfit{Edge: e, Why: "The model no longer has an input " + strings.TrimPrefix(in, inputPrefix) + "."})
+			list = append(list, Misfit{Edge: e, Why: "The model no longer has an input " + strings.TrimPrefix(in, pinned.InputPrefix) + "."})
 		case from == n.ID && !hasPort(flow.OutputPorts(n, k), out):
 			list = append(list, Misfit{Edge: e, Why: "The model no longer has an output " + out + "."})
 		}

@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/nodes/batches"
+	"sluice/nodes/pinned"
 )
 
 // The field of the inputs that get one item each time, and options of the fields "on_item_error" and "results".
@@ -62,7 +63,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"All items run the version that is live when the step first starts, even if another is published meanwhile, or the one in `version`.",
 		Fields:        childFields(mapFields...),
 		DynamicSchema: mapSchema,
-		Open:          inputPrefix,
+		Open:          pinned.InputPrefix,
 		Outputs: []flow.Port{
 			{Name: "results", Title: "Results", Type: flow.TypeList, Optional: true, Help: "The outputs of each item as an object; null for a failed item."},
 			{Name: "file", Title: "File", Type: flow.TypeFile, Optional: true, More: true, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
@@ -89,8 +90,8 @@ func mapSchema(n *flow.Node) flow.DynamicSchema {
 	}
 	if shape.Open != "" {
 		for _, name := range over { // lists, even without a contract
-			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == inputPrefix+name })
-			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Items: true, Help: "One value for each item."}
+			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == pinned.InputPrefix+name })
+			list := flow.Field{Name: pinned.InputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Items: true, Help: "One value for each item."}
 			if i < 0 {
 				shape.Fields = append(shape.Fields, list)
 			} else {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/nodes/pinned"
 )
 
 // subflowPorts are the fixed ports of a subflow node.
@@ -22,10 +23,10 @@ var _ = register(func(Deps) flow.Kind {
 			"Canceling this run cancels the child. If the child fails, the step fails with [`child_failed`](errors.md#child_failed).",
 		Fields:        childFields(),
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema { return childSchema(n, subflowPorts, nil) },
-		Open:          inputPrefix,
+		Open:          pinned.InputPrefix,
 		Outputs:       []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Schema: map[string]any{"type": "object"}, Help: "All outputs of the flow in one object."}},
 		Example:       flow.Example{Config: map[string]any{"flow": "summarize-a-text", "input.text": "A long text."}},
-		Tool:          &flow.ToolUse{Effect: writes, Result: []string{"outputs"}, Opens: inputPrefix},
+		Tool:          &flow.ToolUse{Effect: writes, Result: []string{"outputs"}, Opens: pinned.InputPrefix},
 		Run:           runSubflow,
 		Cleanup:       stopChildren,
 	}

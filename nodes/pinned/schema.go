@@ -1,9 +1,8 @@
-package nodes
+package pinned
 
 import (
 	"maps"
 	"strings"
-	"sync"
 
 	"sluice/flow"
 	"sluice/flow/sorting"
@@ -12,33 +11,41 @@ import (
 )
 
 const (
-	// inputPrefix precedes the names of a model's or another flow's inputs in the config and
+	// InputPrefix precedes the names of a model's or another flow's inputs in the config and
 	// ports of a node.
-	inputPrefix = "input."
-	// allInputs is the name of the field and port for all inputs of a model in
+	InputPrefix = "input."
+	// AllInputs is the name of the field and port for all inputs of a model in
 	// one object.
-	allInputs = "input"
-	// maxPin is the maximum size of a stored schema in bytes of JSON. The largest schema of
+	AllInputs = "input"
+	// MaxBytes is the maximum size of a stored schema in bytes of JSON. The largest schema of
 	// a public model has a quarter of it.
-	maxPin = 256 << 10
+	MaxBytes = 256 << 10
 )
 
-// pin is a parsed schema that a node stores. It is shared between goroutines
+// Pin is a parsed schema that a node stores. It is shared between goroutines
 // and never modified.
-type pin struct {
-	version  string
-	official bool
-	form     *hosted.Form
-	shape    flow.DynamicSchema
+type Pin struct {
+	Version  string       // 64 hexadecimal digits; empty for an official model, which has no versions
+	Official bool         // kept by the platform itself, and always run at its newest version
+	Form     *hosted.Form // reads and checks the inputs
+	Shape    flow.DynamicSchema
 	weight   int // bytes of memory, roughly
+}
+
+// FormOrNil returns the form of the model, or nil if the node stores no schema.
+func (p *Pin) FormOrNil() *hosted.Form {
+	if p == nil {
+		return nil
+	}
+	return p.Form
 }
 
 // pins caches parsed schemas: the same schema is needed at every change of a
 // draft, and parsing it takes milliseconds.
 var pins = &pinCache{}
 
-// readPin parses a stored schema. If it is invalid, why describes the problem.
-func readPin(v any) (p *pin, why string) {
+// Read parses a stored schema. If it is invalid, why describes the problem.
+func Read(v any) (p *Pin, why string) {
 	schema, ok := flow.AsMap(value.Plain(v))
 	if !ok {
 		return nil, "this is not a stored schema: wanted an object with version, input and output"
@@ -47,37 +54,37 @@ func readPin(v any) (p *pin, why string) {
 		return nil, "the stored schema has no input; choose the model again"
 	}
 	text := flow.EncodeJSON(schema)
-	if len(text) > maxPin {
+	if len(text) > MaxBytes {
 		return nil, "the stored schema is larger than 256 KiB; use the model without one"
 	}
-	return pins.find(flow.Hash(text), func() *pin {
+	return pins.find(flow.Hash(text), func() *Pin {
 		p := newPin(schema)
-		p.weight = 4*len(text) + partWeight*p.form.Parts
+		p.weight = 4*len(text) + partWeight*p.Form.Parts
 		return p
 	}), ""
 }
 
 // newPin derives the form, fields and ports of a schema.
-func newPin(schema map[string]any) *pin {
-	m := pinnedModel(schema)
-	p := &pin{version: m.Version, official: m.Official, form: hosted.NewForm(m)}
-	for i := range p.form.Fields {
-		p.shape.Fields = append(p.shape.Fields, inputField(&p.form.Fields[i]))
+func newPin(schema map[string]any) *Pin {
+	m := ModelOf(schema)
+	p := &Pin{Version: m.Version, Official: m.Official, Form: hosted.NewForm(m)}
+	for i := range p.Form.Fields {
+		p.Shape.Fields = append(p.Shape.Fields, inputField(&p.Form.Fields[i]))
 	}
-	if m.Output["type"] != nil || p.form.Output.Type != hosted.OutputJSON {
-		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Type), Items: itemType(p.form.Output.Type)})
+	if m.Output["type"] != nil || p.Form.Output.Type != hosted.OutputJSON {
+		p.Shape.Outputs = append(p.Shape.Outputs, flow.Port{Name: "output", Type: outputType(p.Form.Output.Type), Items: itemType(p.Form.Output.Type)})
 	}
-	for _, property := range p.form.Output.Properties {
-		if hasOwnOutputPort(property.Name) {
-			p.shape.Outputs = append(p.shape.Outputs, flow.Port{
+	for _, property := range p.Form.Output.Properties {
+		if HasOwnPort(property.Name) {
+			p.Shape.Outputs = append(p.Shape.Outputs, flow.Port{
 				Name: property.Name, Title: property.Name, Type: outputType(property.Type), Items: itemType(property.Type), Optional: true, Help: "The property " + property.Name + " of the output."})
 		}
 	}
 	return p
 }
 
-// pinnedModel is the inverse of keepSchema.
-func pinnedModel(schema map[string]any) *hosted.Model {
+// ModelOf returns the model that a stored schema describes. nodes.PinModel stores it.
+func ModelOf(schema map[string]any) *hosted.Model {
 	m := &hosted.Model{All: map[string]any{}}
 	m.Version, _ = schema["version"].(string)
 	m.Official, _ = schema["official"].(bool)
@@ -92,40 +99,40 @@ func pinnedModel(schema map[string]any) *hosted.Model {
 	return m
 }
 
-// hasOwnOutputPort reports whether a property of an object output gets a port. The
+// HasOwnPort reports whether a property of an object output gets a port. The
 // names of the fixed ports are reserved.
-func hasOwnOutputPort(property string) bool {
+func HasOwnPort(property string) bool {
 	return property != "" && property != "output" && property != flow.ErrorPort
 }
 
-// hostedSchema returns a field for each input of the model and a port for each
+// Schema returns a field for each input of the model and a port for each
 // property of its output. A node without a stored schema accepts any input.
-func hostedSchema(n *flow.Node) flow.DynamicSchema {
-	if p, why := readPin(n.Config["schema"]); why == "" && p.form.Incompatible == "" {
-		return p.shape
+func Schema(n *flow.Node) flow.DynamicSchema {
+	if p, why := Read(n.Config["schema"]); why == "" && p.Form.Incompatible == "" {
+		return p.Shape
 	}
-	shape := flow.DynamicSchema{Open: inputPrefix}
-	for _, input := range typedInputs(n) {
-		shape.Fields = append(shape.Fields, unknownField(input))
+	shape := flow.DynamicSchema{Open: InputPrefix}
+	for _, input := range Inputs(n) {
+		shape.Fields = append(shape.Fields, UnknownField(input))
 	}
 	return shape
 }
 
-// typedInputs returns the names of the inputs that have a value in the config of a node,
+// Inputs returns the names of the inputs that have a value in the config of a node,
 // sorted.
-func typedInputs(n *flow.Node) (inputs []string) {
+func Inputs(n *flow.Node) (inputs []string) {
 	for _, name := range sorting.Keys(n.Config) {
-		if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
+		if input, ok := strings.CutPrefix(name, InputPrefix); ok && input != "" {
 			inputs = append(inputs, input)
 		}
 	}
 	return inputs
 }
 
-// unknownField returns a field for an input whose schema is not known, only its
+// UnknownField returns a field for an input whose schema is not known, only its
 // name. Names such as api_key make it a secret, which must not be stored in the
 // flow.
-func unknownField(name string) flow.Field {
+func UnknownField(name string) flow.Field {
 	guess := hosted.NewForm(&hosted.Model{Input: map[string]any{
 		"type": "object", "properties": map[string]any{name: map[string]any{"type": "string"}},
 	}})
@@ -139,7 +146,7 @@ func unknownField(name string) flow.Field {
 
 // inputField converts an input of the model to a field of the node.
 func inputField(f *hosted.Field) flow.Field {
-	out := flow.Field{Name: inputPrefix + f.Name, Title: f.Title, Help: f.Description, Required: f.Required, More: f.More, Suggest: f.Default}
+	out := flow.Field{Name: InputPrefix + f.Name, Title: f.Title, Help: f.Description, Required: f.Required, More: f.More, Suggest: f.Default}
 	switch f.Widget {
 	case hosted.WidgetText:
 		out.Type, out.Template = flow.FieldText, true
@@ -206,15 +213,6 @@ func outputType(kind hosted.OutputType) flow.Type {
 	return flow.TypeJSON
 }
 
-// pinCache is a cache of two generations. When the younger one is full, the
-// older one is discarded; entries that are still in use have moved to the
-// younger one by then.
-type pinCache struct {
-	mu           sync.Mutex
-	young, older map[string]*pin
-	weight       int // of the entries in young
-}
-
 // Limits of one generation. The form of a real model takes about 50 KiB, the largest possible
 // one 10 MiB.
 const (
@@ -222,28 +220,3 @@ const (
 	pinsWeight = 16 << 20
 	partWeight = 500 // estimated bytes of memory per part of a form: a map of a few keywords
 )
-
-// find returns a cached pin or makes it. make runs without the lock, so two
-// goroutines may call it at the same time for equal results.
-func (c *pinCache) find(key string, make func() *pin) *pin {
-	c.mu.Lock()
-	p := c.young[key]
-	if p == nil {
-		p = c.older[key]
-	}
-	c.mu.Unlock()
-	if p == nil {
-		p = make()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.young[key] != nil {
-		return p
-	}
-	if c.young == nil || len(c.young) >= pinsKept || c.weight+p.weight > pinsWeight {
-		c.young, c.older, c.weight = map[string]*pin{}, c.young, 0
-	}
-	c.young[key] = p
-	c.weight += p.weight
-	return p
-}
