@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"sluice/providers/scripted"
 )
@@ -84,11 +83,7 @@ func (w *agentWorld) answer(r *scripted.Request) scripted.Answer {
 // calls that are marked as lost.
 func TestCrashAgents_write_nothing_twice(t *testing.T) {
 	t.Parallel()
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
+	from := loggedSeed(t)
 	for _, on := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()

@@ -162,11 +162,7 @@ func (l *mapLoad) check() {
 // people: every item has one run with one recorded end, and the results are in order.
 func TestCrashMaps(t *testing.T) {
 	t.Parallel()
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
+	from := loggedSeed(t)
 	for _, on := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()

@@ -6,18 +6,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // TestCrashQuestions_are_answered_once kills the server while agents ask: no question is lost, none is answered twice, and each allowed call is
 // made at most once.
 func TestCrashQuestions_are_answered_once(t *testing.T) {
 	t.Parallel()
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
+	from := loggedSeed(t)
 	for _, on := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()

@@ -160,11 +160,7 @@ func (l *scheduleLoad) check(s *server, until time.Time) {
 // random returns the source of the moments of faults, whose seed is logged.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
+	from := loggedSeed(t)
 	return rand.New(rand.NewPCG(from, 1<<33))
 }
 

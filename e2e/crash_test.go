@@ -12,11 +12,7 @@ import (
 // outputs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
+	from := loggedSeed(t)
 	s := newServer(t)
 	l := newLoad(t, from, s)
 	random := rand.New(rand.NewPCG(from, 1<<32))

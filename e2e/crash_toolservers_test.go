@@ -102,11 +102,7 @@ func (d *crashDesk) allow(t *testing.T, r *run) {
 // tools of an MCP server: no question is lost, none is answered twice, and what people allow is called at most once.
 func TestCrashToolServers_lose_no_question(t *testing.T) {
 	t.Parallel()
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
+	from := loggedSeed(t)
 	for _, on := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"sluice/db/dbtest"
 	"sluice/e2e/chrome"
@@ -17,6 +18,16 @@ var (
 	noC    = flag.Bool("no-c", false, "build the binary under test without C, as releases for macOS are")
 	seed   = flag.Uint64("seed", 0, "seed of TestCrash's random choices; 0 takes one from the clock")
 )
+
+// loggedSeed returns the seed of a test's random choices, and logs the flag that repeats them.
+func loggedSeed(t testing.TB) uint64 {
+	from := *seed
+	if from == 0 {
+		from = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", from)
+	return from
+}
 
 // sluice is the path of the binary under test.
 var sluice string

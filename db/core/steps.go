@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -193,86 +194,53 @@ func (s Execution) FindStep(ctx context.Context, ws flow.WorkspaceID, runID flow
 // attempts and saved state, in the order of flow.CompareSubSteps.
 func (s Execution) FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error) {
 	rows, err := s.DB.Reads.ListStepHeads(ctx, gen.ListStepHeadsParams{RunID: runID, WorkspaceID: ws, Prefix: prefix, PrefixLength: int32(len(prefix))})
-	if err != nil {
-		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
-	}
-	steps := make([]flow.Step, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		steps[i], err = stepOf(&gen.Step{
-			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Error: r.Error,
-			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
-			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, Seq: r.Seq, StartedAt: r.StartedAt, EndedAt: r.EndedAt, WaitUntil: r.WaitUntil, Untrusted: r.Untrusted,
-		})
-		if err != nil {
-			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
-		}
-	}
-	sorting.By(steps, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
-	return steps, nil
+	return partialSteps(runID, rows, err)
 }
 
 // FindTracedSteps returns what a trace shows of the steps of a run: without input, outputs and saved state, in the order of
 // flow.CompareSubSteps.
 func (s Execution) FindTracedSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	rows, err := s.DB.Reads.ListTracedSteps(ctx, gen.ListTracedStepsParams{RunID: runID, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
-	}
-	steps := make([]flow.Step, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		steps[i], err = stepOf(&gen.Step{
-			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Attempts: r.Attempts, Error: r.Error,
-			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
-			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
-		})
-		if err != nil {
-			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
-		}
-	}
-	sorting.By(steps, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
-	return steps, nil
+	return partialSteps(runID, rows, err)
 }
 
 // FindCaseSteps returns the steps of a run of a test case, with the outputs of webhooks only, in the order of flow.CompareSubSteps.
 func (s Execution) FindCaseSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	rows, err := s.DB.Reads.ListCaseSteps(ctx, gen.ListCaseStepsParams{RunID: runID, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
-	}
-	steps := make([]flow.Step, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		steps[i], err = stepOf(&gen.Step{
-			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Error: r.Error, Attempts: r.Attempts, Outputs: r.Outputs,
-			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
-			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
-		})
-		if err != nil {
-			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
-		}
-	}
-	sorting.By(steps, func(a, b flow.Step) int { return flow.CompareSubSteps(a.Path, b.Path) })
-	return steps, nil
+	return partialSteps(runID, rows, err)
 }
 
 // FindStepOutlines returns the sub-steps of a run without outputs and saved states, and with inputs and
 // attempts only where they are short, in the order of flow.CompareSubSteps.
 func (s Execution) FindStepOutlines(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	rows, err := s.DB.Reads.ListStepOutlines(ctx, gen.ListStepOutlinesParams{RunID: runID, WorkspaceID: ws})
+	return partialSteps(runID, rows, err)
+}
+
+// partialSteps decodes rows that have some of the columns of steps, as their query returned them, and
+// sorts the steps by flow.CompareSubSteps. Columns are matched by name, so that a query alone decides
+// what it reads.
+func partialSteps[R any](runID flow.RunID, rows []R, err error) ([]flow.Step, error) {
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
+	of, step := reflect.TypeFor[R](), reflect.TypeFor[gen.Step]()
+	columns := make([]int, of.NumField())
+	for i := range columns {
+		field, known := step.FieldByName(of.Field(i).Name)
+		if !known {
+			panic("steps have no column " + of.Field(i).Name)
+		}
+		columns[i] = field.Index[0]
+	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
-		r := &rows[i]
-		steps[i], err = stepOf(&gen.Step{
-			Path: r.Path, Node: r.Node, Kind: r.Kind, State: r.State, Attempt: r.Attempt, Failures: r.Failures, Error: r.Error, Input: r.Input, Attempts: r.Attempts,
-			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens, ReasoningTokens: r.ReasoningTokens,
-			UnpricedSteps: r.UnpricedSteps, CostNanoUsd: r.CostNanoUsd, Seq: r.Seq, StartedAt: r.StartedAt, EndedAt: r.EndedAt, WaitUntil: r.WaitUntil, Untrusted: r.Untrusted,
-		})
-		if err != nil {
+		var r gen.Step
+		from, to := reflect.ValueOf(&rows[i]).Elem(), reflect.ValueOf(&r).Elem()
+		for k, column := range columns {
+			to.Field(column).Set(from.Field(k))
+		}
+		if steps[i], err = stepOf(&r); err != nil {
 			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", r.Path, runID, err), "run", runID)
 		}
 	}

@@ -7,6 +7,7 @@ package chrome
 import (
 	"context"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,9 +135,7 @@ type Tab struct {
 	t   testing.TB
 	ctx context.Context
 
-	mu      sync.Mutex
-	faults  []string
-	allowed []string
+	Faults
 }
 
 // Open opens an address in a new tab. At the end of the test, every fault of the tab that Allow does not permit is an error.
@@ -148,7 +147,7 @@ func (b *Browser) Open(t testing.TB, url string) *Tab {
 	if err := chromedp.Listen(ctx, p.hear); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.judge)
+	t.Cleanup(func() { p.Report(t) })
 	Call(p, log.Enable, cdp.Empty{})
 	// Tabs in the background get keys and frames too.
 	Call(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
@@ -162,14 +161,14 @@ func (b *Browser) Open(t testing.TB, url string) *Tab {
 func (p *Tab) hear(ev any) {
 	switch e := ev.(type) {
 	case *runtime.EventExceptionThrown:
-		p.fault("threw: " + thrown(e.ExceptionDetails))
+		p.Add("threw: " + thrown(e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError {
-			p.fault("logged an error: " + said(e.Args))
+			p.Add("logged an error: " + said(e.Args))
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError {
-			p.fault(string(e.Entry.Source) + ": " + e.Entry.Text + " " + e.Entry.URL)
+			p.Add(string(e.Entry.Source) + ": " + e.Entry.Text + " " + e.Entry.URL)
 		}
 	}
 }
@@ -189,33 +188,35 @@ func said(args []*runtime.RemoteObject) string {
 	return b.String()
 }
 
-// fault records something that must not happen. judge reports it at the end of the
-// test, because a page can fail between two steps.
-func (p *Tab) fault(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.faults = append(p.faults, text)
+// Faults are what happened in a page and must not. Its methods are safe for concurrent use.
+type Faults struct {
+	mu            sync.Mutex
+	list, allowed []string
+}
+
+// Add records a fault, as what the page did: "threw: …". Report reports it at the end of the test,
+// because a page can fail between two steps.
+func (f *Faults) Add(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, text)
 }
 
 // Allow permits faults that contain a text, such as the status of an error that the
 // test provokes.
-func (p *Tab) Allow(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.allowed = append(p.allowed, text)
+func (f *Faults) Allow(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.allowed = append(f.allowed, text)
 }
 
-// judge fails the test for each fault that contains none of the texts in allowed.
-func (p *Tab) judge() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, fault := range p.faults {
-		fine := false
-		for _, text := range p.allowed {
-			fine = fine || strings.Contains(fault, text)
-		}
-		if !fine {
-			p.t.Errorf("the page %s", fault)
+// Report fails the test for each fault that is not allowed.
+func (f *Faults) Report(t testing.TB) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fault := range f.list {
+		if !slices.ContainsFunc(f.allowed, func(text string) bool { return strings.Contains(fault, text) }) {
+			t.Errorf("the page %s", fault)
 		}
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/net/websocket"
 
+	"sluice/e2e/chrome"
 	"sluice/e2e/need"
 )
 
@@ -36,8 +36,7 @@ type Tab struct {
 	last    int
 	waiting map[int]chan reply // commands without an answer, by ID
 	closed  error              // why the connection ended
-	faults  []string
-	allowed []string
+	faults  chrome.Faults
 }
 
 // reply is a message of the browser: the answer to a command, or an event.
@@ -81,7 +80,7 @@ func Open(t testing.TB, url string) *Tab {
 	}
 	p.socket.MaxPayloadBytes = 64 << 20 // screenshots
 	go p.listen()
-	t.Cleanup(p.judge)
+	t.Cleanup(func() { p.faults.Report(t) })
 	p.call("session.new", object{"capabilities": object{}}, nil)
 	t.Cleanup(func() { _ = p.send("browser.close", object{}, nil) })
 	var page struct{ Context string } // in the first tab, the focus stays in the address bar
@@ -169,33 +168,12 @@ func (p *Tab) listen() {
 func (p *Tab) hear(params json.RawMessage) {
 	var entry struct{ Level, Text string }
 	if json.Unmarshal(params, &entry) == nil && entry.Level == "error" {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.faults = append(p.faults, entry.Text)
+		p.faults.Add("logged: " + entry.Text)
 	}
 }
 
 // Allow permits faults that contain a text.
-func (p *Tab) Allow(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.allowed = append(p.allowed, text)
-}
-
-// judge fails the test for each fault that contains none of the texts in allowed.
-func (p *Tab) judge() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, fault := range p.faults {
-		fine := false
-		for _, text := range p.allowed {
-			fine = fine || strings.Contains(fault, text)
-		}
-		if !fine {
-			p.t.Errorf("the page logged: %s", fault)
-		}
-	}
-}
+func (p *Tab) Allow(text string) { p.faults.Allow(text) }
 
 // send sends a command and decodes its result, unless that is nil.
 func (p *Tab) send(method string, params object, result any) error {
