@@ -43,6 +43,12 @@ type Action struct {
 // effects, no clock and no concurrency, so that tests can try every order of events. The
 // caller calls Next until it returns ActWait, ActSuspend or ActEnd, and reports events through
 // Finish, Recorded, Save, Wake, Drained, Cancel, StopAfterTurn and Hold. It is not safe for concurrent use.
+//
+// A step that may run moves through the lists below: ready; announce, so that the next write records
+// it as running; start, once that write is committed; and after Finish dirty, so that the next write
+// records its result. The result of a step with external effects is also in settling: nothing that
+// depends on it starts before it is on disk, because a crash would otherwise repeat the effect with
+// another outcome. Inline steps go from inline to dirty at once: repeating them only takes time.
 type Plan struct {
 	g     *Graph
 	run   flow.Run
