@@ -74,7 +74,7 @@ var rows = []row{
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"agents", (*benchmark).agentsRow}, {"turns", (*benchmark).turnsRow}, {"agentstreams", onServer((*benchmark).agentStreamRow, "SLUICE_WORKERS=1024", allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"storage", (*benchmark).storageRow}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", onEach((*benchmark).lists)}, {"many", onEach((*benchmark).many)}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"triggers", (*benchmark).triggersRow},
+	{"list", onEach((*benchmark).lists)}, {"many", onEach((*benchmark).many)}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"tests", (*benchmark).testsRow}, {"triggers", (*benchmark).triggersRow},
 	{"memory", (*benchmark).memoryRow}, {"neighbors", onEach((*benchmark).neighbors)},
 	{"retention", onEach((*benchmark).retention)}, {"replica", (*benchmark).replicaRow}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice/db/cases"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/flow"
@@ -142,6 +143,7 @@ WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WH
 RETURNING workspace_id, size`
 	eraseVerdicts   = `UPDATE verdicts SET checks = '', message = '' WHERE run_id IN ({{RUNS}})`
 	dropRecordings  = `DELETE FROM recordings WHERE run_id IN ({{RUNS}}) RETURNING workspace_id, CAST(octet_length(input) + octet_length(outputs) AS BIGINT)`
+	backtestsOfRuns = `SELECT b.workspace_id, b.set_hash, b.run_id FROM backtest_runs b WHERE b.run_id IN ({{RUNS}})`
 	contextsOfRuns  = `WHERE (workspace_id, hash) IN (SELECT r.workspace_id, r.context_hash FROM runs r WHERE r.id IN ({{RUNS}}) AND r.context_hash <> '')`
 	holdRunContexts = `UPDATE run_contexts SET hash = hash ` + contextsOfRuns
 	dropRunContexts = `DELETE FROM run_contexts ` + contextsOfRuns + `
@@ -189,6 +191,22 @@ func (s *runSet) free(query string, item int64, args ...any) func() error {
 		})
 		return err
 	}
+}
+
+// eraseBacktests removes the runs from the versions of cases that backtests made of them.
+func (s *runSet) eraseBacktests() error {
+	rows, err := s.tx.DBTX.QueryContext(s.tx.Ctx, strings.ReplaceAll(backtestsOfRuns, "{{RUNS}}", s.sub), s.ids)
+	list, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (r cases.SetOfRun, err error) {
+		err = rows.Scan(&r.WorkspaceID, &r.Hash, &r.RunID)
+		return r, err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := cases.EraseFromSets(s.tx, list); err != nil {
+		return err
+	}
+	return s.exec("DELETE FROM backtest_runs WHERE run_id IN ({{RUNS}})")()
 }
 
 // none reports whether a count is 0.
@@ -250,7 +268,7 @@ func eraseRuns(tx *core.Tx, list []endedRun, code flow.Code) error {
 		all.exec(expireChildren, now),
 		all.unless(countDeliveries, all.free(sizeDeliveries, 0), all.exec(dropPendingTries), all.exec(dropPending),
 			all.exec(eraseTries), all.exec(eraseDeliveries, string(code), []byte{})),
-		contexts, recordings, all.exec(eraseVerdicts),
+		contexts, recordings, all.exec(eraseVerdicts), all.eraseBacktests,
 		// Files are locked first: a single statement would not see a run that is being started with one of them.
 		all.unless(countFiles, all.exec(holdFiles), all.free(eraseFilesOfRuns, flow.StorageItem, now), all.exec("DELETE FROM run_files WHERE run_id IN ({{RUNS}})")),
 	)

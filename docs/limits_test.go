@@ -74,7 +74,7 @@ var limits = map[string]string{
 	"Knowledge bases of one search":                                 `{{number "flow/knowledge" "MaxBasesInSearch"}}`,
 	"Revisions of a file beside a flow":                             `{{number "flow/companion" "MaxBodies"}}`,
 	"Rows of a batch that are checked before it is accepted":        `{{number "nodes/batches" "CheckedRows"}}`,
-	"Test cases":                                                    `{{number "flow/cases" "MaxCases"}} of a flow, {{bytes "flow/cases" "MaxCase"}} each`,
+	"Test cases":                                                    `{{number "flow/cases" "MaxCases"}} of a flow, {{bytes "flow/cases" "MaxCase"}} each, {{bytes "flow/cases" "MaxBytes"}} together`,
 	"A test":                                                        `{{number "flow/cases" "MaxCandidates"}} candidates, {{number "flow/cases" "MaxRepeats"}} repeats, {{number "flow/cases" "MaxVerdicts"}} runs; {{span "flow/library" "testTimeout"}}`,
 	"Recorded results in a request":                                 `{{number "flow/cases" "MaxRecordings"}}`,
 	"Reports of tests":                                              `kept for {{span "db/cases" "reportLife"}}; what they have of the content of runs is erased with these`,

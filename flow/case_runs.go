@@ -47,6 +47,7 @@ type CaseSetting struct {
 	Stubs    map[string]CaseStub   // by node ID; nil for flows below
 	Replaced map[FlowID]string     // hashes of documents that flows below run instead of their live versions
 	Secrets  map[string]string     // by secret input: the name of a credential; "" without one
+	Memory   map[string]any        // conversations that agents continue, by node ID; nil for flows below
 }
 
 // Allows reports whether a node may change something outside.

@@ -36,7 +36,7 @@ var Content = []ContentPlace{
 	{"knowledge_vectors", "Vectors of these texts", ContentKept, true},
 	{"embeddings", "Vectors of these texts, to embed none twice", ContentKept, false},
 	{"cases", "Inputs and expected outputs of test cases", ContentKept, true},
-	{"case_sets", "Versions of test cases that tests ran", ContentKept, true},
+	{"case_sets", "Versions of test cases that tests ran; those of backtests are cleared", ContentKept, true},
 	{"recordings", "Results of steps of tests, unless the run is past its retention", ContentDeleted, true},
 	{"verdicts", "What checks of test cases say about a run", ContentCleared, false},
 	{"pins", "Outputs of steps that people pinned in a draft", ContentKept, true},

@@ -70,6 +70,7 @@ type TestRun struct {
 type WorkStart struct {
 	Document []byte // internal
 	Version  int64  // of the flow, which the run works with
+	Test     string // ID of the stored test that the run executes; otherwise empty
 }
 
 // Rerun asks for a new run of the document of another run, or with a TestRun of the current
@@ -124,6 +125,7 @@ type NewRun struct {
 	Key      *Key              // the key that starts the run, whose limits apply; nil for a user
 	// Occurrence is what a trigger decides with this start; otherwise nil.
 	Occurrence *Occurrence
+	Test       string // ID of the stored test that the run executes, which gets the ID of the run; otherwise empty
 }
 
 // NeedsPrices reports whether Unpriced must be known because of the key or of a limit of the run. The

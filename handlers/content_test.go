@@ -24,7 +24,7 @@ import (
 
 // contentFree are the tables that cannot hold content of runs, with the reasons.
 var contentFree = map[string]string{
-	"alias_uses": "counts", "audit": "acts of people and keys", "audit_chains": "HMACs", "blobs": "hashes and sizes", "budget_locks": "amounts", "children": "counts of items", "companion_bodies": "what people set", "companions": "revisions",
+	"alias_uses": "counts", "backtest_runs": "IDs and hashes", "audit": "acts of people and keys", "audit_chains": "HMACs", "blobs": "hashes and sizes", "budget_locks": "amounts", "children": "counts of items", "companion_bodies": "what people set", "companions": "revisions",
 	"alarms": "what people set, and IDs", "case_settings": "what people set", "tests": "what people set, and IDs", "alarm_messages": "texts of alarms, and IDs", "leases": "instances", "credential_calls": "counts", "credentials": "secrets, encrypted", "damaged_rows": "IDs", "day_starts": "counts", "documents": "flows", "edits": "drafts", "endpoints": "hosts and states", "flow_hours": "counts", "flows": "drafts",
 	"knowledge": "what people set", "knowledge_blocks": "numbers", "forms": "settings", "idempotency": "hashes of requests", "identities": "IDs", "instances": "addresses", "invites": "e-mail addresses", "judge_marks": "what people marked, and hashes", "keys": "names and hashes", "lost_spending": "amounts", "members": "roles", "meta": "settings of the server", "prices": "amounts",
 	"queue_lengths": "counts", "run_budgets": "amounts", "run_files": "IDs", "second_factors": "secrets, encrypted", "sessions": "hashes", "slugs": "names of flows", "spent_below": "amounts", "storage": "counts", "throttles": "counts", "trigger_keys": "IDs", "triggers": "what people set",

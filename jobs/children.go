@@ -121,7 +121,7 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 		if total+len(page) > flow.MaxChildItems {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "There are more than %d rows. Split the file.", flow.MaxChildItems)
 		}
-		items, err := c.prepare(ctx, d.inputs, page, req.Rows != nil, total, old, skip)
+		items, err := c.prepare(ctx, d.inputs, page, req.Rows != nil && !c.isCase, total, old, skip)
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +275,9 @@ func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int6
 	}
 	switch {
 	case hash != "" && version == 0:
-		children.DocumentHash = hash
+		if children.DocumentHash = hash; hash == f.LiveHash {
+			children.Version = f.LiveVersion
+		}
 	case old != nil && old.FlowID == f.ID && !(c.run.ChildVersions == flow.ChildrenLive && old.Caller.RunID != c.step.RunID):
 		children.Version, children.DocumentHash = old.Version, old.DocumentHash
 	case c.run.ChildVersions == flow.ChildrenDraft:

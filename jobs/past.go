@@ -50,6 +50,9 @@ func PastOf(r *Runner) func(ctx context.Context, run *flow.Run) (*cases.Past, er
 		if _, err := f.add(ctx, tree, true); err != nil {
 			return nil, err
 		}
+		if len(tree.Context) > 0 {
+			f.out.Memory, _ = flow.AsObject(flow.Ordered(tree.Context))
+		}
 		outputs, _ := flow.AsObject(f.secrets.Value(run.Outputs))
 		if f.out.Outputs = outputs; outputs == nil {
 			f.out.Outputs = &flow.Object{}
@@ -75,6 +78,9 @@ func (f *pastFinder) read(ctx context.Context, run *flow.Run) (*pastRun, error) 
 	f.runs, f.steps = f.runs+1, f.steps+len(r.steps)
 	if f.runs > maxPastRuns || f.steps > maxPastSteps {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The run is too large for a test case: the limit is %d runs below it and %d steps.", maxPastRuns, maxPastSteps)
+	}
+	if err := loadContext(ctx, f.r, run); err != nil {
+		return nil, err
 	}
 	r.document.graph.SecretTexts(r.steps, func(text string) { f.secrets.Add(text) })
 	if !r.document.starts {
@@ -124,11 +130,12 @@ func (f *pastFinder) clean(r *pastRun, top bool) {
 	if f.secrets.Empty() {
 		return
 	}
+	own := *r.Run
 	if !top {
-		own := *r.Run
 		own.Inputs, _ = flow.AsObject(f.secrets.Value(r.Inputs))
-		r.Run = &own
 	}
+	own.Context, _ = flow.AsMap(f.secrets.Value(r.Run.Context))
+	r.Run = &own
 	for i := range r.steps {
 		s := &r.steps[i]
 		s.Outputs, _ = flow.AsMap(f.secrets.Value(s.Outputs))

@@ -169,7 +169,7 @@ func New(cfg Config) *Runner {
 		r.broker.runMirror = r.runMirror
 	}
 	r.approvals = approvals{cfg.Store, cfg.Links, cfg.HashKey}
-	r.secrets = &secretFinder{cfg.Store, r.documents, cfg.Secrets}
+	r.secrets = &secretFinder{cfg.Store, r.documents, cfg.Secrets, r.tests}
 	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: rowBudgets{cfg.Store}, Costs: engine.NewCosts(), Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, UsedSecrets: r.secrets.ofRun, Approvals: r.approvals,
 		Busy: cfg.Busy, Calls: suspectRetrier{r}.calls(), Emit: r.broker.emit, Now: r.now,

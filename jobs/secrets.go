@@ -58,6 +58,7 @@ type secretFinder struct {
 	store     Store
 	documents *documentCache
 	resolver  *flow.Resolver // nil if there are no credentials
+	tests     *testCache
 }
 
 // ofRun implements engine.Engine.UsedSecrets.
@@ -73,19 +74,36 @@ func (r *secretFinder) ofRun(ctx context.Context, run *flow.Run) (texts []string
 		texts, err = r.open(ctx, run.WorkspaceID, run.ID, own.secrets)
 		return texts, false, err
 	}
-	texts, err = r.ofTree(ctx, run.WorkspaceID, run.ID)
-	return texts, true, err
+	if texts, _, err = r.ofTree(ctx, run.WorkspaceID, run.ID); err != nil || run.Case == nil {
+		return texts, true, err
+	}
+	ofCase, err := r.ofCase(ctx, run)
+	return append(texts, ofCase...), true, err
+}
+
+// ofCase returns the secrets that the secret inputs of a case name. A service that a run below gets data from may return them.
+func (r *secretFinder) ofCase(ctx context.Context, run *flow.Run) ([]string, error) {
+	s, err := r.tests.setting(ctx, run)
+	if err != nil || s == nil || len(s.Secrets) == 0 {
+		return nil, err
+	}
+	var named documentSecrets
+	for _, credential := range s.Secrets {
+		named.credentials = append(named.credentials, credential)
+	}
+	named.credentials = unique(named.credentials)
+	return r.open(ctx, run.WorkspaceID, "", named)
 }
 
 // ofTree returns the secrets that the documents of all runs in the tree of a run name. It
-// returns none if the run was deleted.
-func (r *secretFinder) ofTree(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]string, error) {
+// returns none if the run was deleted. below reports that another run started it.
+func (r *secretFinder) ofTree(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (texts []string, below bool, err error) {
 	root, hashes, err := r.store.TreeDocuments(ctx, ws, runID)
 	if flow.IsNotFound(err) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var all documentSecrets
 	for i, hash := range hashes {
@@ -94,13 +112,14 @@ func (r *secretFinder) ofTree(ctx context.Context, ws flow.WorkspaceID, runID fl
 			if flow.AsError(err).Code != flow.CodeInternal {
 				continue // it cannot run, so it has used nothing
 			}
-			return nil, err
+			return nil, false, err
 		}
 		all.credentials, all.providers = append(all.credentials, d.secrets.credentials...), append(all.providers, d.secrets.providers...)
 		all.inputs = all.inputs || i == 0 && d.secrets.inputs // no run can set those of another
 	}
 	all.credentials, all.providers = unique(all.credentials), unique(all.providers)
-	return r.open(ctx, ws, root, all)
+	texts, err = r.open(ctx, ws, root, all)
+	return texts, root != runID, err
 }
 
 // open returns the texts of secrets; root has the secret inputs. It leaves out what cannot be opened.
@@ -145,5 +164,17 @@ func (r *secretFinder) ofDelivery(ctx context.Context, d *flow.Delivery, respons
 	if d.RunID == "" || len(response) == 0 {
 		return nil, nil
 	}
-	return r.ofTree(ctx, d.WorkspaceID, d.RunID)
+	texts, below, err := r.ofTree(ctx, d.WorkspaceID, d.RunID)
+	if err != nil || !below {
+		return texts, err
+	}
+	run, err := r.store.FindRun(ctx, d.WorkspaceID, "", d.RunID)
+	if flow.IsNotFound(err) || err == nil && run.Case == nil {
+		return texts, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ofCase, err := r.ofCase(ctx, run)
+	return append(texts, ofCase...), err
 }

@@ -117,8 +117,15 @@ func recallOwn(ctx context.Context, r *Runner, run *flow.Run) (memory map[string
 	return c.graph.Remember(run, steps)
 }
 
-// loadContext reads the conversations that a run continues.
+// loadContext reads the conversations that a run continues. Those of a case run are in the case.
 func loadContext(ctx context.Context, r *Runner, run *flow.Run) error {
+	if run.Case != nil && run.Context == nil {
+		s, err := r.tests.setting(ctx, run)
+		if s != nil {
+			run.Context = s.Memory
+		}
+		return err
+	}
 	if run.ContextHash == "" || run.Context != nil {
 		return nil
 	}

@@ -78,14 +78,15 @@ func (s *Cases) SaveCase(ctx context.Context, ws flow.WorkspaceID, flowID flow.F
 		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("find the case %s: %w", c.ID, err)
 		}
-		if err != nil {
-			n, err := tx.Queries.CountCases(tx.Ctx, flowID)
-			if err != nil {
-				return fmt.Errorf("count the cases of %s: %w", flowID, err)
-			}
-			if n >= cases.MaxCases {
-				return flow.Errorf(flow.CodeQuotaExceeded, "The flow has %d cases, the most that are possible. Delete some.", n)
-			}
+		n, failed := tx.Queries.MeasureCases(tx.Ctx, flowID)
+		if failed != nil {
+			return fmt.Errorf("count the cases of %s: %w", flowID, failed)
+		}
+		if err != nil && n.Cases >= cases.MaxCases {
+			return flow.Errorf(flow.CodeQuotaExceeded, "The flow has %d cases, the most that are possible. Delete some.", n.Cases)
+		}
+		if grown := int64(len(body) - len(was.Body)); grown > 0 && n.Bytes+grown > cases.MaxBytes {
+			return flow.Errorf(flow.CodeQuotaExceeded, "The cases of the flow would have %s together; the limit is %s. Delete some, or make them smaller.", flow.Size(n.Bytes+grown), flow.Size(cases.MaxBytes))
 		}
 		err = tx.Queries.SaveCase(tx.Ctx, gen.SaveCaseParams{FlowID: flowID, ID: c.ID, WorkspaceID: ws, Body: body, Source: source, FromRun: string(c.FromRun), ChangedAt: s.DB.NowMicros()})
 		if err != nil {
@@ -145,7 +146,8 @@ func (s *Cases) SaveCaseSettings(ctx context.Context, ws flow.WorkspaceID, flowI
 }
 
 // CreateTest stores a test with the cases and the documents that it runs, by their hashes.
-func (s *Cases) CreateTest(ctx context.Context, t *cases.Test, set []byte, documents map[string][]byte) error {
+// runs are those of a backtest: what the cases have of them is erased with them.
+func (s *Cases) CreateTest(ctx context.Context, t *cases.Test, set []byte, documents map[string][]byte, runs []flow.RunID) error {
 	spec, err := json.Marshal(t.Spec)
 	if err != nil {
 		return fmt.Errorf("encode a test: %w", err)
@@ -153,11 +155,11 @@ func (s *Cases) CreateTest(ctx context.Context, t *cases.Test, set []byte, docum
 	t.CreatedAt = dbconn.TimeOf(s.DB.NowMicros())
 	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		growth := int64(flow.StorageItem + len(spec))
-		added, err := tx.Queries.InsertCaseSet(tx.Ctx, gen.InsertCaseSetParams{WorkspaceID: t.WorkspaceID, Hash: t.Spec.Set, Body: string(set)})
+		added, err := addCaseSet(tx, t, string(set), runs)
 		if err != nil {
 			return fmt.Errorf("store cases: %w", err)
 		}
-		growth += added * int64(len(set))
+		growth += added
 		for hash, document := range documents {
 			size, err := tx.AddDocument(t.WorkspaceID, hash, document)
 			if err != nil {
@@ -175,17 +177,18 @@ func (s *Cases) CreateTest(ctx context.Context, t *cases.Test, set []byte, docum
 	})
 }
 
-// SetTestRun records the run of a test.
-func (s *Cases) SetTestRun(ctx context.Context, t *cases.Test) error {
-	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.Queries.SetTestRun(tx.Ctx, gen.SetTestRunParams{ID: t.ID, WorkspaceID: t.WorkspaceID, RunID: t.RunID})
-	})
-}
-
-// DeleteTest deletes a test that could not start.
+// DeleteTest deletes a test that could not start. One that has a run stays.
 func (s *Cases) DeleteTest(ctx context.Context, t *cases.Test) error {
 	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.Queries.DeleteTest(tx.Ctx, gen.DeleteTestParams{ID: t.ID, WorkspaceID: t.WorkspaceID})
+		bytes, err := tx.Queries.DeleteTest(tx.Ctx, gen.DeleteTestParams{ID: t.ID, WorkspaceID: t.WorkspaceID})
+		if dbconn.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("delete the test %s: %w", t.ID, err)
+		}
+		tx.TrackBytes(t.WorkspaceID, -(flow.StorageItem + bytes))
+		return nil
 	})
 }
 

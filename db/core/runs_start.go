@@ -34,7 +34,7 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 	}
 	run.InputSummary = row.Gist
 	w := &StartWrite{N: &n, Row: row, steps: stepRows(&dbconn.Texts{}, &run, n.Steps)}
-	if n.Occurrence != nil && !w.isHook() { // statements that a set does not have
+	if n.Occurrence != nil && !w.isHook() || n.Test != "" { // statements that a set does not have
 		err = s.DB.Write(ctx, Durable, w.ExecuteAlone)
 	} else {
 		err = s.DB.writeRun(ctx, Durable, w)
@@ -104,6 +104,11 @@ func (w *StartWrite) ExecuteAlone(tx *Tx) (err error) {
 	}
 	if err := w.recordOccurrence(tx); err != nil {
 		return err
+	}
+	if w.N.Test != "" {
+		if err := tx.Queries.SetTestRun(tx.Ctx, gen.SetTestRunParams{ID: w.N.Test, WorkspaceID: w.Row.WorkspaceID, RunID: w.Row.ID}); err != nil {
+			return fmt.Errorf("record the run of %s: %w", w.N.Test, err)
+		}
 	}
 	if w.Row.MaxNanoUsd > 0 {
 		if err := AddRunBudget(tx, flow.BudgetOfRun(w.Row.ID), w.Row.MaxNanoUsd); err != nil {

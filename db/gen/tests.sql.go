@@ -11,6 +11,21 @@ import (
 	"sluice/flow"
 )
 
+const addBacktestRun = `-- name: AddBacktestRun :exec
+INSERT INTO backtest_runs (run_id, workspace_id, set_hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+`
+
+type AddBacktestRunParams struct {
+	RunID       flow.RunID
+	WorkspaceID flow.WorkspaceID
+	SetHash     string
+}
+
+func (q *Queries) AddBacktestRun(ctx context.Context, arg AddBacktestRunParams) error {
+	_, err := q.db.ExecContext(ctx, addBacktestRun, arg.RunID, arg.WorkspaceID, arg.SetHash)
+	return err
+}
+
 const countCases = `-- name: CountCases :one
 SELECT count(*) FROM cases WHERE flow_id = $1
 `
@@ -77,6 +92,20 @@ func (q *Queries) CountRecordings(ctx context.Context, arg CountRecordingsParams
 	return count, err
 }
 
+const deleteBacktestRuns = `-- name: DeleteBacktestRuns :exec
+DELETE FROM backtest_runs WHERE workspace_id = $1 AND set_hash = $2
+`
+
+type DeleteBacktestRunsParams struct {
+	WorkspaceID flow.WorkspaceID
+	SetHash     string
+}
+
+func (q *Queries) DeleteBacktestRuns(ctx context.Context, arg DeleteBacktestRunsParams) error {
+	_, err := q.db.ExecContext(ctx, deleteBacktestRuns, arg.WorkspaceID, arg.SetHash)
+	return err
+}
+
 const deleteCase = `-- name: DeleteCase :one
 DELETE FROM cases WHERE flow_id = $1 AND id = $2 AND workspace_id = $3
 RETURNING CAST(octet_length(body) AS BIGINT) AS bytes
@@ -137,7 +166,7 @@ func (q *Queries) DeleteOldRecordings(ctx context.Context, arg DeleteOldRecordin
 const deleteOldTests = `-- name: DeleteOldTests :many
 DELETE FROM tests WHERE id IN (
     SELECT t.id FROM tests t WHERE t.created_at < $1 AND t.id IN (SELECT o.id FROM tests o ORDER BY o.id LIMIT $2)
-) RETURNING id, workspace_id, CAST(octet_length(spec) AS BIGINT) AS bytes
+) RETURNING id, workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes
 `
 
 type DeleteOldTestsParams struct {
@@ -148,6 +177,7 @@ type DeleteOldTestsParams struct {
 type DeleteOldTestsRow struct {
 	ID          string
 	WorkspaceID flow.WorkspaceID
+	SetHash     string
 	Bytes       int64
 }
 
@@ -160,7 +190,12 @@ func (q *Queries) DeleteOldTests(ctx context.Context, arg DeleteOldTestsParams) 
 	var items []DeleteOldTestsRow
 	for rows.Next() {
 		var i DeleteOldTestsRow
-		if err := rows.Scan(&i.ID, &i.WorkspaceID, &i.Bytes); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.SetHash,
+			&i.Bytes,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -174,8 +209,9 @@ func (q *Queries) DeleteOldTests(ctx context.Context, arg DeleteOldTestsParams) 
 	return items, nil
 }
 
-const deleteTest = `-- name: DeleteTest :exec
-DELETE FROM tests WHERE id = $1 AND workspace_id = $2
+const deleteTest = `-- name: DeleteTest :one
+DELETE FROM tests WHERE id = $1 AND workspace_id = $2 AND run_id = ''
+RETURNING CAST(octet_length(spec) AS BIGINT) AS bytes
 `
 
 type DeleteTestParams struct {
@@ -183,9 +219,86 @@ type DeleteTestParams struct {
 	WorkspaceID flow.WorkspaceID
 }
 
-func (q *Queries) DeleteTest(ctx context.Context, arg DeleteTestParams) error {
-	_, err := q.db.ExecContext(ctx, deleteTest, arg.ID, arg.WorkspaceID)
-	return err
+// Deletes a test that has no run.
+func (q *Queries) DeleteTest(ctx context.Context, arg DeleteTestParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, deleteTest, arg.ID, arg.WorkspaceID)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
+}
+
+const deleteUnstartedTests = `-- name: DeleteUnstartedTests :many
+DELETE FROM tests WHERE id IN (
+    SELECT t.id FROM tests t WHERE t.run_id = '' AND t.created_at < $1 ORDER BY t.id LIMIT $2
+) RETURNING workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes
+`
+
+type DeleteUnstartedTestsParams struct {
+	Before  int64
+	MaxRows int32
+}
+
+type DeleteUnstartedTestsRow struct {
+	WorkspaceID flow.WorkspaceID
+	SetHash     string
+	Bytes       int64
+}
+
+func (q *Queries) DeleteUnstartedTests(ctx context.Context, arg DeleteUnstartedTestsParams) ([]DeleteUnstartedTestsRow, error) {
+	rows, err := q.db.QueryContext(ctx, deleteUnstartedTests, arg.Before, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DeleteUnstartedTestsRow
+	for rows.Next() {
+		var i DeleteUnstartedTestsRow
+		if err := rows.Scan(&i.WorkspaceID, &i.SetHash, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const deleteUnusedCaseSet = `-- name: DeleteUnusedCaseSet :many
+DELETE FROM case_sets WHERE case_sets.workspace_id = $1 AND case_sets.hash = $2
+    AND NOT EXISTS (SELECT 1 FROM tests t WHERE t.workspace_id = case_sets.workspace_id AND t.set_hash = case_sets.hash)
+RETURNING CAST(octet_length(body) AS BIGINT) AS bytes
+`
+
+type DeleteUnusedCaseSetParams struct {
+	WorkspaceID flow.WorkspaceID
+	Hash        string
+}
+
+func (q *Queries) DeleteUnusedCaseSet(ctx context.Context, arg DeleteUnusedCaseSetParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, deleteUnusedCaseSet, arg.WorkspaceID, arg.Hash)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var bytes int64
+		if err := rows.Scan(&bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, bytes)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteVerdicts = `-- name: DeleteVerdicts :exec
@@ -194,6 +307,27 @@ DELETE FROM verdicts WHERE test_id = $1
 
 func (q *Queries) DeleteVerdicts(ctx context.Context, testID string) error {
 	_, err := q.db.ExecContext(ctx, deleteVerdicts, testID)
+	return err
+}
+
+const eraseRevision = `-- name: EraseRevision :exec
+UPDATE companion_bodies SET body = $1, hash = '' WHERE owner_id = $2 AND name = $3 AND rev = $4
+`
+
+type EraseRevisionParams struct {
+	Body    string
+	OwnerID string
+	Name    string
+	Rev     int64
+}
+
+func (q *Queries) EraseRevision(ctx context.Context, arg EraseRevisionParams) error {
+	_, err := q.db.ExecContext(ctx, eraseRevision,
+		arg.Body,
+		arg.OwnerID,
+		arg.Name,
+		arg.Rev,
+	)
 	return err
 }
 
@@ -236,6 +370,22 @@ func (q *Queries) FindCaseSet(ctx context.Context, arg FindCaseSetParams) (strin
 	var body string
 	err := row.Scan(&body)
 	return body, err
+}
+
+const findCaseSetSize = `-- name: FindCaseSetSize :one
+SELECT CAST(octet_length(body) AS BIGINT) AS bytes FROM case_sets WHERE workspace_id = $1 AND hash = $2
+`
+
+type FindCaseSetSizeParams struct {
+	WorkspaceID flow.WorkspaceID
+	Hash        string
+}
+
+func (q *Queries) FindCaseSetSize(ctx context.Context, arg FindCaseSetSizeParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, findCaseSetSize, arg.WorkspaceID, arg.Hash)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }
 
 const findCaseSettings = `-- name: FindCaseSettings :one
@@ -462,6 +612,85 @@ func (q *Queries) InsertTest(ctx context.Context, arg InsertTestParams) error {
 		arg.CreatedAt,
 	)
 	return err
+}
+
+const listCaseRevisionsWith = `-- name: ListCaseRevisionsWith :many
+SELECT rev, body FROM companion_bodies WHERE owner_id = $1 AND name = $2 AND workspace_id = $3 AND body LIKE $4
+`
+
+type ListCaseRevisionsWithParams struct {
+	OwnerID     string
+	Name        string
+	WorkspaceID flow.WorkspaceID
+	Pattern     string
+}
+
+type ListCaseRevisionsWithRow struct {
+	Rev  int64
+	Body string
+}
+
+func (q *Queries) ListCaseRevisionsWith(ctx context.Context, arg ListCaseRevisionsWithParams) ([]ListCaseRevisionsWithRow, error) {
+	rows, err := q.db.QueryContext(ctx, listCaseRevisionsWith,
+		arg.OwnerID,
+		arg.Name,
+		arg.WorkspaceID,
+		arg.Pattern,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListCaseRevisionsWithRow
+	for rows.Next() {
+		var i ListCaseRevisionsWithRow
+		if err := rows.Scan(&i.Rev, &i.Body); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listCaseSetsWith = `-- name: ListCaseSetsWith :many
+SELECT s.hash FROM case_sets s WHERE s.workspace_id = $1 AND s.body LIKE $2
+    AND s.hash IN (SELECT t.set_hash FROM tests t WHERE t.flow_id = $3 AND t.workspace_id = $1)
+`
+
+type ListCaseSetsWithParams struct {
+	WorkspaceID flow.WorkspaceID
+	Pattern     string
+	FlowID      flow.FlowID
+}
+
+// Lists the versions of the cases of a flow that contain a text.
+func (q *Queries) ListCaseSetsWith(ctx context.Context, arg ListCaseSetsWithParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listCaseSetsWith, arg.WorkspaceID, arg.Pattern, arg.FlowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, err
+		}
+		items = append(items, hash)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listCases = `-- name: ListCases :many
@@ -699,6 +928,40 @@ func (q *Queries) ListVerdicts(ctx context.Context, arg ListVerdictsParams) ([]V
 	return items, nil
 }
 
+const lockCaseSet = `-- name: LockCaseSet :execrows
+UPDATE case_sets SET hash = hash WHERE workspace_id = $1 AND hash = $2
+`
+
+type LockCaseSetParams struct {
+	WorkspaceID flow.WorkspaceID
+	Hash        string
+}
+
+// Locks a version of cases until the end of the transaction.
+func (q *Queries) LockCaseSet(ctx context.Context, arg LockCaseSetParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, lockCaseSet, arg.WorkspaceID, arg.Hash)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const measureCases = `-- name: MeasureCases :one
+SELECT count(*) AS cases, CAST(COALESCE(sum(octet_length(body)), 0) AS BIGINT) AS bytes FROM cases WHERE flow_id = $1
+`
+
+type MeasureCasesRow struct {
+	Cases int64
+	Bytes int64
+}
+
+func (q *Queries) MeasureCases(ctx context.Context, flowID flow.FlowID) (MeasureCasesRow, error) {
+	row := q.db.QueryRowContext(ctx, measureCases, flowID)
+	var i MeasureCasesRow
+	err := row.Scan(&i.Cases, &i.Bytes)
+	return i, err
+}
+
 const saveCase = `-- name: SaveCase :exec
 INSERT INTO cases (flow_id, id, workspace_id, body, source, from_run, changed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -837,5 +1100,20 @@ func (q *Queries) TouchRecording(ctx context.Context, arg TouchRecordingParams) 
 		arg.InputHash,
 		arg.N,
 	)
+	return err
+}
+
+const writeCaseSet = `-- name: WriteCaseSet :exec
+UPDATE case_sets SET body = $1 WHERE workspace_id = $2 AND hash = $3
+`
+
+type WriteCaseSetParams struct {
+	Body        string
+	WorkspaceID flow.WorkspaceID
+	Hash        string
+}
+
+func (q *Queries) WriteCaseSet(ctx context.Context, arg WriteCaseSetParams) error {
+	_, err := q.db.ExecContext(ctx, writeCaseSet, arg.Body, arg.WorkspaceID, arg.Hash)
 	return err
 }

@@ -10,6 +10,9 @@ SELECT flow_id, id FROM cases WHERE from_run = @from_run AND from_run <> '' AND 
 -- name: CountCases :one
 SELECT count(*) FROM cases WHERE flow_id = @flow_id;
 
+-- name: MeasureCases :one
+SELECT count(*) AS cases, CAST(COALESCE(sum(octet_length(body)), 0) AS BIGINT) AS bytes FROM cases WHERE flow_id = @flow_id;
+
 -- name: SaveCase :exec
 INSERT INTO cases (flow_id, id, workspace_id, body, source, from_run, changed_at)
 VALUES (@flow_id, @id, @workspace_id, @body, @source, @from_run, @changed_at)
@@ -31,6 +34,38 @@ ON CONFLICT (flow_id) DO UPDATE SET body = excluded.body;
 
 -- name: InsertCaseSet :execrows
 INSERT INTO case_sets (workspace_id, hash, body) VALUES (@workspace_id, @hash, @body) ON CONFLICT DO NOTHING;
+
+-- name: FindCaseSetSize :one
+SELECT CAST(octet_length(body) AS BIGINT) AS bytes FROM case_sets WHERE workspace_id = @workspace_id AND hash = @hash;
+
+-- name: WriteCaseSet :exec
+UPDATE case_sets SET body = @body WHERE workspace_id = @workspace_id AND hash = @hash;
+
+-- Locks a version of cases until the end of the transaction.
+-- name: LockCaseSet :execrows
+UPDATE case_sets SET hash = hash WHERE workspace_id = @workspace_id AND hash = @hash;
+
+-- name: DeleteUnusedCaseSet :many
+DELETE FROM case_sets WHERE case_sets.workspace_id = @workspace_id AND case_sets.hash = @hash
+    AND NOT EXISTS (SELECT 1 FROM tests t WHERE t.workspace_id = case_sets.workspace_id AND t.set_hash = case_sets.hash)
+RETURNING CAST(octet_length(body) AS BIGINT) AS bytes;
+
+-- Lists the versions of the cases of a flow that contain a text.
+-- name: ListCaseSetsWith :many
+SELECT s.hash FROM case_sets s WHERE s.workspace_id = @workspace_id AND s.body LIKE @pattern
+    AND s.hash IN (SELECT t.set_hash FROM tests t WHERE t.flow_id = @flow_id AND t.workspace_id = @workspace_id);
+
+-- name: ListCaseRevisionsWith :many
+SELECT rev, body FROM companion_bodies WHERE owner_id = @owner_id AND name = @name AND workspace_id = @workspace_id AND body LIKE @pattern;
+
+-- name: EraseRevision :exec
+UPDATE companion_bodies SET body = @body, hash = '' WHERE owner_id = @owner_id AND name = @name AND rev = @rev;
+
+-- name: DeleteBacktestRuns :exec
+DELETE FROM backtest_runs WHERE workspace_id = @workspace_id AND set_hash = @set_hash;
+
+-- name: AddBacktestRun :exec
+INSERT INTO backtest_runs (run_id, workspace_id, set_hash) VALUES (@run_id, @workspace_id, @set_hash) ON CONFLICT DO NOTHING;
 
 -- name: FindCaseSet :one
 SELECT body FROM case_sets WHERE workspace_id = @workspace_id AND hash = @hash;
@@ -61,8 +96,10 @@ VALUES (@id, @workspace_id, @flow_id, @run_id, @set_hash, @spec, @made_by, @crea
 -- name: SetTestRun :exec
 UPDATE tests SET run_id = @run_id WHERE id = @id AND workspace_id = @workspace_id;
 
--- name: DeleteTest :exec
-DELETE FROM tests WHERE id = @id AND workspace_id = @workspace_id;
+-- Deletes a test that has no run.
+-- name: DeleteTest :one
+DELETE FROM tests WHERE id = @id AND workspace_id = @workspace_id AND run_id = ''
+RETURNING CAST(octet_length(spec) AS BIGINT) AS bytes;
 
 -- name: FindTest :one
 SELECT * FROM tests WHERE id = @id AND workspace_id = @workspace_id;
@@ -93,10 +130,15 @@ ORDER BY node_hash, input_hash, n LIMIT @max_rows;
 -- name: CountRecordings :one
 SELECT count(*) FROM recordings WHERE flow_id = @flow_id AND node_hash = @node_hash;
 
+-- name: DeleteUnstartedTests :many
+DELETE FROM tests WHERE id IN (
+    SELECT t.id FROM tests t WHERE t.run_id = '' AND t.created_at < @before ORDER BY t.id LIMIT @max_rows
+) RETURNING workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes;
+
 -- name: DeleteOldTests :many
 DELETE FROM tests WHERE id IN (
     SELECT t.id FROM tests t WHERE t.created_at < @before AND t.id IN (SELECT o.id FROM tests o ORDER BY o.id LIMIT @max_rows)
-) RETURNING id, workspace_id, CAST(octet_length(spec) AS BIGINT) AS bytes;
+) RETURNING id, workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes;
 
 -- name: DeleteVerdicts :exec
 DELETE FROM verdicts WHERE test_id = @test_id;

@@ -25,34 +25,46 @@ type Finder struct {
 	Draft func(f *flow.Flow) bool // whether a flow runs its draft; nil if none does
 }
 
-// Hash returns a hash of the documents that a document runs in other flows, and these in turn; "" without any.
-func (s *Finder) Hash(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, together map[flow.FlowID]*flow.Document) (string, error) {
-	found := map[string]bool{}
-	if err := s.add(ctx, ws, d, found, together); err != nil || len(found) == 0 {
-		return "", err
+// Below has the documents that a document runs in other flows, and these in turn.
+type Below struct {
+	Hash string // of all of them; "" without any
+	// Documents are those that no node names by a version, by flow.
+	Documents map[flow.FlowID]*flow.Document
+	found     map[string]bool
+}
+
+// Find returns the documents that a document runs in other flows, and these in turn.
+func (s *Finder) Find(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, together map[flow.FlowID]*flow.Document) (*Below, error) {
+	b := &Below{Documents: map[flow.FlowID]*flow.Document{}, found: map[string]bool{}}
+	if err := s.add(ctx, ws, d, b, together); err != nil || len(b.found) == 0 {
+		return b, err
 	}
-	list := make([]string, 0, len(found))
-	for entry := range found {
+	list := make([]string, 0, len(b.found))
+	for entry := range b.found {
 		list = append(list, entry)
 	}
 	slices.Sort(list)
-	return flow.Hash([]byte(strings.Join(list, "\n"))), nil
+	b.Hash = flow.Hash([]byte(strings.Join(list, "\n")))
+	return b, nil
 }
 
-func (s *Finder) add(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, found map[string]bool, together map[flow.FlowID]*flow.Document) error {
+func (s *Finder) add(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, b *Below, together map[flow.FlowID]*flow.Document) error {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		ref, _ := n.Config["flow"].(string)
 		if k := s.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || ref == "" {
 			continue
 		}
-		child, hash, err := s.Document(ctx, ws, ref, n.Config["version"], together)
+		child, id, hash, err := s.find(ctx, ws, ref, n.Config["version"], together)
 		if err != nil {
 			return err
 		}
-		if entry := ref + " " + hash; hash != "" && !found[entry] {
-			found[entry] = true
-			if err := s.add(ctx, ws, child, found, together); err != nil {
+		if entry := ref + " " + hash; hash != "" && !b.found[entry] {
+			b.found[entry] = true
+			if n.Config["version"] == nil {
+				b.Documents[id] = child
+			}
+			if err := s.add(ctx, ws, child, b, together); err != nil {
 				return err
 			}
 		}
@@ -62,22 +74,26 @@ func (s *Finder) add(ctx context.Context, ws flow.WorkspaceID, d *flow.Document,
 
 // Document returns the document that a node runs of another flow, with its hash. The hash is empty if there is no such version.
 func (s *Finder) Document(ctx context.Context, ws flow.WorkspaceID, ref string, version any, together map[flow.FlowID]*flow.Document) (*flow.Document, string, error) {
-	id := flow.FlowID(ref)
+	d, _, hash, err := s.find(ctx, ws, ref, version, together)
+	return d, hash, err
+}
+
+func (s *Finder) find(ctx context.Context, ws flow.WorkspaceID, ref string, version any, together map[flow.FlowID]*flow.Document) (d *flow.Document, id flow.FlowID, hash string, err error) {
+	id = flow.FlowID(ref)
 	if document.ValidSlug(ref) {
 		found, err := s.Store.FindFlowID(ctx, ws, ref)
 		if err != nil && !flow.IsNotFound(err) {
-			return nil, "", err
+			return nil, "", "", err
 		}
 		id = found
 	}
 	f, err := s.Store.FindFlow(ctx, ws, id)
 	if flow.IsNotFound(err) {
-		return nil, "", nil
+		return nil, "", "", nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	var d *flow.Document
 	if version == nil {
 		d = together[id]
 	}
@@ -85,28 +101,28 @@ func (s *Finder) Document(ctx context.Context, ws flow.WorkspaceID, ref string, 
 		d, _ = document.ParseDocument(f.Draft)
 	}
 	if d != nil {
-		return d, flow.DocumentHash(d.Compact()), nil
+		return d, id, flow.DocumentHash(d.Compact()), nil
 	}
-	hash := f.LiveHash
+	hash = f.LiveHash
 	if n, ok := flow.Float(version); ok && n > 0 {
 		v, err := s.Store.FindVersion(ctx, ws, id, int64(n))
 		if flow.IsNotFound(err) {
-			return nil, "", nil
+			return nil, "", "", nil
 		}
 		if err != nil {
-			return nil, "", err
+			return nil, "", "", err
 		}
 		hash = v.DocumentHash
 	}
 	if hash == "" {
-		return nil, "", nil
+		return nil, "", "", nil
 	}
 	data, err := s.Store.FindDocument(ctx, ws, hash)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
 	if d, _ = document.ParseDocument(data); d == nil {
-		return nil, "", nil
+		return nil, "", "", nil
 	}
-	return d, hash, nil
+	return d, id, hash, nil
 }

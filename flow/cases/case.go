@@ -23,8 +23,9 @@ const PrefixTest = "test_"
 // Limits of cases and tests.
 const (
 	MaxCases      = 1_000
-	MaxCase       = 1 << 20 // bytes of a case
-	MaxChecks     = 100     // of a case, with those of the file
+	MaxCase       = 1 << 20  // bytes of a case
+	MaxBytes      = 16 << 20 // of the cases of a flow together
+	MaxChecks     = 100      // of a case, with those of the file
 	MaxCandidates = 20
 	MaxRepeats    = 10
 	MaxVerdicts   = 20_000 // of a test
@@ -48,7 +49,9 @@ type Case struct {
 	// Now is the time of code in the run, and determines its random numbers together with the ID of the case.
 	Now time.Time
 	// Seed begins the seeds of random numbers instead of the ID, in a case that was made from a run.
-	Seed         string
+	Seed string
+	// Memory has the conversations of agents that the run continues, by node ID, in a case that was made from such a run.
+	Memory       *flow.Object
 	Repeat, Pass int // how often the case runs, and how many of these must pass; 0 is the default
 }
 
@@ -178,6 +181,9 @@ func (c *Case) Object() *flow.Object {
 		o.Set("now", c.Now.UTC().Format(time.RFC3339Nano))
 	}
 	setText(o, "seed", c.Seed)
+	if c.Memory.Len() > 0 {
+		o.Set("memory", c.Memory)
+	}
 	return o
 }
 
@@ -341,7 +347,7 @@ func ParseCase(v any, check func(source string, names ...string) error) (Case, [
 	if len(flow.EncodeJSON(p.o)) > MaxCase {
 		return Case{}, []flow.Problem{{Code: "too_long", Detail: "must be at most 1 MiB"}}
 	}
-	c := Case{ID: p.text("id"), Name: p.text("name"), Inputs: p.object("inputs"), Expected: p.object("expected"), Checks: p.checks(), Tags: p.texts("tags", maxTags), FromRun: flow.RunID(p.text("from_run")), Notes: p.text("notes"), Seed: p.text("seed")}
+	c := Case{ID: p.text("id"), Name: p.text("name"), Inputs: p.object("inputs"), Expected: p.object("expected"), Checks: p.checks(), Tags: p.texts("tags", maxTags), FromRun: flow.RunID(p.text("from_run")), Notes: p.text("notes"), Seed: p.text("seed"), Memory: p.object("memory")}
 	c.Repeat, c.Pass = p.repeats()
 	if !ValidID(c.ID) {
 		p.fail("invalid", "must have 1 to 64 lower-case letters, digits, hyphens and underscores", "id")

@@ -164,10 +164,11 @@ func (v *Verdict) decide() {
 
 // evaluation evaluates the checks of one run.
 type evaluation struct {
-	ctx   context.Context //nolint:containedctx // it serves one call
-	c     *Case
-	r     *Result
-	tools Tools
+	ctx      context.Context //nolint:containedctx // it serves one call
+	c        *Case
+	r        *Result
+	tools    Tools
+	matching *pattern.Budget // of all matches
 }
 
 func passed() Outcome { return Outcome{State: Passed, Score: 1} }
@@ -235,7 +236,7 @@ func (e *evaluation) check(c *Check) Outcome {
 	return errored("this version of Sluice does not know the check %s", c.Kind)
 }
 
-// matchUnits bounds the work of one match: a second at most.
+// matchUnits bounds the work of all matches of a verdict: a second at most.
 const matchUnits = 100_000_000
 
 func (e *evaluation) matches(c *Check, v any) Outcome {
@@ -243,7 +244,10 @@ func (e *evaluation) matches(c *Check, v any) Outcome {
 	if err != nil {
 		return errored("the pattern %s", err)
 	}
-	found, err := p.Match(pattern.NewBudget(e.ctx, matchUnits), flow.Text(v))
+	if e.matching == nil {
+		e.matching = pattern.NewBudget(e.ctx, matchUnits)
+	}
+	found, err := p.Match(e.matching, flow.Text(v))
 	switch {
 	case err != nil:
 		return errored("%s", err)

@@ -27,3 +27,17 @@ func (c *Case) Expect(outputs *flow.Object) *Case {
 	}
 	return &now
 }
+
+// erasedNote is for people who look at a report with an erased case.
+const erasedNote = "The run that this case was made from was erased."
+
+// Erase removes what the cases in a version have of runs. Their IDs stay, by which reports name them. It reports whether there are any.
+func (f *File) Erase(runs func(flow.RunID) bool) (erased bool) {
+	for i := range f.Cases {
+		if c := &f.Cases[i]; c.FromRun != "" && runs(c.FromRun) {
+			f.Cases[i] = Case{ID: c.ID, FromRun: c.FromRun, Tags: c.Tags, Repeat: c.Repeat, Pass: c.Pass, Notes: erasedNote}
+			erased = true
+		}
+	}
+	return erased
+}

@@ -22,6 +22,7 @@ type Past struct {
 	Recordings []flow.Recording           // of the steps outside, in the run and those below it
 	Unrecorded []string                   // nodes whose results go into a field for a secret
 	Origin     flow.Origin                // time and seed of code in the run
+	Memory     *flow.Object               // conversations that the run continues, by the ID of the agent
 }
 
 // OfRun is a case that was made from a run.
@@ -34,11 +35,26 @@ type OfRun struct {
 // IDOfRun returns the ID of the case that is made from a run.
 func IDOfRun(id flow.RunID) string { return strings.ReplaceAll(string(id), "_", "-") }
 
+// MayBecome returns why a run cannot become a case.
+func MayBecome(run *flow.Run) error {
+	switch {
+	case run.Erased != "":
+		return flow.Errorf(run.Erased, "The content of %s is gone, so it cannot become a test case.", run.ID)
+	case !run.Save:
+		return flow.Errorf(flow.CodeResultNotSaved, "%s was started with save: false, so its content is not kept in a test case either.", run.ID)
+	case !run.State.Ended():
+		return flow.Errorf(flow.CodeRunNotEnded, "%s has not ended. Wait for its end or cancel it.", run.ID)
+	case run.Case != nil || run.Trigger.Work() != "":
+		return flow.Errorf(flow.CodeInputInvalid, "%s belongs to a test or a batch. Choose a run of the flow.", run.ID)
+	}
+	return nil
+}
+
 // FromPast returns the case that is made from a run. credentials has the credentials that its secret inputs name; an input without an
 // entry names the credential with the name of the input. The case of a run that did not succeed has no expected outputs: a person
 // must add them before it counts.
 func FromPast(run *flow.Run, p *Past, credentials map[string]string) *Case {
-	c := &Case{ID: IDOfRun(run.ID), Name: wording.Truncate(firstText(p.Inputs), maxText/2), FromRun: run.ID, Inputs: p.Inputs.Clone(), Answers: p.Answers, Now: p.Origin.Time.UTC().Truncate(time.Microsecond), Seed: p.Origin.Seed}
+	c := &Case{ID: IDOfRun(run.ID), Name: wording.Truncate(firstText(p.Inputs), maxText/2), FromRun: run.ID, Inputs: p.Inputs.Clone(), Answers: p.Answers, Now: p.Origin.Time.UTC().Truncate(time.Microsecond), Seed: p.Origin.Seed, Memory: p.Memory}
 	if len(c.Seed) > maxSeed {
 		c.Seed = ""
 	}
@@ -181,19 +197,4 @@ func BranchesOf(heads []flow.Step) string {
 		}
 	}
 	return strings.Join(sorting.Keys(skipped), " ")
-}
-
-// MayBecome returns why a run cannot become a case.
-func MayBecome(run *flow.Run) error {
-	switch {
-	case run.Erased != "":
-		return flow.Errorf(run.Erased, "The content of %s is gone, so it cannot become a test case.", run.ID)
-	case !run.Save:
-		return flow.Errorf(flow.CodeResultNotSaved, "%s was started with save: false, so its content is not kept in a test case either.", run.ID)
-	case !run.State.Ended():
-		return flow.Errorf(flow.CodeRunNotEnded, "%s has not ended. Wait for its end or cancel it.", run.ID)
-	case run.Case != nil || run.Trigger.Work() != "":
-		return flow.Errorf(flow.CodeInputInvalid, "%s belongs to a test or a batch. Choose a run of the flow.", run.ID)
-	}
-	return nil
 }

@@ -58,6 +58,8 @@ type Spec struct {
 	Groups      []Group       `json:"groups,omitempty"` // of the checks that ask
 	// Replaced has the hashes of documents that flows below run instead of their live versions, because they go live together.
 	Replaced map[flow.FlowID]string `json:"replaced,omitempty"`
+	// Below has the hashes of the documents that flows below run, as they were when the test started, by flow.
+	Below map[flow.FlowID]string `json:"below,omitempty"`
 }
 
 // Test is a test of a flow: a run with cases as items.
@@ -101,6 +103,9 @@ func (s *Spec) Documents() (hashes []string) {
 		hashes = append(hashes, s.Candidates[i].Hash)
 	}
 	for _, hash := range s.Replaced {
+		hashes = append(hashes, hash)
+	}
+	for _, hash := range s.Below {
 		hashes = append(hashes, hash)
 	}
 	return hashes
@@ -216,9 +221,12 @@ func (p *Plan) Setting(at *flow.CaseRun) *flow.CaseSetting {
 		return nil
 	}
 	item := &p.Items[at.Item]
-	s := &flow.CaseSetting{Mode: p.Spec.Mode, Replaced: p.Spec.Replaced, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Seed: item.Case.Seed, Answers: item.Case.Answers, Secrets: map[string]string{}}
+	s := &flow.CaseSetting{Mode: p.Spec.Mode, Replaced: p.Spec.Below, FlowID: p.FlowID, Case: item.Case.ID, Repeat: item.Repeat, Now: item.Case.Now, Seed: item.Case.Seed, Answers: item.Case.Answers, Secrets: map[string]string{}}
 	if s.Now.IsZero() {
 		s.Now = DefaultNow
+	}
+	if s.Replaced == nil { // of an earlier release
+		s.Replaced = p.Spec.Replaced
 	}
 	for name, v := range item.Case.Inputs.All() {
 		if credential, isRef := flow.SecretRef(v); isRef {

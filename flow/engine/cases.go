@@ -311,7 +311,27 @@ func (s *caseStep) run(ctx context.Context) (out flow.Out, err error) {
 	if s.refused.Load() && err != nil {
 		err = s.notRecorded(ctx)
 	}
-	return out, err
+	return out, s.slowDown(err)
+}
+
+const (
+	// busyProvider is how long after its start the steps of a case run wait for a provider that refuses calls because there are too many.
+	busyProvider     = 3 * time.Minute
+	maxProviderPause = 30 * time.Second
+)
+
+// slowDown lets a step wait that a provider refuses because there are too many calls: that says nothing about the case.
+func (s *caseStep) slowDown(err error) error {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || e.Code != flow.CodeProviderRateLimited {
+		return err
+	}
+	since := s.c.Now().Sub(s.c.plan.run.StartedAt)
+	pause := max(e.After, min(max(since, time.Second), maxProviderPause))
+	if since+pause > busyProvider {
+		return err
+	}
+	return &flow.DelayError{Wait: pause}
 }
 
 // finish records the result of a step that was called, and holds its messages back.

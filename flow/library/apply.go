@@ -74,10 +74,16 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 		if err := refuseBreaking(plans, &r); err != nil {
 			return nil, nil, err
 		}
-		if err := gateApply(ctx, l, plans, files, &r); err != nil {
+		gates, err := gateApply(ctx, l, plans, files, &r)
+		if err != nil {
 			return nil, nil, err
 		}
-		err := l.Store.InTransaction(ctx, func(ctx context.Context) error {
+		err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
+			for _, gate := range gates {
+				if err := gate.hold(ctx, l); err != nil {
+					return err
+				}
+			}
 			for _, p := range plans {
 				if err := l.applyOne(ctx, p, &r); err != nil {
 					return err
@@ -134,10 +140,11 @@ func planAll(ctx context.Context, l *Library, ws flow.WorkspaceID, r *ApplyReque
 	return plans, files, nil
 }
 
-// planApply returns the plan for a document: its flow and the changes.
+// planApply returns the plan for a document: its flow and the changes. The document of the request keeps its slug: other documents may run
+// it, and the request may be repeated.
 func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRequest, d *flow.Document) (*plan, error) {
-	slug := document.WantedSlug(d)
-	p := &plan{doc: d, Applied: Applied{Slug: slug, Change: AppliedCreated}}
+	slug, own := document.WantedSlug(d), *d
+	p := &plan{doc: &own, Applied: Applied{Slug: slug, Change: AppliedCreated}}
 	id, err := l.Store.FindFlowID(ctx, ws, slug)
 	switch {
 	case flow.IsNotFound(err):

@@ -81,22 +81,46 @@ func findGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, f
 	return g, err
 }
 
-// checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them. A
-// missing report of a gate with the mode replay is started.
-func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File, together replaced) error {
+// passed says with which cases a flow passed its gate.
+type passed struct {
+	flow *flow.Flow
+	set  string // hash of the cases
+}
+
+// hold returns an error if the cases were changed since then. Otherwise they stay as they are until the end of the transaction of ctx.
+func (p *passed) hold(ctx context.Context, l *Library) error {
+	if p == nil {
+		return nil
+	}
+	owner := CompanionOwner{p.flow.WorkspaceID, p.flow}
+	if _, err := l.Tests.Store.LockCompanion(ctx, owner.id(FindCompanion(testsFile))); err != nil {
+		return err
+	}
+	file, _, err := l.Tests.Store.FindCaseFile(ctx, p.flow.WorkspaceID, p.flow.ID)
+	if err == nil && flow.Hash(file.Encode()) != p.set {
+		err = testsRequired(nil, fmt.Sprintf("The test cases of %q were changed in the meantime. Publish again, which tests with them.", p.flow.Slug))
+	}
+	return err
+}
+
+// checkGate returns an error unless a report says that a document of a flow may go live. file has the cases and the gate; nil reads them, and
+// the transaction that publishes must hold what passed. A missing report of a gate with the mode replay is started.
+func checkGate(ctx context.Context, l *Library, f *flow.Flow, d *flow.Document, by flow.Actor, file *cases.File, together replaced) (*passed, error) {
 	g, err := findGate(ctx, l, f, d, file, together)
 	switch {
 	case err != nil || g == nil:
-		return err
+		return nil, err
 	case g.Test == nil:
-		return l.Tests.startGate(ctx, by, f, d.Compact(), g.file, together)
+		return nil, l.Tests.startGate(ctx, by, f, d.Compact(), g.file, together)
 	case !g.Ended():
-		return testsRequired(g.Test, fmt.Sprintf("The test %s is in progress. Publish again when it has ended.", g.Test.ID))
+		return nil, testsRequired(g.Test, fmt.Sprintf("The test %s is in progress. Publish again when it has ended.", g.Test.ID))
 	case len(g.Problems) > 0:
-		return &flow.Error{Code: flow.CodeTestsFailed, Fields: g.Problems,
+		return nil, &flow.Error{Code: flow.CodeTestsFailed, Fields: g.Problems,
 			Message: fmt.Sprintf("The test %s does not pass the gate of this flow: %s, %s. Fix the flow or the cases, then publish again.", g.Test.ID, strings.TrimPrefix(g.Problems[0].Pointer, "/"), g.Problems[0].Detail)}
+	case file != nil:
+		return nil, nil
 	}
-	return nil
+	return &passed{f, flow.Hash(g.file.Encode())}, nil
 }
 
 // testsRequired returns the error for a missing report. t may be nil.
@@ -111,7 +135,7 @@ func testsRequired(t *cases.Test, message string) error {
 // findReport finds the latest test of exactly this document, these cases and the present versions of the flows below.
 func (s *Tests) findReport(ctx context.Context, f *flow.Flow, d *flow.Document, file *cases.File, gate *cases.Gate, ids []string, together replaced) (*cases.Test, *flow.Run, error) {
 	hash, set := flow.DocumentHash(d.Compact()), flow.Hash(file.Encode())
-	below, err := s.below(ctx, f.WorkspaceID, d, together)
+	below, err := s.finder(false).Find(ctx, f.WorkspaceID, d, together)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,13 +146,13 @@ func (s *Tests) findReport(ctx context.Context, f *flow.Flow, d *flow.Document, 
 	for i := range list {
 		spec := &list[i].Spec
 		covers := !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(spec.Cases, id) })
-		is := slices.ContainsFunc(spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash && c.Below == below })
+		is := slices.ContainsFunc(spec.Candidates, func(c cases.Candidate) bool { return c.Hash == hash && c.Below == below.Hash })
 		compared := !comparesLive(f, gate) || spec.Baseline >= 0 && spec.Candidates[spec.Baseline].Hash == f.LiveHash
 		if spec.Set != set || !covers || !is || !compared || spec.Repeat > 0 {
 			continue
 		}
 		run, err := s.Store.FindRun(ctx, f.WorkspaceID, f.ID, list[i].RunID)
-		if flow.IsNotFound(err) || err == nil && run.State == flow.RunCanceled {
+		if flow.IsNotFound(err) || err == nil && (run.State == flow.RunCanceled || run.State == flow.RunFailed) { // it says nothing about all cases
 			continue
 		}
 		return &list[i], run, err
@@ -193,9 +217,9 @@ func (s *Tests) judgeGate(ctx context.Context, f *flow.Flow, t *cases.Test, hash
 	return append(gate.Judge(report, candidate, baseline, ids), file.Undecided(ids, marks)...), nil
 }
 
-// below returns a hash of the documents that a document runs in other flows, and these in turn.
-func (s *Tests) below(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, together replaced) (string, error) {
-	return (&callees.Finder{Store: s.Library.Store, Kinds: s.Library.Kinds}).Hash(ctx, ws, d, together)
+// finder finds the documents that a document runs in other flows.
+func (s *Tests) finder(drafts bool) *callees.Finder {
+	return &callees.Finder{Store: s.Library.Store, Kinds: s.Library.Kinds, Draft: func(*flow.Flow) bool { return drafts }}
 }
 
 // PublishAnyway is PublishDraft in spite of the gate, for a reason. Only owners may, in the dashboard. The version carries the reason.
@@ -208,7 +232,7 @@ func PublishAnyway(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor,
 		note += " "
 	}
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) error {
-		if v, created, err = publishDraft(ctx, l, f, by, note+"Published without passing tests: "+reason); err != nil {
+		if v, created, err = publishDraft(ctx, l, f, by, note+"Published without passing tests: "+reason, nil); err != nil {
 			return err
 		}
 		return l.audit(ctx, f, by, "gate.override", fmt.Sprintf("v%d: %s", v.Number, reason))

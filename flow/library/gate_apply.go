@@ -25,29 +25,31 @@ func together(plans []*plan) replaced {
 }
 
 // gateApply checks the gates of all flows that an apply publishes, with the cases as the apply leaves them. With Test, it demands a passing
-// report of every changed flow that has cases, and of the flows that run one of these.
-func gateApply(ctx context.Context, l *Library, plans []*plan, files []*companionPlan, r *ApplyRequest) error {
+// report of every changed flow that has cases, and of the flows that run one of these. The transaction of the apply must hold what passed.
+func gateApply(ctx context.Context, l *Library, plans []*plan, files []*companionPlan, r *ApplyRequest) (gates []*passed, err error) {
 	docs := together(plans)
 	if r.Test {
-		if err := testApply(ctx, l, plans, files, r, docs); err != nil {
-			return err
+		if gates, err = testApply(ctx, l, plans, files, r, docs); err != nil {
+			return nil, err
 		}
 	}
 	for _, p := range plans {
 		if !p.publish {
 			continue
 		}
+		var gate *passed
 		file, err := casesAfter(ctx, l, p, files, r)
 		if err == nil && p.Change == AppliedCreated {
 			err = gateNew(p, file)
 		} else if err == nil {
-			err = checkGate(ctx, l, p.flow, p.doc, r.By, file, docs)
+			gate, err = checkGate(ctx, l, p.flow, p.doc, r.By, file, docs)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
+		gates = append(gates, gate)
 	}
-	return nil
+	return gates, nil
 }
 
 // gateNew returns an error for a new flow with a gate: its test needs the flow, which does not exist yet.
@@ -63,17 +65,18 @@ type subject struct {
 	flow *flow.Flow
 	doc  *flow.Document
 	file *cases.File
+	kept bool // the apply does not change the cases
 }
 
 // testApply returns an error unless every flow that an apply changes passes its cases, and the flows that run one of these. It starts the tests
 // that are missing.
-func testApply(ctx context.Context, l *Library, plans []*plan, files []*companionPlan, r *ApplyRequest, docs replaced) error {
+func testApply(ctx context.Context, l *Library, plans []*plan, files []*companionPlan, r *ApplyRequest, docs replaced) (gates []*passed, err error) {
 	if l.Tests == nil {
-		return nil
+		return nil, nil
 	}
 	list, err := subjects(ctx, l, plans, files, r, docs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var pending, failed []flow.Problem
 	for i := range list {
@@ -91,16 +94,19 @@ func testApply(ctx context.Context, l *Library, plans []*plan, files []*companio
 			t, run, err = l.Tests.startApplied(ctx, r, s, gate, docs)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !run.State.Ended() {
 			e := flow.AsError(testsRequired(t, ""))
 			pending = append(pending, e.Fields...)
 			continue
 		}
+		if s.kept {
+			gates = append(gates, &passed{s.flow, flow.Hash(s.file.Encode())})
+		}
 		problems, err := l.Tests.judgeGate(ctx, s.flow, t, flow.DocumentHash(s.doc.Compact()), s.file, gate, ids)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, p := range problems {
 			p.Detail = s.flow.Slug + ": " + p.Detail + " (" + t.ID + ")"
@@ -109,11 +115,11 @@ func testApply(ctx context.Context, l *Library, plans []*plan, files []*companio
 	}
 	switch {
 	case len(pending) > 0:
-		return &flow.Error{Code: flow.CodeTestsRequired, Fields: pending, Message: fmt.Sprintf("%s in progress. Apply again when they have ended.", flow.Count(len(pending), "test"))}
+		return nil, &flow.Error{Code: flow.CodeTestsRequired, Fields: pending, Message: fmt.Sprintf("%s in progress. Apply again when they have ended.", flow.Count(len(pending), "test"))}
 	case len(failed) > 0:
-		return &flow.Error{Code: flow.CodeTestsFailed, Fields: failed, Message: fmt.Sprintf("Tests do not pass: %s, %s. Nothing was applied.", strings.TrimPrefix(failed[0].Pointer, "/"), failed[0].Detail)}
+		return nil, &flow.Error{Code: flow.CodeTestsFailed, Fields: failed, Message: fmt.Sprintf("Tests do not pass: %s, %s. Nothing was applied.", strings.TrimPrefix(failed[0].Pointer, "/"), failed[0].Detail)}
 	}
-	return nil
+	return gates, nil
 }
 
 // subjects returns the flows that an apply tests: those that it publishes and, unless the request says otherwise, those that run one of
@@ -133,7 +139,7 @@ func subjects(ctx context.Context, l *Library, plans []*plan, files []*companion
 			}
 			continue
 		}
-		list = append(list, subject{p.flow, p.doc, file})
+		list = append(list, subject{p.flow, p.doc, file, false})
 	}
 	if !r.NoCallers && len(docs) > 0 {
 		ws := list[0].flow.WorkspaceID
@@ -146,13 +152,18 @@ func subjects(ctx context.Context, l *Library, plans []*plan, files []*companion
 			for _, f := range all[p.flow.ID] {
 				if docs[p.flow.ID] != nil && docs[f.parent.ID] == nil && !seen[f.parent.ID] {
 					seen[f.parent.ID] = true
-					list = append(list, subject{f.parent, f.d, nil})
+					file, err := casesAfter(ctx, l, &plan{flow: f.parent}, files, r)
+					if err != nil {
+						return nil, err
+					}
+					list = append(list, subject{f.parent, f.d, file, false})
 				}
 			}
 		}
 	}
 	for i := range list {
 		if list[i].file == nil {
+			list[i].kept = true
 			if list[i].file, _, err = l.Tests.Store.FindCaseFile(ctx, list[i].flow.WorkspaceID, list[i].flow.ID); err != nil {
 				return nil, err
 			}

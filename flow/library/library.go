@@ -247,20 +247,20 @@ func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID flow.
 	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
 		return flow.Version{}, false, err
 	}
-	if err := gateDraft(ctx, l, f, flow.Actor{ID: by}); err != nil {
+	if _, err := gateDraft(ctx, l, f, flow.Actor{ID: by}); err != nil {
 		return flow.Version{}, false, err
 	}
 	return l.publish(ctx, f, flow.Actor{ID: by}, "")
 }
 
 // gateDraft is checkGate for the draft of a flow.
-func gateDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) error {
+func gateDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) (*passed, error) {
 	if l.Tests == nil {
-		return nil
+		return nil, nil
 	}
 	d, err := l.CheckDraft(ctx, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return checkGate(ctx, l, f, d, by, nil, nil)
 }
@@ -269,14 +269,15 @@ func gateDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor) err
 // live, even if it is edited concurrently. Without a note, the summary of the version counts the
 // changes. The version and its audit entry are written in one transaction.
 func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
-	if err := gateDraft(ctx, l, f, by); err != nil {
+	gate, err := gateDraft(ctx, l, f, by)
+	if err != nil {
 		return v, false, err
 	}
-	return publishDraft(ctx, l, f, by, note)
+	return publishDraft(ctx, l, f, by, note, gate)
 }
 
-// publishDraft is PublishDraft without the gate of the flow.
-func publishDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
+// publishDraft is PublishDraft after the gate of the flow.
+func publishDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, note string, gate *passed) (v flow.Version, created bool, err error) {
 	rev := f.Rev
 	if f, err = l.extractDraftSecrets(ctx, f, by.ID); err != nil {
 		return v, false, err
@@ -289,6 +290,9 @@ func publishDraft(ctx context.Context, l *Library, f *flow.Flow, by flow.Actor, 
 		return v, false, err
 	}
 	err = l.Store.InTransaction(ctx, func(ctx context.Context) (err error) {
+		if err := gate.hold(ctx, l); err != nil {
+			return err
+		}
 		if v, created, err = l.publish(ctx, f, by, note); err != nil {
 			return err
 		}

@@ -25,8 +25,9 @@ type CaseStore interface {
 	SetCaseSource(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id, source string) error
 	DeleteCase(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, id string) error
 	SaveCaseSettings(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, f *cases.File) error
-	CreateTest(ctx context.Context, t *cases.Test, set []byte, documents map[string][]byte) error
-	SetTestRun(ctx context.Context, t *cases.Test) error
+	// CreateTest stores a test with the cases and the documents that it runs. runs are those of a backtest: what the cases have of them is
+	// erased with them.
+	CreateTest(ctx context.Context, t *cases.Test, set []byte, documents map[string][]byte, runs []flow.RunID) error
 	DeleteTest(ctx context.Context, t *cases.Test) error
 	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
 	FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error)
@@ -39,6 +40,8 @@ type CaseStore interface {
 	FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error)
 	// ListCasesOfRun returns the cases that were made from a run.
 	ListCasesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]cases.OfRun, error)
+	// EraseCopies removes what versions of the cases of a flow, and revisions of its tests file, have of a run.
+	EraseCopies(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) error
 	SaveJudgeMark(ctx context.Context, t *cases.Test, m *cases.JudgeMark) error
 	// CountJudgeMarks returns the marks of the judges of a flow, by cases.Check.JudgeHash.
 	CountJudgeMarks(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) (map[string]cases.Agreement, error)
@@ -234,7 +237,7 @@ func (s *Tests) StartTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 	}
 	t := p.Test
 	t.ID, t.MadeBy = s.IDs.New(cases.PrefixTest), by.ID
-	if err := s.createTest(ctx, by, f, t, p.File.Encode(), p.Documents); err != nil {
+	if err := s.createTest(ctx, by, f, t, p.File.Encode(), p.Documents, p.Runs); err != nil {
 		return nil, nil, err
 	}
 	return s.startTest(ctx, f, t, s.Start, s.newStart(key, userID, f, t, &r))
@@ -245,6 +248,7 @@ type PlannedTest struct {
 	*cases.Test
 	File      *cases.File
 	Documents map[string][]byte // by hash
+	Runs      []flow.RunID      // of a backtest
 }
 
 // PlanTest returns the test that a request asks for, or why it cannot start. A backtest stores the recordings of its runs.
@@ -260,6 +264,9 @@ func (s *Tests) PlanTest(ctx context.Context, key *flow.Key, f *flow.Flow, r *Te
 	if r.Backtest != nil {
 		if p.File, err = s.backtest(ctx, f, p.File, r.Backtest); err != nil {
 			return p, err
+		}
+		for i := range p.File.Cases {
+			p.Runs = append(p.Runs, p.File.Cases[i].FromRun)
 		}
 	}
 	p.Documents, p.Test = map[string][]byte{}, &cases.Test{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Spec: cases.Spec{
@@ -279,7 +286,10 @@ func (s *Tests) PlanTest(ctx context.Context, key *flow.Key, f *flow.Flow, r *Te
 		return p, testInvalid("/candidates", "too_many", fmt.Sprintf("a test has at most %d candidates", cases.MaxCandidates))
 	}
 	for i := range list {
-		c, data, err := s.candidate(ctx, key, f, &list[i], flow.Pointer("candidates", i), r.together)
+		c, data, err := s.candidate(ctx, key, f, &list[i], flow.Pointer("candidates", i))
+		if err == nil {
+			err = s.addBelow(ctx, c, data, &p, r)
+		}
 		if err != nil {
 			return p, err
 		}
@@ -306,8 +316,33 @@ func (s *Tests) PlanTest(ctx context.Context, key *flow.Key, f *flow.Flow, r *Te
 	return p, nil
 }
 
+// addBelow makes the flows below a candidate run their documents as they are now, whatever is published in the meantime.
+func (s *Tests) addBelow(ctx context.Context, c *cases.Candidate, data []byte, p *PlannedTest, r *TestRequest) error {
+	d, _ := document.ParseDocument(data)
+	if d == nil {
+		return nil
+	}
+	below, err := s.finder(r.Drafts).Find(ctx, p.WorkspaceID, d, r.together)
+	if err != nil {
+		return err
+	}
+	c.Below = below.Hash
+	for id, d := range below.Documents {
+		data := d.Compact()
+		if _, err := s.Library.Check(data); err != nil { // its runs say what is wrong
+			continue
+		}
+		if p.Spec.Below == nil {
+			p.Spec.Below = map[flow.FlowID]string{}
+		}
+		hash := flow.DocumentHash(data)
+		p.Spec.Below[id], p.Documents[hash] = hash, data
+	}
+	return nil
+}
+
 // createTest stores a test. One that may change something outside is in the audit log.
-func (s *Tests) createTest(ctx context.Context, by flow.Actor, f *flow.Flow, t *cases.Test, set []byte, documents map[string][]byte) error {
+func (s *Tests) createTest(ctx context.Context, by flow.Actor, f *flow.Flow, t *cases.Test, set []byte, documents map[string][]byte, runs []flow.RunID) error {
 	e := entry(f.WorkspaceID, "", string(f.ID), "")
 	if t.Spec.Mode == flow.CaseLive {
 		e.Action, e.Detail = "test.live", t.ID
@@ -315,7 +350,7 @@ func (s *Tests) createTest(ctx context.Context, by flow.Actor, f *flow.Flow, t *
 			e.Detail += ": " + strings.Join(t.Spec.Allow, ", ")
 		}
 	}
-	return record(ctx, s.Store, by, e, func(ctx context.Context) error { return s.Store.CreateTest(ctx, t, set, documents) })
+	return record(ctx, s.Store, by, e, func(ctx context.Context) error { return s.Store.CreateTest(ctx, t, set, documents, runs) })
 }
 
 // newStart returns the start of the run of a test.
@@ -328,7 +363,7 @@ func (s *Tests) newStart(key *flow.Key, userID string, f *flow.Flow, t *cases.Te
 		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: key, UserID: userID, Trigger: flow.TriggerTest, Given: &flow.Object{},
 		Options:        o,
 		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint,
-		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion},
+		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion, Test: t.ID},
 	}
 }
 
@@ -346,14 +381,14 @@ func (s *Tests) startTest(ctx context.Context, f *flow.Flow, t *cases.Test, star
 		return first, started.Run, err
 	}
 	t.RunID = started.Run.ID
-	return t, started.Run, s.Store.SetTestRun(context.WithoutCancel(ctx), t)
+	return t, started.Run, nil
 }
 
 // testTimeout is how long a test may take.
 const testTimeout = 24 * time.Hour
 
 // candidate finds the document of a candidate, and checks one that is not a stored version.
-func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *CandidateRequest, pointer string, together replaced) (*cases.Candidate, []byte, error) {
+func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *CandidateRequest, pointer string) (*cases.Candidate, []byte, error) {
 	c := &cases.Candidate{Version: r.Version, Draft: r.Draft, Set: r.Set}
 	var data []byte
 	var err error
@@ -401,10 +436,7 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 		data = d.Compact()
 	}
 	c.Hash = flow.DocumentHash(data)
-	if d, _ := document.ParseDocument(data); d != nil {
-		c.Below, err = s.below(ctx, f.WorkspaceID, d, together)
-	}
-	return c, data, err
+	return c, data, nil
 }
 
 // checkCandidate checks a document as for publishing.

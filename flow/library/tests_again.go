@@ -62,7 +62,7 @@ func (s *Tests) RetryTest(ctx context.Context, by flow.Actor, key *flow.Key, use
 			return nil, nil, err
 		}
 	}
-	if err := s.createTest(ctx, by, f, t, file.Encode(), documents); err != nil {
+	if err := s.createTest(ctx, by, f, t, file.Encode(), documents, nil); err != nil {
 		return nil, nil, err
 	}
 	rerun := func(ctx context.Context, start flow.Start) (flow.Started, error) {

@@ -189,7 +189,7 @@ func (s *Tests) fromRun(ctx context.Context, by flow.Actor, f *flow.Flow, run *f
 	return out, err
 }
 
-// OfRun returns the cases that were made from a run. With erase, it deletes them.
+// OfRun returns the cases that were made from a run. With erase, it deletes them, also in reports and in earlier revisions of the file.
 func (s *Tests) OfRun(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, runID flow.RunID, erase bool) ([]cases.OfRun, error) {
 	list, err := s.Store.ListCasesOfRun(ctx, ws, runID)
 	if err != nil {
@@ -207,6 +207,23 @@ func (s *Tests) OfRun(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, r
 			return nil, err
 		}
 		list[i].Erased = true
+	}
+	if !erase {
+		return list, nil
+	}
+	run, err := s.Store.FindRun(ctx, ws, "", runID)
+	if err != nil {
+		return nil, err
+	}
+	flows := []flow.FlowID{run.FlowID}
+	for i := range list {
+		flows = append(flows, list[i].FlowID)
+	}
+	slices.Sort(flows)
+	for _, id := range slices.Compact(flows) {
+		if err := s.Store.EraseCopies(ctx, ws, id, runID); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -22,8 +23,8 @@ func (d Deps) childrenAt(ctx context.Context, in *flow.In, path string) (found *
 	return found, err
 }
 
-// eachChild calls each with the results of the child runs of a step, in order.
-func (d Deps) eachChild(ctx context.Context, in *flow.In, path string, each func(*flow.ChildResult) error) error {
+// eachChild calls each with the results of the child runs of a step, in order, and with the hash of their document.
+func (d Deps) eachChild(ctx context.Context, in *flow.In, path string, each func(r *flow.ChildResult, hash string) error) error {
 	children, err := d.childrenAt(ctx, in, path)
 	if err != nil || children == nil {
 		return err
@@ -34,7 +35,7 @@ func (d Deps) eachChild(ctx context.Context, in *flow.In, path string, each func
 			return err
 		}
 		for i := range page {
-			if err := each(&page[i]); err != nil {
+			if err := each(&page[i], children.DocumentHash); err != nil {
 				return err
 			}
 		}
@@ -46,54 +47,66 @@ func (d Deps) eachChild(ctx context.Context, in *flow.In, path string, each func
 func (d Deps) results(ctx context.Context, in *flow.In, p *cases.Plan, candidate int) ([]*cases.Result, error) {
 	c := collector{store: d.Store, ws: in.WorkspaceID, paths: map[string]paths{}}
 	list := make([]*cases.Result, len(p.Items))
-	err := d.eachChild(ctx, in, cases.Step(candidate), func(r *flow.ChildResult) error {
+	err := d.eachChild(ctx, in, cases.Step(candidate), func(r *flow.ChildResult, hash string) error {
 		if r.Item >= len(list) {
 			return fmt.Errorf("the test %s has no item %d", p.ID, r.Item)
 		}
-		result, err := c.result(ctx, r)
+		result, err := c.result(ctx, r, hash)
 		list[r.Item] = result
 		return err
 	})
 	return list, err
 }
 
-// asks returns the questions of a group of checks about the runs of a candidate that pass all cheaper checks.
-func (d Deps) asks(ctx context.Context, in *flow.In, p *cases.Plan, candidate, group int) ([]cases.Ask, error) {
-	results, err := d.results(ctx, in, p, candidate)
-	if err != nil {
-		return nil, err
+// questions are the runs of a candidate that checks ask about.
+type questions struct {
+	passing  []*cases.Result // those that pass all cheaper checks, by item
+	baseline []*cases.Result // of the baseline; nil if no check compares with it
+}
+
+// questions returns the runs of a candidate that checks ask about.
+func (d Deps) questions(ctx context.Context, in *flow.In, p *cases.Plan, candidate int, against bool) (q questions, err error) {
+	if q.passing, err = d.results(ctx, in, p, candidate); err != nil {
+		return q, err
 	}
-	for i, r := range results {
+	for i, r := range q.passing {
 		if r != nil && cases.Evaluate(ctx, p.File, p.Items[i].Case, r, Tools, nil).State != cases.Passed {
-			results[i] = nil
+			q.passing[i] = nil
 		}
 	}
-	g := &p.Spec.Groups[group]
-	var baseline []*cases.Result
-	if b := p.Spec.Baseline; g.Against && b >= 0 && b != candidate {
-		if baseline, err = d.results(ctx, in, p, b); err != nil {
-			return nil, err
+	if b := p.Spec.Baseline; against && b >= 0 && b != candidate {
+		if q.baseline, err = d.results(ctx, in, p, b); err != nil {
+			return q, err
 		}
-		for i, r := range baseline {
+		for i, r := range q.baseline {
 			if r != nil && r.State != flow.RunSucceeded {
-				baseline[i] = nil
+				q.baseline[i] = nil
 			}
 		}
 	}
-	return p.Asks(g, results, baseline), nil
+	return q, nil
+}
+
+// asks returns the questions of a group of checks about these runs.
+func (q *questions) asks(p *cases.Plan, g *cases.Group) []cases.Ask {
+	if !g.Against {
+		return p.Asks(g, q.passing, nil)
+	}
+	return p.Asks(g, q.passing, q.baseline)
 }
 
 // answerChecks starts a child run for each question of a group of checks.
 func (d Deps) answerChecks(ctx context.Context, in *flow.In, p *cases.Plan, candidate, group int) (flow.Out, error) {
-	asks, err := d.asks(ctx, in, p, candidate, group)
+	g := &p.Spec.Groups[group]
+	q, err := d.questions(ctx, in, p, candidate, g.Against)
 	if err != nil {
 		return flow.Out{}, err
 	}
+	asks := q.asks(p, g)
 	done := flow.Out{Outputs: map[string]any{"total": len(asks), "passed": 0}}
 	if len(asks) == 0 {
 		return done, nil
 	}
-	g := &p.Spec.Groups[group]
 	request := flow.ChildRequest{
 		Flow: string(p.FlowID), Document: g.Document(), Concurrency: p.Spec.Concurrency, KeepErrors: true, MaySkip: true, Case: &flow.CaseRun{Test: p.ID, Candidate: candidate, Check: group + 1},
 		Rows: func(yield func(flow.ChildRow, error) bool) {
@@ -125,20 +138,24 @@ func (d Deps) storeVerdicts(ctx context.Context, in *flow.In, p *cases.Plan, can
 	replies := make([][]cases.Reply, len(p.Items))
 	usd, spent := make([]flow.NanoUSD, len(p.Items)), make([]flow.NanoUSD, len(p.Items))
 	c := collector{store: d.Store, ws: in.WorkspaceID, paths: map[string]paths{}}
+	q, err := d.questions(ctx, in, p, candidate, slices.ContainsFunc(p.Spec.Groups, func(g cases.Group) bool { return g.Against }))
+	if err != nil {
+		return flow.Out{}, err
+	}
 	for g := range p.Spec.Groups {
-		asks, err := d.asks(ctx, in, p, candidate, g)
-		if err != nil {
-			return flow.Out{}, err
-		}
-		err = d.eachChild(ctx, in, cases.CheckStep(candidate, g), func(r *flow.ChildResult) error {
+		asks := q.asks(p, &p.Spec.Groups[g])
+		err := d.eachChild(ctx, in, cases.CheckStep(candidate, g), func(r *flow.ChildResult, hash string) error {
 			if r.Item >= len(asks) {
 				return fmt.Errorf("the test %s has no question %d of %s", p.ID, r.Item, cases.CheckStep(candidate, g))
 			}
-			result, err := c.result(ctx, r)
+			ask := asks[r.Item]
+			if p.Spec.Groups[g].Document() != nil && !flow.EqualValues(r.Inputs, ask.Inputs) { // content was erased in the meantime, so other questions follow
+				return nil
+			}
+			result, err := c.result(ctx, r, hash)
 			if err != nil {
 				return err
 			}
-			ask := asks[r.Item]
 			replies[ask.Item] = append(replies[ask.Item], cases.Reply{Ask: ask, State: result.State, Error: result.Error, Outputs: result.Outputs, Missing: result.Missing})
 			usd[ask.Item], spent[ask.Item] = usd[ask.Item]+result.USD, spent[ask.Item]+result.Spent
 			return nil

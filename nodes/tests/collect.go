@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -23,14 +24,14 @@ type paths struct {
 	from  map[string][]string // the nodes that a node depends on
 }
 
-// result returns what is known of the run of a case.
-func (c *collector) result(ctx context.Context, r *flow.ChildResult) (*cases.Result, error) {
+// result returns what is known of the run of a case. hash is that of its document.
+func (c *collector) result(ctx context.Context, r *flow.ChildResult, hash string) (*cases.Result, error) {
 	out := &cases.Result{RunID: r.RunID, State: r.State, Error: r.Error, Outputs: r.Outputs, Steps: map[string]flow.StepState{}, Sends: map[string]any{}}
 	if r.RunID == "" {
 		out.State = flow.RunFailed
 		return out, nil
 	}
-	used, err := c.add(ctx, r.RunID, out, true)
+	used, err := c.add(ctx, r.RunID, hash, out, true)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +46,20 @@ type use struct {
 	us     int64
 }
 
+// startRuns are the kinds of steps that run other flows.
+var startRuns = []string{"subflow", "map"}
+
 // add adds a run, and those below it, to a result. It returns what they used together; the time is that along the longest path.
-func (c *collector) add(ctx context.Context, runID flow.RunID, out *cases.Result, top bool) (sum use, err error) {
+func (c *collector) add(ctx context.Context, runID flow.RunID, hash string, out *cases.Result, top bool) (sum use, err error) {
 	steps, err := c.store.FindCaseSteps(ctx, c.ws, runID)
 	if err != nil {
 		return sum, err
 	}
-	children, err := c.store.ListChildren(ctx, c.ws, runID)
-	if err != nil {
-		return sum, err
+	var children []flow.Children
+	if slices.ContainsFunc(steps, func(s flow.Step) bool { return slices.Contains(startRuns, s.Kind) }) {
+		if children, err = c.store.ListChildren(ctx, c.ws, runID); err != nil {
+			return sum, err
+		}
 	}
 	below := map[string]bool{}
 	took := map[string]int64{} // by path
@@ -69,7 +75,7 @@ func (c *collector) add(ctx context.Context, runID flow.RunID, out *cases.Result
 			if results[k].RunID == "" {
 				continue
 			}
-			u, err := c.add(ctx, results[k].RunID, out, false)
+			u, err := c.add(ctx, results[k].RunID, step.DocumentHash, out, false)
 			if err != nil {
 				return sum, err
 			}
@@ -99,7 +105,7 @@ func (c *collector) add(ctx context.Context, runID flow.RunID, out *cases.Result
 			}
 		}
 	}
-	sum.us, err = c.longest(ctx, runID, took)
+	sum.us, err = c.longest(ctx, hash, took)
 	return sum, err
 }
 
@@ -123,24 +129,20 @@ func useOf(s *flow.Step) use {
 	return u
 }
 
-// longest returns the time along the longest path through the nodes of a run, in microseconds.
-func (c *collector) longest(ctx context.Context, runID flow.RunID, took map[string]int64) (most int64, err error) {
-	run, err := c.store.FindRun(ctx, c.ws, "", runID)
-	if err != nil {
-		return 0, err
-	}
-	p, known := c.paths[run.DocumentHash]
+// longest returns the time along the longest path through the nodes of a document, in microseconds.
+func (c *collector) longest(ctx context.Context, hash string, took map[string]int64) (most int64, err error) {
+	p, known := c.paths[hash]
 	if !known {
-		data, err := c.store.FindDocument(ctx, c.ws, run.DocumentHash)
+		data, err := c.store.FindDocument(ctx, c.ws, hash)
 		if err != nil {
 			return 0, err
 		}
 		d, problems := document.ParseDocument(data)
 		if len(problems) > 0 {
-			return 0, fmt.Errorf("read the document of %s: %s", runID, problems[0])
+			return 0, fmt.Errorf("read the document %s: %s", hash, problems[0])
 		}
 		p = pathsOf(d)
-		c.paths[run.DocumentHash] = p
+		c.paths[hash] = p
 	}
 	ends := map[string]int64{}
 	for _, node := range p.order {

@@ -20,7 +20,6 @@ type Store interface {
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	// FindCaseSteps returns the steps of a run, with the outputs of webhooks only.
 	FindCaseSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
-	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
 	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 }
@@ -126,14 +125,14 @@ func (d Deps) judgeEach(ctx context.Context, in *flow.In, p *cases.Plan, candida
 	read := in.Children.Read // of this step, which also keeps the files of the results
 	if judged != nil {
 		read = func(ctx context.Context, each func(*flow.ChildResult) error) error {
-			return d.eachChild(ctx, in, cases.Step(candidate), each)
+			return d.eachChild(ctx, in, cases.Step(candidate), func(r *flow.ChildResult, _ string) error { return each(r) })
 		}
 	}
 	err = read(ctx, func(r *flow.ChildResult) error {
 		if r.Item >= len(p.Items) {
 			return fmt.Errorf("the test %s has no item %d", p.ID, r.Item)
 		}
-		result, err := c.result(ctx, r)
+		result, err := c.result(ctx, r, p.Spec.Candidates[candidate].Hash)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,113 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/cases"
+)
+
+// newTest stores a test of a flow with one case.
+func (w *fixture) newTest(flowID flow.FlowID, c cases.Case, backtest bool) *cases.Test {
+	w.t.Helper()
+	if c.Inputs == nil {
+		c.Inputs = &flow.Object{}
+	}
+	file := &cases.File{Cases: []cases.Case{c}}
+	t := &cases.Test{ID: flow.NewIDs().New(cases.PrefixTest), WorkspaceID: ws, FlowID: flowID, Spec: cases.Spec{Set: flow.Hash(file.Encode()), Cases: []string{c.ID}, Baseline: -1}}
+	var runs []flow.RunID
+	if backtest {
+		runs = append(runs, c.FromRun)
+	}
+	w.must(w.CreateTest(w.ctx, t, file.Encode(), nil, runs))
+	return t
+}
+
+// startTest starts the run of a test.
+func (w *fixture) startTest(t *cases.Test) *flow.Run {
+	w.t.Helper()
+	return w.start(func(n *flow.NewRun) { n.Run.FlowID, n.Test = t.FlowID, t.ID })
+}
+
+func (w *fixture) storedBytes() int64 {
+	w.t.Helper()
+	s, err := w.Quotas.FindStorage(w.ctx, ws)
+	w.must(err)
+	return s.Used.Bytes
+}
+
+// TestDropReports deletes a test after 400 days with its verdicts and the version of the cases that no other test ran, and one without a run
+// after a day.
+func TestDropReports(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		flowID := w.start().FlowID
+		before := w.storedBytes()
+		never, old := w.newTest(flowID, cases.Case{ID: "never"}, false), w.newTest(flowID, cases.Case{ID: "old"}, false)
+		tests := w.storedBytes() - before
+		run := w.startTest(old)
+		grown := w.storedBytes() - before - tests
+		found, err := w.FindTestOfRun(w.ctx, ws, run.ID)
+		w.must(err)
+		wantEqual(t, "the test of the run", found.ID, old.ID)
+		w.must(w.SaveVerdicts(w.ctx, old, 0, []cases.Verdict{{Case: "old", State: cases.Passed}}))
+		exist := func(wantNever, wantOld bool) {
+			t.Helper()
+			for test, want := range map[*cases.Test]bool{never: wantNever, old: wantOld} {
+				_, err := w.FindTest(w.ctx, ws, test.ID)
+				wantEqual(t, "exists", err == nil, want)
+				_, err = w.FindCaseSet(w.ctx, ws, test.Spec.Set)
+				wantEqual(t, "its cases exist", err == nil, want)
+			}
+		}
+		for _, step := range []struct {
+			by         time.Duration
+			never, old bool
+		}{{23 * time.Hour, true, true}, {2 * time.Hour, false, true}, {398 * 24 * time.Hour, false, true}} {
+			w.clock.move(step.by)
+			w.must(w.DropReports(w.ctx, 10))
+			exist(step.never, step.old)
+		}
+		w.clock.move(24 * time.Hour)
+		same := w.newTest(flowID, cases.Case{ID: "old"}, false)
+		w.must(w.DropReports(w.ctx, 10))
+		if _, err := w.FindCaseSet(w.ctx, ws, same.Spec.Set); err != nil {
+			t.Errorf("cases that another test runs: %v", err)
+		}
+		verdicts, err := w.ListVerdicts(w.ctx, old)
+		w.must(err)
+		wantEqual(t, "verdicts", len(verdicts), 0)
+		w.clock.move(25 * time.Hour)
+		w.must(w.DropReports(w.ctx, 10))
+		exist(false, false)
+		wantEqual(t, "bytes", w.storedBytes()-before-grown, 0)
+	})
+}
+
+// TestEraseRun_clears_backtests removes the content of a run from the version of cases that a backtest made of it, and not from another.
+func TestEraseRun_clears_backtests(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		r := w.startAndFinish()
+		c := cases.Case{ID: cases.IDOfRun(r.ID), FromRun: r.ID, Tags: []string{"must"}, Inputs: &flow.Object{}}
+		c.Inputs.Set("word", "secret words")
+		saved, back := w.newTest(r.FlowID, c, false), w.newTest(r.FlowID, cases.Case{ID: c.ID, FromRun: r.ID, Inputs: c.Inputs, Name: "of a backtest"}, true)
+		before := w.storedBytes()
+		w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeRunExpired))
+		has := func(of *cases.Test, want bool) {
+			t.Helper()
+			f, err := w.FindCaseSet(w.ctx, ws, of.Spec.Set)
+			w.must(err)
+			wantEqual(t, "cases", len(f.Cases), 1)
+			wantEqual(t, "has the input", f.Cases[0].Inputs.Has("word"), want)
+		}
+		has(saved, true)
+		has(back, false)
+		if grown := w.storedBytes() - before; grown >= 0 {
+			t.Errorf("erasing added %d bytes", grown)
+		}
+		// A person erases the other, too. The same cases again are another version of the same.
+		w.must(w.EraseCopies(w.ctx, ws, r.FlowID, r.ID))
+		has(saved, false)
+		has(w.newTest(r.FlowID, c, false), true)
+	})
+}
