@@ -229,7 +229,7 @@ func (q *Queries) DeleteTest(ctx context.Context, arg DeleteTestParams) (int64, 
 
 const deleteUnstartedTests = `-- name: DeleteUnstartedTests :many
 DELETE FROM tests WHERE id IN (
-    SELECT t.id FROM tests t WHERE t.run_id = '' AND t.created_at < $1 ORDER BY t.id LIMIT $2
+    SELECT t.id FROM tests t WHERE t.run_id = '' AND t.created_at < $1 LIMIT $2
 ) RETURNING workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes
 `
 

@@ -132,7 +132,7 @@ SELECT count(*) FROM recordings WHERE flow_id = @flow_id AND node_hash = @node_h
 
 -- name: DeleteUnstartedTests :many
 DELETE FROM tests WHERE id IN (
-    SELECT t.id FROM tests t WHERE t.run_id = '' AND t.created_at < @before ORDER BY t.id LIMIT @max_rows
+    SELECT t.id FROM tests t WHERE t.run_id = '' AND t.created_at < @before LIMIT @max_rows
 ) RETURNING workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes;
 
 -- name: DeleteOldTests :many
