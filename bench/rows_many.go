@@ -41,7 +41,7 @@ func (b *benchmark) many(on platform) {
 	for _, l := range []list{
 		{"flows", "/flows", "A flow"}, {"flows, searched", "/flows?q=number", "A flow"}, {"keys", "/keys", "A key"}, {"credentials", "/credentials", "bench"},
 		{"workspaces", "/workspaces", "A workspace"}, {"usage of 90 days", "/usage?range=90", ""}, {"runs", "/runs", ""}, {"deliveries", "/deliveries", ""}, {"alarms", "/alarms", ""}, {"triggers", "/triggers", ""},
-		{"API: flows", "/v1/flow?limit=100", `"id"`}, {"API: keys", "/v1/keys?limit=100", `"id"`}, {"API: credentials", "/v1/credentials", `"bench"`}, {"API: workspaces", "/v1/workspaces", `"id"`},
+		{"API: flows", "/v1/flow?limit=100", `"flow_`}, {"API: keys", "/v1/keys?limit=100", `"key_`}, {"API: credentials", "/v1/credentials", `"bench"`}, {"API: workspaces", "/v1/workspaces", "default"},
 		{"API: usage by key", "/v1/usage?by=key", ""}, {"API: usage by model", "/v1/usage?by=model", ""}, {"API: models", "/v1/models", `"data"`},
 	} {
 		all = append(all, s.sized(l, nil))

@@ -83,6 +83,7 @@ func TestLists_stay_small(t *testing.T) {
 	only := fmt.Sprintf("id = '%s'", id)
 	h.Ended(flow.RunID(firstRun(t, db)))
 	manyOf(t, db, 5_000, "flows", only, map[string]string{"id": text("flow_", ""), "name": "'A flow with a rather long name, number ' || i", "slug": "'many-' || i", "tags": `'["tag' || (i % 20) || '"]'`})
+	manyOf(t, db, 300, "flows", fmt.Sprintf("id = '%s'", calling), map[string]string{"id": "'flow_' || printf('%026d', i + 10000)", "name": "'A flow with a credential, number ' || i", "slug": "'calling-' || i"})
 	manyOf(t, db, 5_000, "versions", "flow_"+only, map[string]string{"flow_id": text("flow_", "")})
 	manyOf(t, db, 2_000, "keys", fmt.Sprintf("id = '%s'", program.key.ID), map[string]string{"id": text("key_", ""), "name": "'A key with a rather long name, number ' || i", "hash": "'hash ' || i", "runs_per_day": "i"})
 	manyOf(t, db, 500, "workspaces", "id = 'default'", map[string]string{"id": text("ws_", ""), "name": "'A workspace with a rather long name, number ' || i"})
@@ -110,6 +111,9 @@ func TestLists_stay_small(t *testing.T) {
 		for _, path := range []string{path, path + "?" + more.Encode()} {
 			sizes[path] = len(b.Get(path).Body)
 		}
+	}
+	if page := b.Get("/credentials/many").Body; !strings.Contains(page, "more flows") {
+		t.Error("the page of a credential does not say how many more flows use it")
 	}
 	sizes["the form of a model"] = len(b.Get("/flows/" + calling + "/node/chat").Is(http.StatusOK).Body)
 	for _, r := range keyRoutes(h) {

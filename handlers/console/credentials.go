@@ -119,10 +119,10 @@ func credentialRow(c *call, k *flow.Credential, uses map[string][]credentialuse.
 	return row
 }
 
-// addUse adds a use to the list, grouped by flow.
+// addUse adds a use to the list, grouped by flow. Uses come in the order of their flows.
 func addUse(list []consoleview.CredentialUse, u credentialuse.Use) []consoleview.CredentialUse {
-	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == string(u.FlowID) })
-	if i < 0 {
+	i := len(list) - 1
+	if i < 0 || list[i].FlowID != string(u.FlowID) {
 		return append(list, consoleview.CredentialUse{FlowID: string(u.FlowID), Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
 	}
 	if !slices.Contains(list[i].Nodes, u.Node) {

@@ -40,6 +40,9 @@ type CredentialRow struct {
 	Unbound, Sealed bool
 }
 
+// usesShown is how many flows that use a credential its page lists.
+const usesShown = 100
+
 // CredentialUse is a flow that uses a credential.
 type CredentialUse struct {
 	FlowID, Flow string
