@@ -28,6 +28,7 @@ func TestReplay_ignores_edits_of_draft(t *testing.T) {
 	for _, query := range []string{"?run=" + string(run.ID), "?version=1"} {
 		p := ada.Tab(b, 1200, 800).Builder("/flows/" + id + query)
 		p.Want(`canvas.readonly && !canvas.hasAttribute("ops")`, `true`)
+		p.Want(`document.querySelector("#publish-button .btn, .builder-top .btn.primary")`, `null`) // the draft is published elsewhere
 		was := webtest.Value[string](p, `document.querySelector("#node-hello [data-title]").textContent`)
 		rename("Greet " + query[1:4])
 		webtest.Value[bool](p, `(document.dispatchEvent(new CustomEvent("flow:ops", { detail: { rev: canvas.sync.rev + 1, ops: [{ op: "remove", nodes: ["hello"] }] } })), canvas.selection.set(["hello"]), true)`)

@@ -25,6 +25,11 @@ func TestHeader_offers_the_next_step(t *testing.T) {
 	p.Click("#publish-dialog footer button")
 	p.Until(`document.querySelector("#flow-state .ok")?.innerText.trim() === "v1 live" && document.querySelector("#publish-button :disabled")`)
 	p.Press("Escape")
+	p.Until(`!document.querySelector("dialog[open]")`)
+	p.Click("#flow-state .ok") // opens what it says, in place
+	p.Until(`document.querySelector("#flow-state [open] .state-sheet")?.checkVisibility() && location.pathname === "/flows/` + id + `"`)
+	p.Click("#flow-state .ok")
+	p.Until(`!document.querySelector("#flow-state [open]")`)
 	webtest.Value[bool](p, `(canvas.commit("Rename", [{ op: "put", node: "say", member: "label", value: "Greet them" }]), true)`)
 	p.Until(`document.querySelector("#flow-state .plain")?.innerText.trim() === "Draft · 1 change"`)
 	p.Click("#flow-state .plain")

@@ -63,6 +63,11 @@ func TestTools_are_connected_by_mouse_and_keyboard(t *testing.T) {
 	toolsAre(p.Tab, "look.tool")
 	p.Saved()
 	p.Want(toolsOverlap, `""`)
+	// The agent says what it may call, and when people are asked.
+	p.do(`canvas.selection.set(["agent"])`)
+	p.Until(`document.querySelector("#inspector .ins-tool")?.innerText.replace(/\s+/g, " ").trim() === "look look Read Never ask"`)
+	// Its edge goes straight up: from the top of the tool to the bottom of the agent.
+	p.Want(`(() => { const [a, b] = ["look", "agent"].map((id) => canvas.scene.box(id)), p = canvas.edges.path("look.tool>agent.tools"), s = p.getPointAtLength(0), t = p.getPointAtLength(p.getTotalLength()), near = (x, y) => Math.abs(x - y) < 8; return near(s.x, a.x + a.width / 2) && near(s.y, a.y) && near(t.x, b.x + b.width / 2) && near(t.y, b.y + b.height); })()`, `true`)
 }
 
 // TestTools_are_added_below_their_agent: nodes that are added from the port Tools lie below the agent and on no other node, also

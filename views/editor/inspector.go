@@ -136,6 +136,40 @@ func (p PanePort) ordered() bool {
 type Feed struct {
 	Edge              flow.Edge
 	Node, Title, Port string
+	Tool              *FeedTool // nil for values
+}
+
+// FeedTool is what an agent may call: by which name, and when people are asked first.
+type FeedTool struct {
+	Icon, Group, Name, Ask string
+	Effect                 flow.Effect
+}
+
+// toolOf describes a node as a tool.
+func toolOf(n *flow.Node, k *flow.Kind) *FeedTool {
+	t := &FeedTool{Icon: k.Icon, Group: components.GroupWord(k.Group), Name: n.ToolName(), Effect: n.ToolEffect(k)}
+	if k.Tool != nil && k.Tool.Offers != nil {
+		offers := k.Tool.Offers(n, func(string) bool { return true })
+		t.Name = components.Quantity(len(offers), "tool")
+		if slices.ContainsFunc(offers, func(o flow.ToolOffer) bool { return o.Effect == flow.EffectWrite }) && (n.Tool == nil || n.Tool.Effect == "") {
+			t.Effect = flow.EffectWrite
+		}
+	}
+	approval := flow.ApprovalAuto
+	if n.Tool != nil && n.Tool.Approval != "" {
+		approval = n.Tool.Approval
+	}
+	switch {
+	case approval == flow.ApprovalAlways:
+		t.Ask = "Always ask"
+	case approval == flow.ApprovalNever, approval == flow.ApprovalAuto && t.Effect != flow.EffectWrite:
+		t.Ask = "Never ask"
+	case approval == flow.ApprovalAuto:
+		t.Ask = "If untrusted"
+	default:
+		t.Ask = "By condition"
+	}
+	return t
 }
 
 // placeAt is the value of a button that gives the edge another place among those of its port.
@@ -326,7 +360,12 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 		if e.To != b.n.ID+"."+port || source == nil {
 			continue
 		}
-		list = append(list, Feed{Edge: e, Node: from, Title: document.NodeTitle(source, b.facts.Kinds.Find(source.Kind)), Port: out})
+		k := b.facts.Kinds.Find(source.Kind)
+		feed := Feed{Edge: e, Node: from, Title: document.NodeTitle(source, k), Port: out}
+		if out == flow.ToolPort && k != nil {
+			feed.Tool = toolOf(source, k)
+		}
+		list = append(list, feed)
 	}
 	return list
 }
