@@ -74,14 +74,6 @@ func fetch[T any](ctx context.Context, api *client.Client, method, path string, 
 // isTerminal reports whether w is a terminal, where hints and progress are printed.
 func isTerminal(w io.Writer) bool { return remote.IsTerminal(w) }
 
-// positiveOrNil returns n, or nil, which is null in JSON, if n is not positive.
-func positiveOrNil(n int64) any {
-	if n <= 0 {
-		return nil
-	}
-	return n
-}
-
 // uncapitalized turns a sentence for pages into an error message.
 func uncapitalized(sentence string) string {
 	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
