@@ -301,6 +301,26 @@ func (s *Cases) SaveVerdicts(ctx context.Context, t *cases.Test, first int, list
 	})
 }
 
+// CountVerdicts returns how many runs of each case of a candidate passed, and how many passed or failed.
+func (s *Cases) CountVerdicts(ctx context.Context, t *cases.Test, candidate int) (map[string]cases.Rate, error) {
+	rows, err := s.DB.Reads.CountVerdicts(ctx, gen.CountVerdictsParams{TestID: t.ID, Candidate: int64(candidate), WorkspaceID: t.WorkspaceID})
+	if err != nil {
+		return nil, fmt.Errorf("count the verdicts of %s: %w", t.ID, err)
+	}
+	rates := map[string]cases.Rate{}
+	for _, r := range rows {
+		rate := rates[r.CaseID]
+		switch cases.State(r.State) {
+		case cases.Passed:
+			rate.Passed, rate.Runs = rate.Passed+int(r.Runs), rate.Runs+int(r.Runs)
+		case cases.Failed:
+			rate.Runs += int(r.Runs)
+		}
+		rates[r.CaseID] = rate
+	}
+	return rates, nil
+}
+
 // ListVerdicts returns the verdicts of a test, by candidate and item.
 func (s *Cases) ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error) {
 	rows, err := s.DB.Reads.ListVerdicts(ctx, gen.ListVerdictsParams{TestID: t.ID, WorkspaceID: t.WorkspaceID})

@@ -92,6 +92,46 @@ func (q *Queries) CountRecordings(ctx context.Context, arg CountRecordingsParams
 	return count, err
 }
 
+const countVerdicts = `-- name: CountVerdicts :many
+SELECT case_id, state, count(*) AS runs FROM verdicts
+WHERE test_id = $1 AND candidate = $2 AND workspace_id = $3 GROUP BY case_id, state ORDER BY case_id, state
+`
+
+type CountVerdictsParams struct {
+	TestID      string
+	Candidate   int64
+	WorkspaceID flow.WorkspaceID
+}
+
+type CountVerdictsRow struct {
+	CaseID string
+	State  string
+	Runs   int64
+}
+
+func (q *Queries) CountVerdicts(ctx context.Context, arg CountVerdictsParams) ([]CountVerdictsRow, error) {
+	rows, err := q.db.QueryContext(ctx, countVerdicts, arg.TestID, arg.Candidate, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountVerdictsRow
+	for rows.Next() {
+		var i CountVerdictsRow
+		if err := rows.Scan(&i.CaseID, &i.State, &i.Runs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const deleteBacktestRuns = `-- name: DeleteBacktestRuns :exec
 DELETE FROM backtest_runs WHERE workspace_id = $1 AND set_hash = $2
 `

@@ -123,6 +123,10 @@ WHERE flow_id = @flow_id AND workspace_id = @workspace_id GROUP BY judge ORDER B
 -- name: ListVerdicts :many
 SELECT * FROM verdicts WHERE test_id = @test_id AND workspace_id = @workspace_id ORDER BY candidate, item;
 
+-- name: CountVerdicts :many
+SELECT case_id, state, count(*) AS runs FROM verdicts
+WHERE test_id = @test_id AND candidate = @candidate AND workspace_id = @workspace_id GROUP BY case_id, state ORDER BY case_id, state;
+
 -- name: ListRecordings :many
 SELECT * FROM recordings WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND (node_hash, input_hash, n) > (@node_hash, @input_hash, CAST(@n AS BIGINT))
 ORDER BY node_hash, input_hash, n LIMIT @max_rows;

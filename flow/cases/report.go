@@ -25,6 +25,12 @@ type CaseResult struct {
 	RunID   flow.RunID   `json:"run_id"` // of the first run that did not pass, or the first
 }
 
+// Rate is how many runs of a case passed. Errored and stale runs say nothing, so they do not count.
+type Rate struct{ Passed, Runs int }
+
+// Flaky reports whether some runs passed and others failed.
+func (r Rate) Flaky() bool { return r.Passed > 0 && r.Passed < r.Runs }
+
 // CaseReport is the row of a case.
 type CaseReport struct {
 	ID      string       `json:"id"`

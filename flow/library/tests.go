@@ -86,15 +86,42 @@ func (s *Tests) SetCase(ctx context.Context, by flow.Actor, f *flow.Flow, c *cas
 	return old == nil, s.setCase(ctx, by, f, c, sources[c.ID])
 }
 
-// setCase stores a case that was applied from a source.
-func (s *Tests) setCase(ctx context.Context, by flow.Actor, f *flow.Flow, c *cases.Case, source string) error {
+// SetCases adds cases to a flow, or replaces those with their IDs: all or none.
+func (s *Tests) SetCases(ctx context.Context, by flow.Actor, f *flow.Flow, list []*cases.Case) error {
+	_, sources, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return s.setCases(ctx, by, f, list, sources)
+}
+
+// setCases stores cases that were applied from sources.
+func (s *Tests) setCases(ctx context.Context, by flow.Actor, f *flow.Flow, list []*cases.Case, sources map[string]string) error {
+	detail := list[0].ID
+	if len(list) > 1 {
+		detail += fmt.Sprintf(" and %d more", len(list)-1)
+	}
+	for _, c := range list {
+		if problems := secretsOfCase(f, c, s.Library); len(problems) > 0 {
+			return caseInvalid(problems)
+		}
+	}
 	if err := s.allCanTest(ctx); err != nil {
 		return err
 	}
-	if problems := secretsOfCase(f, c, s.Library); len(problems) > 0 {
-		return caseInvalid(problems)
-	}
-	return s.recordCases(ctx, by, f, "case.change", c.ID, func(ctx context.Context) error { return s.Store.SaveCase(ctx, f.WorkspaceID, f.ID, c, source) })
+	return s.recordCases(ctx, by, f, "case.change", detail, func(ctx context.Context) error {
+		for _, c := range list {
+			if err := s.Store.SaveCase(ctx, f.WorkspaceID, f.ID, c, sources[c.ID]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// setCase stores a case that was applied from a source.
+func (s *Tests) setCase(ctx context.Context, by flow.Actor, f *flow.Flow, c *cases.Case, source string) error {
+	return s.setCases(ctx, by, f, []*cases.Case{c}, map[string]string{c.ID: source})
 }
 
 // allCanTest returns an error while an instance of a release runs that does not know tests: it would execute case runs like others.

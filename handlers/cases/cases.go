@@ -58,7 +58,7 @@ func (c *call) listPage(f *flow.Flow) (*view.ListPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &view.ListPage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), Now: c.s.Now(), Total: len(file.Cases), Filter: c.filter(), Mode: string(flow.CaseFill), MoreCandidates: f.LiveVersion > 0}
+	page := &view.ListPage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), Now: c.s.Now(), Total: len(file.Cases), Filter: c.filter(), Mode: string(flow.CaseFill), Writers: c.writers(f)}
 	if file.Gate != nil {
 		page.Gate = gateText(file.Gate)
 	}
@@ -76,7 +76,9 @@ func (c *call) listPage(f *flow.Flow) (*view.ListPage, error) {
 	if err := c.addLive(f, page, found); err != nil {
 		return nil, err
 	}
-	c.fillRows(f, file, page, found)
+	if err := c.fillRows(f, file, page, found); err != nil {
+		return nil, err
+	}
 	if page.MayEdit && page.Total > 0 && page.Live == nil {
 		r := c.request()
 		r.Mode, r.Cases = flow.CaseMode(page.Mode), nil
@@ -116,12 +118,20 @@ func (c *call) filter() view.Filter {
 var order = []string{string(cases.Failed), string(cases.Errored), string(cases.Stale)}
 
 // fillRows fills in the filters and the cases that match.
-func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, found map[string]*latest) {
+func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, found map[string]*latest) error {
+	rates := map[string]map[string]cases.Rate{}
+	hash := draftHash(f)
+	if page.Live == nil {
+		var err error
+		if rates, err = c.flaky(f, file, []string{hash}); err != nil {
+			return err
+		}
+	}
 	counts, tags := map[string]int{}, map[string]int{}
 	var rows []view.Row
 	for i := range file.Cases {
 		k := &file.Cases[i]
-		row := caseRow(k, found[k.ID])
+		row := caseRow(k, found[k.ID], rates[hash][k.ID])
 		counts[row.State]++
 		for _, t := range k.Tags {
 			tags[t]++
@@ -156,10 +166,11 @@ func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, fou
 	for _, t := range mostUsed(tags) {
 		page.Pills = append(page.Pills, view.Pill{Label: t, Tag: t, Count: tags[t]})
 	}
+	return nil
 }
 
 // caseRow returns the row of a case.
-func caseRow(k *cases.Case, l *latest) view.Row {
+func caseRow(k *cases.Case, l *latest, r cases.Rate) view.Row {
 	row := view.Row{ID: k.ID, Title: cmp.Or(k.Name, k.ID), Tags: k.Tags, FromRun: k.FromRun != ""}
 	switch {
 	case l == nil:
@@ -171,8 +182,8 @@ func caseRow(k *cases.Case, l *latest) view.Row {
 		if v := l.verdict; v != nil {
 			row.Passed, row.Checks = v.PassedChecks(), len(v.Checks)
 		}
-		if l.result.Runs > 1 && l.result.Passes > 0 && l.result.Passes < l.result.Runs {
-			row.Message = fmt.Sprintf("Flaky: passed %d of %d", l.result.Passes, l.result.Runs)
+		if r.Flaky() {
+			row.Flaky = flakyText(r)
 		}
 	}
 	return row

@@ -331,3 +331,70 @@ func TestCases_say_what_a_test_calls_and_costs(t *testing.T) {
 	e.b.Get(e.path("?part=estimate&mode=replay")).Is(http.StatusOK).Has("Free: results are recorded ones.").Lacks("<html")
 	e.b.Get(e.path("?part=estimate&mode=live&tag=none")).Is(http.StatusOK).Has("no case has one of these tags")
 }
+
+func TestForm_has_fields_for_checks_that_ask(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	fields := map[string]string{"name": "asks", "in.who": "Ada", "in.count": "2", "checks": "3", "check.0.output": "text", "check.0.kind": "similar", "check.0.min": "0,8", "expected.0.value": "Hello",
+		"check.1.kind": "judge", "check.1.value": "Is polite.", "check.1.model": "openai/gpt-5-mini", "check.1.votes": "3", "check.1.against": "on", "check.1.min": "0.75", "check.2.kind": "flow", "check.2.value": "checker", "check.2.model": "hidden/model", "check.2.watch": "on"}
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Enter the least score as a number from 0 to 1, such as 0.8.")
+	fields["check.0.min"] = "0.8"
+	e.send(e.path("/new"), fields).Is(http.StatusSeeOther)
+	want := `[{"output":"text","similar":true,"min":0.8},{"judge":"Is polite.","min":0.75,"model":"openai/gpt-5-mini","votes":3,"against":"baseline"},{"flow":"checker","watch":true}]`
+	if got := string(flow.EncodeJSON(e.file().Find("asks").Object().Get("checks"))); got != want {
+		t.Errorf("stored %s", got)
+	}
+	e.b.Get(e.path("/cases/asks")).Has(`value="similar" selected`, `value="judge" selected`, `value="flow" selected`, "openai/gpt-5-mini", `value="0.75"`).Lacks(`value="json" selected`)
+	e.b.Get(e.path("?case=asks")).Has("means the same as expected", "Is polite. says openai/gpt-5-mini", "is right for the flow checker")
+}
+
+func TestLive_tests_execute_nodes_that_a_person_allows(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("greets", "Hello Ada, 2 times")
+	const hook = `{"id":"send","kind":"webhook","label":"Send it","config":{"url":"https://example.com/hook"}},`
+	e.Replace(flow.FlowID(e.flow), strings.Replace(webtest.Greeting, `"nodes":[`, `"nodes":[`+hook, 1))
+	e.b.Get(e.path("")).Has("May change something outside", `name="allow"`, "Send it")
+	e.b.Get(e.path("/compare")).Has("May change something outside", `value="send"`)
+	for _, c := range []struct {
+		mode string
+		want int
+	}{{"fill", 0}, {"live", 1}} {
+		e.b.Post(e.path("/compare"), url.Values{"draft": {"on"}, "baseline": {"none"}, "mode": {c.mode}, "allow": {"send"}}).Is(http.StatusSeeOther)
+		if s := e.ended(); len(s.Spec.Allow) != c.want {
+			t.Errorf("%s allows %v", c.mode, s.Spec.Allow)
+		}
+	}
+}
+
+func TestCases_are_marked_as_flaky_with_their_rate(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.add("greets", "Hello Ada, 2 times")
+	e.add("other", "Bye")
+	for range 2 {
+		e.b.Post(e.path(""), url.Values{"mode": {"replay"}}).Is(http.StatusSeeOther)
+		e.ended()
+	}
+	e.b.Get(e.path("")).Lacks("flaky")
+	last := e.ended()
+	file := e.file()
+	// As if the newest run of the case had failed: outputs of models differ, those of this flow do not.
+	v := cases.Verdict{Case: "greets", Repeat: 5, State: cases.Failed, Checks: []cases.Outcome{}}
+	if err := e.Store.SaveVerdicts(t.Context(), last, 100, []cases.Verdict{v}); err != nil {
+		t.Fatal(err)
+	}
+	e.b.Get(e.path("")).Has("flaky, passes 2 of 3")
+	e.b.Get(e.path("/reports/"+last.ID)).Has("flaky, passes 2 of 3", "?cases=flaky")
+	e.b.Get(e.path("/reports/" + last.ID + "?cases=flaky")).Has(">greets</a>").Lacks(">other</a>")
+	k := *file.Find("greets")
+	k.Notes = "Changed."
+	f, err := e.Store.FindFlow(t.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Library.Tests.SetCase(t.Context(), flow.Actor{ID: "user"}, f, &k); err != nil {
+		t.Fatal(err)
+	}
+	e.b.Get(e.path("")).Lacks("flaky, passes")
+}

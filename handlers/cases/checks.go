@@ -2,6 +2,7 @@ package cases
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -26,7 +27,11 @@ func rowOf(c *cases.Check) view.CheckRow {
 			items = []any{c.Value}
 		}
 		row.Value = lines(items, flow.Text)
-	case cases.Matches, cases.ExprCheck:
+	case cases.Similar:
+		if c.Value != true {
+			row.Value = flow.Text(c.Value)
+		}
+	case cases.Matches, cases.ExprCheck, cases.Judge, cases.FlowCheck:
 		row.Value = flow.Text(c.Value)
 	case cases.Status:
 		row.Value = strings.TrimSpace(flow.Text(c.Value) + " " + c.Code)
@@ -39,6 +44,9 @@ func rowOf(c *cases.Check) view.CheckRow {
 		row.Value = strings.Join(list, "\n")
 	case cases.SchemaCheck, cases.Sends:
 		row.Value = string(flow.EncodeJSON(c.Value))
+	}
+	if row.Model, row.Votes, row.Against = c.Model, number(c.Votes), c.Against != ""; c.HasMin {
+		row.Min = flow.Text(flow.Number(c.Min))
 	}
 	whole := c.Object()
 	if again, err := checkOf(&row); err == nil && flow.EqualValues(again, whole) {
@@ -114,13 +122,49 @@ func checkOf(row *view.CheckRow) (*flow.Object, error) {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "This is not JSON: %s.", flow.AsError(err).Message)
 		}
 		o.Set(row.Kind, v)
+	case cases.Similar:
+		if o.Set(row.Kind, true); text != "" {
+			o.Set(row.Kind, text)
+		}
 	default:
 		o.Set(row.Kind, text)
+	}
+	if err := setScore(o, row); err != nil {
+		return nil, err
 	}
 	if row.Watch {
 		o.Set("watch", true)
 	}
 	return o, nil
+}
+
+// setScore sets the members of a check with a score. Fields that do not belong to its kind are hidden, so they do not count.
+func setScore(o *flow.Object, row *view.CheckRow) error {
+	switch row.Kind {
+	case cases.Similar, cases.FlowCheck, cases.Judge, cases.ExprCheck:
+	default:
+		return nil
+	}
+	if text := strings.TrimSpace(row.Min); text != "" {
+		v, err := flow.DecodeJSON([]byte(text))
+		if n, ok := flow.Float(v); err != nil || !ok || n < 0 || n > 1 {
+			return flow.Errorf(flow.CodeInputInvalid, "Enter the least score as a number from 0 to 1, such as 0.8.")
+		}
+		o.Set("min", v)
+	}
+	if model := strings.TrimSpace(row.Model); model != "" && (row.Kind == cases.Similar || row.Kind == cases.Judge) {
+		o.Set("model", model)
+	}
+	if row.Kind != cases.Judge {
+		return nil
+	}
+	if n, err := strconv.Atoi(row.Votes); err == nil {
+		o.Set("votes", flow.Number(n))
+	}
+	if row.Against {
+		o.Set("against", cases.AgainstBaseline)
+	}
+	return nil
 }
 
 func filledLines(text string) (list []string) {
@@ -204,6 +248,15 @@ func sentence(c *cases.Check) string {
 		return limitText(c)
 	case cases.ExprCheck:
 		return value
+	case cases.Similar:
+		if c.Value == true {
+			return "means the same as expected"
+		}
+		return "means the same as " + value
+	case cases.Judge:
+		return value + " says " + c.Model
+	case cases.FlowCheck:
+		return "is right for the flow " + value
 	}
 	return strings.TrimSpace(strings.ReplaceAll(c.Kind, "_", " ") + " " + value)
 }

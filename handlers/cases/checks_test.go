@@ -30,7 +30,11 @@ func TestCheckRows_keep_every_check(t *testing.T) {
 		{`{"sends":{"hook":null}}`, "sends", `{"hook":null}`},
 		{`{"limits":{"usd":0.01,"ms":2000}}`, "limits", "usd: 0.01\nms: 2000"},
 		{`{"expression":"outputs.n > 1"}`, "expression", "outputs.n > 1"},
-		{`{"expression":"score","min":0.5}`, "json", `{"expression":"score","min":0.5}`},
+		{`{"expression":"score","min":0.5}`, "expression", "score"},
+		{`{"output":"t","similar":true,"min":0.9}`, "similar", ""},
+		{`{"output":"t","similar":"Hello","model":"openai/text-embedding-3-small"}`, "similar", "Hello"},
+		{`{"flow":"checker","min":0}`, "flow", "checker"},
+		{`{"judge":"Is polite.","model":"openai/gpt-5-mini","votes":5,"against":"baseline","min":0.75,"watch":true}`, "judge", "Is polite."},
 		{`{"name":"short","status":"succeeded"}`, "json", `{"name":"short","status":"succeeded"}`},
 	} {
 		body, err := flow.DecodeJSON([]byte(`{"id":"a","checks":[` + c.check + `]}`))

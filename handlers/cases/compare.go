@@ -36,7 +36,7 @@ func showCompare(c *call, f *flow.Flow) error {
 
 // comparePage returns the page without choices.
 func (c *call) comparePage(f *flow.Flow) (*view.ComparePage, error) {
-	page := &view.ComparePage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, Errors: components.Errors{}, Models: make([]view.ModelRow, modelRows)}
+	page := &view.ComparePage{FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, Writers: c.writers(f), Errors: components.Errors{}, Models: make([]view.ModelRow, modelRows)}
 	n, err := c.s.Store.CountCases(c.Ctx(), f.ID)
 	if err != nil {
 		return nil, err
@@ -121,6 +121,10 @@ func (c *call) readCompare(page *view.ComparePage) library.TestRequest {
 	r := library.TestRequest{Mode: flow.CaseMode(page.Mode)}
 	if !slices.Contains(flow.CaseModes, r.Mode) {
 		r.Mode = flow.CaseFill
+	}
+	if r.Mode == flow.CaseLive {
+		page.Allow = form["allow"]
+		r.Allow = page.Allow
 	}
 	if page.Draft {
 		r.Candidates = append(r.Candidates, library.CandidateRequest{Draft: true})

@@ -136,7 +136,7 @@ func (m *form) readChecks(o *flow.Object, fields map[string]string) {
 	var list []any
 	for i := range min(max(n, 0), cases.MaxChecks+spareChecks) {
 		part := func(name string) string { return fields[fmt.Sprintf("check.%d.%s", i, name)] }
-		row := view.CheckRow{Output: part("output"), Kind: part("kind"), Value: part("value"), Watch: part("watch") != ""}
+		row := view.CheckRow{Output: part("output"), Kind: part("kind"), Value: part("value"), Watch: part("watch") != "", Min: part("min"), Model: part("model"), Votes: part("votes"), Against: part("against") != ""}
 		check, err := checkOf(&row)
 		if err != nil {
 			row.Error = err.Error()

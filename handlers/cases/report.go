@@ -19,6 +19,7 @@ import (
 const (
 	worse  = "worse"
 	better = "better"
+	flaky  = "flaky"
 )
 
 // reported is a test with what it found.
@@ -29,6 +30,7 @@ type reported struct {
 	byRun    map[flow.RunID]*cases.Verdict
 	worse    map[string]bool // cases, with any candidate
 	better   map[string]bool
+	rates    map[string]map[string]cases.Rate // by the hash of the document, in the last reports
 }
 
 // report reads the report of a test.
@@ -69,6 +71,15 @@ func showReport(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
 		}
 		page.Live = &p.Progress
 	}
+	if run.State.Ended() {
+		var hashes []string
+		for i := range r.Candidates {
+			hashes = append(hashes, r.Candidates[i].Hash)
+		}
+		if r.rates, err = c.flaky(f, r.plan.File, hashes); err != nil {
+			return err
+		}
+	}
 	for i := range r.Candidates {
 		page.Spent += r.Candidates[i].Spent.Micros()
 		page.Candidates = append(page.Candidates, candidateCard(f, r, t.Spec.Baseline, i, page.MayEdit && run.State.Ended()))
@@ -101,7 +112,7 @@ func (c *call) reportFilter() view.ReportFilter {
 }
 
 // reportCases are the filters of a report, in order.
-var reportCases = []string{worse, string(cases.Stale), string(cases.Failed), string(cases.Errored), better, string(cases.Passed)}
+var reportCases = []string{worse, string(cases.Stale), string(cases.Failed), string(cases.Errored), better, string(cases.Passed), flaky}
 
 // matches reports whether a case is among those of a filter.
 func (r *reported) matches(row *cases.CaseReport, filter, tag string) bool {
@@ -117,6 +128,8 @@ func (r *reported) matches(row *cases.CaseReport, filter, tag string) bool {
 		return r.better[row.ID]
 	case string(cases.Passed):
 		return r.stateOf(row) == cases.Passed
+	case flaky:
+		return slices.ContainsFunc(r.Candidates, func(k cases.CandidateReport) bool { return r.rates[k.Hash][row.ID].Flaky() })
 	}
 	for i := range row.Results {
 		if row.Results[i].State == cases.State(filter) && (i != r.plan.Spec.Baseline || len(row.Results) == 1) {
@@ -218,6 +231,9 @@ func (r *reported) row(row *cases.CaseReport) view.ReportCase {
 		cell := view.ReportCell{State: string(result.State), Took: time.Duration(result.MS) * time.Millisecond, Micros: result.USD.Micros()}
 		if verdict := r.byRun[result.RunID]; verdict != nil {
 			cell.Passed, cell.Checks = verdict.PassedChecks(), len(verdict.Checks)
+		}
+		if rate := r.rates[r.Candidates[i].Hash][row.ID]; rate.Flaky() {
+			cell.Flaky = flakyText(rate)
 		}
 		v.Cells = append(v.Cells, cell)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/document"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 	view "sluice/views/cases"
@@ -39,10 +40,28 @@ func (c *call) request() library.TestRequest {
 	if !slices.Contains(flow.CaseModes, r.Mode) {
 		r.Mode = flow.CaseFill
 	}
+	if r.Mode == flow.CaseLive {
+		r.Allow = c.Request().Form["allow"]
+	}
 	if id := c.FormValue("case"); id != "" {
 		r.Cases = []string{id}
 	}
 	return r
+}
+
+// writers returns the nodes of the draft that may change something outside. A live test executes those that a person allows.
+func (c *call) writers(f *flow.Flow) (list []components.Option) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil {
+		return nil
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if k := c.s.Kinds.Find(n.Kind); k != nil && !n.Disabled && flow.Writes(n, k) {
+			list = append(list, components.Option{Value: n.ID, Label: web.NodeTitle(d, c.s.Kinds, n.ID)})
+		}
+	}
+	return list
 }
 
 // tagsOf returns the tags of a text, separated by commas.

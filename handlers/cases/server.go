@@ -50,6 +50,8 @@ func (s *Server) Routes() (list []web.Route) {
 		{http.MethodPost, tests + "/new", web.Editor, web.OnFlow(createCase)},
 		{http.MethodGet, tests + "/compare", web.Editor, web.OnFlow(showCompare)},
 		{http.MethodPost, tests + "/compare", web.Editor, web.Posted(web.OnFlow(startCompare))},
+		{http.MethodGet, tests + "/grid", web.Editor, web.OnFlow(showGrid)},
+		{http.MethodPost, tests + "/grid", web.Editor, web.Posted(web.OnFlow(saveGrid))},
 		{http.MethodGet, one, web.Editor, onCase(editCase)},
 		{http.MethodPost, one, web.Editor, onCase(changeCase)},
 		{http.MethodPost, one + "/delete", web.Editor, web.Posted(onCase(deleteCase))},

@@ -14,6 +14,9 @@ func short(text string) string {
 	return wording.Fit(strings.Join(strings.Fields(text), " "), shownMessage)
 }
 
+// flakyText says how often a case passed.
+func flakyText(r cases.Rate) string { return fmt.Sprintf("flaky, passes %d of %d", r.Passed, r.Runs) }
+
 func sortedKeys(m map[string]any) []string { return sorting.Keys(m) }
 
 // gateText says what publishing needs.

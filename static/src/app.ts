@@ -22,4 +22,5 @@ if (document.getElementById("run")) void import("./run.ts");
 if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) void import("./runs.ts");
 if (document.getElementById("form-preview")) void import("./preview.ts");
 if (document.getElementById("schedule")) void import("./schedule.ts");
+if (document.getElementById("case-grid")) void import("./case_grid.ts");
 if (document.getElementById("tools-sum")) void import("./server_tools.ts");

@@ -61,23 +61,23 @@ type Pill struct {
 
 // ListPage lists the cases of a flow with what the latest tests of the draft say about them.
 type ListPage struct {
-	FlowID, Flow   string
-	LiveVersion    int64
-	MayEdit        bool
-	Filter         Filter
-	Total          int // of all cases
-	Matching       int // of those that match the filter
-	Pills          []Pill
-	Rows           []Row
-	Live           *Progress // of the test in progress; nil without one
-	Mode           string
-	Failed         int // cases that failed or are stale
-	Gate           string
-	Reports        []ReportRow
-	Problem        string // why the draft cannot be tested
-	Now            time.Time
-	AtMost         string // what running all calls, and costs at most
-	MoreCandidates bool   // there is a live version to compare with
+	FlowID, Flow string
+	LiveVersion  int64
+	MayEdit      bool
+	Filter       Filter
+	Total        int // of all cases
+	Matching     int // of those that match the filter
+	Pills        []Pill
+	Rows         []Row
+	Live         *Progress // of the test in progress; nil without one
+	Mode         string
+	Failed       int // cases that failed or are stale
+	Gate         string
+	Reports      []ReportRow
+	Problem      string // why the draft cannot be tested
+	Now          time.Time
+	AtMost       string              // what running all calls, and costs at most
+	Writers      []components.Option // nodes that may change something outside
 }
 
 // Row is a case in a list.
@@ -87,6 +87,7 @@ type Row struct {
 	Passed, Checks            int // of the last run
 	Took                      time.Duration
 	Micros                    int64
+	Flaky                     string
 	Old                       bool // the result is of another draft, or of the case before a change
 	FromRun                   bool
 	Detail                    *Detail // if it is open
@@ -176,7 +177,7 @@ func (p ListPage) poll() string {
 
 // estimate returns the URL of what running the cases will call and cost.
 func (p ListPage) estimate() string {
-	return ListPath(p.FlowID) + "?" + url.Values{"part": {"estimate"}, "tag": {p.Filter.Tag}}.Encode()
+	return ListPath(p.FlowID) + "?part=estimate"
 }
 
 // pollID returns an ID that differs in each response, so that the element asks again.

@@ -18,6 +18,8 @@ type ComparePage struct {
 	Models       []ModelRow
 	Mode         string
 	Tags         string
+	Writers      []components.Option // nodes that may change something outside
+	Allow        []string            // of these
 	MaxUSD       string
 	Errors       components.Errors
 }

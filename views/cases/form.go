@@ -40,7 +40,8 @@ type InputField struct {
 // CheckRow is a check in the form.
 type CheckRow struct {
 	Output, Kind, Value string
-	Watch               bool
+	Min, Model, Votes   string // of checks with a score, and of judges
+	Against, Watch      bool
 	Error               string
 }
 
@@ -60,7 +61,7 @@ const KindJSON = "json"
 var CheckKinds = []components.Option{
 	{Value: "", Label: "Choose…"}, {Value: "equals", Label: "is"}, {Value: "one_of", Label: "is one of"}, {Value: "contains", Label: "contains"}, {Value: "not_contains", Label: "doesn’t contain"}, {Value: "matches", Label: "matches"},
 	{Value: "schema", Label: "fits JSON Schema"}, {Value: "expected", Label: "is as expected"}, {Value: "status", Label: "run ends"}, {Value: "steps", Label: "steps end"}, {Value: "sends", Label: "webhook sends"},
-	{Value: "limits", Label: "at most"}, {Value: "expression", Label: "expression is true"}, {Value: KindJSON, Label: "JSON"},
+	{Value: "limits", Label: "at most"}, {Value: "expression", Label: "expression is true"}, {Value: "similar", Label: "means the same as"}, {Value: "judge", Label: "a model judges"}, {Value: "flow", Label: "a flow checks"}, {Value: KindJSON, Label: "JSON"},
 }
 
 // kindHelp says what to write for each kind.
@@ -68,8 +69,12 @@ var kindHelp = [][2]string{
 	{"is", "The value, such as refund, 5 or {\"a\": 1}. Write \"5\" for the text 5."}, {"is one of", "Values, one a line."}, {"contains, doesn’t contain", "Texts, one a line."}, {"matches", "A regular expression (RE2)."},
 	{"is as expected", "Nothing: the value is below, under Expected outputs. Without an output, all of them."}, {"run ends", "succeeded, failed, or failed http_failed."}, {"steps end", "Node and state, one a line: refund: skipped."},
 	{"webhook sends", "Bodies by node as JSON: {\"hook\": {\"answer\": \"yes\"}}. null if it sends nothing."}, {"at most", "usd, ms and tokens, one a line: usd: 0.01."}, {"expression is true", "CEL over inputs, outputs, expected, steps and run."},
-	{"JSON", "A whole check as in the file, with members such as ignore, within or min."},
+	{"means the same as", "A text. Empty: the expected output. Without a model, the built-in one compares, which knows English."}, {"a model judges", "A rubric: The answer is polite."}, {"a flow checks", "The slug of a flow with the output pass and, if it likes, score and reason."},
+	{"JSON", "A whole check as in the file, with members such as ignore and within."},
 }
+
+// votes are how often a judge is asked.
+var votes = []components.Option{{Value: "", Label: "1"}, {Value: "3", Label: "3"}, {Value: "5", Label: "5"}, {Value: "7", Label: "7"}, {Value: "9", Label: "9"}}
 
 // decisions are the answers of a person.
 var decisions = []components.Option{{Value: "", Label: "No answer"}, {Value: "approved", Label: "Approve"}, {Value: "rejected", Label: "Reject"}, {Value: "expired", Label: "Let it expire"}}

@@ -96,6 +96,7 @@ type ReportCell struct {
 	Passed, Checks int
 	Took           time.Duration
 	Micros         int64
+	Flaky          string
 }
 
 // text shows how many checks pass.

@@ -26,7 +26,7 @@ func TestTemplates(t *testing.T) {
 
 func sampleList() ListPage {
 	return ListPage{
-		FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, MayEdit: true, Filter: Filter{Open: "refund-late", Show: ShownCases}, Total: 43, Matching: 6, Failed: 3, Mode: "fill", Now: viewtest.Noon, AtMost: "at most $0.02",
+		FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, MayEdit: true, Filter: Filter{Open: "refund-late", Show: ShownCases}, Total: 43, Matching: 6, Failed: 3, Mode: "fill", Now: viewtest.Noon, AtMost: "12 calls, 31 recorded, at most $0.02.", Writers: []components.Option{{Value: "send", Label: "Send a letter"}},
 		Gate:  "Publishing needs every case tagged must to pass.",
 		Pills: []Pill{{Label: "All", Count: 43}, {Label: "Failed", State: "failed", Count: 2}, {Label: "Stale", State: "stale", Count: 1}, {Label: "Passed", State: "passed", Count: 40}, {Label: "must", Tag: "must", Count: 12}},
 		Rows: []Row{
@@ -38,7 +38,7 @@ func sampleList() ListPage {
 				},
 				Outputs: []components.ValueView{{Name: "team", Value: "account"}}, RunID: "run_1", Expect: true, Notes: "From a complaint in May.", Source: "run_2",
 			}},
-			{ID: "vat-id", Title: "VAT number", State: "failed", Message: "reply contains: no VAT number", Passed: 2, Checks: 3, Took: 1900 * time.Millisecond, Micros: 300, Old: true},
+			{ID: "vat-id", Title: "VAT number", State: "failed", Message: "reply contains: no VAT number", Passed: 2, Checks: 3, Took: 1900 * time.Millisecond, Micros: 300, Old: true, Flaky: "flaky, passes 7 of 10"},
 			{ID: "two-topics", Title: "two-topics", State: "stale", Message: "answer: input prompt changed at character 212"},
 			{ID: "charged-twice", Title: "charged-twice", State: "passed", Tags: []string{"must"}, Passed: 4, Checks: 4, Took: 2 * time.Second, FromRun: true},
 			{ID: "parcel-lost", Title: "parcel-lost", State: "running"},
@@ -57,7 +57,7 @@ func sampleForm() FormPage {
 			{RunField: components.RunField{Type: "secret", Field: components.Field{ID: "run-token", Name: "in.token", Label: "token", Value: "crm"}}, Credentials: []components.Option{{Value: "", Label: "No credential"}, {Value: "crm", Label: "crm"}}},
 		},
 		Gone: []string{"customer"}, Outputs: options,
-		Checks:   []CheckRow{{Output: "team", Kind: "equals", Value: "billing"}, {Output: "reply", Kind: "not_contains", Value: "unfortunately", Watch: true}, {Kind: "limits", Value: "usd: 0.002"}, {}},
+		Checks:   []CheckRow{{Output: "team", Kind: "equals", Value: "billing"}, {Output: "reply", Kind: "not_contains", Value: "unfortunately", Watch: true}, {Kind: "limits", Value: "usd: 0.002"}, {Output: "reply", Kind: "judge", Value: "Is polite.", Model: "openai/gpt-5-mini", Min: "0.8", Votes: "3", Against: true}, {}},
 		Expected: []ValueField{{Name: "team", Value: "billing"}, {Name: "reply"}},
 		Answers:  []AnswerField{{Node: "ask", Label: "Refund?", Decision: "approved", Values: `{"amount":5}`}},
 		Stubs:    []StubField{{Node: "post", Label: "Post the refund", Mode: "outputs", Value: `{"status":200}`}, {Node: "answer", Label: "Answer"}},
@@ -86,7 +86,10 @@ func caseSamples(theme layout.Theme) map[string]templ.Component {
 		"compare": Compare(p, ComparePage{FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, Cases: 43, Draft: true, Mode: "fill", Baseline: "live", MaxUSD: "much", Errors: components.Errors{"": "Choose a node and enter a model.", "max_usd": "Enter an amount such as 5 or 0.50."},
 			Versions: []CompareVersion{{7, "v7, live", false}, {6, "v6", true}}, Baselines: []components.Option{{Value: "none", Label: "Nothing"}, {Value: "live", Label: "v7, live"}}, Fields: []components.Option{{Value: "", Label: "Choose…"}, {Value: "reply.model", Label: "Reply: openai/gpt-4.1-mini"}},
 			Models: []ModelRow{{Field: "reply.model", Error: "Choose a node and enter a model."}, {}}}),
-		"case": Form(p, form), "case-new": Form(p, fresh), "case-errors": Form(p, wrong),
+		"grid": Grid(p, GridPage{FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, Set: "hash", Most: 1000, Text: "id\tname\tin.ticket\n", Columns: []GridColumn{{"name", "Name", ""}, {"in.ticket", "ticket", "text"}, {"out.team", "team", "expected"}},
+			Rows: []GridRow{{"refund-late", []string{"Refund is late", "Where is my money?", "billing"}}, {"", []string{"new", "", ""}}}}),
+		"grid-errors": Grid(p, GridPage{FlowID: "flow_1", Flow: "Route a support ticket", Columns: []GridColumn{{"name", "Name", ""}}, Answer: GridAnswer{Message: "The cases were changed meanwhile.", Errors: []GridError{{Row: 1, Column: 0, Label: "Name", Text: "Enter a name."}}}}),
+		"case":        Form(p, form), "case-new": Form(p, fresh), "case-errors": Form(p, wrong),
 	}
 }
 
