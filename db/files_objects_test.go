@@ -183,6 +183,46 @@ func TestObjects_that_were_altered_are_not_served(t *testing.T) {
 	})
 }
 
+// brokenReads cuts the first two answers of a storage, and alters the third one.
+type brokenReads struct {
+	core.Objects
+	reads int
+}
+
+func (b *brokenReads) Get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	body, err := b.Objects.Get(ctx, key, offset, length)
+	if b.reads++; err != nil || b.reads > 3 {
+		return body, err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	if b.reads < 3 {
+		return io.NopCloser(bytes.NewReader(data[:10])), nil
+	}
+	data[0] ^= 1
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+// TestObjects_that_are_altered_on_their_way_are_not_damaged checks that one altered answer after others that were cut is an error that can be
+// retried, and not one that says that the content is lost.
+func TestObjects_that_are_altered_on_their_way_are_not_damaged(t *testing.T) {
+	withObjects(t, func(t *testing.T, w *objectFixture) {
+		f := w.save(strings.Repeat("x", 1000))
+		cfg := w.OpenedWith()
+		cfg.Objects = &brokenReads{Objects: cfg.Objects}
+		s, err := db.Open(w.ctx, cfg)
+		w.must(err)
+		defer s.Close()
+		_, _, err = s.OpenFile(w.ctx, ws, f.ID)
+		wantCode(t, err, flow.CodeStorageUnavailable)
+		again := &fixture{Store: s, t: t, ctx: w.ctx, clock: w.clock}
+		wantEqual(t, "content", again.content(f.ID), strings.Repeat("x", 1000))
+	})
+}
+
 // TestObjects_under_faults saves and reads files with every third request broken.
 func TestObjects_under_faults(t *testing.T) {
 	withObjects(t, func(t *testing.T, w *objectFixture) {

@@ -19,6 +19,9 @@ import (
 // readAttempts is how often a piece is read before its error is returned.
 const readAttempts = 3
 
+// errAltered is the error of an attempt that read another content than the one that was stored.
+var errAltered = errors.New("the content of a piece is not what was stored")
+
 // errDamaged returns the error for an object whose content is not what was stored.
 func errDamaged() error {
 	return flow.Errorf(flow.CodeNotFound, "The content of this file is damaged in the object storage. Upload it again.")
@@ -92,8 +95,10 @@ func (r *objectReader) load(number int64) error {
 	return outlast(r.ctx, func() error { return r.read(number, first) })
 }
 
-// read reads the piece with a number, and again if it is not what was stored.
+// read reads the piece with a number, and again if it is not what was stored. Only content that differs in each attempt is damaged: a
+// connection can alter one answer while others are lost.
 func (r *objectReader) read(number int64, first bool) (err error) {
+	damaged := 0
 	for range readAttempts {
 		if err = r.try(number, first); err == nil {
 			r.at = number
@@ -106,10 +111,13 @@ func (r *objectReader) read(number int64, first bool) (err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		if errors.Is(err, errAltered) {
+			damaged++
+		}
 	}
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+	if damaged == readAttempts {
 		r.s.Config.Log.Error("an object has another content than the one that was stored", "object", r.blob.UploadID, "piece", number)
-		return err
+		return errDamaged()
 	}
 	return dbconn.ObjectsUnavailable(fmt.Errorf("read a file: %w", err))
 }
@@ -144,7 +152,7 @@ func (r *objectReader) try(number int64, first bool) error {
 	}
 	sum := sha256.Sum256(r.piece)
 	if !bytes.Equal(sum[:], r.hashes[number*sha256.Size:(number+1)*sha256.Size]) {
-		return errDamaged()
+		return errAltered
 	}
 	return nil
 }
